@@ -1,0 +1,65 @@
+"""Everything discreto can refuse, named by what you can do about it.
+
+::
+
+    DiscretoError
+      ParameterError(ValueError)      an argument is not possible; the message says what is
+      DomainError(ValueError)         the public description is missing or wrong; add it
+      BudgetError                     the ledger has not enough left; ask for less
+      LedgerError                     the ledger file is damaged, locked, or another one
+      UnsafeError                     this would break the guarantee; use a simulation
+      MissingExtraError(ImportError)  an optional part is not installed; install it
+      KernelFault                     the fold failed after the charge; the charge stands
+
+A message is made from public facts only. It never shows a value from a row.
+"""
+
+from __future__ import annotations
+
+
+class DiscretoError(Exception):
+    """Base of all errors of this package."""
+
+    exit_code = 1
+
+
+class ParameterError(DiscretoError, ValueError):
+    """An argument is outside of what is possible."""
+
+    exit_code = 2
+
+
+class DomainError(DiscretoError, ValueError):
+    """The public description of the data is missing or does not fit."""
+
+    exit_code = 3
+
+
+class BudgetError(DiscretoError):
+    """The ledger has less left than this would cost."""
+
+    exit_code = 4
+
+
+class LedgerError(DiscretoError):
+    """The ledger cannot be trusted or reached, so nothing may be released."""
+
+    exit_code = 5
+
+
+class UnsafeError(DiscretoError):
+    """The request would void the privacy guarantee."""
+
+    exit_code = 6
+
+
+class MissingExtraError(DiscretoError, ImportError):
+    """An optional dependency is not installed."""
+
+    exit_code = 7
+
+
+class KernelFault(DiscretoError):
+    """The computation failed after it was charged. The charge stands."""
+
+    exit_code = 8

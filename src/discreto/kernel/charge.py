@@ -1,0 +1,99 @@
+"""What the gate needs of a ledger: charge first, then release.
+
+The gate knows nothing of files. It asks a ``Charger`` for a ``Receipt`` and draws
+noise only when it has one. :mod:`discreto.ledger` is the durable implementation.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from discreto.errors import BudgetError
+from discreto.kernel.cost import Cost
+from discreto.kernel.sampler import Sampler
+
+Event = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof that something was charged: the entry's number, cost and hash."""
+
+    seq: int
+    label: str
+    cost: Cost
+    hash: str
+    simulated: bool = False
+    answer: str | None = None  # the stored answer, if this very charge was made before
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON form."""
+        out = {"seq": self.seq, "label": self.label, "cost": self.cost.to_dict()}
+        stamp = {"simulated": True} if self.simulated else {}
+        return out | {"hash": self.hash} | stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """How a simulation ledger replaces secret noise: by seeded noise, or by none."""
+
+    sampler: Sampler
+    noise: bool = True
+
+
+class Charger(Protocol):
+    """Whatever can be charged: a ledger, an analyst's view of it, a reservation."""
+
+    @property
+    def simulation(self) -> Simulation | None: ...
+
+    def charge(
+        self, cost: Cost, label: str, event: Event, key: str | None = None
+    ) -> Receipt:
+        """Commit the charge for good, or raise and change nothing."""
+
+    def keep(self, receipt: Receipt, answer: str) -> str:
+        """Store the answer of a charge that has a key; return the one stored first."""
+
+
+class Reservation:
+    """A plan that is paid for: its questions draw on it until it is used up.
+
+    The whole cost is committed before the first question. What is left when the
+    process ends is lost; nothing is ever given back.
+    """
+
+    def __init__(self, ledger: Charger, receipt: Receipt) -> None:
+        self.ledger, self.receipt = ledger, receipt
+        self._drawn = Cost()
+        self._lock = threading.Lock()
+
+    @property
+    def simulation(self) -> Simulation | None:
+        """The simulation this belongs to, if it is one."""
+        return self.ledger.simulation
+
+    def charge(
+        self, cost: Cost, label: str, event: Event, key: str | None = None
+    ) -> Receipt:
+        """Draw on the reservation, or raise and change nothing."""
+        paid = self.receipt
+        with self._lock:
+            drawn = self._drawn + cost
+            if not paid.cost.covers(drawn):
+                raise BudgetError(
+                    f"{label!r} costs {cost}, more than is left of what was reserved "
+                    f"for {paid.label!r} ({paid.cost})."
+                )
+            self._drawn = drawn
+        return Receipt(paid.seq, label, cost, paid.hash, paid.simulated)
+
+    def keep(self, receipt: Receipt, answer: str) -> str:
+        """Only whole charges have keys, so there is nothing to store."""
+        return answer
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Reservation:
+        return self

@@ -1,0 +1,135 @@
+"""The exact fold: rows become bounded integers, and only then are added.
+
+Whatever a feature map returns (NaN, infinities, nonsense), the clamp makes integers
+that keep the promises of its ``Shape``. All arithmetic is on whole numbers below 2^53
+held in float64, or in int64, so sums are exact and do not depend on the order of rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreto.errors import ParameterError
+from discreto.kernel.domain import Domain
+from discreto.kernel.query import (
+    Batch,
+    Block,
+    Everyone,
+    Floats,
+    Form,
+    Ints,
+    Ones,
+    Shape,
+    Sum,
+)
+
+BATCH_ROWS = 1 << 15  # rows folded at once
+CODE_LIMIT = 1 << 31  # 2^31 rows of such codes stay below 2^62
+GRAM_LIMIT = 1 << 15  # and so do products of such codes
+
+
+def clamp(rows: Floats, shape: Shape) -> Floats:
+    """Integers within ``shape``, in place: round, then clip, then shrink norms."""
+    np.copyto(rows, 0.0, where=np.isnan(rows))
+    np.rint(rows, out=rows)
+    np.clip(rows, -shape.limit if shape.signed else 0, shape.limit, out=rows)
+    if shape.total < shape.width * shape.limit:
+        _shrink(rows, np.abs(rows).sum(axis=0), shape.total, shape.width)
+    if shape.square < min(shape.width * shape.limit**2, shape.total * shape.limit):
+        reach = int(np.sqrt(np.float64(shape.square)) * (1 - 2.0**-40))
+        _shrink(rows, np.sqrt((rows * rows).sum(axis=0)), reach, shape.width)
+    return rows
+
+
+def _shrink(rows: Floats, norms: Floats, bound: int, width: int) -> None:
+    """Scale rows of too large a norm down, toward zero; ``width`` covers rounding."""
+    over = norms > bound
+    np.multiply(rows, max(bound - width, 0), out=rows, where=over)
+    np.divide(rows, norms, out=rows, where=over)
+    np.trunc(rows, out=rows, where=over)
+
+
+def check(query: Sum, domain: Domain) -> None:
+    """Refuse a question that exact integers cannot hold, before anything is spent."""
+    for block in query.blocks:
+        shape = block.features.shape(domain)
+        allowed = GRAM_LIMIT if block.form == "gram" else CODE_LIMIT
+        if not 1 <= shape.limit <= allowed or shape.width < 1:
+            raise ParameterError("a feature of this question is outside of the grid.")
+    if not 1 <= query.cells.count(domain) * _width(query, domain) <= 1 << 26:
+        raise ParameterError("this question has too many cells (at most 2^26).")
+
+
+def empty(query: Sum, domain: Domain) -> list[Ints]:
+    """The answer for a table without rows."""
+    cells = query.cells.count(domain)
+    return [np.zeros((cells, b.width(domain)), dtype=np.int64) for b in query.blocks]
+
+
+def fold(query: Sum, batch: Batch, length: int, domain: Domain) -> list[Ints]:
+    """The exact sums of one batch, one (cells x width) table for each block."""
+    count = query.cells.count(domain)
+    if isinstance(query.cells, Everyone):
+        place = None
+    else:
+        place = query.cells.codes(batch, domain)
+        place = np.where((place >= 0) & (place < count), place, count)
+    return [_block(b, batch, length, domain, place, count) for b in query.blocks]
+
+
+def _block(
+    block: Block,
+    batch: Batch,
+    length: int,
+    domain: Domain,
+    place: Ints | None,
+    count: int,
+) -> Ints:
+    if isinstance(block.features, Ones):
+        if place is None:
+            tally = np.array([length], dtype=np.int64)
+        else:
+            tally = np.bincount(place, minlength=count + 1)[:count]
+        return _count_form(tally, block.form)
+    shape = block.features.shape(domain)
+    rows = clamp(block.features.rows(batch, domain), shape)
+    if block.form == "gram":
+        return _gram(rows, place, count)
+    if place is None:
+        sums = rows.sum(axis=1)[None, :]
+        tally = np.array([length], dtype=np.int64)
+    else:
+        sums = np.stack(
+            [np.bincount(place, weights=r, minlength=count + 1)[:count] for r in rows],
+            axis=1,
+        )
+        tally = np.bincount(place, minlength=count + 1)[:count]
+    whole = sums.astype(np.int64)
+    if block.form == "linear":
+        return whole
+    base = tally[:, None] * np.int64(shape.limit)
+    return np.stack([base + whole, base - whole], axis=2).reshape(count, -1)
+
+
+def _count_form(tally: Ints, form: Form) -> Ints:
+    """Sums of forms of the constant 1."""
+    tally = tally.astype(np.int64)[:, None]
+    return np.hstack([2 * tally, 0 * tally]) if form == "pair" else tally
+
+
+def _gram(rows: Floats, place: Ints | None, count: int) -> Ints:
+    upper = np.triu_indices(rows.shape[0])
+    if place is None:
+        return (rows @ rows.T)[upper].astype(np.int64)[None, :]
+    order = np.argsort(place, kind="stable")
+    ends = np.searchsorted(place[order], np.arange(count + 1))
+    rows = rows[:, order]
+    out = np.empty((count, upper[0].size), dtype=np.int64)
+    for cell in range(count):
+        part = rows[:, ends[cell] : ends[cell + 1]]
+        out[cell] = (part @ part.T)[upper]
+    return out
+
+
+def _width(query: Sum, domain: Domain) -> int:
+    return sum(block.width(domain) for block in query.blocks)

@@ -1,0 +1,240 @@
+"""What a release costs, in exact fractions.
+
+A cost has three parts, which a ledger adds up separately: pure ``epsilon``, zero-
+concentrated ``rho``, and ``(block_epsilon, delta)`` for work that was accounted as one
+block elsewhere (subsampled training). ``Cost.leak()`` is infinite: a real ledger
+refuses it, a simulation ledger records it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from discreto.errors import ParameterError
+
+Amount = int | float | str | Fraction | Decimal
+
+_LARGEST = 10**6
+_FINEST = 10**18  # amounts are kept to this denominator, rounded up
+_COARSEST_TOTAL = 10**60  # totals whose denominator grows past this are rounded up
+
+
+def read_amount(value: Amount, name: str, *, zero: bool = False) -> Fraction:
+    """A positive finite number as an exact fraction; a float is read as it prints.
+
+    >>> read_amount(0.1, "epsilon"), read_amount("1/3", "epsilon")
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+    wanted = "a finite number from 0 up" if zero else "a finite number above 0"
+    try:
+        amount = _exact(value)
+    except (ValueError, ArithmeticError, TypeError):
+        raise ParameterError(f"{name} must be {wanted}. Got {_short(value)}.") from None
+    if amount < 0 or (amount == 0 and not zero) or amount > _LARGEST:
+        what = f"at most {_LARGEST}" if amount > 0 else wanted
+        raise ParameterError(f"{name} must be {what}. Got {_short(value)}.")
+    if amount.denominator > _FINEST:
+        amount = Fraction(math.ceil(amount * _FINEST), _FINEST)
+    return amount
+
+
+def _exact(value: Amount) -> Fraction:
+    if isinstance(value, bool):
+        raise TypeError
+    if isinstance(value, int | Fraction) or (isinstance(value, str) and "/" in value):
+        return Fraction(value)
+    number = Decimal(str(value).strip())
+    if not number.is_finite():
+        raise ValueError
+    # A Fraction of 1e999999999 would fill the memory; the limits settle it before.
+    if number > _LARGEST:
+        return Fraction(_LARGEST + 1)
+    if 0 < number < Decimal(1) / _FINEST:
+        return Fraction(1, _FINEST)
+    return Fraction(number)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """An amount of privacy: pure epsilon, rho, and an (epsilon, delta) block."""
+
+    epsilon: Fraction = Fraction(0)
+    rho: Fraction = Fraction(0)
+    block_epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    infinite: bool = False
+
+    @classmethod
+    def of(cls, epsilon: Amount, delta: Amount = 0) -> Cost:
+        """The cost of a request: pure epsilon, or the rho that fits (epsilon, delta).
+
+        >>> Cost.of("0.5")
+        Cost(ε 0.5)
+        """
+        amount = read_amount(epsilon, "epsilon")
+        chance = read_delta(delta)
+        return cls(rho=rho_for(amount, chance)) if chance else cls(epsilon=amount)
+
+    @classmethod
+    def leak(cls) -> Cost:
+        """The cost of something that no noise covers."""
+        return cls(infinite=True)
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            _tidy(self.epsilon + other.epsilon),
+            _tidy(self.rho + other.rho),
+            _tidy(self.block_epsilon + other.block_epsilon),
+            _tidy(self.delta + other.delta),
+            self.infinite or other.infinite,
+        )
+
+    def __mul__(self, share: Fraction | int) -> Cost:
+        """A share of this cost."""
+        share = Fraction(share)
+        if share <= 0:
+            raise ParameterError(f"a share must be above 0. Got {share}.")
+        return Cost(
+            self.epsilon * share,
+            self.rho * share,
+            self.block_epsilon * share,
+            self.delta * share,
+            self.infinite,
+        )
+
+    def __bool__(self) -> bool:
+        return self.infinite or any(self.parts())
+
+    def parts(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """The four amounts."""
+        return (self.epsilon, self.rho, self.block_epsilon, self.delta)
+
+    def covers(self, other: Cost) -> bool:
+        """Whether no part of ``other`` is larger than the same part of this."""
+        pairs = zip(self.parts(), other.parts(), strict=True)
+        return self.infinite or (
+            not other.infinite and all(mine >= theirs for mine, theirs in pairs)
+        )
+
+    def total(self, delta: Fraction) -> float | Fraction:
+        """The epsilon that all parts amount to when ``delta`` may be used in all."""
+        spare = delta - self.delta
+        if self.infinite or spare < 0:
+            return math.inf
+        pure = self.epsilon + self.block_epsilon
+        if not self.rho:
+            return pure
+        return math.inf if spare == 0 else float(pure) + epsilon_for(self.rho, spare)
+
+    def to_dict(self) -> dict[str, str | bool]:
+        """The parts that are not zero, fractions as text."""
+        names = ("epsilon", "rho", "block_epsilon", "delta")
+        out: dict[str, str | bool] = {
+            name: str(part)
+            for name, part in zip(names, self.parts(), strict=True)
+            if part
+        }
+        return out | ({"infinite": True} if self.infinite else {})
+
+    @classmethod
+    def from_dict(cls, data: dict[str, str | bool]) -> Cost:
+        """The inverse of ``to_dict``."""
+        parts = {k: Fraction(str(v)) for k, v in data.items() if k != "infinite"}
+        return cls(**parts, infinite=bool(data.get("infinite", False)))
+
+    def __str__(self) -> str:
+        if self.infinite:
+            return "ε ∞"
+        texts = []
+        if self.epsilon or not self:
+            texts.append(f"ε {show(self.epsilon)}")
+        if self.rho:
+            texts.append(f"ρ {show(self.rho)}")
+        if self.block_epsilon or self.delta:
+            texts.append(f"(ε {show(self.block_epsilon)}, δ {show(self.delta)})")
+        return " + ".join(texts)
+
+    def __repr__(self) -> str:
+        return f"Cost({self})"
+
+
+def total_of(costs: Iterable[Cost]) -> Cost:
+    """All costs added up by basic composition."""
+    return sum(costs, Cost())
+
+
+def show(amount: Fraction | float) -> str:
+    """An amount as a person writes it."""
+    return f"{float(amount):.6g}"
+
+
+def read_delta(value: Amount) -> Fraction:
+    """A delta: 0, or a chance below 1."""
+    chance = read_amount(value, "delta", zero=True)
+    if chance >= 1:
+        raise ParameterError(f"delta must be below 1. Got {value!r}.")
+    return chance
+
+
+def _tidy(total: Fraction) -> Fraction:
+    if total.denominator <= _COARSEST_TOTAL:
+        return total
+    return Fraction(math.ceil(total * _FINEST), _FINEST)
+
+
+def epsilon_for(rho: Fraction, delta: Fraction) -> float:
+    """An epsilon such that rho-zCDP implies (epsilon, delta)-DP, rounded up.
+
+    Canonne, Kamath and Steinke 2020: the bound holds for *every* order above 1, so
+    the search for the best order may be as rough as it likes.
+    """
+    if rho == 0:
+        return 0.0
+    r, log_delta = float(rho), _log(delta)
+
+    def bound(order: float) -> float:
+        gap = order - 1.0
+        return r * order + (-log_delta - math.log(order)) / gap + math.log(gap / order)
+
+    # The bound is unimodal in log(order - 1); golden-section search.
+    low, high = math.log(1e-6), math.log(1e9)
+    ratio = (math.sqrt(5) - 1) / 2
+    for _ in range(100):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        if bound(1 + math.exp(left)) < bound(1 + math.exp(right)):
+            high = right
+        else:
+            low = left
+    best = bound(1 + math.exp((low + high) / 2))
+    # 1e-9 covers the rounding of a few dozen float operations many times over.
+    return max(0.0, best) * (1 + 1e-9) + 1e-12
+
+
+def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest rho (to 12 digits, rounded down) that implies (epsilon, delta)-DP."""
+    target = float(epsilon)
+    low, high = 0.0, target
+    for _ in range(80):
+        middle = (low + high) / 2
+        if epsilon_for(Fraction(middle), delta) <= target:
+            low = middle
+        else:
+            high = middle
+    # A unit of 2^-80 below is far finer than 12 digits of any rho used in practice.
+    scale = 10 ** max(0, 12 - math.floor(math.log10(low or 1e-300)))
+    if low <= 0:
+        raise ParameterError(f"delta {show(delta)} is too small for Gaussian noise.")
+    return Fraction(math.floor(Fraction(low) * scale), scale)
+
+
+def _log(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)

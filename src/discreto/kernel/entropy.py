@@ -1,0 +1,83 @@
+"""The one source of secret random bits.
+
+AES-256 in counter mode, keyed by the operating system, re-keyed after 2^30 bytes and in
+every forked child. A stream with a given key exists for tests only: the gate refuses
+to combine it with a real ledger.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+REKEY_BYTES = 1 << 30
+
+
+class Entropy:
+    """A thread-safe stream of uniform bits; ``key`` makes it repeatable (tests only)."""
+
+    def __init__(self, key: bytes | None = None) -> None:
+        self.seeded = key is not None
+        self._chain = hashlib.sha256(b"discreto" + key).digest() if key else b""
+        self._lock = threading.Lock()
+        self._pid = -1
+        self._left = 0
+
+    def _rekey(self) -> None:
+        if self.seeded:
+            # Forked children of a seeded stream repeat it: tests want that.
+            key = self._chain
+            self._chain = hashlib.sha256(key).digest()
+        else:
+            key = os.urandom(32)
+        self._stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        self._pid, self._left = os.getpid(), REKEY_BYTES
+
+    def bytes(self, count: int) -> bytes:
+        """The next ``count`` bytes."""
+        parts = []
+        with self._lock:
+            while count:
+                forked = self._pid != os.getpid() and not (self.seeded and self._left)
+                if forked or not self._left:
+                    self._rekey()
+                take = min(count, self._left)
+                parts.append(self._stream.update(bytes(take)))
+                self._left -= take
+                count -= take
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """``count`` uniform 64-bit words."""
+        return np.frombuffer(self.bytes(8 * count), dtype="<u8")
+
+    def below(self, limit: int, count: int) -> NDArray[np.int64]:
+        """``count`` integers, exactly uniform on ``0 .. limit - 1`` (bit rejection)."""
+        if limit == 1:
+            return np.zeros(count, dtype=np.int64)
+        shift = np.uint64(64 - (limit - 1).bit_length())
+        out = self.words(count) >> shift
+        wrong = np.flatnonzero(out >= np.uint64(limit))
+        while wrong.size:
+            out[wrong] = self.words(wrong.size) >> shift
+            wrong = wrong[out[wrong] >= np.uint64(limit)]
+        return out.astype(np.int64)
+
+    def order(self, count: int) -> NDArray[np.intp]:
+        """A uniformly random order of ``count`` things."""
+        return np.argsort(self.words(count), kind="stable")
+
+
+def more_bits(tag: bytes, index: int, block: int) -> int:
+    """Bits 64 * block onwards of draw ``index``: a sub-stream of its own for each draw.
+
+    A draw that needs more bits than its first 64 takes them from here, so that the main
+    stream never shifts and a seeded run gives the same numbers on every processor.
+    """
+    text = tag + index.to_bytes(8, "little") + block.to_bytes(8, "little")
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "little")

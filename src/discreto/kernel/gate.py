@@ -1,0 +1,284 @@
+"""The gate: the only three ways in which a private value leaves a table.
+
+``measure`` releases exact sums with noise, ``select`` the index of a noisy largest
+score, ``randomise`` rows that were perturbed one by one. Each first decides everything
+from public facts (scale, cost, refusals), then charges, and only then lets the source
+touch a row. Nothing else in the package returns a value that depends on rows.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from discreto.errors import DomainError, KernelFault, ParameterError
+from discreto.kernel import clamp
+from discreto.kernel.charge import Charger, Event, Receipt
+from discreto.kernel.cost import Cost
+from discreto.kernel.domain import Category, Domain, Opaque
+from discreto.kernel.entropy import Entropy
+from discreto.kernel.query import (
+    Choice,
+    Floats,
+    Ints,
+    Query,
+    Randomise,
+    Sum,
+    digest,
+)
+from discreto.kernel.sampler import Sampler, check_scale
+
+ROW_STEPS = 1 << 20  # grid steps of half a column's range in randomised rows
+
+
+class Source(Protocol):
+    """Rows behind the gate: exact folds and plain columns, for the gate only."""
+
+    def fold(self, query: Sum) -> list[Ints]: ...
+    def column(self, name: str) -> Floats | Ints: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The law of the noise on one block: Laplace of a scale, Gauss of a variance."""
+
+    law: Literal["laplace", "gaussian"]
+    amount: Fraction
+
+    @property
+    def variance(self) -> float:
+        """The variance, in squared grid steps."""
+        amount = float(self.amount)
+        if self.law == "gaussian":
+            return amount  # the discrete Gaussian's is smaller by a hair
+        q = math.exp(-1 / amount)
+        return 2 * q / (1 - q) ** 2
+
+    def draw(self, sampler: Sampler, count: int) -> Ints:
+        """Fresh noise."""
+        if self.law == "gaussian":
+            return sampler.gaussian(self.amount, count)
+        return sampler.laplace(self.amount, count)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Noisy sums: one (cells x width) integer table and one noise law per block."""
+
+    tables: tuple[Ints, ...]
+    noises: tuple[Noise, ...]
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chosen candidate of each group, and the scale of the noise on scores."""
+
+    indices: Ints
+    scale: Fraction
+    receipt: Receipt
+
+
+def noises_for(query: Sum, cost: Cost, domain: Domain) -> tuple[Noise, ...]:
+    """The least noise that makes ``query`` cost no more than ``cost``."""
+    cells = query.cells.count(domain)
+    out = []
+    for block in query.blocks:
+        if cost.rho:
+            reach = block.square_sensitivity(domain)
+            variance = Fraction(reach) / (2 * cost.rho * block.share)
+            if variance >= 1 << 100:
+                raise ParameterError("this epsilon is too small for exact integers.")
+            out.append(Noise("gaussian", variance))
+        else:
+            width = Fraction(block.sensitivity(domain, cells))
+            scale = check_scale(width / (cost.epsilon * block.share))
+            out.append(Noise("laplace", scale))
+    return tuple(out)
+
+
+def scale_for(query: Choice, cost: Cost, domain: Domain) -> Fraction:
+    """The noise scale on scores; under rho a noisy maximum costs epsilon^2 / 2."""
+    epsilon = cost.epsilon
+    if cost.rho:
+        epsilon = Fraction(math.isqrt(int(2 * cost.rho * 10**36)), 10**18)
+        if not epsilon:
+            raise ParameterError("this epsilon is too small for a choice.")
+    return check_scale(Fraction(query.width(domain)) / epsilon)
+
+
+class Gate:
+    """A source of rows, its domain, and the ledger that pays for what leaves."""
+
+    def __init__(self, domain: Domain, ledger: Charger, source: Source) -> None:
+        self.domain, self.ledger = domain, ledger
+        self._source = source
+        self._system = Sampler(Entropy())
+
+    def measure(
+        self, query: Sum, cost: Cost, label: str, key: str | None = None
+    ) -> Measurement:
+        """Exact sums plus noise."""
+        self._check(query, cost, label)
+        clamp.check(query, self.domain)
+        noises = noises_for(query, cost, self.domain)
+        law = [{"law": n.law, "amount": str(n.amount)} for n in noises]
+        receipt = self._charge("measure", query, cost, label, {"noise": law}, key)
+        if receipt.answer is not None:
+            return Measurement(_tables(receipt.answer), noises, receipt)
+        tables = tuple(
+            exact
+            + np.clip(self._noise(noise, exact.size), -(1 << 61), 1 << 61).reshape(
+                exact.shape
+            )
+            for exact, noise in zip(self._fold(query), noises, strict=True)
+        )
+        if key is not None:
+            text = json.dumps([table.tolist() for table in tables])
+            tables = _tables(self.ledger.keep(receipt, text))
+        return Measurement(tables, noises, receipt)
+
+    def select(
+        self, query: Choice, cost: Cost, label: str, key: str | None = None
+    ) -> Selection:
+        """The index of the largest noisy score in each group, and nothing else."""
+        self._check(query, cost, label)
+        clamp.check(query.tally, self.domain)
+        scale = scale_for(query, cost, self.domain)
+        receipt = self._charge("select", query, cost, label, {"scale": str(scale)}, key)
+        if receipt.answer is not None:
+            return Selection(_tables(receipt.answer)[0], scale, receipt)
+        scores = self._scores(query)
+        simulation = self.ledger.simulation
+        if simulation is None or simulation.noise:
+            indices = self._sampler().noisy_max(scores, scale)
+        else:
+            indices = scores.argmax(axis=1)
+        if key is not None:
+            text = json.dumps([indices.tolist()])
+            indices = _tables(self.ledger.keep(receipt, text))[0]
+        return Selection(indices, scale, receipt)
+
+    def randomise(self, query: Randomise, cost: Cost, label: str) -> Ints:
+        """Every row's value, perturbed on its own.
+
+        A Category comes back as codes (the last one is "missing" where that is
+        allowed), a Number in steps of 2^-20 of half its range around its centre.
+        """
+        self._check(query, cost, label)
+        if self.domain.neighbours != "replace":
+            raise DomainError(
+                f"{label!r} would show how many rows there are. Declare that number "
+                "public: Domain(..., neighbours='replace', rows=...)."
+            )
+        if cost.rho:
+            raise ParameterError("rows are randomised with pure epsilon: delta=0.")
+        column = self.domain[query.column]
+        if (query.mechanism == "response") != isinstance(column, Category):
+            raise ParameterError(
+                f"{query.column!r}: 'response' is for Category columns, 'laplace' and "
+                "'staircase' are for Number columns."
+            )
+        self._charge("randomise", query, cost, label, {}, None)
+        try:
+            values = self._source.column(query.column)
+        except Exception:
+            raise KernelFault(_FAULT) from None
+        return self._perturb(values, column, query.mechanism, cost.epsilon)
+
+    def _perturb(
+        self, values: Any, column: Any, mechanism: str, epsilon: Fraction
+    ) -> Ints:
+        simulation = self.ledger.simulation
+        silent = simulation is not None and not simulation.noise
+        if isinstance(column, Category):
+            choices = len(column.categories) + column.missing
+            codes = np.where(values < 0, choices - 1, values).astype(np.int64)
+            return codes if silent else self._sampler().respond(codes, choices, epsilon)
+        steps = (values - column.centre) * (ROW_STEPS / column.half)
+        shape = clamp.Shape(1, ROW_STEPS)
+        exact: Ints = clamp.clamp(steps[None, :], shape)[0].astype(np.int64)
+        if silent:
+            return exact
+        width = 2 * ROW_STEPS
+        if mechanism == "laplace":
+            return exact + self._sampler().laplace(width / epsilon, exact.size)
+        best = round(width / (1 + math.exp(float(epsilon) / 2)))
+        step = min(max(best, 1), width)
+        return exact + self._sampler().staircase(epsilon, width, step, exact.size)
+
+    # What stands between a question and the rows
+
+    def _check(self, query: Query, cost: Cost, label: str) -> None:
+        for name in query.columns():
+            if isinstance(self.domain[name], Opaque):
+                raise DomainError(
+                    f"{label!r} asks about {name!r}, which the domain keeps opaque."
+                )
+        if cost.infinite or bool(cost.epsilon) == bool(cost.rho) or cost.block_epsilon:
+            raise ParameterError(f"{label!r} needs a cost of one kind. Got {cost}.")
+
+    def _charge(
+        self,
+        door: str,
+        query: Query,
+        cost: Cost,
+        label: str,
+        facts: Event,
+        key: str | None,
+    ) -> Receipt:
+        event = {
+            "door": door,
+            "query": digest(query),
+            "domain": self.domain.fingerprint,
+            "neighbours": self.domain.neighbours,
+            **facts,
+        }
+        return self.ledger.charge(cost, label, event, key)
+
+    def _fold(self, query: Sum) -> list[Ints]:
+        try:
+            return self._source.fold(query)
+        except Exception:
+            # The cause may quote a row: it must not travel with the error.
+            raise KernelFault(_FAULT) from None
+
+    def _scores(self, query: Choice) -> Ints:
+        sums = self._fold(query.tally)[0]
+        try:
+            return query.score.scores(sums, self.domain)
+        except Exception:
+            raise KernelFault(_FAULT) from None
+
+    def _sampler(self) -> Sampler:
+        simulation = self.ledger.simulation
+        return self._system if simulation is None else simulation.sampler
+
+    def _noise(self, noise: Noise, count: int) -> Ints:
+        simulation = self.ledger.simulation
+        if simulation is not None and not simulation.noise:
+            return np.zeros(count, dtype=np.int64)
+        return noise.draw(self._sampler(), count)
+
+
+_FAULT = "the answer could not be computed; the charge stands."
+
+
+def _tables(text: str) -> tuple[Ints, ...]:
+    return tuple(np.array(table, dtype=np.int64) for table in json.loads(text))
+
+
+__all__ = [
+    "Gate",
+    "Measurement",
+    "Noise",
+    "Selection",
+    "Source",
+    "noises_for",
+    "scale_for",
+]

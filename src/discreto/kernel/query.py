@@ -1,0 +1,289 @@
+"""Questions as data: ``Sum`` and ``Choice``, their sensitivities, and their JSON form.
+
+A question names row-local maps; it never holds a callable, a bound or a row. The maps
+read bounds from the domain of whoever answers, so a question sent by a stranger cannot
+bring its own.
+
+The sensitivities below are theorems about what :mod:`discreto.kernel.clamp` does to
+*any* numbers the maps return; ``docs/proofs/sensitivity.md`` proves them and the tests
+search for counterexamples by brute force.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreto.errors import ParameterError
+from discreto.kernel.domain import Domain, Neighbours
+
+Batch = Mapping[str, NDArray[Any]]  # float64 (NaN: missing) or int64 codes (-1: none)
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Form = Literal["linear", "pair", "gram"]
+_FORMS = ("linear", "pair", "gram")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a feature map promises and the clamp enforces, in whole grid steps.
+
+    A row becomes ``width`` integers, each at most ``limit`` in absolute value, whose
+    absolute values add up to at most ``total`` and their squares to at most ``square``.
+    Unless ``signed``, none of them is negative.
+    """
+
+    width: int
+    limit: int
+    total: int = 0
+    square: int = 0
+    signed: bool = True
+
+    def __post_init__(self) -> None:
+        total = self.total or self.width * self.limit
+        square = self.square or min(self.width * self.limit**2, total * self.limit)
+        object.__setattr__(self, "total", total)
+        object.__setattr__(self, "square", square)
+
+
+class Features(Protocol):
+    """A row-local map to numbers, in grid steps. Must return a fresh array."""
+
+    def shape(self, domain: Domain) -> Shape: ...
+    def rows(self, batch: Batch, domain: Domain) -> Floats: ...  # (width, n)
+    def columns(self) -> tuple[str, ...]: ...
+
+
+class Cells(Protocol):
+    """A row-local map to at most one of ``count`` cells; other codes mean none."""
+
+    def count(self, domain: Domain) -> int: ...
+    def codes(self, batch: Batch, domain: Domain) -> Ints: ...
+    def columns(self) -> tuple[str, ...]: ...
+
+
+class Score(Protocol):
+    """A map from exact cell sums to integer scores, one row of scores per group.
+
+    ``monotone``: adding a row never lowers one score while it raises another.
+    """
+
+    monotone: bool
+
+    def scores(self, sums: Ints, domain: Domain) -> Ints: ...
+    def groups(self) -> int: ...
+    def sensitivity(self, neighbours: Neighbours) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Everyone:
+    """One cell with every row in it."""
+
+    def count(self, domain: Domain) -> int:
+        return 1
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        raise NotImplementedError  # the clamp knows that all rows are in
+
+    def columns(self) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ones:
+    """The number 1 for every row: its sum is a count."""
+
+    def shape(self, domain: Domain) -> Shape:
+        return Shape(1, 1, signed=False)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        raise NotImplementedError  # the clamp counts
+
+    def columns(self) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Features that share one noise scale, and the form in which they are summed.
+
+    ``linear``: the sums. ``pair``: for each feature q with limit M the two sums of
+    M + q and M - q, both never negative. ``gram``: the sums of all products i <= j.
+    ``share`` is this block's part of the cost of the whole question.
+    """
+
+    features: Features
+    form: Form = "linear"
+    share: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.features, "rows") or self.form not in _FORMS:
+            raise ParameterError(f"a Block needs features and one of {_FORMS}.")
+        if not isinstance(self.share, Fraction) or not 0 < self.share <= 1:
+            raise ParameterError("the share of a Block is a Fraction in (0, 1].")
+
+    def width(self, domain: Domain) -> int:
+        """How many numbers a cell of the answer has."""
+        width = self.features.shape(domain).width
+        return {
+            "linear": width,
+            "pair": 2 * width,
+            "gram": width * (width + 1) // 2,
+        }[self.form]
+
+    def sensitivity(self, domain: Domain, cells: int) -> int:
+        """How far neighbours can move this block, in the l1 norm and grid steps."""
+        shape = self.features.shape(domain)
+        double = 2 if domain.neighbours == "replace" else 1
+        if self.form == "gram":
+            # Upper triangle of z z' for z in a box: a replaced row that stays in its
+            # cell moves it no further than an added one (docs/proofs/sensitivity.md).
+            one = shape.width * (shape.width + 1) // 2 * shape.limit**2
+            one *= double if cells > 1 else 1
+        elif self.form == "pair":
+            one = 2 * shape.width * shape.limit * double
+        else:
+            one = shape.total * double
+        return one * domain.rows_per_person
+
+    def square_sensitivity(self, domain: Domain) -> int:
+        """The square of how far neighbours can move this block, in the l2 norm."""
+        shape, replace = self.features.shape(domain), domain.neighbours == "replace"
+        if self.form == "gram":
+            # Replace: an entry moves by at most 2, all of them by the l1 bound: Hölder.
+            one = shape.width * (shape.width + 1) // 2 * shape.limit**4
+            factor = 2
+        elif self.form == "pair":
+            one, factor = 4 * shape.width * shape.limit**2, 2
+        else:
+            # |a - b|^2 <= |a|^2 + |b|^2 where neither has negative entries.
+            one, factor = shape.square, 4 if shape.signed else 2
+        return one * (factor if replace else 1) * domain.rows_per_person**2
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """For each cell, the sums of the features of the rows in it."""
+
+    cells: Cells
+    blocks: tuple[Block, ...]
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.cells, "codes") or not isinstance(self.blocks, tuple):
+            raise ParameterError("a Sum needs cells and a tuple of blocks.")
+        if not all(isinstance(block, Block) for block in self.blocks):
+            raise ParameterError("a Sum is made of Blocks.")
+        if not self.blocks or sum(block.share for block in self.blocks) != 1:
+            raise ParameterError("a Sum needs blocks whose shares add up to 1.")
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns that this question reads."""
+        names = list(self.cells.columns())
+        for block in self.blocks:
+            names += block.features.columns()
+        return tuple(dict.fromkeys(names))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """For each group, the candidate whose score is largest, up to noise."""
+
+    tally: Sum
+    score: Score
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tally, Sum) or not hasattr(self.score, "scores"):
+            raise ParameterError("a Choice needs a Sum and a score.")
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns that this question reads."""
+        return self.tally.columns()
+
+    def width(self, domain: Domain) -> int:
+        """What the score scale must cover: noise of ``width / epsilon`` is enough."""
+        score = self.score
+        adding = score.sensitivity("add-remove") * (1 if score.monotone else 2)
+        if domain.neighbours == "add-remove":
+            return adding * domain.rows_per_person
+        # A replaced row stays in its group, or leaves one group and enters another.
+        within = 2 * score.sensitivity("replace")
+        return max(within, 2 * adding) if score.groups() > 1 else within
+
+
+@dataclass(frozen=True, slots=True)
+class Randomise:
+    """Every row's value of one column, perturbed on its own (local privacy)."""
+
+    column: str
+    mechanism: Literal["response", "laplace", "staircase"]
+
+    def __post_init__(self) -> None:
+        known = ("response", "laplace", "staircase")
+        if self.mechanism not in known or not isinstance(self.column, str):
+            raise ParameterError(f"unknown row mechanism {self.mechanism!r}.")
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns that this question reads."""
+        return (self.column,)
+
+
+Query = Sum | Choice | Randomise
+KERNEL_KINDS: dict[str, type] = {
+    kind.__name__: kind for kind in (Everyone, Ones, Block, Sum, Choice, Randomise)
+}
+
+
+def encode(thing: Any) -> Any:
+    """The JSON form of a question or of any part of one."""
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        parts = {f.name: encode(getattr(thing, f.name)) for f in _fields(thing)}
+        return {"kind": type(thing).__name__} | parts
+    if isinstance(thing, Fraction):
+        return {"kind": "Fraction", "value": str(thing)}
+    if isinstance(thing, tuple | list):
+        return [encode(part) for part in thing]
+    if thing is None or isinstance(thing, str | int | float | bool):
+        return thing
+    raise ParameterError(f"a question cannot hold a {type(thing).__name__}.")
+
+
+def decode(data: Any, kinds: Mapping[str, type], depth: int = 0) -> Any:
+    """The inverse of ``encode``, over a closed list of kinds."""
+    if depth > 16:
+        raise ParameterError("this question is nested too deeply.")
+    if isinstance(data, list):
+        return tuple(decode(part, kinds, depth + 1) for part in data)
+    if not isinstance(data, dict):
+        return data
+    kind = data.get("kind")
+    if kind == "Fraction":
+        try:
+            return Fraction(str(data.get("value"))[:100])
+        except (ValueError, ZeroDivisionError):
+            raise ParameterError("a question holds a bad fraction.") from None
+    if kind not in kinds:
+        raise ParameterError(f"unknown kind of question {str(kind)[:40]!r}.")
+    cls = kinds[kind]
+    parts = {k: decode(v, kinds, depth + 1) for k, v in data.items() if k != "kind"}
+    try:
+        return cls(**parts)
+    except (TypeError, AttributeError):
+        raise ParameterError(f"{kind}: the parts of the question do not fit.") from None
+
+
+def digest(query: Query) -> str:
+    """A short name for exactly this question."""
+    text = json.dumps(encode(query), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _fields(thing: Any) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(thing)

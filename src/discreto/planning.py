@@ -1,0 +1,327 @@
+"""Conversations with the gate, and what they would cost before they are held.
+
+A statistic or a model is a function of ``ask``. The same function runs against the
+gate (and spends) or against a plan (and does not): a plan answers from public, made-up
+rows spread evenly over the domain, without noise, and writes down every question.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreto.errors import ParameterError, UnsafeError
+from discreto.kernel import clamp
+from discreto.kernel.charge import Charger, Event, Receipt, Simulation
+from discreto.kernel.cost import Amount, Cost, read_amount, show
+from discreto.kernel.domain import Category, Domain, Number
+from discreto.kernel.entropy import Entropy
+from discreto.kernel.gate import (
+    Gate,
+    Measurement,
+    Selection,
+    Source,
+    noises_for,
+    scale_for,
+)
+from discreto.kernel.query import Choice, Floats, Ints, Sum
+from discreto.kernel.sampler import Sampler
+from discreto.release import Release
+
+TYPICAL_ROWS = 1000
+_SAMPLE = 2048  # made-up rows behind a plan
+
+
+class Ask(Protocol):
+    """What a statistic or model talks to."""
+
+    domain: Domain
+    cost: Cost
+
+    def measure(
+        self, query: Sum, label: str, share: Fraction = Fraction(1)
+    ) -> Measurement: ...
+
+    def select(
+        self, query: Choice, label: str, share: Fraction = Fraction(1)
+    ) -> Selection: ...
+
+
+class Statistic(Protocol):
+    """Anything that can be asked of a table and planned before."""
+
+    @property
+    def label(self) -> str: ...
+    def learn(self, ask: Ask) -> Release: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One line of a plan."""
+
+    door: str
+    label: str
+    cost: Cost
+    sensitivity: tuple[int, ...]
+    noise: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON form."""
+        return {
+            "door": self.door,
+            "label": self.label,
+            "cost": self.cost.to_dict(),
+            "sensitivity": list(self.sensitivity),
+            "noise": list(self.noise),
+        }
+
+
+class Conversation:
+    """Questions that share one cost; with a plan, no question outside of it."""
+
+    def __init__(
+        self, gate: Gate, cost: Cost, plan: Iterable[Question] | None = None
+    ) -> None:
+        self.domain = gate.domain
+        self._gate, self.cost = gate, cost
+        self._plan = None if plan is None else iter(plan)
+        self.asked: list[Question] = []
+
+    def measure(
+        self, query: Sum, label: str, share: Fraction = Fraction(1)
+    ) -> Measurement:
+        """Noisy sums for a share of the cost."""
+        cost = self.cost * share
+        self._note(question_of(query, label, cost, self.domain))
+        return self._gate.measure(query, cost, label)
+
+    def select(
+        self, query: Choice, label: str, share: Fraction = Fraction(1)
+    ) -> Selection:
+        """A noisy choice for a share of the cost."""
+        cost = self.cost * share
+        self._note(question_of(query, label, cost, self.domain))
+        return self._gate.select(query, cost, label)
+
+    def _note(self, question: Question) -> None:
+        if self._plan is not None and next(self._plan, None) != question:
+            raise UnsafeError(
+                f"{question.label!r} is not the next question of the plan that was "
+                "paid for. A conversation may depend on releases, not change its form."
+            )
+        self.asked.append(question)
+
+
+def question_of(
+    query: Sum | Choice, label: str, cost: Cost, domain: Domain
+) -> Question:
+    """The public facts of a question: its door, cost, sensitivity and noise."""
+    if isinstance(query, Choice):
+        scale = scale_for(query, cost, domain)
+        width = (query.width(domain),)
+        return Question("select", label, cost, width, (float(scale),))
+    noises = noises_for(query, cost, domain)
+    if cost.rho:
+        reach = [block.square_sensitivity(domain) for block in query.blocks]
+    else:
+        cells = query.cells.count(domain)
+        reach = [block.sensitivity(domain, cells) for block in query.blocks]
+    spread = tuple(math.sqrt(noise.variance) for noise in noises)
+    return Question("measure", label, cost, tuple(reach), spread)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a request would ask and spend; nothing has been spent yet."""
+
+    questions: tuple[Question, ...]
+    total: Cost
+    rows: int
+    expected: tuple[Release, ...] = ()
+
+    def __iter__(self) -> Iterator[Question]:
+        return iter(self.questions)
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON form."""
+        return {
+            "total": self.total.to_dict(),
+            "rows": self.rows,
+            "questions": [question.to_dict() for question in self.questions],
+            "expected": [
+                {"label": r.label, "error": np.max(r.error).item(), "unit": r.unit}
+                for r in self.expected
+            ],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"plan: {self.total} in {len(self.questions)} question(s)"]
+        for question in self.questions:
+            noise = ", ".join(f"{spread:.3g}" for spread in question.noise)
+            lines.append(
+                f"  {question.door:<8} {question.label:<32} {question.cost}, "
+                f"noise {noise} grid steps"
+            )
+        for release in self.expected:
+            unit = f" {release.unit}" if release.unit else ""
+            error = float(np.max(release.error))
+            lines.append(
+                f"  expected error of {release.label}: ± {error:.3g}{unit} (95 %) for "
+                f"{self.rows} rows spread evenly over the domain"
+            )
+        return "\n".join(lines)
+
+
+def statistics(
+    domain: Domain,
+    wanted: Statistic | Iterable[Statistic],
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    rows: int | None = None,
+) -> Plan:
+    """The plan for a statistic, or for several that share the cost equally.
+
+    ``rows`` is a guess of how many rows there are; it moves expected errors only.
+    """
+    several = [wanted] if hasattr(wanted, "learn") else list(wanted)  # type: ignore[arg-type]
+    if not several:
+        raise ParameterError("there is nothing to plan.")
+    cost = Cost.of(epsilon, delta)
+    number = domain.rows or TYPICAL_ROWS if rows is None else rows
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise ParameterError(f"rows must be a whole number from 1 up. Got {rows!r}.")
+    source = MadeUpRows(domain, number)
+    asked: list[Question] = []
+    expected = []
+    for statistic in several:
+        share = cost * Fraction(1, len(several)) if len(several) > 1 else cost
+        ask = Conversation(Gate(domain, _Paper(), source), share)
+        expected.append(statistic.learn(ask))
+        asked += ask.asked
+    return Plan(tuple(asked), cost, number, tuple(expected))
+
+
+def epsilon_for(
+    domain: Domain,
+    wanted: Statistic,
+    *,
+    error: float,
+    rows: int | None = None,
+    delta: Amount = 0,
+) -> Fraction:
+    """The smallest epsilon (to 1 %) whose expected 95 % error is at most ``error``.
+
+    >>> from discreto import Domain, Number
+    >>> from discreto.stats import Count, Mean
+    >>> domain = Domain({"age": Number(0, 120)})
+    >>> float(epsilon_for(domain, Mean("age"), error=1, rows=10_000)) < 0.05
+    True
+    """
+    goal = float(read_amount(error, "error"))
+
+    def enough(epsilon: Fraction) -> bool:
+        try:
+            plan = statistics(domain, wanted, epsilon=epsilon, delta=delta, rows=rows)
+        except ParameterError:
+            return False
+        return bool(np.max(plan.expected[0].error) <= goal)
+
+    tries = [Fraction(10) ** power for power in range(-6, 5)]
+    low = Fraction(0)
+    for high in tries:
+        if enough(high):
+            break
+        low = high
+    else:
+        raise ParameterError(
+            f"{wanted.label!r} cannot reach an error of {show(goal)} with epsilon up to "
+            "10000: its grid or the number of rows does not allow it."
+        )
+    while high - low > high / 100:
+        middle = _short((low + high) / 2)
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _short(value: Fraction) -> Fraction:
+    """Three digits are enough for an epsilon to be typed."""
+    return Fraction(f"{float(value):.3g}")
+
+
+class MadeUpRows:
+    """Public rows spread evenly over a domain, weighted to ``rows`` in all."""
+
+    def __init__(self, domain: Domain, rows: int) -> None:
+        self._domain, self._rows = domain, rows
+
+    def fold(self, query: Sum) -> list[Ints]:
+        """What the sums would be, to the nearest step."""
+        batch = {name: self.column(name) for name in query.columns()}
+        exact = clamp.fold(query, batch, _SAMPLE, self._domain)
+        return [
+            np.rint(part * (self._rows / _SAMPLE)).astype(np.int64) for part in exact
+        ]
+
+    def column(self, name: str) -> Floats | Ints:
+        """A made-up column: fractional parts of k * sqrt(prime) fill the cube evenly."""
+        prime = _prime(list(self._domain).index(name))
+        spread: Floats = (np.arange(1, _SAMPLE + 1) * math.sqrt(prime)) % 1.0
+        column = self._domain[name]
+        if isinstance(column, Category):
+            return (spread * len(column.categories)).astype(np.int64)
+        if not isinstance(column, Number):
+            return spread
+        values = column.lower + spread * (column.upper - column.lower)
+        return np.round(values) if column.integer else values
+
+
+@lru_cache
+def _prime(index: int) -> int:
+    """The prime number with this index; plans do not need more than a few."""
+    found: list[int] = []
+    number = 1
+    while len(found) <= index:
+        number += 1
+        if all(number % p for p in found if p * p <= number):
+            found.append(number)
+    return found[index]
+
+
+class _Paper:
+    """A ledger of a plan: writes nothing, adds no noise."""
+
+    simulation: Simulation | None = Simulation(Sampler(Entropy()), noise=False)
+
+    def charge(
+        self, cost: Cost, label: str, event: Event, key: str | None = None
+    ) -> Receipt:
+        return Receipt(0, label, cost, "plan", simulated=True)
+
+    def keep(self, receipt: Receipt, answer: str) -> str:
+        return answer
+
+
+__all__ = [
+    "Ask",
+    "Charger",
+    "Conversation",
+    "Plan",
+    "Question",
+    "Source",
+    "Statistic",
+    "epsilon_for",
+    "statistics",
+]

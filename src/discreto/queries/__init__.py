@@ -1,0 +1,91 @@
+"""The closed list of row maps and scores that a question may be made of.
+
+Add a map: write a frozen dataclass in ``cells``, ``features`` or ``scores``, add it to
+the list below, and the property tests pick it up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreto.errors import ParameterError
+from discreto.kernel.query import (
+    KERNEL_KINDS,
+    Block,
+    Choice,
+    Everyone,
+    Ones,
+    Query,
+    Randomise,
+    Sum,
+    decode,
+    encode,
+)
+from discreto.queries.cells import (
+    Bins,
+    Categories,
+    Cross,
+    Edges,
+    Magnitudes,
+    Present,
+    present_in,
+)
+from discreto.queries.features import Bernstein, Values
+from discreto.queries.scores import Extreme, Largest, Ranks
+
+KINDS: dict[str, type] = KERNEL_KINDS | {
+    kind.__name__: kind
+    for kind in (
+        Bernstein,
+        Bins,
+        Categories,
+        Cross,
+        Edges,
+        Extreme,
+        Largest,
+        Magnitudes,
+        Present,
+        Ranks,
+        Values,
+    )
+}
+
+
+def to_json(query: Query) -> dict[str, Any]:
+    """A question as JSON data."""
+    data: dict[str, Any] = encode(query)
+    return data
+
+
+def from_json(data: Any) -> Query:
+    """A question from JSON data of any origin; refuses what is not one."""
+    query = decode(data, KINDS)
+    if not isinstance(query, Sum | Choice | Randomise):
+        raise ParameterError("this is not a question: it must be a Sum or a Choice.")
+    return query
+
+
+__all__ = [
+    "KINDS",
+    "Bernstein",
+    "Bins",
+    "Block",
+    "Categories",
+    "Choice",
+    "Cross",
+    "Edges",
+    "Everyone",
+    "Extreme",
+    "Largest",
+    "Magnitudes",
+    "Ones",
+    "Present",
+    "Query",
+    "Randomise",
+    "Ranks",
+    "Sum",
+    "Values",
+    "from_json",
+    "present_in",
+    "to_json",
+]

@@ -1,0 +1,175 @@
+"""What a person gets: a number, how sure it is, and what it cost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreto.kernel.charge import Receipt
+from discreto.kernel.cost import Cost
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Release:
+    """A private answer with its error bar.
+
+    Attributes
+    ----------
+    label
+        What was asked.
+    value
+        The answer: a number, or an array with one number for each of ``keys``.
+    low, high
+        Ends of the interval that covers the *true value in this table* with 95 %
+        probability over the noise (for each key on its own). Sampling error of the
+        table itself is not part of it.
+    keys
+        The names of the parts of an array answer: categories, or edges of bins.
+    cost, neighbours, receipt
+        What was charged, what it protects, and the ledger's proof.
+    """
+
+    label: str
+    value: Any
+    low: Any
+    high: Any
+    keys: tuple[Any, ...] = ()
+    unit: str = ""
+    note: str = ""
+    cost: Cost = Cost()
+    neighbours: str = ""
+    receipt: Receipt | None = None
+
+    @property
+    def error(self) -> Any:
+        """Half the width of the 95 % interval."""
+        return (np.asarray(self.high) - np.asarray(self.low)) / 2
+
+    @property
+    def epsilon(self) -> float:
+        """The pure epsilon spent (0 if it was rho)."""
+        return float(self.cost.epsilon)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether this comes from a simulation, and protects nobody."""
+        return self.receipt is not None and self.receipt.simulated
+
+    def paid(self, receipt: Receipt, cost: Cost, neighbours: str) -> Release:
+        """The same answer with the proof of its payment."""
+        return replace(self, receipt=receipt, cost=cost, neighbours=neighbours)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        return np.array(self.value, dtype=dtype)
+
+    def items(self) -> list[tuple[Any, float]]:
+        """Pairs of key and value of an array answer."""
+        return list(zip(self.keys, np.ravel(self.value).tolist(), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON form, read back by ``from_dict``."""
+        out = {
+            "label": self.label,
+            "value": _plain(self.value),
+            "low": _plain(self.low),
+            "high": _plain(self.high),
+            "level": LEVEL,
+            "cost": self.cost.to_dict(),
+            "neighbours": self.neighbours,
+        }
+        for name in ("unit", "note"):
+            out |= {name: getattr(self, name)} if getattr(self, name) else {}
+        if self.keys:
+            out["keys"] = _plain(list(self.keys))
+        if self.receipt is not None:
+            out["receipt"] = self.receipt.to_dict()
+        return out
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Release:
+        """The inverse of ``to_dict``, without the receipt."""
+
+        def number(part: Any) -> Any:
+            many = isinstance(part, list) and not any(isinstance(p, str) for p in part)
+            return np.array(part) if many else part
+
+        keys = data.get("keys", [])
+        return cls(
+            data["label"],
+            number(data["value"]),
+            number(data["low"]),
+            number(data["high"]),
+            tuple(tuple(key) if isinstance(key, list) else key for key in keys),
+            data.get("unit", ""),
+            data.get("note", ""),
+            Cost.from_dict(data["cost"]),
+            data["neighbours"],
+        )
+
+    def to_json(self) -> str:
+        """``to_dict`` as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def __str__(self) -> str:
+        stamp = "SIMULATED " if self.simulated else ""
+        tail = f"(95 %), {self.cost}"
+        note = f"; {self.note}" if self.note else ""
+        if not self.keys:
+            return f"{stamp}{self._one(self.value, self.low, self.high)} {tail}{note}"
+        parts = zip(
+            self.keys,
+            np.ravel(self.value).tolist(),
+            np.ravel(self.low).tolist(),
+            np.ravel(self.high).tolist(),
+            strict=True,
+        )
+        names = [(show_key(key), self._one(v, a, b)) for key, v, a, b in parts]
+        wide = max(len(name) for name, _ in names)
+        shown = [f"  {name:<{wide}}  {text}" for name, text in names[:40]]
+        more = [f"  ... {len(names) - 40} more"] if len(names) > 40 else []
+        return "\n".join([f"{stamp}{self.label} {tail}{note}", *shown, *more])
+
+    def _one(self, value: Any, low: Any, high: Any) -> str:
+        unit = f" {self.unit}" if self.unit else ""
+        if isinstance(value, str) or isinstance(low, str):
+            return f"{value}{unit}"
+        half, middle = (high - low) / 2, (high + low) / 2
+        whole = all(float(part).is_integer() for part in (value, low, high))
+        digits = 0 if whole else _digits(half)
+        if abs(value - middle) <= 0.02 * half + 1e-12 * abs(value):
+            return f"{value:.{digits}f} ± {half:.{digits}f}{unit}"
+        return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]{unit}"
+
+    def __repr__(self) -> str:
+        return f"Release({self.label}: {self})"
+
+
+def show_key(key: Any) -> str:
+    """A key as a person reads it."""
+    if isinstance(key, tuple):
+        return " × ".join(show_key(part) for part in key)
+    return f"{key:.6g}" if isinstance(key, float) else str(key)
+
+
+def _digits(error: float) -> int:
+    """Decimals that show two digits of the error."""
+    if not error or not np.isfinite(error):
+        return 2
+    return int(np.clip(1 - np.floor(np.log10(error)), 0, 12))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,70 @@
+"""What statistics share: how one is asked, and how group-by answers are laid out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreto.errors import ParameterError
+from discreto.kernel.cost import Amount
+from discreto.kernel.domain import Domain
+from discreto.kernel.query import Cells
+from discreto.planning import Statistic
+from discreto.queries import Categories, Cross, Everyone
+from discreto.release import Release
+from discreto.tables import Table
+
+
+def run(
+    table: Table, statistic: Statistic, epsilon: Amount, delta: Amount, key: str | None
+) -> Release:
+    """Ask a table for a statistic."""
+    if not isinstance(table, Table):
+        raise ParameterError(
+            f"{statistic.label!r} needs a Table(data, domain, ledger). Got "
+            f"{type(table).__name__}."
+        )
+    return table.answer(statistic, epsilon=epsilon, delta=delta, key=key)
+
+
+def names_of(names: str | list[str] | tuple[str, ...] | None) -> tuple[str, ...]:
+    """One name or several, as a tuple."""
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def grouped(by: tuple[str, ...], inner: Cells) -> Cells:
+    """The cells of ``inner`` within each group of the columns ``by``."""
+    if not by:
+        return inner
+    outer = Categories(by)
+    return outer if isinstance(inner, Everyone) else Cross(outer, inner)
+
+
+def group_keys(by: tuple[str, ...], domain: Domain) -> tuple[Any, ...]:
+    """The names of the groups."""
+    return tuple(Categories(by).labels(domain)) if by else ()
+
+
+def spread(
+    label: str,
+    values: Any,
+    lows: Any,
+    highs: Any,
+    keys: tuple[Any, ...],
+    unit: str = "",
+    note: str = "",
+) -> Release:
+    """A release of one number, or of one for each key."""
+    if not keys:
+        value, low, high = (float(np.ravel(part)[0]) for part in (values, lows, highs))
+        return Release(label, value, low, high, (), unit, note)
+    arrays = [np.asarray(part, dtype=float) for part in (values, lows, highs)]
+    return Release(label, *arrays, keys, unit, note)
+
+
+def by_text(by: tuple[str, ...]) -> str:
+    """ "by a, b", or nothing."""
+    return f" by {', '.join(by)}" if by else ""

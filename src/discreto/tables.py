@@ -1,0 +1,191 @@
+"""A table: rows behind the gate, their public domain, and the ledger that pays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol
+
+from discreto.engines import LocalEngine
+from discreto.errors import DomainError, ParameterError
+from discreto.frames import Frame, PersonFrame, open_frame
+from discreto.kernel.charge import Charger, Event, Receipt, Reservation
+from discreto.kernel.cost import Amount, Cost
+from discreto.kernel.domain import Domain
+from discreto.kernel.entropy import Entropy
+from discreto.kernel.gate import Gate
+from discreto.kernel.query import Ints, Sum
+from discreto.planning import Conversation, Plan, Statistic, statistics
+from discreto.release import Release
+
+
+class LedgerLike(Charger, Protocol):
+    """A ledger, an analyst's ledger, or a simulation ledger."""
+
+    def charge(
+        self,
+        cost: Cost,
+        label: str,
+        event: Event | None = None,
+        key: str | None = None,
+    ) -> Receipt: ...
+
+
+class Engine(Protocol):
+    """Whatever can fold exact sums over a frame."""
+
+    def fold(self, query: Sum, frame: Frame, domain: Domain) -> list[Ints]: ...
+
+
+class Table:
+    """Private rows with their public domain and a ledger.
+
+    Parameters
+    ----------
+    data
+        A pandas, polars or pyarrow table, a dict of arrays, a 2-d array with the
+        domain's columns, or the path (or pattern) of Parquet or CSV files.
+    domain
+        The public description; its columns must be in the data.
+    ledger
+        A :class:`~discreto.Ledger`, or ``discreto.testing.simulate()``.
+    engine
+        Where sums are folded; this process by default.
+
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"age": dp.Number(0, 120)})
+    >>> table = dp.Table({"age": [40, 50, 60]}, domain, dp.Ledger(epsilon=1))
+    >>> dp.stats.count(table, epsilon="0.5").cost
+    Cost(ε 0.5)
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        domain: Domain,
+        ledger: LedgerLike,
+        *,
+        engine: Engine | None = None,
+    ) -> None:
+        if not isinstance(domain, Domain):
+            raise DomainError(
+                "a Table needs a Domain with public bounds and categories: "
+                'Domain({"age": Number(0, 120), "sex": Category(["f", "m"])}).'
+            )
+        if not hasattr(ledger, "charge"):
+            raise ParameterError(
+                "a Table needs a ledger: Ledger('people.ledger', epsilon=3)."
+            )
+        self.domain, self.ledger = domain, ledger
+        frame = open_frame(data, domain)
+        if domain.person is not None:
+            frame = PersonFrame(frame, domain, Entropy().bytes(24))
+        if domain.neighbours == "replace" and frame.length() != domain.rows:
+            raise DomainError(
+                f"the domain says rows={domain.rows}, but the table has another number "
+                "of rows. With neighbours='replace' that number is public: correct it."
+            )
+        self._rows = _Rows(frame, domain, engine or LocalEngine())
+
+    @classmethod
+    def scan(
+        cls,
+        path: str | Path | list[str | Path],
+        domain: Domain,
+        ledger: LedgerLike,
+        *,
+        engine: Engine | None = None,
+    ) -> Table:
+        """A table over files that are read as streams, never whole."""
+        return cls(path, domain, ledger, engine=engine)
+
+    def gate(self, ledger: Charger | None = None) -> Gate:
+        """The gate to these rows, paid by this table's ledger or by a reservation."""
+        return Gate(self.domain, ledger or self.ledger, self._rows)
+
+    def reserve(
+        self, cost: Cost, label: str, event: Event | None = None
+    ) -> Reservation:
+        """Pay for a whole conversation before its first question."""
+        return Reservation(self.ledger, self.ledger.charge(cost, label, event))
+
+    def plan(
+        self,
+        wanted: Statistic | Iterable[Statistic],
+        *,
+        epsilon: Amount,
+        delta: Amount = 0,
+        rows: int | None = None,
+    ) -> Plan:
+        """What asking would cost and how exact it would be; spends nothing."""
+        return statistics(self.domain, wanted, epsilon=epsilon, delta=delta, rows=rows)
+
+    def answer(
+        self,
+        statistic: Statistic,
+        *,
+        epsilon: Amount,
+        delta: Amount = 0,
+        key: str | None = None,
+    ) -> Release:
+        """Ask one statistic.
+
+        With a ``key`` a repeated request gets the stored answer and costs nothing more.
+        """
+        cost = Cost.of(epsilon, delta)
+        # Asking a plan first refuses whatever can be refused before it is paid for.
+        plan = statistics(self.domain, statistic, epsilon=epsilon, delta=delta, rows=1)
+        facts = {"questions": [question.to_dict() for question in plan]}
+        receipt = self.ledger.charge(cost, statistic.label, facts, key)
+        if receipt.answer is not None:
+            stored = Release.from_dict(json.loads(receipt.answer))
+            return stored.paid(receipt, cost, self.domain.neighbours)
+        gate = self.gate(Reservation(self.ledger, receipt))
+        release = statistic.learn(Conversation(gate, cost, plan.questions))
+        release = release.paid(receipt, cost, self.domain.neighbours)
+        if key is not None:
+            kept = json.loads(self.ledger.keep(receipt, release.to_json()))
+            return Release.from_dict(kept).paid(receipt, cost, self.domain.neighbours)
+        return release
+
+    def answers(
+        self,
+        several: Iterable[Statistic],
+        *,
+        epsilon: Amount,
+        delta: Amount = 0,
+    ) -> list[Release]:
+        """Ask several statistics for one cost, shared equally, all or nothing."""
+        wanted = list(several)
+        plan = statistics(self.domain, wanted, epsilon=epsilon, delta=delta, rows=1)
+        label = ", ".join(statistic.label for statistic in wanted)
+        facts = {"questions": [question.to_dict() for question in plan]}
+        reservation = self.reserve(plan.total, label, facts)
+        share = plan.total * Fraction(1, len(wanted))
+        gate, questions = self.gate(reservation), iter(plan.questions)
+        out = []
+        for statistic in wanted:
+            release = statistic.learn(Conversation(gate, share, questions))
+            out.append(release.paid(reservation.receipt, share, self.domain.neighbours))
+        return out
+
+    def __repr__(self) -> str:
+        return f"Table({self.domain!r})"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Table:
+        return self
+
+
+class _Rows:
+    """The rows, as the gate may use them."""
+
+    def __init__(self, frame: Frame, domain: Domain, engine: Engine) -> None:
+        self._frame, self._domain, self._engine = frame, domain, engine
+
+    def fold(self, query: Sum) -> list[Ints]:
+        return self._engine.fold(query, self._frame, self._domain)
+
+    def column(self, name: str) -> Any:
+        return self._frame.column(name)

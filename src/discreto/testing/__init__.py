@@ -1,0 +1,98 @@
+"""Simulations: repeatable noise, or none, under a ledger that can never be real.
+
+``simulate(seed)`` gives a ledger whose noise is seeded. It records what a real ledger
+would, has no limit unless you set one, also records what a real ledger refuses (leaks),
+and stamps every receipt SIMULATED. Use it for tests and studies on public data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreto.errors import BudgetError, UnsafeError
+from discreto.kernel.charge import Event, Receipt, Reservation, Simulation
+from discreto.kernel.cost import Amount, Cost, read_amount
+from discreto.kernel.entropy import Entropy
+from discreto.kernel.sampler import Sampler
+
+
+class SimulationLedger:
+    """A ledger in memory for simulations; see :func:`simulate`."""
+
+    path = "simulation"
+
+    def __init__(self, simulation: Simulation, epsilon: Amount | None = None) -> None:
+        self.simulation = simulation
+        self._limit = None if epsilon is None else read_amount(epsilon, "epsilon")
+        self._entries: list[Receipt] = []
+        self._events: list[dict[str, Any]] = []
+
+    def charge(
+        self,
+        cost: Cost,
+        label: str,
+        event: Event | None = None,
+        key: str | None = None,
+    ) -> Receipt:
+        """Record a charge, leaks included."""
+        if self._limit is not None and (self.spent() + cost).epsilon > self._limit:
+            raise BudgetError(f"{label!r} costs {cost}: the simulation's budget is up.")
+        receipt = Receipt(
+            len(self._entries) + 1, label, cost, "simulated", simulated=True
+        )
+        self._entries.append(receipt)
+        self._events.append(dict(event or {}))
+        return receipt
+
+    def keep(self, receipt: Receipt, answer: str) -> str:
+        """Simulations store nothing."""
+        return answer
+
+    def reserve(
+        self, cost: Cost, label: str, event: Event | None = None
+    ) -> Reservation:
+        """Charge a whole plan at once."""
+        return Reservation(self, self.charge(cost, label, event))
+
+    def spent(self) -> Cost:
+        """What has been charged so far; infinite after a leak."""
+        return sum((receipt.cost for receipt in self._entries), Cost())
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Every charge, oldest first."""
+        pairs = zip(self._entries, self._events, strict=True)
+        return [receipt.to_dict() | {"event": event} for receipt, event in pairs]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SimulationLedger:
+        return self
+
+    def __copy__(self) -> SimulationLedger:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise UnsafeError("a simulation ledger stays in its process.")
+
+    def __str__(self) -> str:
+        count = len(self._entries)
+        many = "entry" if count == 1 else "entries"
+        return f"SIMULATED: {self.spent()}, {count} {many}"
+
+    def __repr__(self) -> str:
+        return f"SimulationLedger({self})"
+
+
+def simulate(
+    seed: int | None = 0, *, noise: bool = True, epsilon: Amount | None = None
+) -> SimulationLedger:
+    """A simulation ledger with noise from ``seed``, or with none.
+
+    ``seed=None`` takes fresh noise every time; ``epsilon`` sets a limit to run into.
+
+    >>> print(simulate(1))
+    SIMULATED: ε 0, 0 entries
+    """
+    entropy = Entropy(None if seed is None else str(seed).encode())
+    return SimulationLedger(Simulation(Sampler(entropy), noise), epsilon)
+
+
+__all__ = ["SimulationLedger", "simulate"]

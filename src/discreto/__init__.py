@@ -1,6 +1,7 @@
 """Differentially private statistics and machine learning for tables."""
 
-from discreto import errors, planning as plan, stats
+from discreto import errors, stats
+from discreto import planning as plan
 from discreto.errors import DiscretoError
 from discreto.kernel.cost import Cost
 from discreto.kernel.domain import Boolean, Category, Domain, Number, Opaque

@@ -3,13 +3,13 @@
 ::
 
     DiscretoError
-      ParameterError(ValueError)      an argument is not possible; the message says what is
+      ParameterError(ValueError)      an argument is not possible; see the message
       DomainError(ValueError)         the public description is missing or wrong; add it
       BudgetError                     the ledger has not enough left; ask for less
       LedgerError                     the ledger file is damaged, locked, or another one
       UnsafeError                     this would break the guarantee; use a simulation
       MissingExtraError(ImportError)  an optional part is not installed; install it
-      KernelFault                     the fold failed after the charge; the charge stands
+      KernelFault                     the fold failed after the charge, which stands
 
 A message is made from public facts only. It never shows a value from a row.
 """

@@ -8,9 +8,11 @@ column types, which are public, are refused.
 
 from __future__ import annotations
 
+import copy
 import glob
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,6 +24,7 @@ from discreto.kernel.domain import Category, Domain, Number, Opaque
 
 Array = NDArray[Any]
 STREAM_ROWS = 1 << 16  # rows read from a file at once
+_ALONE_BELOW = 1 << 17  # rows that one thread folds sooner than two
 
 
 class Frame(Protocol):
@@ -31,6 +34,9 @@ class Frame(Protocol):
         self, names: Sequence[str], size: int
     ) -> Iterator[tuple[dict[str, Array], int]]:
         """Arrays of at most ``size`` rows, and how many rows there are."""
+
+    def split(self, parts: int) -> list[Frame]:
+        """At most ``parts`` frames that hold these rows between them."""
 
     def column(self, name: str) -> Array:
         """One whole column."""
@@ -131,12 +137,42 @@ class MemoryFrame:
         values = self._raw[name]
         return values if isinstance(values, np.ndarray) else values.to_numpy()
 
+    def split(self, parts: int) -> list[Frame]:
+        if self._length < _ALONE_BELOW:
+            return [self]
+        ends = [self._length * i // parts for i in range(parts + 1)]
+        return [_Slice(self, a, b) for a, b in pairwise(ends)]
+
     def batches(
         self, names: Sequence[str], size: int
     ) -> Iterator[tuple[dict[str, Array], int]]:
-        columns = {name: self.column(name) for name in names}
-        for start in range(0, self._length, size):
-            stop = min(start + size, self._length)
+        return _Slice(self, 0, self._length).batches(names, size)
+
+
+class _Slice:
+    """Some rows of a table in memory."""
+
+    def __init__(self, frame: MemoryFrame, start: int, stop: int) -> None:
+        self._frame, self._start, self._stop = frame, start, stop
+
+    def length(self) -> int:
+        return self._stop - self._start
+
+    def split(self, parts: int) -> list[Frame]:
+        return [self]
+
+    def column(self, name: str) -> Array:
+        return self._frame.column(name)[self._start : self._stop]
+
+    def raw(self, name: str) -> Array:
+        return self._frame.raw(name)[self._start : self._stop]
+
+    def batches(
+        self, names: Sequence[str], size: int
+    ) -> Iterator[tuple[dict[str, Array], int]]:
+        columns = {name: self._frame.column(name) for name in names}
+        for start in range(self._start, self._stop, size):
+            stop = min(start + size, self._stop)
             yield {n: c[start:stop] for n, c in columns.items()}, stop - start
 
 
@@ -145,6 +181,7 @@ class StreamFrame:
 
     def __init__(self, paths: Sequence[Path], domain: Domain) -> None:
         self._paths, self._domain = paths, domain
+        self._part = (0, 1)  # which row groups to read: those i with i % 1 == 0
         for path in paths:
             names, types = _schema(path)
             _need(domain, names)
@@ -158,6 +195,16 @@ class StreamFrame:
         if all(_is_parquet(path) for path in self._paths):
             return sum(pq.ParquetFile(path).metadata.num_rows for path in self._paths)
         return sum(rows for _, rows in self._pieces([next(iter(self._domain))]))
+
+    def split(self, parts: int) -> list[Frame]:
+        if not all(_is_parquet(path) for path in self._paths):
+            return [self]
+        out: list[Frame] = []
+        for part in range(parts):
+            piece = copy.copy(self)
+            piece._part = (part, parts)
+            out.append(piece)
+        return out
 
     def column(self, name: str) -> Array:
         parts = [batch[name] for batch, _ in self.batches([name], STREAM_ROWS)]
@@ -185,7 +232,10 @@ class StreamFrame:
 
     def _pieces(self, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
         for path in self._paths:
-            pieces = _parquet(path, names) if _is_parquet(path) else _csv(path, names)
+            if _is_parquet(path):
+                pieces = _parquet(path, names, *self._part)
+            else:
+                pieces = _csv(path, names)
             for piece in pieces:
                 yield {name: piece.column(name) for name in names}, piece.num_rows
 
@@ -229,11 +279,12 @@ def _schema(path: Path) -> tuple[list[str], dict[str, str]]:
     return schema.names, odd
 
 
-def _parquet(path: Path, names: list[str]) -> Iterator[Any]:
+def _parquet(path: Path, names: list[str], part: int, parts: int) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
-        yield from file.iter_batches(batch_size=STREAM_ROWS, columns=names)
+        groups = list(range(part, file.num_row_groups, parts))
+        yield from file.iter_batches(STREAM_ROWS, row_groups=groups, columns=names)
 
 
 def _csv(path: Path, names: list[str]) -> Iterator[Any]:
@@ -311,7 +362,7 @@ def _plain(values: Any) -> Array:
 
 def _numbers(values: Array) -> Array:
     if values.dtype.kind in "fiub":
-        return np.ascontiguousarray(values, dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)  # a view of what fits already
     texts = values.tolist()
     try:
         return np.array(texts, dtype=np.float64)
@@ -373,6 +424,9 @@ class PersonFrame:
     def length(self) -> int:
         return int(self._keep().sum())
 
+    def split(self, parts: int) -> list[Frame]:
+        return [self]
+
     def column(self, name: str) -> Array:
         return self._frame.column(name)[self._keep()]
 
@@ -391,8 +445,7 @@ class PersonFrame:
     def _keep(self) -> NDArray[np.bool_]:
         if self._kept is None:
             person = self._domain.person
-            assert person is not None  # noqa: S101 - typing only
-            people = _person_numbers(self._frame.raw(person))
+            people = _person_numbers(self._frame.raw(str(person)))
             order = np.lexsort((self._row_hashes(), people))
             ordered = people[order]
             first = np.flatnonzero(
@@ -416,12 +469,12 @@ class PersonFrame:
             mixed = np.full(rows, seeds[0])
             for name in names:
                 values = np.ascontiguousarray(batch[name]).view(np.uint64)
-                mixed = _mix(mixed ^ _mix(values + seeds[1]), seeds[2])
+                mixed = _mix(mixed ^ _mix(values, seeds[1]), seeds[2])
             parts.append(mixed)
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
 
 
-def _mix(words: NDArray[np.uint64], seed: Any = np.uint64(0)) -> NDArray[np.uint64]:
+def _mix(words: NDArray[np.uint64], seed: Any) -> NDArray[np.uint64]:
     """The finaliser of splitmix64."""
     words = words + seed
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

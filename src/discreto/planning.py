@@ -8,7 +8,7 @@ rows spread evenly over the domain, without noise, and writes down every questio
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -193,22 +193,28 @@ def statistics(
 
     ``rows`` is a guess of how many rows there are; it moves expected errors only.
     """
-    several = [wanted] if hasattr(wanted, "learn") else list(wanted)  # type: ignore[arg-type]
-    if not several:
-        raise ParameterError("there is nothing to plan.")
-    cost = Cost.of(epsilon, delta)
+    several = list(wanted) if isinstance(wanted, Iterable) else [wanted]
     number = domain.rows or TYPICAL_ROWS if rows is None else rows
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise ParameterError(f"rows must be a whole number from 1 up. Got {rows!r}.")
-    source = MadeUpRows(domain, number)
+    return plan_of(domain, several, Cost.of(epsilon, delta), number)
+
+
+def plan_of(
+    domain: Domain, several: Sequence[Statistic], cost: Cost, rows: int
+) -> Plan:
+    """The plan for statistics that share ``cost`` equally."""
+    if not several:
+        raise ParameterError("there is nothing to ask.")
+    gate = Gate(domain, _Paper(), MadeUpRows(domain, rows))
+    share = cost * Fraction(1, len(several)) if len(several) > 1 else cost
     asked: list[Question] = []
     expected = []
     for statistic in several:
-        share = cost * Fraction(1, len(several)) if len(several) > 1 else cost
-        ask = Conversation(Gate(domain, _Paper(), source), share)
+        ask = Conversation(gate, share)
         expected.append(statistic.learn(ask))
         asked += ask.asked
-    return Plan(tuple(asked), cost, number, tuple(expected))
+    return Plan(tuple(asked), cost, rows, tuple(expected))
 
 
 def epsilon_for(
@@ -244,8 +250,8 @@ def epsilon_for(
         low = high
     else:
         raise ParameterError(
-            f"{wanted.label!r} cannot reach an error of {show(goal)} with epsilon up to "
-            "10000: its grid or the number of rows does not allow it."
+            f"{wanted.label!r} cannot reach an error of {show(goal)} with epsilon up "
+            "to 10000: its grid or the number of rows does not allow it."
         )
     while high - low > high / 100:
         middle = _short((low + high) / 2)
@@ -276,7 +282,8 @@ class MadeUpRows:
         ]
 
     def column(self, name: str) -> Floats | Ints:
-        """A made-up column: fractional parts of k * sqrt(prime) fill the cube evenly."""
+        """A made-up column."""
+        # Fractional parts of k * sqrt(prime) fill the cube evenly.
         prime = _prime(list(self._domain).index(name))
         spread: Floats = (np.arange(1, _SAMPLE + 1) * math.sqrt(prime)) % 1.0
         column = self._domain[name]
@@ -284,8 +291,8 @@ class MadeUpRows:
             return (spread * len(column.categories)).astype(np.int64)
         if not isinstance(column, Number):
             return spread
-        values = column.lower + spread * (column.upper - column.lower)
-        return np.round(values) if column.integer else values
+        spread = column.lower + spread * (column.upper - column.lower)
+        return np.round(spread) if column.integer else spread
 
 
 @lru_cache

@@ -13,6 +13,7 @@ from discreto.kernel.charge import Receipt
 from discreto.kernel.cost import Cost
 
 LEVEL = 0.95
+NOTHING = Cost()
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Release:
     keys: tuple[Any, ...] = ()
     unit: str = ""
     note: str = ""
-    cost: Cost = Cost()
+    cost: Cost = NOTHING
     neighbours: str = ""
     receipt: Receipt | None = None
 

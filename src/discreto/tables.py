@@ -17,7 +17,7 @@ from discreto.kernel.domain import Domain
 from discreto.kernel.entropy import Entropy
 from discreto.kernel.gate import Gate
 from discreto.kernel.query import Ints, Sum
-from discreto.planning import Conversation, Plan, Statistic, statistics
+from discreto.planning import Conversation, Plan, Statistic, plan_of, statistics
 from discreto.release import Release
 
 
@@ -88,6 +88,7 @@ class Table:
                 "of rows. With neighbours='replace' that number is public: correct it."
             )
         self._rows = _Rows(frame, domain, engine or LocalEngine())
+        self._plans: dict[tuple[Statistic, Cost], Plan] = {}
 
     @classmethod
     def scan(
@@ -135,8 +136,8 @@ class Table:
         With a ``key`` a repeated request gets the stored answer and costs nothing more.
         """
         cost = Cost.of(epsilon, delta)
-        # Asking a plan first refuses whatever can be refused before it is paid for.
-        plan = statistics(self.domain, statistic, epsilon=epsilon, delta=delta, rows=1)
+        # Planning first refuses whatever can be refused before it is paid for.
+        plan = self._plan(statistic, cost)
         facts = {"questions": [question.to_dict() for question in plan]}
         receipt = self.ledger.charge(cost, statistic.label, facts, key)
         if receipt.answer is not None:
@@ -150,6 +151,14 @@ class Table:
             return Release.from_dict(kept).paid(receipt, cost, self.domain.neighbours)
         return release
 
+    def _plan(self, statistic: Statistic, cost: Cost) -> Plan:
+        """The plan of a statistic, kept for when it is asked again."""
+        if (statistic, cost) not in self._plans:
+            if len(self._plans) >= 64:
+                self._plans.clear()
+            self._plans[statistic, cost] = plan_of(self.domain, [statistic], cost, 1)
+        return self._plans[statistic, cost]
+
     def answers(
         self,
         several: Iterable[Statistic],
@@ -159,7 +168,7 @@ class Table:
     ) -> list[Release]:
         """Ask several statistics for one cost, shared equally, all or nothing."""
         wanted = list(several)
-        plan = statistics(self.domain, wanted, epsilon=epsilon, delta=delta, rows=1)
+        plan = plan_of(self.domain, wanted, Cost.of(epsilon, delta), 1)
         label = ", ".join(statistic.label for statistic in wanted)
         facts = {"questions": [question.to_dict() for question in plan]}
         reservation = self.reserve(plan.total, label, facts)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from discreto.frames import Frame
 from discreto.kernel import clamp
 from discreto.kernel.domain import Domain
-from discreto.kernel.query import Batch, Ints, Sum
+from discreto.kernel.query import Ints, Sum
 
-_ALONE_BELOW = 1 << 17  # a thread pool costs more than it saves on fewer rows
+# Few numbers at once stay in the cache; many keep threads from waiting on each other.
+_NUMBERS = 1 << 20
 
 
 class LocalEngine:
@@ -21,52 +20,37 @@ class LocalEngine:
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or min(8, os.cpu_count() or 1)
+        self._pool: ThreadPoolExecutor | None = None
+        self._pid = os.getpid()
 
     def fold(self, query: Sum, frame: Frame, domain: Domain) -> list[Ints]:
         """The exact sums over all rows."""
+        parts = [frame] if self.threads == 1 else frame.split(self.threads)
+        if len(parts) == 1:
+            return fold_all(query, frame, domain)
         total = clamp.empty(query, domain)
-        batches = frame.batches(query.columns(), clamp.BATCH_ROWS)
-
-        def one(job: tuple[Batch, int]) -> list[Ints]:
-            return clamp.fold(query, job[0], job[1], domain)
-
-        jobs = _grouped(batches)
-        first = next(jobs, [])
-        if self.threads == 1 or sum(rows for _, rows in first) < _ALONE_BELOW:
-            for group in (first, *jobs):
-                _add(total, map(one, group))
-            return total
-
-        def many(group: list[tuple[Batch, int]]) -> list[Ints]:
-            sums = clamp.empty(query, domain)
-            _add(sums, map(one, group))
-            return sums
-
-        with ThreadPoolExecutor(self.threads) as pool:
-            running: deque[Future[Any]] = deque([pool.submit(many, first)])
-            for group in jobs:
-                running.append(pool.submit(many, group))
-                if len(running) > 2 * self.threads:  # bounds the memory of a stream
-                    _add(total, [running.popleft().result()])
-            _add(total, (future.result() for future in running))
+        fold_part = partial(fold_all, query, domain=domain)
+        for part in self._workers().map(fold_part, parts):
+            _add(total, part)
         return total
 
-
-def _grouped(
-    batches: Iterator[tuple[Batch, int]],
-) -> Iterator[list[tuple[Batch, int]]]:
-    """Batches in groups that are worth a thread's while."""
-    group: list[tuple[Batch, int]] = []
-    for batch in batches:
-        group.append(batch)
-        if len(group) == _ALONE_BELOW // clamp.BATCH_ROWS:
-            yield group
-            group = []
-    if group:
-        yield group
+    def _workers(self) -> ThreadPoolExecutor:
+        """The threads, started once; a forked child has none and starts its own."""
+        if self._pool is None or self._pid != os.getpid():
+            self._pool, self._pid = ThreadPoolExecutor(self.threads), os.getpid()
+        return self._pool
 
 
-def _add(total: list[Ints], parts: Any) -> None:
-    for part in parts:
-        for mine, theirs in zip(total, part, strict=True):
-            mine += theirs
+def fold_all(query: Sum, frame: Frame, domain: Domain) -> list[Ints]:
+    """The exact sums over one frame, a batch at a time."""
+    width = sum(block.features.shape(domain).width for block in query.blocks)
+    size = min(clamp.BATCH_ROWS, max(_NUMBERS // width, 1 << 13))
+    total = clamp.empty(query, domain)
+    for batch, rows in frame.batches(query.columns(), size):
+        _add(total, clamp.fold(query, batch, rows, domain))
+    return total
+
+
+def _add(total: list[Ints], part: list[Ints]) -> None:
+    for mine, theirs in zip(total, part, strict=True):
+        mine += theirs

@@ -23,7 +23,7 @@ from discreto.kernel.query import (
     Sum,
 )
 
-BATCH_ROWS = 1 << 15  # rows folded at once
+BATCH_ROWS = 1 << 19  # the most rows folded at once
 CODE_LIMIT = 1 << 31  # 2^31 rows of such codes stay below 2^62
 GRAM_LIMIT = 1 << 15  # and so do products of such codes
 

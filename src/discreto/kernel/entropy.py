@@ -19,7 +19,7 @@ REKEY_BYTES = 1 << 30
 
 
 class Entropy:
-    """A thread-safe stream of uniform bits; ``key`` makes it repeatable (tests only)."""
+    """A thread-safe stream of uniform bits; a ``key`` (tests only) makes it repeat."""
 
     def __init__(self, key: bytes | None = None) -> None:
         self.seeded = key is not None

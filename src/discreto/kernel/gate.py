@@ -28,6 +28,7 @@ from discreto.kernel.query import (
     Ints,
     Query,
     Randomise,
+    Shape,
     Sum,
     digest,
 )
@@ -201,8 +202,9 @@ class Gate:
             codes = np.where(values < 0, choices - 1, values).astype(np.int64)
             return codes if silent else self._sampler().respond(codes, choices, epsilon)
         steps = (values - column.centre) * (ROW_STEPS / column.half)
-        shape = clamp.Shape(1, ROW_STEPS)
-        exact: Ints = clamp.clamp(steps[None, :], shape)[0].astype(np.int64)
+        exact: Ints = clamp.clamp(steps[None, :], Shape(1, ROW_STEPS))[0].astype(
+            np.int64
+        )
         if silent:
             return exact
         width = 2 * ROW_STEPS

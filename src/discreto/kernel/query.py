@@ -263,14 +263,14 @@ def decode(data: Any, kinds: Mapping[str, type], depth: int = 0) -> Any:
         return tuple(decode(part, kinds, depth + 1) for part in data)
     if not isinstance(data, dict):
         return data
-    kind = data.get("kind")
+    kind = str(data.get("kind"))
     if kind == "Fraction":
         try:
             return Fraction(str(data.get("value"))[:100])
         except (ValueError, ZeroDivisionError):
             raise ParameterError("a question holds a bad fraction.") from None
     if kind not in kinds:
-        raise ParameterError(f"unknown kind of question {str(kind)[:40]!r}.")
+        raise ParameterError(f"unknown kind of question {kind[:40]!r}.")
     cls = kinds[kind]
     parts = {k: decode(v, kinds, depth + 1) for k, v in data.items() if k != "kind"}
     try:

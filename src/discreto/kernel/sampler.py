@@ -144,7 +144,7 @@ class Sampler:
             )
             keep = self.bernoulli_exp(
                 draw / float(top),
-                lambda i, draw=draw: Fraction(int(draw[i]), top),  # type: ignore[misc]
+                lambda i, draw=draw: Fraction(int(draw[i]), top),
             )
             out[todo[keep]] = draw[keep]
             todo = todo[~keep]
@@ -170,7 +170,7 @@ class Sampler:
         return out
 
     def laplace(self, scale: Fraction, count: int) -> Ints:
-        """``P[k]`` proportional to ``exp(-|k| / scale)``: two geometrics' difference."""
+        """``P[k]`` proportional to ``exp(-|k| / scale)``, as geometric - geometric."""
         out = self.geometric(scale, count)
         out -= self.geometric(scale, count)
         return out
@@ -219,10 +219,11 @@ class Sampler:
         # Among the largest, the one whose random word is largest; words never tie in
         # practice (2^-64), and if they do the first of the two is taken.
         ranked = np.where(noisy == best, order >> np.uint64(1), np.uint64(0))
-        return ranked.argmax(axis=1).astype(np.int64)
+        chosen: Ints = ranked.argmax(axis=1)
+        return chosen
 
     def staircase(self, epsilon: Fraction, width: int, step: int, count: int) -> Ints:
-        """Staircase noise for sensitivity ``width``: ``step`` of 1 .. width is the tread.
+        """Staircase noise for sensitivity ``width``, with a first tread of ``step``.
 
         ``P[k] = a exp(-epsilon * floor((|k| + width - step) / width))`` (Geng and
         Viswanath 2014, on the integers): flat for |k| < step, then one step down
@@ -254,7 +255,7 @@ class Sampler:
         return out
 
     def respond(self, codes: Ints, choices: int, epsilon: Fraction) -> Ints:
-        """k-ary randomised response: the truth with odds e^epsilon to 1 per other code."""
+        """k-ary randomised response: odds e^epsilon for the truth against each lie."""
         epsilon = Fraction(epsilon)
         if not 0 < epsilon <= 256:
             raise ParameterError(f"epsilon must be in (0, 256], not {epsilon}.")

@@ -1,4 +1,4 @@
-"""The rules of a ledger: charge before the release, never refund, one chain of hashes."""
+"""The rules of a ledger: charge before the release, never refund, one chain."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class Ledger:
             seq, link = self._append(db, content, key)
         if self._anchor:
             self._anchor.write(self.id, seq, link)
-        return Receipt(seq, content["label"], cost, link)
+        return Receipt(seq, str(content["label"]), cost, link)
 
     def _append(
         self, db: sqlite3.Connection, content: Mapping[str, Any], key: str | None

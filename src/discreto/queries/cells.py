@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 
 from discreto.errors import DomainError, ParameterError
 from discreto.kernel.domain import Category, Domain, Number
-from discreto.kernel.query import Batch, Cells, Floats, Ints
+from discreto.kernel.query import Batch, Cells, Everyone, Floats, Ints
 from discreto.queries._names import check_names
 
 MISSING = "(missing)"
@@ -143,7 +143,7 @@ class Edges:
             or not isinstance(c, int | float)
             or not math.isfinite(c)
             for c in cuts
-        ) or any(a > b for a, b in zip(cuts, cuts[1:], strict=False)):
+        ) or any(a > b for a, b in pairwise(cuts)):
             raise ParameterError(f"{self.name!r}: cuts must be finite and sorted.")
 
     def count(self, domain: Domain) -> int:
@@ -245,8 +245,6 @@ def whole_numbers(column: Number) -> int:
 
 def present_in(names: tuple[str, ...], domain: Domain) -> Cells:
     """Everyone, or those without a missing value where the domain allows missing."""
-    from discreto.kernel.query import Everyone
-
     for name in names:
         column = domain[name]
         if isinstance(column, Number | Category):

@@ -1,8 +1,8 @@
 """Private statistics of a table.
 
 Every function asks the table one question (or one small conversation), charges its
-ledger ``epsilon`` and returns a :class:`~discreto.Release`. With ``delta`` above 0 the
-noise is Gaussian and the charge is the matching rho. A ``key`` makes repeating safe: the
+ledger ``epsilon`` and returns a :class:`~discreto.Release`. With a ``delta`` the noise
+is Gaussian and the charge is the matching rho. A ``key`` makes repeating safe: the
 same key gives the same stored answer and costs nothing more.
 
 Each function has a class of the same meaning (``mean``: ``Mean``) that is only data:

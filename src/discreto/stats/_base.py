@@ -58,11 +58,9 @@ def spread(
     note: str = "",
 ) -> Release:
     """A release of one number, or of one for each key."""
-    if not keys:
-        value, low, high = (float(np.ravel(part)[0]) for part in (values, lows, highs))
-        return Release(label, value, low, high, (), unit, note)
-    arrays = [np.asarray(part, dtype=float) for part in (values, lows, highs)]
-    return Release(label, *arrays, keys, unit, note)
+    parts = [np.asarray(part, dtype=float) for part in (values, lows, highs)]
+    value, low, high = parts if keys else [float(np.ravel(p)[0]) for p in parts]
+    return Release(label, value, low, high, keys, unit, note)
 
 
 def by_text(by: tuple[str, ...]) -> str:

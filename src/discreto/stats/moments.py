@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class Total:
         domain = ask.domain
         column = domain.number(self.column)
         fixed = domain.neighbours == "replace" and not (self.by or column.missing)
-        origin = "centre" if fixed else "zero"
+        origin: Literal["centre", "zero"] = "centre" if fixed else "zero"
         block = Block(Values((self.column,), origin=origin))
         answer = ask.measure(Sum(grouped(self.by, Everyone()), (block,)), self.label)
         start, half = grid(column, origin)
@@ -132,11 +133,12 @@ class Variance:
         value, low, high = _smooth(
             answer.tables[0][0], answer.noises[0], _variance, 0, 1
         )
-        parts = np.array([value, low, high]) * column.half**2
+        parts = [part * column.half**2 for part in (value, low, high)]
         if self.root:
-            parts = np.sqrt(parts)
+            parts = [math.sqrt(part) for part in parts]
+        value, low, high = parts
         unit = column.unit if self.root or not column.unit else f"{column.unit}²"
-        return Release(self.label, *map(float, parts), (), unit)
+        return Release(self.label, value, low, high, (), unit)
 
 
 def _variance(b: Floats) -> float:

@@ -77,7 +77,8 @@ def ladder(edges: Floats, place: int) -> Floats:
     reach = max(1, math.ceil(math.log2(max(2, edges.size - 1))))
     away = step * (2.0 ** np.arange(reach + 1) - 1)
     cuts = np.concatenate([(edges[place] - away)[::-1], edges[place + 1] + away])
-    return np.clip(cuts, edges[0], edges[-1])
+    clipped: Floats = np.clip(cuts, edges[0], edges[-1])
+    return clipped
 
 
 def _rank_interval(
@@ -100,7 +101,7 @@ def _rank_interval(
 
 
 def _crossing(height: Floats, cuts: Floats, end: float) -> float:
-    """Where ``height`` first reaches 0 from the left, interpolated; ``end`` if at once."""
+    """Where ``height`` reaches 0 first, interpolated; ``end`` if it starts there."""
     first = int(np.argmax(height >= 0)) if (height >= 0).any() else height.size
     if first == 0:
         return end
@@ -133,7 +134,6 @@ class Quantiles:
         right = np.zeros(places.bins + 1)
         lefts = np.zeros(places.bins + 1)
         rights = np.zeros(places.bins + 1)
-        noise = None
         above = places.bins + FAN * strides[0]  # the whole range is one cell above
         for level, stride in enumerate(strides):
             cuts = edges[stride:-1:stride]
@@ -141,14 +141,14 @@ class Quantiles:
             text = f"{self.label}, level {level + 1}"
             answer = ask.measure(query, text, Fraction(1, len(strides)))
             counts = answer.tables[0][:, 0].astype(float)
-            noise = answer.noises[0]
             sums = _level_sums(counts, stride, above, places.bins)
             left, right = left + sums[0], right + sums[1]
             lefts, rights = lefts + sums[2], rights + sums[3]
             above = stride
-        assert noise is not None  # noqa: S101 - typing only
         rows = [
-            self._one(float(p), edges, left, right, lefts, rights, noise, column)
+            self._one(
+                float(p), edges, left, right, lefts, rights, answer.noises[0], column
+            )
             for p in self.probabilities
         ]
         order = np.argsort([float(p) for p in self.probabilities], kind="stable")
@@ -156,7 +156,8 @@ class Quantiles:
         for part in parts:  # quantiles rise with their probability
             part[order] = np.maximum.accumulate(part[order])
         keys = tuple(float(p) for p in self.probabilities)
-        return Release(self.label, *parts, keys, column.unit)
+        value, low, high = parts
+        return Release(self.label, value, low, high, keys, column.unit)
 
     def _one(
         self,

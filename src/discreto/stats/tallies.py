@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class Histogram:
         count = self.bins or (each if 1 <= each <= DEFAULT_BINS else DEFAULT_BINS)
         binned = Bins(name, count)
         if each == count:
-            return binned, [int(round(c)) for c in binned.centres(domain)]
+            return binned, [round(c) for c in binned.centres(domain)]
         return binned, _ranges(binned.edges(domain))
 
 
@@ -72,7 +73,7 @@ def _tuple(key: Any) -> tuple[Any, ...]:
 
 
 def _ranges(edges: Any) -> list[str]:
-    return [f"{a:g} to {b:g}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [f"{a:g} to {b:g}" for a, b in pairwise(edges)]
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,11 @@ class Mode:
             count = whole_numbers(column)
             if not 1 <= count <= 4096:
                 raise ParameterError(
-                    f"{self.label!r}: a mode needs a Category or an integer Number with "
-                    "at most 4096 values. Use a histogram."
+                    f"{self.label!r}: a mode needs a Category or an integer Number "
+                    "with at most 4096 values. Use a histogram."
                 )
             cells = Bins(self.column, count)
-            keys = [int(round(c)) for c in cells.centres(ask.domain)]
+            keys = [round(c) for c in cells.centres(ask.domain)]
         else:
             cells = Categories((self.column,))
             keys = cells.labels(ask.domain)

@@ -1,0 +1,80 @@
+"""The ``discreto`` command: domains, questions, plans and ledgers without Python.
+
+``words`` turns what is typed into a statistic, ``files`` reads and writes what the
+commands need, ``screen`` prints. Every other module is one group of commands.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreto import __version__
+from discreto.cli import demo, domain, ledger, plan, query
+from discreto.cli.screen import SafeGroup
+
+HELP = """Differentially private statistics for tables.
+
+You need three files: the data, a domain (what everybody may know about the data: bounds
+and categories), and a ledger (how much privacy may be spent, and what was spent).
+
+1. `discreto domain draft patients.parquet --out patients.domain.json`
+
+2. fill in the bounds from the code book, then
+`discreto domain check patients.domain.json`
+
+3. `discreto plan patients.domain.json mean age --error 1`: what would it cost?
+
+4. `discreto query patients.parquet mean age --domain patients.domain.json
+--ledger patients.ledger --budget 3 --epsilon 0.1`
+
+5. `discreto ledger show patients.ledger`
+
+In a hurry: `discreto demo` shows all of it on public data in a few seconds.
+"""
+
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 other trouble, 2 an impossible argument, 3 domain, 4 budget, "
+    "5 ledger, 6 unsafe, 7 a missing extra, 8 the answer failed after it was charged."
+)
+
+app = typer.Typer(
+    name="discreto",
+    cls=SafeGroup,
+    help=HELP,
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(domain.app, name="domain")
+app.command("plan", epilog=plan.EXAMPLE)(plan.plan)
+app.command("query", epilog=query.EXAMPLE)(query.query)
+app.add_typer(ledger.app, name="ledger")
+app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"discreto {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

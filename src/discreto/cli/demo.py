@@ -1,0 +1,233 @@
+"""``discreto demo``: the whole job on public data, in a few seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.progress import track
+from rich.table import Table as Grid
+
+from discreto import Ledger, Release, Table, stats
+from discreto.cli import patients, screen
+from discreto.cli.ledger import print_ledger
+from discreto.cli.plan import plan_table
+from discreto.errors import BudgetError
+from discreto.planning import statistics
+from discreto.testing import simulate
+
+EXAMPLE = "Example: `discreto demo --out my-first-try`"
+BUDGET = 4
+CHEAP = "0.1"  # the price of the second histogram in the picture
+REPEATS = 500
+
+
+@dataclass(frozen=True)
+class Files:
+    """What the demo writes."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # Starting anew is fine for public data. A real ledger is never deleted.
+        for name in ("", "-wal", "-shm"):
+            Path(f"{self.ledger}{name}").unlink(missing_ok=True)
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "demo.parquet"
+
+    @property
+    def domain(self) -> Path:
+        return self.folder / "demo.domain.json"
+
+    @property
+    def ledger(self) -> Path:
+        return self.folder / "demo.ledger"
+
+    @property
+    def picture(self) -> Path:
+        return self.folder / "demo.png"
+
+
+def demo(
+    out: Annotated[
+        Path, typer.Option("--out", help="The folder for the files it writes.")
+    ] = Path("discreto-demo"),
+) -> None:
+    """Show the whole job on public data: plan, ask, be refused, read the ledger.
+
+    Uses 569 tumours that come with scikit-learn. Writes the table, its domain, a fresh
+    ledger and a picture. Takes a few seconds and needs no network.
+    """
+    files = Files(out)
+    with screen.working("loading the table"):
+        people = patients.load()
+        _write_parquet(files.data, people)
+    patients.DOMAIN.save(files.domain)
+    table = Table(
+        str(files.data), patients.DOMAIN, Ledger(files.ledger, epsilon=BUDGET)
+    )
+    _introduce(files)
+    _plan()
+    releases = _ask(table, people)
+    _repeat(people)
+    _refuse(table)
+    _step(5, "The ledger: everything that was spent, in a chain of hashes")
+    print_ledger(Ledger(files.ledger))
+    with screen.working("drawing"):
+        _draw(files.picture, releases, people)
+    _finish(files)
+
+
+def _step(number: int, title: str) -> None:
+    console = screen.out()
+    console.print()
+    console.rule(f"[bold]{number}. {title}", align="left")
+
+
+def _say(text: str) -> None:
+    screen.out().print(text, highlight=False)
+
+
+def _write_parquet(path: Path, people: patients.Columns) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({name: pa.array(v) for name, v in people.items()}), path)
+
+
+def _introduce(files: Files) -> None:
+    _step(1, "What everybody may know: the domain")
+    _say("Bounds and categories come from a code book, never from the rows.")
+    console = screen.out()
+    console.print(screen.show_domain(patients.DOMAIN))
+    console.print(f"neighbours  {screen.relation(patients.DOMAIN.neighbours)}")
+    console.print(
+        f"budget      ε {BUDGET} for everything ever asked about these people"
+    )
+
+
+def _plan() -> None:
+    _step(2, "A plan: how exact would it be? Nothing is spent")
+    mean = stats.Mean("radius")
+    made = statistics(patients.DOMAIN, mean, epsilon="0.25", rows=500)
+    console = screen.out()
+    console.print(plan_table(made))
+    error = float(np.max(made.expected[0].error))
+    _say(f"expected error: ± {error:.2g} px (95 %) if there are about 500 patients")
+
+
+def _ask(table: Table, people: patients.Columns) -> list[Release]:
+    """Ask everything for real; the two histograms come back for the picture."""
+    _step(3, "Private answers, paid for from the ledger")
+    _say(
+        "[yellow]The exact column is here only because this data is public.[/] With "
+        "private data nobody sees it: the interval says how far off an answer can be."
+    )
+    grid = _answers_grid()
+    inside = total = 0
+    for question in patients.questions():
+        with screen.working(f"asking for the {question.statistic.label}"):
+            release = table.answer(question.statistic, epsilon=question.epsilon)
+        exact = question.exact(people)
+        held = _add_lines(grid, release, exact)
+        inside, total = inside + held, total + len(exact)
+        if isinstance(question.statistic, stats.Histogram):
+            dear = release
+    cheap = table.answer(patients.histogram(), epsilon=CHEAP)
+    screen.out().print(grid)
+    _say(f"{inside} of {total} intervals hold the exact value; 95 % is the promise.")
+    return [cheap, dear]
+
+
+def _answers_grid() -> Grid:
+    grid = Grid()
+    grid.add_column("question")
+    grid.add_column("cost", justify="right")
+    grid.add_column("private answer", justify="right", style="bold")
+    grid.add_column("95 % interval", justify="right")
+    grid.add_column("exact (demo only)", justify="right", style="yellow")
+    grid.add_column("holds")
+    return grid
+
+
+def _add_lines(grid: Grid, release: Release, exact: list[float]) -> int:
+    """One line for each number of a release; how many intervals hold the truth."""
+    grid.add_section()
+    values, lows, highs = (
+        np.ravel(part).tolist() for part in (release.value, release.low, release.high)
+    )
+    if release.keys:
+        grid.add_row(release.label, str(release.cost))
+    held = 0
+    for i, (value, low, high) in enumerate(zip(values, lows, highs, strict=True)):
+        first = f"  {release.keys[i]}" if release.keys else release.label
+        cost = "" if release.keys else str(release.cost)
+        shown, span = screen.one_line(value, low, high)
+        digits = screen.digits_for((high - low) / 2)
+        truth = f"{exact[i]:.{0 if exact[i].is_integer() else digits}f}"
+        holds = low <= exact[i] <= high
+        held += holds
+        grid.add_row(first, cost, shown, span, truth, "yes" if holds else "no")
+    return held
+
+
+def _repeat(people: patients.Columns) -> None:
+    """How often the interval of the mean holds the exact mean, in a simulation."""
+    exact = float(people["radius"].mean())
+    table = Table(people, patients.DOMAIN, simulate(None))
+    console = screen.err()
+    hidden = not console.is_terminal
+    rounds = track(
+        range(REPEATS), "repeating", console=console, disable=hidden, transient=True
+    )
+    held = 0
+    for _ in rounds:
+        again = stats.mean(table, "radius", epsilon="0.25")
+        held += bool(again.low <= exact <= again.high)
+    _say(
+        f"SIMULATED: the mean asked {REPEATS} times at ε 0.25; the interval held the "
+        f"exact mean {held / REPEATS:.1%} of the time."
+    )
+
+
+def _refuse(table: Table) -> None:
+    _step(4, "A question that does not fit into the budget is refused")
+    _say("asking for the mean of texture with ε 0.5 ...")
+    try:
+        stats.mean(table, "texture", epsilon="0.5")
+    except BudgetError as refusal:
+        _say(f"[red]BudgetError[/] (exit code {refusal.exit_code}): {refusal}")
+        _say("No row was read and nothing was charged.")
+
+
+def _draw(path: Path, releases: list[Release], people: patients.Columns) -> None:
+    from discreto.cli.picture import draw
+
+    exact = patients.Question(patients.histogram(), "1").exact(people)
+    draw(path, releases, exact, patients.EDGES)
+
+
+def _finish(files: Files) -> None:
+    _step(6, "Files")
+    console = screen.out()
+    texts = {
+        files.picture: "the histogram at two prices, against the exact one",
+        files.data: "the table (public)",
+        files.domain: "its domain",
+        files.ledger: "the ledger",
+    }
+    for path, text in texts.items():
+        console.print(screen.plain(f"{path}  {text}"))
+    console.print()
+    _say("Next, spend what is left:")
+    command = (
+        f"discreto query {files.data} std radius --domain {files.domain} "
+        f"--ledger {files.ledger} --epsilon 0.2"
+    )
+    console.print(screen.plain(command), soft_wrap=True)

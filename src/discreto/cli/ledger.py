@@ -1,0 +1,154 @@
+"""``discreto ledger``: read what was spent, prove it, and hand it on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from discreto.cli import screen
+from discreto.cli.files import open_ledger, write_new
+from discreto.kernel.cost import Cost
+from discreto.ledger import Ledger
+
+app = typer.Typer(
+    help="What was spent on these people, by whom, and whether the record is whole.",
+    no_args_is_help=True,
+)
+
+LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="A ledger file.")]
+AnchorFile = Annotated[
+    Path | None, typer.Option("--anchor", help="Also compare with this anchor file.")
+]
+PARTS = ("epsilon", "rho", "block_epsilon", "delta")
+# What a spreadsheet takes for a formula when a cell begins with it.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+class Format(StrEnum):
+    """How an export is written."""
+
+    json = "json"
+    csv = "csv"
+
+
+@app.command(epilog="Example: `discreto ledger show patients.ledger`")
+def show(
+    ledger: LedgerFile,
+    last: Annotated[
+        int, typer.Option("--last", min=1, help="How many entries, newest ones.")
+    ] = 30,
+    anchor: AnchorFile = None,
+) -> None:
+    """Show the entries of a ledger and what is left."""
+    book = open_ledger(ledger, anchor=anchor)
+    print_ledger(book, last)
+
+
+def print_ledger(book: Ledger, last: int = 30) -> None:
+    """The newest entries and a bar of what is spent, on the screen."""
+    entries, console = book.entries(), screen.out()
+    name = f"ledger of {book.population}" if book.population else "ledger"
+    table = Table(title=screen.plain(name), title_justify="left")
+    table.add_column("#", justify="right")
+    table.add_column("time (UTC)", no_wrap=True)
+    table.add_column("analyst")
+    table.add_column("what")
+    table.add_column("cost", justify="right")
+    for entry in entries[-last:]:
+        cost = str(Cost.from_dict(entry["cost"])) if entry["cost"] else ""
+        table.add_row(
+            str(entry["seq"]),
+            _moment(entry["time"]).replace("T", " ")[:16],
+            screen.plain(entry["analyst"]),
+            screen.plain(entry["label"]),
+            cost,
+        )
+    console.print(table)
+    if len(entries) > last:
+        console.print(f"{len(entries) - last} earlier entries: --last {len(entries)}")
+    console.print(screen.budget_line(book))
+    for analyst in sorted({entry["analyst"] for entry in entries} - {""}):
+        console.print(screen.budget_line(book, analyst))
+
+
+@app.command(
+    epilog="Example: `discreto ledger verify patients.ledger --anchor /other/anchor`"
+)
+def verify(ledger: LedgerFile, anchor: AnchorFile = None) -> None:
+    """Check that no entry was changed, taken out or put in.
+
+    The chain of hashes finds edits. Only an anchor, kept on another disk, finds an old
+    backup that was put back.
+    """
+    count = open_ledger(ledger, anchor=anchor).verify()
+    many = "entry" if count == 1 else "entries"
+    also = ", as the anchor says" if anchor else ""
+    screen.out().print(f"[green]chain intact[/]: {count} {many}{also}")
+
+
+@app.command(
+    epilog="Example: `discreto ledger export patients.ledger --format csv --out l.csv`"
+)
+def export(
+    ledger: LedgerFile,
+    form: Annotated[Format, typer.Option("--format", help="How.")] = Format.json,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A new file; else to the screen.")
+    ] = None,
+) -> None:
+    """Write all entries as JSON or CSV, for an auditor or a spreadsheet."""
+    book = open_ledger(ledger)
+    text = as_csv(book) if form is Format.csv else as_json(book)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write_new(out, text)
+        screen.err().print(screen.plain(f"Wrote {out}."))
+
+
+def as_json(book: Ledger) -> str:
+    """The budget and every entry, complete."""
+    facts = {
+        "id": book.id,
+        "population": book.population,
+        "epsilon": str(book.epsilon),
+        "delta": str(book.delta),
+        "spent": book.spent().to_dict(),
+        "left": book.remaining(),
+        "entries": book.entries(),
+    }
+    return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+
+
+def as_csv(book: Ledger) -> str:
+    """One line for each entry; costs as exact fractions."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["entry", "time", "analyst", "label", *PARTS, "hash"])
+    for entry in book.entries():
+        costs = [entry["cost"].get(part, "0") for part in PARTS]
+        line = [entry["seq"], _moment(entry["time"]), entry["analyst"], entry["label"]]
+        writer.writerow([harmless(cell) for cell in [*line, *costs, entry["hash"]]])
+    return text.getvalue()
+
+
+def harmless(cell: Any) -> str:
+    """A cell that no spreadsheet runs as a formula.
+
+    >>> harmless("=1+1"), harmless("mean of age")
+    ("'=1+1", 'mean of age')
+    """
+    text = str(cell)
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,110 @@
+"""``discreto plan``: what a question would cost and how exact it would be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from discreto.cli import screen, words
+from discreto.cli.files import read_domain
+from discreto.errors import ParameterError
+from discreto.kernel.domain import Domain
+from discreto.planning import Plan, Statistic, epsilon_for, statistics
+
+EXAMPLE = """Examples:
+
+`discreto plan d.json mean age --epsilon 0.1 --rows 5000`: how exact would it be?
+
+`discreto plan d.json mean age --error 0.5 --rows 5000`: what would that error cost?
+"""
+
+
+def plan(
+    domain: Annotated[
+        Path, typer.Argument(metavar="DOMAIN", help="A domain file (JSON).")
+    ],
+    stat: words.StatWord,
+    columns: words.ColumnWords = None,
+    *,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="What you would spend.")
+    ] = None,
+    error: Annotated[
+        str | None, typer.Option("--error", help="Or the 95 % error you want.")
+    ] = None,
+    delta: words.DeltaWord = "0",
+    rows: Annotated[
+        int | None, typer.Option("--rows", help="About how many rows there are.")
+    ] = None,
+    by: words.ByWords = None,
+    bins: words.BinsWord = None,
+    probability: words.ProbabilityWord = None,
+    as_json: words.JsonFlag = False,
+) -> None:
+    """Say what a question would cost, and how exact it would be. Spends nothing.
+
+    Needs the domain only, no data. Expected errors are for rows spread evenly over the
+    domain; `--rows` is your guess of how many there are.
+    """
+    known = read_domain(domain)
+    wanted = words.statistic(stat, columns, by=by, bins=bins, probability=probability)
+    if (epsilon is None) == (error is None):
+        raise ParameterError("give one of --epsilon and --error.")
+    interval = words.kind_of(stat).interval
+    if error is not None:
+        if not interval:
+            raise ParameterError(f"{stat} has no error bar. Use --epsilon.")
+        epsilon = _price(known, wanted, error, rows, delta)
+    made = statistics(known, wanted, epsilon=str(epsilon), delta=delta, rows=rows)
+    if as_json:
+        typer.echo(json.dumps({"epsilon": epsilon, **made.to_dict()}))
+    else:
+        _print(made, str(epsilon), error, interval=interval)
+
+
+def _price(
+    known: Domain, wanted: Statistic, error: str, rows: int | None, delta: str
+) -> str:
+    """The epsilon that this error costs, as text."""
+    # A question that is impossible at any price says so itself.
+    statistics(known, wanted, epsilon=1, delta=delta, rows=rows)
+    with screen.working("looking for the smallest epsilon"):
+        found = epsilon_for(known, wanted, error=error, rows=rows, delta=delta)
+    return f"{float(found):.6g}"
+
+
+def _print(made: Plan, epsilon: str, error: str | None, *, interval: bool) -> None:
+    console = screen.out()
+    if error is not None:
+        console.print(f"An error of ± {error} costs about [bold]ε {epsilon}[/].")
+    console.print(plan_table(made))
+    for release in made.expected:
+        worst = float(np.max(release.error))
+        unit = f" {release.unit}" if release.unit else ""
+        if interval:
+            text = f"expected error of {release.label}: ± {worst:.3g}{unit} (95 %)"
+        else:
+            text = f"{release.label}: {release.note or 'no error bar'}"
+        console.print(screen.plain(text))
+    console.print(
+        f"for {made.rows} rows spread evenly over the domain. Nothing was spent.",
+        style="dim",
+    )
+
+
+def plan_table(made: Plan) -> Table:
+    """The questions of a plan, one a line."""
+    table = Table(title=f"plan, {made.total} in all", title_justify="left")
+    table.add_column("question")
+    table.add_column("cost", justify="right")
+    table.add_column("how")
+    doors = {"measure": "noisy sums", "select": "noisy choice"}
+    for question in made:
+        how = doors.get(question.door, question.door)
+        table.add_row(screen.plain(question.label), str(question.cost), how)
+    return table

@@ -1,0 +1,98 @@
+"""``discreto query``: ask one private statistic and pay for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreto import Ledger, Release, Table
+from discreto.cli import screen, words
+from discreto.cli.files import open_ledger, read_domain
+from discreto.kernel.cost import show
+from discreto.planning import statistics
+
+EXAMPLE = """Examples:
+
+`discreto query patients.parquet mean age --by sex --epsilon 0.1 --domain d.json
+--ledger patients.ledger --budget 3`
+
+`discreto query patients.parquet quantile age --probability 0.1,0.5,0.9 --epsilon 0.2
+--domain d.json --ledger patients.ledger --json`
+"""
+
+
+def query(
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Parquet or CSV: a path or a pattern.")
+    ],
+    stat: words.StatWord,
+    columns: words.ColumnWords = None,
+    *,
+    domain: Annotated[Path, typer.Option("--domain", help="The domain file.")],
+    ledger: Annotated[Path, typer.Option("--ledger", help="The ledger that pays.")],
+    epsilon: Annotated[str, typer.Option("--epsilon", help="What this may cost.")],
+    delta: words.DeltaWord = "0",
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", help="Make the ledger, with this epsilon in all."),
+    ] = None,
+    budget_delta: Annotated[
+        str | None, typer.Option("--budget-delta", help="... and this delta in all.")
+    ] = None,
+    by: words.ByWords = None,
+    bins: words.BinsWord = None,
+    probability: words.ProbabilityWord = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", help="Asked again, it gives the same answer for free."),
+    ] = None,
+    analyst: Annotated[
+        str | None, typer.Option("--analyst", help="Also charge this analyst's budget.")
+    ] = None,
+    anchor: Annotated[
+        Path | None,
+        typer.Option("--anchor", help="A file elsewhere that learns every entry."),
+    ] = None,
+    as_json: words.JsonFlag = False,
+) -> None:
+    """Ask one private statistic, and pay for it from the ledger.
+
+    The charge is written down before any row is read, and nothing is given back. Use
+    `discreto plan` to see the cost and the error first.
+    """
+    known = read_domain(domain)
+    wanted = words.statistic(stat, columns, by=by, bins=bins, probability=probability)
+    # Refuse whatever can be refused before a new ledger file is made.
+    statistics(known, wanted, epsilon=epsilon, delta=delta, rows=1)
+    if not ledger.exists():
+        Table(data, known, Ledger(epsilon=1))
+    book = open_ledger(ledger, budget=budget, budget_delta=budget_delta, anchor=anchor)
+    payer = book.analyst(analyst) if analyst else book
+    with screen.working(f"asking for the {wanted.label}"):
+        release = Table(data, known, payer).answer(
+            wanted, epsilon=epsilon, delta=delta, key=key
+        )
+    if as_json:
+        left = {"epsilon": payer.remaining(), "of": float(book.epsilon)}
+        typer.echo(json.dumps(release.to_dict() | {"left": left}, ensure_ascii=False))
+    else:
+        _print(release, book, analyst, interval=words.kind_of(stat).interval)
+
+
+def _print(
+    release: Release, book: Ledger, analyst: str | None, *, interval: bool
+) -> None:
+    console = screen.out()
+    console.print(screen.show_release(release, interval=interval))
+    if release.note:
+        console.print(screen.plain(f"note      {release.note}"))
+    seq = release.receipt.seq if release.receipt else "?"
+    console.print(f"cost      {release.cost} (entry {seq} of the ledger)")
+    console.print(f"protects  {screen.relation(release.neighbours)}")
+    console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")
+    if analyst:
+        left = show(book.remaining(analyst))
+        console.print(screen.plain(f"          ε {left} for analyst {analyst}"))

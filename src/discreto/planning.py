@@ -203,10 +203,13 @@ def statistics(
 def plan_of(
     domain: Domain, several: Sequence[Statistic], cost: Cost, rows: int
 ) -> Plan:
-    """The plan for statistics that share ``cost`` equally."""
+    """The plan for statistics that share ``cost`` equally.
+
+    With ``rows=0`` the questions are right but expected errors mean nothing.
+    """
     if not several:
         raise ParameterError("there is nothing to ask.")
-    gate = Gate(domain, _Paper(), MadeUpRows(domain, rows))
+    gate = paper_gate(domain, rows)
     share = cost * Fraction(1, len(several)) if len(several) > 1 else cost
     asked: list[Question] = []
     expected = []
@@ -267,6 +270,27 @@ def _short(value: Fraction) -> Fraction:
     return Fraction(f"{float(value):.3g}")
 
 
+def paper_gate(domain: Domain, rows: int) -> Gate:
+    """A gate to made-up rows (or to none) that charges nobody and adds no noise."""
+    source: Source = MadeUpRows(domain, rows) if rows else NoRows(domain)
+    return Gate(domain, _Paper(), source)
+
+
+class NoRows:
+    """A table without rows: enough to learn which questions will be asked."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+
+    def fold(self, query: Sum) -> list[Ints]:
+        """Zeros."""
+        return clamp.empty(query, self._domain)
+
+    def column(self, name: str) -> Floats | Ints:
+        """Nothing."""
+        return np.empty(0)
+
+
 class MadeUpRows:
     """Public rows spread evenly over a domain, weighted to ``rows`` in all."""
 
@@ -307,6 +331,13 @@ def _prime(index: int) -> int:
     return found[index]
 
 
+def coins(seed: Any = None) -> np.random.Generator:
+    """Public coins (starting points, random splits); noise never comes from here."""
+    if isinstance(seed, np.random.RandomState):
+        return np.random.default_rng(seed.randint(2**31))
+    return np.random.default_rng(seed)
+
+
 class _Paper:
     """A ledger of a plan: writes nothing, adds no noise."""
 
@@ -329,6 +360,7 @@ __all__ = [
     "Question",
     "Source",
     "Statistic",
+    "coins",
     "epsilon_for",
     "statistics",
 ]

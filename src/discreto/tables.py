@@ -156,7 +156,7 @@ class Table:
         if (statistic, cost) not in self._plans:
             if len(self._plans) >= 64:
                 self._plans.clear()
-            self._plans[statistic, cost] = plan_of(self.domain, [statistic], cost, 1)
+            self._plans[statistic, cost] = plan_of(self.domain, [statistic], cost, 0)
         return self._plans[statistic, cost]
 
     def answers(
@@ -168,7 +168,7 @@ class Table:
     ) -> list[Release]:
         """Ask several statistics for one cost, shared equally, all or nothing."""
         wanted = list(several)
-        plan = plan_of(self.domain, wanted, Cost.of(epsilon, delta), 1)
+        plan = plan_of(self.domain, wanted, Cost.of(epsilon, delta), 0)
         label = ", ".join(statistic.label for statistic in wanted)
         facts = {"questions": [question.to_dict() for question in plan]}
         reservation = self.reserve(plan.total, label, facts)

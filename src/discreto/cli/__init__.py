@@ -6,6 +6,8 @@ commands need, ``screen`` prints. Every other module is one group of commands.
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -35,8 +37,9 @@ In a hurry: `discreto demo` shows all of it on public data in a few seconds.
 """
 
 EXIT_CODES = (
-    "Exit codes: 0 done, 1 other trouble, 2 an impossible argument, 3 domain, 4 budget, "
-    "5 ledger, 6 unsafe, 7 a missing extra, 8 the answer failed after it was charged."
+    "Exit codes: 0 done, 1 other trouble, 2 an impossible argument, 3 domain, "
+    "4 budget, 5 ledger, 6 unsafe, 7 a missing extra, 8 the answer failed "
+    "after it was charged."
 )
 
 app = typer.Typer(
@@ -77,4 +80,8 @@ def _options(
 
 def main() -> None:
     """Run the command line."""
+    # A screen that cannot show an ε must not lose an answer that was paid for.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app()

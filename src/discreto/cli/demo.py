@@ -148,10 +148,9 @@ def _ask(table: Table, people: patients.Columns) -> list[Release]:
 def _answers_grid() -> Grid:
     grid = Grid()
     grid.add_column("question")
-    grid.add_column("cost", justify="right")
-    grid.add_column("private answer", justify="right", style="bold")
-    grid.add_column("95 % interval", justify="right")
-    grid.add_column("exact (demo only)", justify="right", style="yellow")
+    grid.add_column("private", justify="right", style="bold")
+    grid.add_column("95 % interval", justify="right", no_wrap=True)
+    grid.add_column("exact (demo)", justify="right", style="yellow")
     grid.add_column("holds")
     return grid
 
@@ -162,18 +161,19 @@ def _add_lines(grid: Grid, release: Release, exact: list[float]) -> int:
     values, lows, highs = (
         np.ravel(part).tolist() for part in (release.value, release.low, release.high)
     )
+    price = str(release.cost).replace(" ", "\N{NO-BREAK SPACE}")
+    title = f"{release.label}, {price}"
     if release.keys:
-        grid.add_row(release.label, str(release.cost))
+        grid.add_row(title)
     held = 0
     for i, (value, low, high) in enumerate(zip(values, lows, highs, strict=True)):
-        first = f"  {release.keys[i]}" if release.keys else release.label
-        cost = "" if release.keys else str(release.cost)
+        first = f"  {release.keys[i]}" if release.keys else title
         shown, span = screen.one_line(value, low, high)
         digits = screen.digits_for((high - low) / 2)
         truth = f"{exact[i]:.{0 if exact[i].is_integer() else digits}f}"
         holds = low <= exact[i] <= high
         held += holds
-        grid.add_row(first, cost, shown, span, truth, "yes" if holds else "no")
+        grid.add_row(first, shown, span, truth, "yes" if holds else "no")
     return held
 
 
@@ -222,12 +222,13 @@ def _finish(files: Files) -> None:
         files.domain: "its domain",
         files.ledger: "the ledger",
     }
+    wide = max(len(str(path)) for path in texts)
     for path, text in texts.items():
-        console.print(screen.plain(f"{path}  {text}"))
+        console.print(screen.plain(f"{path!s:<{wide}}  {text}"), soft_wrap=True)
     console.print()
     _say("Next, spend what is left:")
     command = (
-        f"discreto query {files.data} std radius --domain {files.domain} "
-        f"--ledger {files.ledger} --epsilon 0.2"
+        f"discreto query {files.data} mean texture --domain {files.domain} "
+        f"--ledger {files.ledger} --epsilon 0.25"
     )
     console.print(screen.plain(command), soft_wrap=True)

@@ -17,12 +17,12 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-WHY = """The draft holds column names and types only. No value was looked at, on purpose:
-a bound read from the rows is a fact about the person who has the largest value, and the
-noise that hides everybody else would not hide it. Fill in "lower", "upper" and
-"categories" from a code book, a law, or what is physically possible. Wide is safe: it
-costs some accuracy, never privacy. If the rows of one person can be several, also set
-"person" and "rows_per_person"."""
+WHY = """The draft holds column names and types only. No value was looked at, on
+purpose: a bound read from the rows is a fact about the person who has the largest
+value, and the noise that hides everybody else would not hide it. Fill in "lower",
+"upper" and "categories" from a code book, a law, or what is physically possible. Wide
+is safe: it costs some accuracy, never privacy. If one person can have several rows,
+also set "person" and "rows_per_person"."""
 WHY_TEXT = """A text file has no types, and to guess them one has to read values: so the
 types are left to you. Use numeric, categorical, boolean, datetime or identifier."""
 
@@ -44,8 +44,8 @@ def draft(
 ) -> None:
     """Draft a domain file from column names and types, without looking at values.
 
-    Bounds and categories are left for you to fill in. `discreto domain check` says which
-    are still open.
+    Bounds and categories are left for you to fill in. `discreto domain check` says
+    which are still open.
     """
     fields = schema_of(data, header=header)
     drafted = {
@@ -55,7 +55,7 @@ def draft(
         "rows_per_person": 1,
         "columns": {name: _guess(field) for name, field in fields.items()},
     }
-    text = json.dumps(drafted, indent=1, ensure_ascii=False)
+    text = json.dumps(drafted, indent=1, ensure_ascii=out is None)
     if out is None:
         typer.echo(text)
     else:

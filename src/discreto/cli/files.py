@@ -86,9 +86,9 @@ def read_domain(path: Path) -> Domain:
     if lacking:
         texts = [f"{name!r} needs {', '.join(what)}" for name, what in lacking.items()]
         raise DomainError(
-            f"{str(path)!r} is not filled in: {'; '.join(texts)}. Take them from a code "
-            "book or from what is physically possible, never from the rows. A column "
-            'that nobody asks about can have "type": "identifier".'
+            f"{str(path)!r} is not filled in: {'; '.join(texts)}. Take them from a "
+            "code book or from what is physically possible, never from the rows. A "
+            'column that nobody asks about can have "type": "identifier".'
         )
     return Domain.load(path)
 

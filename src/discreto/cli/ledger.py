@@ -125,7 +125,7 @@ def as_json(book: Ledger) -> str:
         "left": book.remaining(),
         "entries": book.entries(),
     }
-    return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(facts, indent=1) + "\n"
 
 
 def as_csv(book: Ledger) -> str:

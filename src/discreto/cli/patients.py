@@ -1,7 +1,7 @@
 """The table of the demo: public data that plays the part of private patients.
 
 It is the Wisconsin breast cancer data that scikit-learn carries: 569 tumours, measured
-under a microscope. Being public, its exact answers may be shown beside the private ones.
+under a microscope. Being public, its exact answers may stand beside the private ones.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Question:
             case Mean():
                 return [float(radius[~sick].mean()), float(radius[sick].mean())]
             case Histogram():
-                return np.histogram(radius, EDGES)[0].astype(float).tolist()
+                return [float(rows) for rows in np.histogram(radius, EDGES)[0]]
             case Covariance():
                 return [float(np.corrcoef(radius, people["concavity"])[0, 1])]
             case Quantile():

@@ -65,6 +65,6 @@ def _panel(
     )
     axes.set_title(f"{release.cost}")
     axes.set_xlabel("radius (px)")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=-5)  # room for the marks at 0
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)

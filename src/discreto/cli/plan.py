@@ -13,6 +13,7 @@ from rich.table import Table
 from discreto.cli import screen, words
 from discreto.cli.files import read_domain
 from discreto.errors import ParameterError
+from discreto.kernel.cost import read_amount
 from discreto.kernel.domain import Domain
 from discreto.planning import Plan, Statistic, epsilon_for, statistics
 
@@ -73,8 +74,9 @@ def _price(
     """The epsilon that this error costs, as text."""
     # A question that is impossible at any price says so itself.
     statistics(known, wanted, epsilon=1, delta=delta, rows=rows)
+    goal = float(read_amount(error, "--error"))
     with screen.working("looking for the smallest epsilon"):
-        found = epsilon_for(known, wanted, error=error, rows=rows, delta=delta)
+        found = epsilon_for(known, wanted, error=goal, rows=rows, delta=delta)
     return f"{float(found):.6g}"
 
 

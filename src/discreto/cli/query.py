@@ -76,10 +76,15 @@ def query(
             wanted, epsilon=epsilon, delta=delta, key=key
         )
     if as_json:
-        left = {"epsilon": payer.remaining(), "of": float(book.epsilon)}
-        typer.echo(json.dumps(release.to_dict() | {"left": left}, ensure_ascii=False))
+        typer.echo(json.dumps(release.to_dict() | {"left": _left(book, analyst)}))
     else:
         _print(release, book, analyst, interval=words.kind_of(stat).interval)
+
+
+def _left(book: Ledger, analyst: str | None) -> dict[str, float]:
+    left = {"epsilon": book.remaining(), "of": float(book.epsilon)}
+    left |= {"delta": float(book.delta)} if book.delta else {}
+    return left | ({"analyst": book.remaining(analyst)} if analyst else {})
 
 
 def _print(

@@ -54,7 +54,7 @@ def working(what: str) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    with console.status(what):
+    with console.status(plain(what)):
         yield
 
 
@@ -92,9 +92,9 @@ def _unexpected(error: Exception) -> tuple[str, str]:
         return "Trouble with a file", f"{error.strerror}{where}."
     last = traceback.extract_tb(error.__traceback__)[-1]
     return "Unexpected", (
-        f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}. Its "
-        "message is hidden because it could show values of the data. If the files are "
-        "in order, this is a bug: please report this line."
+        f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}. "
+        "Its message is hidden because it could show values of the data. If the files "
+        "are in order, this is a bug: please report this line."
     )
 
 
@@ -103,7 +103,8 @@ def _unexpected(error: Exception) -> tuple[str, str]:
 
 def show_release(release: Release, *, interval: bool = True) -> Table:
     """A release as a table with one line for each number."""
-    table = Table(title=plain(release.label), title_justify="left")
+    title = plain(release.label)
+    table = Table(title=title, title_justify="left", min_width=min(len(title), 70))
     if release.keys:
         table.add_column("")
     table.add_column("value", justify="right", style="bold")

@@ -8,33 +8,52 @@ is released, so the ledger always holds at least what the anchor holds.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from discreto.errors import LedgerError
+from discreto.ledger.store import sync_folder
+
+_LINE = re.compile(r"^(\S+) (\d{1,18}) ([0-9a-f]{64})$", re.MULTILINE | re.ASCII)
+Line = tuple[str, int, str]
 
 
 class Anchor:
     """An append-only file of ``<ledger id> <entry> <hash>`` lines."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = Path(path).absolute()
+
+    def create(self) -> None:
+        """Make an empty anchor, for a ledger without entries."""
+        try:
+            open(self.path, "ab").close()
+            sync_folder(self.path)
+        except OSError as error:
+            raise LedgerError(
+                f"the anchor {str(self.path)!r} cannot be made ({error})."
+            ) from None
 
     def write(self, ledger: str, seq: int, link: str) -> None:
         """Append one line and sync it."""
         # The leading line end sets it apart from a line that a crash cut short.
         line = f"\n{ledger} {seq} {link}\n".encode()
         try:
-            with open(self.path, "ab", buffering=0) as file:
-                if file.write(line) != len(line):
+            # Never made here: an anchor that is gone has forgotten what it knew.
+            handle = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+            try:
+                if os.write(handle, line) != len(line):
                     raise OSError("cut short")
-                os.fsync(file.fileno())
+                os.fsync(handle)
+            finally:
+                os.close(handle)
         except OSError as error:
             raise LedgerError(
                 f"the anchor {str(self.path)!r} cannot be written ({error}): nothing "
                 "was released; the charge stands."
             ) from None
 
-    def read(self) -> list[tuple[str, int, str]] | None:
+    def read(self) -> list[Line] | None:
         """The lines, or None if there is no file."""
         try:
             text = self.path.read_text(encoding="ascii", errors="replace")
@@ -44,18 +63,10 @@ class Anchor:
             raise LedgerError(
                 f"the anchor {str(self.path)!r} cannot be read ({error})."
             ) from None
-        lines = []
-        for line in text.split("\n")[:-1]:
-            words = line.split()
-            if len(words) == 3 and words[1].isdigit() and len(words[2]) == 64:
-                lines.append((words[0], int(words[1]), words[2]))
-        return lines
+        return [(name, int(seq), link) for name, seq, link in _LINE.findall(text)]
 
     def check(
-        self,
-        lines: list[tuple[str, int, str]] | None,
-        ledger: str,
-        links: dict[int, str],
+        self, lines: list[Line] | None, ledger: str, links: dict[int, str]
     ) -> None:
         """Refuse a ledger that lacks what the anchor knows."""
         if lines is None and links:

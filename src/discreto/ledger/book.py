@@ -1,10 +1,9 @@
-"""The rules of a ledger: charge before the release, never refund, one chain."""
+"""The rules of a ledger: charge before the release, never refund, one chain of hashes."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
+import os
 import secrets
 import sqlite3
 import time
@@ -16,11 +15,19 @@ from typing import Any
 from discreto.errors import BudgetError, LedgerError, ParameterError, UnsafeError
 from discreto.kernel.charge import Event, Receipt, Reservation, Simulation
 from discreto.kernel.cost import Amount, Cost, read_amount, read_delta, show
+from discreto.ledger.analyst import AnalystLedger
 from discreto.ledger.anchor import Anchor
-from discreto.ledger.store import MEMORY, Store, refuse_network
+from discreto.ledger.chain import POPULATION, Chain, History, dump
+from discreto.ledger.checks import (
+    check_content,
+    check_cost,
+    check_name,
+    left_of,
+    refusal,
+)
+from discreto.ledger.store import MEMORY, SCHEMA, Store
 
 VERSION = "1"
-POPULATION = ""  # the account that every charge falls on
 
 
 class Ledger:
@@ -66,49 +73,67 @@ class Ledger:
         timeout: float = 30.0,
     ) -> None:
         self.path = MEMORY if path is None else str(path)
-        self._key = key
+        self._chain = Chain(key)
         self._anchor = None if anchor is None else Anchor(anchor)
+        self._timeout = timeout
         wanted = {
             "epsilon": None if epsilon is None else read_amount(epsilon, "epsilon"),
             "delta": None if delta is None else read_delta(delta),
         }
         limits = {
-            str(name): read_amount(amount, f"the epsilon of analyst {name!r}")
+            check_name(name, "an analyst's name"): read_amount(
+                amount, f"the epsilon of analyst {name!r}"
+            )
             for name, amount in (analysts or {}).items()
         }
-        if self.path != MEMORY:
-            refuse_network(self.path)
+        if population:
+            check_name(population, "the population")
         self._store = Store(self.path, timeout)
+        if anchor and os.path.realpath(anchor) == self._store.path:
+            raise ParameterError("the anchor must be another file than the ledger.")
         if not self._store.exists():
-            if wanted["epsilon"] is None:
-                raise LedgerError(
-                    f"there is no ledger {self.path!r}. Say how much it may spend to "
-                    "make one: Ledger(path, epsilon=3)."
-                )
-            meta = {
-                "version": VERSION,
-                "id": secrets.token_hex(8),
-                "population": population or "",
-                "epsilon": str(wanted["epsilon"]),
-                "delta": str(wanted["delta"] or 0),
-                "analysts": _dump({n: str(a) for n, a in limits.items()}),
-            }
-            self._store.create(lambda db: _fill(db, meta))
-        self._read_meta()
-        self._check_wanted(wanted, population, limits)
-        self.verify()
-
-    def _read_meta(self) -> None:
+            self._create(wanted, population or "", limits)
         with self._store.reading() as db:
-            meta = dict(db.execute("SELECT name, value FROM meta"))
-        if meta.get("version") != VERSION:
+            self._meta = dict(db.execute("SELECT name, value FROM meta"))
+        if self._meta.get("version") != VERSION:
             raise LedgerError(
                 f"{self.path!r} was written by another version of discreto (format "
-                f"{meta.get('version')}; this one reads format {VERSION})."
+                f"{self._meta.get('version')}; this one reads format {VERSION})."
             )
-        self.id, self.population = meta["id"], meta["population"]
-        self.delta = Fraction(meta["delta"])
-        self._meta = meta
+        count = self.verify()
+        self.id, self.population = self._meta["id"], self._meta["population"]
+        self.delta = Fraction(self._meta["delta"])
+        self._check_wanted(wanted, population, limits)
+        if self._anchor and not count:
+            self._anchor.create()
+
+    def _create(
+        self,
+        wanted: Mapping[str, Fraction | None],
+        population: str,
+        limits: Mapping[str, Fraction],
+    ) -> None:
+        if wanted["epsilon"] is None:
+            raise LedgerError(
+                f"there is no ledger {self.path!r}. Say how much it may spend to "
+                "make one: Ledger(path, epsilon=3)."
+            )
+        meta = {
+            "version": VERSION,
+            "id": secrets.token_hex(8),
+            "population": population,
+            "epsilon": str(wanted["epsilon"]),
+            "delta": str(wanted["delta"] or 0),
+            "analysts": dump({name: str(limit) for name, limit in limits.items()}),
+        }
+        meta["seal"] = self._chain.seal(meta)
+        accounts = {POPULATION: meta["epsilon"]} | json.loads(meta["analysts"])
+
+        def fill(db: sqlite3.Connection) -> None:
+            db.executemany("INSERT INTO meta VALUES(?, ?)", meta.items())
+            db.executemany("INSERT INTO account VALUES(?, ?, '{}')", accounts.items())
+
+        self._store.create(fill)
 
     def _check_wanted(
         self,
@@ -150,37 +175,58 @@ class Ledger:
         A ``key`` makes repeating safe: the same key and content give the same entry
         with its stored answer; the same key with other content is refused.
         """
-        if cost.infinite:
-            raise UnsafeError(
-                f"{label!r} is not private: no noise covers it. Only a simulation "
-                "ledger (discreto.testing.simulate) records such things."
-            )
-        if not cost or min(cost.parts()) < 0:
-            raise ParameterError(f"the cost of {label!r} must be above 0. Got {cost}.")
-        content = {
-            "label": str(label)[:200],
-            "cost": cost.to_dict(),
-            "analyst": analyst,
-            "event": dict(event or {}),
-        }
+        cost = check_cost(cost, label)
+        if key is not None:
+            check_name(key, "a key")
+        if analyst != POPULATION:
+            check_name(analyst, "an analyst's name")
+        content = check_content(
+            {
+                "label": str(label)[:200],
+                "cost": cost.to_dict(),
+                "analyst": analyst,
+                "event": dict(event or {}),
+            }
+        )
         with self._store.writing() as db:
-            if key is not None and (old := _earlier(db, key, content)):
-                return old
-            for name in dict.fromkeys((analyst, POPULATION)):
-                self._spend(db, name, cost, label)
-            seq, link = self._append(db, content, key)
-        if self._anchor:
-            self._anchor.write(self.id, seq, link)
-        return Receipt(seq, str(content["label"]), cost, link)
+            receipt = None if key is None else self._earlier(db, key, content)
+            if receipt is None:
+                for name in dict.fromkeys((analyst, POPULATION)):
+                    self._spend(db, name, cost, label)
+                seq, link = self._append(db, content, key)
+                receipt = Receipt(seq, content["label"], cost, link)
+        # A repeated charge too: whoever made it may have died before this line.
+        if self._anchor and receipt.answer is None:
+            self._anchor.write(self.id, receipt.seq, receipt.hash)
+        return receipt
+
+    def _earlier(
+        self, db: sqlite3.Connection, key: str, content: Mapping[str, Any]
+    ) -> Receipt | None:
+        row = db.execute(
+            "SELECT seq, entry.body, entry.hash, answer.body FROM entry "
+            "LEFT JOIN answer USING (seq) WHERE key = ?",
+            (key,),
+        ).fetchone()
+        if row is None:
+            return None
+        seq, body, link, answer = row
+        old = json.loads(body)
+        if any(dump(old[name]) != dump(part) for name, part in content.items()):
+            raise LedgerError(
+                f"the key {key!r} belongs to another question. Use a new one."
+            )
+        cost = Cost.from_dict(old["cost"])
+        return Receipt(seq, old["label"], cost, link, answer=answer)
 
     def _append(
         self, db: sqlite3.Connection, content: Mapping[str, Any], key: str | None
     ) -> tuple[int, str]:
         last = db.execute("SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1")
-        seq, before = last.fetchone() or (0, self._first_link())
+        seq, before = last.fetchone() or (0, self._meta["seal"])
         # The time is for people to read; the order of entries is ``seq``.
-        body = _dump({"seq": seq + 1, "time": round(time.time(), 3), **content})
-        link = self._link(before, body, key)
+        body = dump({"seq": seq + 1, "time": round(time.time(), 3), **content})
+        link = self._chain.link(before, body, key)
         row = (seq + 1, body, key, link)
         db.execute("INSERT INTO entry VALUES(?, ?, ?, ?)", row)
         return seq + 1, link
@@ -189,32 +235,24 @@ class Ledger:
         limit, spent = self._account(name, db)
         after = spent + cost
         if after.total(self.delta) > limit:
-            raise BudgetError(self._refusal(name, limit, spent, cost, label))
-        update = "UPDATE account SET spent = ? WHERE name = ?"
-        db.execute(update, (_dump(after.to_dict()), name))
-
-    def _refusal(
-        self, name: str, limit: Fraction, spent: Cost, cost: Cost, label: str
-    ) -> str:
-        if cost.delta + spent.delta > self.delta or (cost.rho and not self.delta):
-            return (
-                f"{label!r} costs {cost}, which needs a delta, but this ledger has "
-                f"delta {show(self.delta)}. Ask with delta=0, or use a ledger that was "
-                "made with a delta."
+            raise BudgetError(
+                refusal(label, cost, spent, limit=limit, delta=self.delta, analyst=name)
             )
-        left = max(0.0, float(limit) - float(spent.total(self.delta)))
-        whose = f" for analyst {name!r}" if name else ""
-        advice = f"Ask with epsilon <= {show(left)}." if left else "Nothing is left."
-        return (
-            f"{label!r} costs {cost}, but ε {show(left)} of {show(limit)} is left"
-            f"{whose}. {advice}"
-        )
+        update = "UPDATE account SET spent = ? WHERE name = ?"
+        db.execute(update, (dump(after.to_dict()), name))
 
     def keep(self, receipt: Receipt, answer: str) -> str:
         """Store the answer of a charge; the first one stored is the answer for good."""
         with self._store.writing() as db:
-            row = (receipt.seq, answer)
-            db.execute("INSERT OR IGNORE INTO answer VALUES(?, ?)", row)
+            query = "SELECT hash FROM entry WHERE seq = ? AND key IS NOT NULL"
+            if db.execute(query, (receipt.seq,)).fetchone() != (receipt.hash,):
+                raise LedgerError(
+                    f"entry {receipt.seq} of {self.path!r} is not this receipt's, or "
+                    "has no key: its answer cannot be stored."
+                )
+            link = self._chain.answer(receipt.hash, answer)
+            row = (receipt.seq, answer, link)
+            db.execute("INSERT OR IGNORE INTO answer VALUES(?, ?, ?)", row)
             query = "SELECT body FROM answer WHERE seq = ?"
             return str(db.execute(query, row[:1]).fetchone()[0])
 
@@ -229,18 +267,21 @@ class Ledger:
 
         A limit below what is spent already is possible: it refuses everything further.
         """
+        if analyst != POPULATION:
+            check_name(analyst, "an analyst's name")
         limit = str(read_amount(epsilon, "epsilon"))
         content = {
             "label": f"allow {analyst or 'the population'} ε {show(Fraction(limit))}",
             "cost": {},
-            "analyst": str(analyst),
-            "event": {"allow": limit},
+            "analyst": analyst,
+            "event": {},
+            "allow": limit,
         }
         with self._store.writing() as db:
             db.execute(
                 "INSERT INTO account VALUES(?, ?, '{}') ON CONFLICT(name) DO UPDATE "
                 "SET epsilon = excluded.epsilon",
-                (str(analyst), limit),
+                (analyst, limit),
             )
             seq, link = self._append(db, content, None)
         if self._anchor:
@@ -248,7 +289,7 @@ class Ledger:
 
     def analyst(self, name: str) -> AnalystLedger:
         """This ledger as one analyst may use it."""
-        return AnalystLedger(self, name)
+        return AnalystLedger(self, check_name(name, "an analyst's name"))
 
     # Reading
 
@@ -282,8 +323,7 @@ class Ledger:
 
     def remaining(self, analyst: str = POPULATION) -> float:
         """The epsilon that is left."""
-        limit, spent = self._account(analyst)
-        return max(0.0, float(limit) - float(spent.total(self.delta)))
+        return float(left_of(*self._account(analyst), self.delta))
 
     def entries(self) -> list[dict[str, Any]]:
         """Every entry, oldest first."""
@@ -296,51 +336,24 @@ class Ledger:
         # The anchor first: whatever it holds now, the ledger holds when read after.
         lines = self._anchor.read() if self._anchor else None
         with self._store.reading() as db:
-            if db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
-                raise LedgerError(f"{self.path!r} is damaged: restore it.")
-            query = "SELECT seq, body, key, hash FROM entry ORDER BY seq"
-            rows = db.execute(query).fetchall()
-            accounts = db.execute("SELECT name, epsilon, spent FROM account").fetchall()
-        limits = {POPULATION: self._meta["epsilon"]}
-        limits |= json.loads(self._meta["analysts"])
-        sums: dict[str, Cost] = {}
-        before = self._first_link()
-        for place, (seq, body, key, link) in enumerate(rows, start=1):
-            if seq != place or not hmac.compare_digest(
-                link, self._link(before, body, key)
-            ):
-                raise LedgerError(
-                    f"entry {place} does not follow from entry {place - 1}: this "
-                    "ledger file was changed by hand, or the key is another one."
-                )
-            entry, before = json.loads(body), link
-            if "allow" in entry["event"]:
-                limits[entry["analyst"]] = entry["event"]["allow"]
-                continue
-            for name in dict.fromkeys((entry["analyst"], POPULATION)):
-                sums[name] = sums.get(name, Cost()) + Cost.from_dict(entry["cost"])
-        stored = {name: (limit, text) for name, limit, text in accounts}
-        expected = {
-            name: (limit, _dump(sums.get(name, Cost()).to_dict()))
-            for name, limit in limits.items()
-        }
-        if stored != expected:
-            raise LedgerError(
-                "the budgets or totals do not follow from the entries: this ledger "
-                "file was changed by hand."
+            sound = db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+            made = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+            sound = sound and {row[0] for row in made} == set(SCHEMA)
+            history = History(
+                dict(db.execute("SELECT name, value FROM meta")),
+                db.execute("SELECT * FROM entry ORDER BY seq").fetchall(),
+                db.execute("SELECT * FROM account").fetchall(),
+                db.execute("SELECT * FROM answer").fetchall(),
             )
+        if not sound:
+            raise LedgerError(f"{self.path!r} is damaged or was changed: restore it.")
+        try:
+            links = self._chain.check(history)
+        except (ValueError, TypeError, KeyError, ArithmeticError):
+            raise LedgerError(f"{self.path!r} is damaged: restore it.") from None
         if self._anchor:
-            self._anchor.check(lines, self.id, {row[0]: row[3] for row in rows})
-        return len(rows)
-
-    def _first_link(self) -> str:
-        return self._link("discreto ledger", _dump(self._meta), None)
-
-    def _link(self, before: str, body: str, key: str | None) -> str:
-        text = _dump([before, body, key]).encode()
-        if self._key:
-            return hmac.new(self._key, text, "sha256").hexdigest()
-        return hashlib.sha256(text).hexdigest()
+            self._anchor.check(lines, history.meta["id"], links)
+        return len(links)
 
     # Copies share the ledger: a cloned model must not get its budget back.
 
@@ -356,8 +369,13 @@ class Ledger:
                 "a ledger in memory cannot be sent to another process: each would "
                 "spend the whole budget. Use a ledger file."
             )
+        if self._chain.key:
+            raise UnsafeError(
+                "a ledger with a key cannot be pickled: the key would travel along. "
+                "Open the ledger in the other process."
+            )
         anchor = self._anchor.path if self._anchor else None
-        return _reopen, (self.path, anchor, self._key)
+        return _reopen, (self._store.path, anchor, self._timeout, self.id)
 
     def __str__(self) -> str:
         count = self.verify()
@@ -371,71 +389,8 @@ class Ledger:
         return f"Ledger({self.path!r})"
 
 
-class AnalystLedger:
-    """A ledger as one analyst sees it: every charge falls on both budgets."""
-
-    def __init__(self, ledger: Ledger, name: str) -> None:
-        self.ledger, self.name = ledger, name
-        ledger.spent(name)
-
-    @property
-    def simulation(self) -> Simulation | None:
-        """The simulation this ledger belongs to, if it is one."""
-        return self.ledger.simulation
-
-    def charge(
-        self,
-        cost: Cost,
-        label: str,
-        event: Event | None = None,
-        key: str | None = None,
-    ) -> Receipt:
-        """Charge the analyst and the population."""
-        return self.ledger.charge(cost, label, event, key, analyst=self.name)
-
-    def keep(self, receipt: Receipt, answer: str) -> str:
-        """Store the answer of a charge."""
-        return self.ledger.keep(receipt, answer)
-
-    def reserve(
-        self, cost: Cost, label: str, event: Event | None = None
-    ) -> Reservation:
-        """Charge a whole plan at once."""
-        return Reservation(self, self.charge(cost, label, event))
-
-    def remaining(self) -> float:
-        """What this analyst may still spend."""
-        return min(self.ledger.remaining(self.name), self.ledger.remaining())
-
-
-def _fill(db: sqlite3.Connection, meta: Mapping[str, str]) -> None:
-    db.executemany("INSERT INTO meta VALUES(?, ?)", meta.items())
-    limits = {POPULATION: meta["epsilon"]} | json.loads(meta["analysts"])
-    db.executemany("INSERT INTO account VALUES(?, ?, '{}')", limits.items())
-
-
-def _earlier(
-    db: sqlite3.Connection, key: str, content: Mapping[str, Any]
-) -> Receipt | None:
-    row = db.execute(
-        "SELECT seq, entry.body, hash, answer.body FROM entry "
-        "LEFT JOIN answer USING (seq) WHERE key = ?",
-        (key,),
-    ).fetchone()
-    if row is None:
-        return None
-    seq, body, link, answer = row
-    old = json.loads(body)
-    if any(_dump(old[name]) != _dump(part) for name, part in content.items()):
-        raise LedgerError(
-            f"the key {key!r} belongs to another question. Use a new one."
-        )
-    return Receipt(seq, old["label"], Cost.from_dict(old["cost"]), link, answer=answer)
-
-
-def _reopen(path: str, anchor: Path | None, key: bytes | None) -> Ledger:
-    return Ledger(path, anchor=anchor, key=key)
-
-
-def _dump(data: Any) -> str:
-    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+def _reopen(path: str, anchor: Path | None, timeout: float, name: str) -> Ledger:
+    ledger = Ledger(path, anchor=anchor, timeout=timeout)
+    if ledger.id != name:
+        raise LedgerError(f"{path!r} is another ledger by now.")
+    return ledger

@@ -30,6 +30,7 @@ from discreto.queries.cells import (
     Present,
     present_in,
 )
+from discreto.queries.clusters import Nearest
 from discreto.queries.features import Bernstein, Values
 from discreto.queries.scores import Extreme, Largest, Ranks
 
@@ -44,6 +45,7 @@ KINDS: dict[str, type] = KERNEL_KINDS | {
         Extreme,
         Largest,
         Magnitudes,
+        Nearest,
         Present,
         Ranks,
         Values,
@@ -78,6 +80,7 @@ __all__ = [
     "Extreme",
     "Largest",
     "Magnitudes",
+    "Nearest",
     "Ones",
     "Present",
     "Query",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreto.errors import BudgetError, UnsafeError
+from discreto.errors import BudgetError
 from discreto.kernel.charge import Event, Receipt, Reservation, Simulation
 from discreto.kernel.cost import Amount, Cost, read_amount
 from discreto.kernel.entropy import Entropy
@@ -70,7 +70,8 @@ class SimulationLedger:
         return self
 
     def __reduce__(self) -> Any:
-        raise UnsafeError("a simulation ledger stays in its process.")
+        # A copy starts a simulation of its own; there is no budget to forget.
+        return _revive, (self.simulation.noise,)
 
     def __str__(self) -> str:
         count = len(self._entries)
@@ -79,6 +80,10 @@ class SimulationLedger:
 
     def __repr__(self) -> str:
         return f"SimulationLedger({self})"
+
+
+def _revive(noise: bool) -> SimulationLedger:
+    return simulate(None, noise=noise)
 
 
 def simulate(

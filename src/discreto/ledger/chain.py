@@ -1,0 +1,96 @@
+"""The chain of hashes through a ledger, and the check that everything follows from it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreto.errors import LedgerError, ParameterError
+from discreto.kernel.cost import Cost
+
+POPULATION = ""  # the account that every charge falls on
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """All that a ledger file holds, as it was read."""
+
+    meta: Mapping[str, str]
+    entries: list[tuple[int, str, str | None, str]]  # seq, body, key, hash
+    accounts: list[tuple[str, str, str]]  # name, limit, spent
+    answers: list[tuple[int, str, str]]  # seq, body, hash
+
+
+class Chain:
+    """Hashes that follow from each other, under a secret key if there is one."""
+
+    def __init__(self, key: bytes | None) -> None:
+        if key is not None and (not isinstance(key, bytes) or not key):
+            raise ParameterError("the key of a ledger must be bytes, at least one.")
+        self.key = key
+
+    def link(self, before: str, body: str, key: str | None) -> str:
+        """The hash of an entry that follows ``before``."""
+        return self._hash([before, body, key])
+
+    def seal(self, meta: Mapping[str, str]) -> str:
+        """The hash of a ledger's fixed facts, which the first entry follows."""
+        facts = {name: value for name, value in meta.items() if name != "seal"}
+        return self._hash(["discreto ledger", facts])
+
+    def answer(self, link: str, body: str) -> str:
+        """The hash of the answer to the entry with this link."""
+        return self._hash(["answer", link, body])
+
+    def _hash(self, parts: list[Any]) -> str:
+        text = dump(parts).encode()
+        if self.key:
+            return hmac.new(self.key, text, "sha256").hexdigest()
+        return hashlib.sha256(text).hexdigest()
+
+    def check(self, history: History) -> dict[int, str]:
+        """Refuse a history that does not follow; its links by number."""
+        before = self.seal(history.meta)
+        if history.meta.get("seal") != before:
+            raise LedgerError(
+                "the budget in this ledger file was changed by hand, or the key is "
+                "another one."
+            )
+        limits = {POPULATION: history.meta["epsilon"]}
+        limits |= json.loads(history.meta["analysts"])
+        sums: dict[str, Cost] = {}
+        for place, (seq, body, key, link) in enumerate(history.entries, start=1):
+            if seq != place or link != self.link(before, body, key):
+                raise LedgerError(
+                    f"entry {place} does not follow from entry {place - 1}: this "
+                    "ledger file was changed by hand, or the key is another one."
+                )
+            entry, before = json.loads(body), link
+            if "allow" in entry:
+                limits[entry["analyst"]] = entry["allow"]
+                continue
+            for name in dict.fromkeys((entry["analyst"], POPULATION)):
+                sums[name] = sums.get(name, Cost()) + Cost.from_dict(entry["cost"])
+        expected = {
+            name: (limit, dump(sums.get(name, Cost()).to_dict()))
+            for name, limit in limits.items()
+        }
+        if {name: tuple(rest) for name, *rest in history.accounts} != expected:
+            raise LedgerError(
+                "the budgets or totals do not follow from the entries: this ledger "
+                "file was changed by hand."
+            )
+        links = {seq: link for seq, _, _, link in history.entries}
+        for seq, body, link in history.answers:
+            if seq not in links or link != self.answer(links[seq], body):
+                raise LedgerError(f"the answer stored for entry {seq} was changed.")
+        return links
+
+
+def dump(data: Any) -> str:
+    """JSON in one fixed form, plain ASCII so that any text can be hashed and stored."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"))

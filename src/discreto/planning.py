@@ -30,7 +30,7 @@ from discreto.kernel.gate import (
     noises_for,
     scale_for,
 )
-from discreto.kernel.query import Choice, Floats, Ints, Sum
+from discreto.kernel.query import Choice, Floats, Ints, Sum, Tally
 from discreto.kernel.sampler import Sampler
 from discreto.release import Release
 
@@ -282,7 +282,7 @@ class NoRows:
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
 
-    def fold(self, query: Sum) -> list[Ints]:
+    def fold(self, query: Sum | Tally) -> list[Ints]:
         """Zeros."""
         return clamp.empty(query, self._domain)
 
@@ -297,10 +297,12 @@ class MadeUpRows:
     def __init__(self, domain: Domain, rows: int) -> None:
         self._domain, self._rows = domain, rows
 
-    def fold(self, query: Sum) -> list[Ints]:
+    def fold(self, query: Sum | Tally) -> list[Ints]:
         """What the sums would be, to the nearest step."""
         batch = {name: self.column(name) for name in query.columns()}
         exact = clamp.fold(query, batch, _SAMPLE, self._domain)
+        if not isinstance(query, Sum):
+            return exact
         return [
             np.rint(part * (self._rows / _SAMPLE)).astype(np.int64) for part in exact
         ]

@@ -16,7 +16,7 @@ from discreto.kernel.cost import Amount, Cost
 from discreto.kernel.domain import Domain
 from discreto.kernel.entropy import Entropy
 from discreto.kernel.gate import Gate
-from discreto.kernel.query import Ints, Sum
+from discreto.kernel.query import Ints, Sum, Tally
 from discreto.planning import Conversation, Plan, Statistic, plan_of, statistics
 from discreto.release import Release
 
@@ -36,7 +36,7 @@ class LedgerLike(Charger, Protocol):
 class Engine(Protocol):
     """Whatever can fold exact sums over a frame."""
 
-    def fold(self, query: Sum, frame: Frame, domain: Domain) -> list[Ints]: ...
+    def fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]: ...
 
 
 class Table:
@@ -193,7 +193,7 @@ class _Rows:
     def __init__(self, frame: Frame, domain: Domain, engine: Engine) -> None:
         self._frame, self._domain, self._engine = frame, domain, engine
 
-    def fold(self, query: Sum) -> list[Ints]:
+    def fold(self, query: Sum | Tally) -> list[Ints]:
         return self._engine.fold(query, self._frame, self._domain)
 
     def column(self, name: str) -> Any:

@@ -9,7 +9,7 @@ from functools import partial
 from discreto.frames import Frame
 from discreto.kernel import clamp
 from discreto.kernel.domain import Domain
-from discreto.kernel.query import Ints, Sum
+from discreto.kernel.query import Ints, Sum, Tally
 
 # Few numbers at once stay in the cache; many keep threads from waiting on each other.
 _NUMBERS = 1 << 20
@@ -23,7 +23,7 @@ class LocalEngine:
         self._pool: ThreadPoolExecutor | None = None
         self._pid = os.getpid()
 
-    def fold(self, query: Sum, frame: Frame, domain: Domain) -> list[Ints]:
+    def fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
         """The exact sums over all rows."""
         parts = [frame] if self.threads == 1 else frame.split(self.threads)
         if len(parts) == 1:
@@ -31,7 +31,7 @@ class LocalEngine:
         total = clamp.empty(query, domain)
         fold_part = partial(fold_all, query, domain=domain)
         for part in self._workers().map(fold_part, parts):
-            _add(total, part)
+            total = clamp.merge(query, total, part)
         return total
 
     def _workers(self) -> ThreadPoolExecutor:
@@ -41,16 +41,14 @@ class LocalEngine:
         return self._pool
 
 
-def fold_all(query: Sum, frame: Frame, domain: Domain) -> list[Ints]:
+def fold_all(query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
     """The exact sums over one frame, a batch at a time."""
-    width = sum(block.features.shape(domain).width for block in query.blocks)
-    size = min(clamp.BATCH_ROWS, max(_NUMBERS // width, 1 << 13))
+    size = 1 << 13
+    if isinstance(query, Sum):
+        width = sum(block.features.shape(domain).width for block in query.blocks)
+        size = min(clamp.BATCH_ROWS, max(_NUMBERS // width, size))
     total = clamp.empty(query, domain)
     for batch, rows in frame.batches(query.columns(), size):
-        _add(total, clamp.fold(query, batch, rows, domain))
+        part = clamp.fold(query, batch, rows, domain)
+        total = clamp.merge(query, total, part)
     return total
-
-
-def _add(total: list[Ints], part: list[Ints]) -> None:
-    for mine, theirs in zip(total, part, strict=True):
-        mine += theirs

@@ -21,6 +21,7 @@ from discreto.kernel.query import (
     Ones,
     Shape,
     Sum,
+    Tally,
 )
 
 BATCH_ROWS = 1 << 19  # the most rows folded at once
@@ -49,8 +50,11 @@ def _shrink(rows: Floats, norms: Floats, bound: int, width: int) -> None:
     np.trunc(rows, out=rows, where=over)
 
 
-def check(query: Sum, domain: Domain) -> None:
+def check(query: Sum | Tally, domain: Domain) -> None:
     """Refuse a question that exact integers cannot hold, before anything is spent."""
+    if not isinstance(query, Sum):
+        query.empty(domain)
+        return
     for block in query.blocks:
         shape = block.features.shape(domain)
         allowed = GRAM_LIMIT if block.form == "gram" else CODE_LIMIT
@@ -60,14 +64,24 @@ def check(query: Sum, domain: Domain) -> None:
         raise ParameterError("this question has too many cells (at most 2^26).")
 
 
-def empty(query: Sum, domain: Domain) -> list[Ints]:
+def empty(query: Sum | Tally, domain: Domain) -> list[Ints]:
     """The answer for a table without rows."""
+    if not isinstance(query, Sum):
+        return [query.empty(domain)]
     cells = query.cells.count(domain)
     return [np.zeros((cells, b.width(domain)), dtype=np.int64) for b in query.blocks]
 
 
-def fold(query: Sum, batch: Batch, length: int, domain: Domain) -> list[Ints]:
+def merge(query: Sum | Tally, first: list[Ints], second: list[Ints]) -> list[Ints]:
+    """The answer for two parts of a table together."""
+    combine = np.add if isinstance(query, Sum) else query.merge
+    return [combine(a, b) for a, b in zip(first, second, strict=True)]
+
+
+def fold(query: Sum | Tally, batch: Batch, length: int, domain: Domain) -> list[Ints]:
     """The exact sums of one batch, one (cells x width) table for each block."""
+    if not isinstance(query, Sum):
+        return [query.fold(batch, length, domain)]
     count = query.cells.count(domain)
     if isinstance(query.cells, Everyone):
         place = None

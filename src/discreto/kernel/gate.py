@@ -30,6 +30,7 @@ from discreto.kernel.query import (
     Randomise,
     Shape,
     Sum,
+    Tally,
     digest,
 )
 from discreto.kernel.sampler import Sampler, check_scale
@@ -40,7 +41,7 @@ ROW_STEPS = 1 << 20  # grid steps of half a column's range in randomised rows
 class Source(Protocol):
     """Rows behind the gate: exact folds and plain columns, for the gate only."""
 
-    def fold(self, query: Sum) -> list[Ints]: ...
+    def fold(self, query: Sum | Tally) -> list[Ints]: ...
     def column(self, name: str) -> Floats | Ints: ...
 
 
@@ -243,7 +244,7 @@ class Gate:
         }
         return self.ledger.charge(cost, label, event, key)
 
-    def _fold(self, query: Sum) -> list[Ints]:
+    def _fold(self, query: Sum | Tally) -> list[Ints]:
         try:
             return self._source.fold(query)
         except Exception:

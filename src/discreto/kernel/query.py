@@ -192,16 +192,31 @@ class Sum:
         return tuple(dict.fromkeys(names))
 
 
+class Tally(Protocol):
+    """Exact integers that are not plain sums, such as the nearest rows to a point.
+
+    Parts of a table are folded apart and merged; the order must not matter. ``overlap``
+    is how many groups of a choice one row can touch.
+    """
+
+    def columns(self) -> tuple[str, ...]: ...
+    def empty(self, domain: Domain) -> Ints: ...
+    def fold(self, batch: Batch, length: int, domain: Domain) -> Ints: ...
+    def merge(self, first: Ints, second: Ints) -> Ints: ...
+    def overlap(self) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """For each group, the candidate whose score is largest, up to noise."""
 
-    tally: Sum
+    tally: Sum | Tally
     score: Score
 
     def __post_init__(self) -> None:
-        if not isinstance(self.tally, Sum) or not hasattr(self.score, "scores"):
-            raise ParameterError("a Choice needs a Sum and a score.")
+        tally = isinstance(self.tally, Sum) or hasattr(self.tally, "merge")
+        if not tally or not hasattr(self.score, "scores"):
+            raise ParameterError("a Choice needs a Sum or a tally, and a score.")
 
     def columns(self) -> tuple[str, ...]:
         """The columns that this question reads."""
@@ -210,12 +225,15 @@ class Choice:
     def width(self, domain: Domain) -> int:
         """What the score scale must cover: noise of ``width / epsilon`` is enough."""
         score = self.score
+        overlap = 1 if isinstance(self.tally, Sum) else self.tally.overlap()
         adding = score.sensitivity("add-remove") * (1 if score.monotone else 2)
         if domain.neighbours == "add-remove":
-            return adding * domain.rows_per_person
+            return adding * overlap * domain.rows_per_person
         # A replaced row stays in its group, or leaves one group and enters another.
         within = 2 * score.sensitivity("replace")
-        return max(within, 2 * adding) if score.groups() > 1 else within
+        if score.groups() > 1 and overlap == 1:
+            within = max(within, 2 * adding)
+        return within * overlap
 
 
 @dataclass(frozen=True, slots=True)

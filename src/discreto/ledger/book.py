@@ -1,4 +1,4 @@
-"""The rules of a ledger: charge before the release, never refund, one chain of hashes."""
+"""The rules of a ledger: charge first, then release, and never refund."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 import sqlite3
-import time
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +16,7 @@ from discreto.kernel.charge import Event, Receipt, Reservation, Simulation
 from discreto.kernel.cost import Amount, Cost, read_amount, read_delta, show
 from discreto.ledger.analyst import AnalystLedger
 from discreto.ledger.anchor import Anchor
-from discreto.ledger.chain import POPULATION, Chain, History, dump
+from discreto.ledger.chain import POPULATION, Chain, dump
 from discreto.ledger.checks import (
     check_content,
     check_cost,
@@ -25,7 +24,8 @@ from discreto.ledger.checks import (
     left_of,
     refusal,
 )
-from discreto.ledger.store import MEMORY, SCHEMA, Store
+from discreto.ledger.entries import append, earlier, fill, is_sound, read_history
+from discreto.ledger.store import MEMORY, Store
 
 VERSION = "1"
 
@@ -127,13 +127,7 @@ class Ledger:
             "analysts": dump({name: str(limit) for name, limit in limits.items()}),
         }
         meta["seal"] = self._chain.seal(meta)
-        accounts = {POPULATION: meta["epsilon"]} | json.loads(meta["analysts"])
-
-        def fill(db: sqlite3.Connection) -> None:
-            db.executemany("INSERT INTO meta VALUES(?, ?)", meta.items())
-            db.executemany("INSERT INTO account VALUES(?, ?, '{}')", accounts.items())
-
-        self._store.create(fill)
+        self._store.create(lambda db: fill(db, meta))
 
     def _check_wanted(
         self,
@@ -189,47 +183,16 @@ class Ledger:
             }
         )
         with self._store.writing() as db:
-            receipt = None if key is None else self._earlier(db, key, content)
+            receipt = None if key is None else earlier(db, key, content)
             if receipt is None:
                 for name in dict.fromkeys((analyst, POPULATION)):
                     self._spend(db, name, cost, label)
-                seq, link = self._append(db, content, key)
+                seq, link = append(db, self._chain, self._meta["seal"], content, key)
                 receipt = Receipt(seq, content["label"], cost, link)
         # A repeated charge too: whoever made it may have died before this line.
         if self._anchor and receipt.answer is None:
             self._anchor.write(self.id, receipt.seq, receipt.hash)
         return receipt
-
-    def _earlier(
-        self, db: sqlite3.Connection, key: str, content: Mapping[str, Any]
-    ) -> Receipt | None:
-        row = db.execute(
-            "SELECT seq, entry.body, entry.hash, answer.body FROM entry "
-            "LEFT JOIN answer USING (seq) WHERE key = ?",
-            (key,),
-        ).fetchone()
-        if row is None:
-            return None
-        seq, body, link, answer = row
-        old = json.loads(body)
-        if any(dump(old[name]) != dump(part) for name, part in content.items()):
-            raise LedgerError(
-                f"the key {key!r} belongs to another question. Use a new one."
-            )
-        cost = Cost.from_dict(old["cost"])
-        return Receipt(seq, old["label"], cost, link, answer=answer)
-
-    def _append(
-        self, db: sqlite3.Connection, content: Mapping[str, Any], key: str | None
-    ) -> tuple[int, str]:
-        last = db.execute("SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1")
-        seq, before = last.fetchone() or (0, self._meta["seal"])
-        # The time is for people to read; the order of entries is ``seq``.
-        body = dump({"seq": seq + 1, "time": round(time.time(), 3), **content})
-        link = self._chain.link(before, body, key)
-        row = (seq + 1, body, key, link)
-        db.execute("INSERT INTO entry VALUES(?, ?, ?, ?)", row)
-        return seq + 1, link
 
     def _spend(self, db: sqlite3.Connection, name: str, cost: Cost, label: str) -> None:
         limit, spent = self._account(name, db)
@@ -283,7 +246,7 @@ class Ledger:
                 "SET epsilon = excluded.epsilon",
                 (analyst, limit),
             )
-            seq, link = self._append(db, content, None)
+            seq, link = append(db, self._chain, self._meta["seal"], content)
         if self._anchor:
             self._anchor.write(self.id, seq, link)
 
@@ -336,15 +299,7 @@ class Ledger:
         # The anchor first: whatever it holds now, the ledger holds when read after.
         lines = self._anchor.read() if self._anchor else None
         with self._store.reading() as db:
-            sound = db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-            made = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-            sound = sound and {row[0] for row in made} == set(SCHEMA)
-            history = History(
-                dict(db.execute("SELECT name, value FROM meta")),
-                db.execute("SELECT * FROM entry ORDER BY seq").fetchall(),
-                db.execute("SELECT * FROM account").fetchall(),
-                db.execute("SELECT * FROM answer").fetchall(),
-            )
+            sound, history = is_sound(db), read_history(db)
         if not sound:
             raise LedgerError(f"{self.path!r} is damaged or was changed: restore it.")
         try:
@@ -352,6 +307,8 @@ class Ledger:
         except (ValueError, TypeError, KeyError, ArithmeticError):
             raise LedgerError(f"{self.path!r} is damaged: restore it.") from None
         if self._anchor:
+            if lines is None and links and self._anchor.path.exists():
+                return self.verify()  # it was made while we were reading
             self._anchor.check(lines, history.meta["id"], links)
         return len(links)
 

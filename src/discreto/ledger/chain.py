@@ -1,4 +1,4 @@
-"""The chain of hashes through a ledger, and the check that everything follows from it."""
+"""The chain of hashes through a ledger: everything in it must follow."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ import secrets
 import sqlite3
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from glob import escape, glob
 from pathlib import Path
 
 from discreto.errors import LedgerError
+from discreto.ledger.fork import watch
 from discreto.ledger.mounts import refuse_network
 
 MEMORY = ":memory:"
@@ -53,8 +53,8 @@ _DAMAGED = "it is damaged or not a ledger: restore it, do not start anew"
 class Store:
     """Transactions on one ledger file, or on a ledger in memory.
 
-    One connection, which one thread uses at a time. SQLite must not be carried across
-    a fork, so the connection is closed just before one and opened again after it.
+    One connection, which one thread uses at a time. It is closed before a fork and
+    opened again after it.
     """
 
     def __init__(self, path: str, timeout: float) -> None:
@@ -68,8 +68,7 @@ class Store:
             # SQLite names the log after the real file; a later chdir changes nothing.
             self.path = os.path.realpath(path)
             refuse_network(self.path)
-        with _forking:
-            _stores.add(self)
+        watch(self)
 
     def exists(self) -> bool:
         """Whether there is a file already."""
@@ -275,34 +274,6 @@ class Store:
     def __del__(self) -> None:
         if self._db is not None and self._pid == os.getpid():
             self._db.close()
-
-
-# Python runs these around every os.fork. They need to know all stores there are.
-_stores: weakref.WeakSet[Store] = weakref.WeakSet()
-_forking = threading.Lock()
-_paused: list[Store] = []
-
-
-def _before_fork() -> None:
-    _forking.acquire()
-    _paused[:] = _stores
-    for store in _paused:
-        store.pause()
-
-
-def _after_fork(*, child: bool) -> None:
-    for store in _paused:
-        store.resume(child=child)
-    _paused.clear()
-    _forking.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=lambda: _after_fork(child=False),
-        after_in_child=lambda: _after_fork(child=True),
-    )
 
 
 def _build(db: sqlite3.Connection, fill: Fill) -> None:

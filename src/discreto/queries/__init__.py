@@ -32,6 +32,12 @@ from discreto.queries.cells import (
 )
 from discreto.queries.clusters import Nearest
 from discreto.queries.features import Bernstein, Values
+from discreto.queries.neighbours import (
+    NearestRows,
+    NearestVotes,
+    ReachVotes,
+    RowsInReach,
+)
 from discreto.queries.scores import Extreme, Largest, Ranks
 
 KINDS: dict[str, type] = KERNEL_KINDS | {
@@ -46,8 +52,12 @@ KINDS: dict[str, type] = KERNEL_KINDS | {
         Largest,
         Magnitudes,
         Nearest,
+        NearestRows,
+        NearestVotes,
         Present,
         Ranks,
+        ReachVotes,
+        RowsInReach,
         Values,
     )
 }
@@ -81,11 +91,15 @@ __all__ = [
     "Largest",
     "Magnitudes",
     "Nearest",
+    "NearestRows",
+    "NearestVotes",
     "Ones",
     "Present",
     "Query",
     "Randomise",
     "Ranks",
+    "ReachVotes",
+    "RowsInReach",
     "Sum",
     "Values",
     "from_json",

@@ -1,0 +1,166 @@
+"""Tallies around query points: the votes of the nearest rows, and of rows in reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreto.errors import ParameterError
+from discreto.kernel.domain import Domain, Neighbours
+from discreto.kernel.query import Batch, Floats, Ints
+from discreto.queries._names import check_names
+from discreto.queries.clusters import check_points, unit_rows
+
+_NOBODY = np.iinfo(np.int64).max
+_GRID = float(1 << 15)  # points and rows are rounded to this grid, so that distances
+# are exact whole numbers: rounding must not depend on which rows stand together
+
+
+@dataclass(frozen=True, slots=True)
+class NearestRows:
+    """For each point its ``k`` nearest rows, as keys that hold distance and class.
+
+    Ties in distance go to the lower class code, so the order of rows does not matter.
+    One row more, less or changed puts at most one row in and one out of each list.
+    """
+
+    names: tuple[str, ...]
+    target: str
+    points: tuple[tuple[float, ...], ...]
+    k: int
+
+    def __post_init__(self) -> None:
+        _check(self.names, self.target, self.points)
+        if not isinstance(self.k, int) or not 1 <= self.k <= 1 << 20:
+            raise ParameterError(f"k must be a whole number from 1 up. Got {self.k!r}.")
+
+    def columns(self) -> tuple[str, ...]:
+        return (*self.names, self.target)
+
+    def empty(self, domain: Domain) -> Ints:
+        domain.category(self.target)
+        for name in self.names:
+            domain.number(name)
+        return np.full((len(self.points), self.k), _NOBODY, dtype=np.int64)
+
+    def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
+        far, classes, labels = _distances(self, batch, domain)
+        keys = far.astype(np.int64) * classes + labels
+        keys[:, (labels < 0) | (labels >= classes)] = _NOBODY
+        return self.merge(self.empty(domain), keys)
+
+    def merge(self, first: Ints, second: Ints) -> Ints:
+        both = np.concatenate([first, second], axis=1)
+        return np.partition(both, self.k - 1, axis=1)[:, : self.k]
+
+    def overlap(self) -> int:
+        return len(self.points)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsInReach:
+    """For each point how many rows of each class are within ``radius`` of it."""
+
+    names: tuple[str, ...]
+    target: str
+    points: tuple[tuple[float, ...], ...]
+    radius: float
+
+    def __post_init__(self) -> None:
+        _check(self.names, self.target, self.points)
+        if not isinstance(self.radius, int | float) or not 0 < self.radius < 1e6:
+            raise ParameterError(f"radius must be above 0. Got {self.radius!r}.")
+
+    def columns(self) -> tuple[str, ...]:
+        return (*self.names, self.target)
+
+    def empty(self, domain: Domain) -> Ints:
+        for name in self.names:
+            domain.number(name)
+        classes = len(domain.category(self.target).categories)
+        return np.zeros((len(self.points), classes), dtype=np.int64)
+
+    def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
+        far, classes, labels = _distances(self, batch, domain)
+        near = far <= np.floor((self.radius * _GRID) ** 2)
+        votes = [(near & (labels == code)).sum(axis=1) for code in range(classes)]
+        return np.stack(votes, axis=1).astype(np.int64)
+
+    def merge(self, first: Ints, second: Ints) -> Ints:
+        return first + second
+
+    def overlap(self) -> int:
+        return len(self.points)
+
+
+@dataclass(frozen=True, slots=True)
+class NearestVotes:
+    """Scores of ``NearestRows``: how many of the k rows each class has.
+
+    A new row may push another out, so one class can gain what another loses.
+    """
+
+    points: int
+    classes: int
+
+    monotone = False
+
+    def __post_init__(self) -> None:
+        _check_sizes(self.points, self.classes)
+
+    def scores(self, sums: Ints, domain: Domain) -> Ints:
+        codes = np.where(sums == _NOBODY, -1, sums % self.classes)
+        votes = [(codes == code).sum(axis=1) for code in range(self.classes)]
+        return np.stack(votes, axis=1).astype(np.int64)
+
+    def groups(self) -> int:
+        return self.points
+
+    def sensitivity(self, neighbours: Neighbours) -> int:
+        return 1
+
+
+@dataclass(frozen=True, slots=True)
+class ReachVotes:
+    """Scores of ``RowsInReach``: the counts; adding a row only raises them."""
+
+    points: int
+    classes: int
+
+    monotone = True
+
+    def __post_init__(self) -> None:
+        _check_sizes(self.points, self.classes)
+
+    def scores(self, sums: Ints, domain: Domain) -> Ints:
+        return sums
+
+    def groups(self) -> int:
+        return self.points
+
+    def sensitivity(self, neighbours: Neighbours) -> int:
+        return 1
+
+
+def _check(names: object, target: object, points: object) -> None:
+    check_names(names)
+    check_points(points, len(names))  # type: ignore[arg-type]
+    if not isinstance(target, str):
+        raise ParameterError("the target of a vote is the name of a column.")
+
+
+def _check_sizes(points: object, classes: object) -> None:
+    for size in (points, classes):
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise ParameterError("votes need whole numbers from 1 up.")
+
+
+def _distances(
+    tally: NearestRows | RowsInReach, batch: Batch, domain: Domain
+) -> tuple[Floats, int, Ints]:
+    """Exact squared distances in grid steps, the number of classes, rows' classes."""
+    x = np.rint(unit_rows(tally.names, batch, domain) * _GRID)
+    points = np.rint(np.array(tally.points) * _GRID)
+    square = (points**2).sum(axis=1)[:, None] - 2 * (points @ x) + (x**2).sum(axis=0)
+    return square, len(domain.category(tally.target).categories), batch[tally.target]

@@ -11,6 +11,8 @@ from discreto.kernel.domain import Domain
 from discreto.kernel.query import Batch, Floats, Ints
 from discreto.queries._names import check_names
 
+GRID = float(1 << 15)  # steps to which rows and points are rounded
+
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
@@ -31,8 +33,10 @@ class Nearest:
         return len(self.centres)
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
-        x = unit_rows(self.names, batch, domain)
-        points = np.array(self.centres)
+        # Whole numbers make the product exact: which cell a row falls in must not
+        # depend, not even in the last bit, on the rows that stand next to it.
+        x = np.rint(unit_rows(self.names, batch, domain) * GRID)
+        points = np.rint(np.array(self.centres) * GRID)
         # |x - c|^2 without |x|^2, which is the same for all centres.
         far = -2 * (points @ x) + (points**2).sum(axis=1)[:, None]
         return far.argmin(axis=0)

@@ -10,11 +10,9 @@ from discreto.errors import ParameterError
 from discreto.kernel.domain import Domain, Neighbours
 from discreto.kernel.query import Batch, Floats, Ints
 from discreto.queries._names import check_names
-from discreto.queries.clusters import check_points, unit_rows
+from discreto.queries.clusters import GRID, check_points, unit_rows
 
 _NOBODY = np.iinfo(np.int64).max
-_GRID = float(1 << 15)  # points and rows are rounded to this grid, so that distances
-# are exact whole numbers: rounding must not depend on which rows stand together
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ class RowsInReach:
 
     def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
         far, classes, labels = _distances(self, batch, domain)
-        near = far <= np.floor((self.radius * _GRID) ** 2)
+        near = far <= np.floor((self.radius * GRID) ** 2)
         votes = [(near & (labels == code)).sum(axis=1) for code in range(classes)]
         return np.stack(votes, axis=1).astype(np.int64)
 
@@ -160,7 +158,8 @@ def _distances(
     tally: NearestRows | RowsInReach, batch: Batch, domain: Domain
 ) -> tuple[Floats, int, Ints]:
     """Exact squared distances in grid steps, the number of classes, rows' classes."""
-    x = np.rint(unit_rows(tally.names, batch, domain) * _GRID)
-    points = np.rint(np.array(tally.points) * _GRID)
+    # Exact whole numbers: a distance must not depend on the rows of the same batch.
+    x = np.rint(unit_rows(tally.names, batch, domain) * GRID)
+    points = np.rint(np.array(tally.points) * GRID)
     square = (points**2).sum(axis=1)[:, None] - 2 * (points @ x) + (x**2).sum(axis=0)
     return square, len(domain.category(tally.target).categories), batch[tally.target]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterable
 from fractions import Fraction
@@ -105,6 +106,12 @@ class Table:
     def gate(self, ledger: Charger | None = None) -> Gate:
         """The gate to these rows, paid by this table's ledger or by a reservation."""
         return Gate(self.domain, ledger or self.ledger, self._rows)
+
+    def paid_by(self, ledger: LedgerLike) -> Table:
+        """The same rows with another payer, such as a reservation."""
+        out = copy.copy(self)
+        out.ledger = ledger
+        return out
 
     def reserve(
         self, cost: Cost, label: str, event: Event | None = None

@@ -108,9 +108,10 @@ class Store:
         return self._db
 
     def _open(self) -> sqlite3.Connection:
-        if not self.exists() or os.path.getsize(self.path) == 0:
+        if not os.path.isfile(self.path) or os.path.getsize(self.path) == 0:
             raise LedgerError(
-                f"{self.path!r} is missing or empty. If it was a ledger, restore it."
+                f"{self.path!r} is missing, empty or no file. If it was a ledger, "
+                "restore it."
             )
         self._refuse_second_name()
         db = sqlite3.connect(

@@ -25,7 +25,7 @@ from discreto.kernel.charge import Receipt
 from discreto.kernel.cost import Cost
 from discreto.kernel.domain import Category, Domain, Number
 from discreto.ledger import Ledger
-from discreto.models._space import Space, as_matrix, columns_of
+from discreto.models._space import Ready, Space, as_matrix, columns_of
 from discreto.planning import Ask, Conversation, Plan, paper_gate
 from discreto.tables import Table
 
@@ -93,10 +93,11 @@ class PrivateEstimator(BaseEstimator):
     ) -> Plan:
         """What a fit would ask and spend; nothing is spent."""
         space = self._space(domain, target)
-        return clone(self)._rehearse(space, domain.rows or 1000 if rows is None else rows)
-
-    def _rehearse(self, space: Space, rows: int) -> Plan:
         cost = Cost.of(self.epsilon, self.delta)
+        number = domain.rows or 1000 if rows is None else rows
+        return clone(self)._rehearse(space, cost, number)
+
+    def _rehearse(self, space: Space, cost: Cost, rows: int) -> Plan:
         ask = Conversation(paper_gate(space.domain, rows), cost)
         self._learn(ask, space)
         return Plan(tuple(ask.asked), cost, rows)
@@ -112,19 +113,21 @@ class PrivateEstimator(BaseEstimator):
             The target column's name for a Table (default: the domain's target), else
             the target values.
         """
+        cost = Cost.of(self.epsilon, self.delta)
         table, target = self._table(X, y)
+        return self._fit_table(table, target, cost)
+
+    def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Any:
         space = self._space(table.domain, target)
-        plan = clone(self)._rehearse(space, 0)
+        plan = clone(self)._rehearse(space, cost, 0)
         facts = {"questions": [question.to_dict() for question in plan]}
-        reservation = table.reserve(plan.total, f"fit {type(self).__name__}", facts)
+        reservation = table.reserve(cost, f"fit {type(self).__name__}", facts)
         gate = table.gate(reservation)
-        self._learn(Conversation(gate, plan.total, plan.questions), space)
+        self._learn(Conversation(gate, cost, plan.questions), space)
         self.space_ = space
-        if not hasattr(self, "n_features_in_") or isinstance(X, Table):
-            self.n_features_in_ = len(space.features)
-            self.feature_names_in_ = np.array(space.features, dtype=object)
+        self.n_features_in_ = len(space.features)
         self.privacy_ = Privacy(
-            plan.total,
+            cost,
             table.domain.neighbours,
             table.domain.rows_per_person,
             plan,
@@ -155,7 +158,9 @@ class PrivateEstimator(BaseEstimator):
     def _table(self, X: Any, y: Any) -> tuple[Table, str | None]:
         if isinstance(X, Table):
             if y is not None and not isinstance(y, str):
-                raise ParameterError("with a Table, y is the name of the target column.")
+                raise ParameterError(
+                    "with a Table, y is the name of the target column."
+                )
             return X, y
         if self._needs_target and y is None:
             raise ParameterError(
@@ -227,7 +232,9 @@ class PrivateEstimator(BaseEstimator):
             return spans(values)
         try:
             low, high = self.bounds
-            low, high = (np.broadcast_to(np.asarray(e, float), len(names)) for e in (low, high))
+            low, high = (
+                np.broadcast_to(np.asarray(e, float), len(names)) for e in (low, high)
+            )
         except (TypeError, ValueError):
             raise ParameterError(
                 "bounds must be (low, high): two numbers, or two lists with one number "
@@ -255,6 +262,8 @@ class PrivateEstimator(BaseEstimator):
     def _rows(self, X: Any) -> Any:
         """Rows to predict, checked against the features of the fit."""
         check_is_fitted(self, "space_")
+        if isinstance(X, Ready):
+            return X
         if not hasattr(X, "columns") and not isinstance(X, Table):
             as_matrix(X)
         validate_data(self, X, reset=False, skip_check_array=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,13 @@ from discreto.frames import convert
 from discreto.kernel.domain import Category, Domain, Number
 
 Array = NDArray[Any]
+
+
+class Ready(NamedTuple):
+    """Rows that are in the terms of a domain already, on their way to the gate."""
+
+    batch: dict[str, Array]
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,8 @@ class Space:
 
         A frame is read by its column names, an array by the order of the features.
         """
+        if isinstance(X, Ready):
+            return X.batch, X.rows
         columns = columns_of(X, self.features)
         ready = {name: convert(columns[name], self.domain[name]) for name in columns}
         return ready, len(next(iter(ready.values())))

@@ -1,6 +1,6 @@
 """Brute force over all small neighbouring tables: the judge of every privacy claim.
 
-A table is a tuple of rows, a row a tuple of hostile values. ``movement`` folds every
+A row is a tuple of hostile values, a table a few of them. ``movement`` folds every
 small table and returns how far neighbours really move an answer; ``check_sum`` compares
 that with what the question declares. ``check_choice`` computes the exact law of a
 choice on all neighbouring tables. All of them raise ``AssertionError`` on a claim that
@@ -14,11 +14,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
 from discreto.kernel import clamp
-from discreto.kernel.domain import Category, Domain, Number
+from discreto.kernel.domain import Category, Domain, Number, Opaque
 from discreto.kernel.query import Batch, Choice, Floats, Ints, Shape, Sum
 
 NAN, INF = math.nan, math.inf
@@ -32,18 +33,18 @@ COLUMNS = {
 }
 ADD = Domain(COLUMNS)
 REPLACE = Domain(COLUMNS, neighbours="replace", rows=3)
-TWICE = Domain(COLUMNS, person="c", rows_per_person=2)
+TWICE = Domain(COLUMNS | {"id": Opaque()}, person="id", rows_per_person=2)
 
 # Bounds, middle, origin, outside, missing, infinite; codes of no category.
 HOSTILE = {
-    "x": (-2.0, 6.0, 2.0, 0.0, 1e200, NAN, -INF),
-    "y": (0.0, 1.0, NAN, INF),
-    "z": (100.0, 101.0, -5.0, NAN),
+    "x": (-2.0, 6.0, 0.0, 1e200, NAN, -INF),
+    "y": (0.0, INF, NAN),
+    "z": (100.0, 101.0, -5.0, INF),
     "c": (0, 1, -1),
     "d": (0, 1, -1),
 }
 
-Table = tuple[tuple[float, ...], ...]
+Rows = tuple[int, ...]  # a table: the numbers of its rows in a universe, sorted
 Fold = Callable[[Sum, Batch, int, Domain], list[Ints]]
 
 
@@ -74,53 +75,50 @@ def universe(names: Sequence[str]) -> list[tuple[float, ...]]:
     return list(itertools.product(*(HOSTILE[name] for name in names)))
 
 
-def to_batch(table: Table, names: Sequence[str]) -> Batch:
-    """A table as the arrays that a fold gets."""
-    kinds = {name: np.int64 if name in "cd" else np.float64 for name in names}
+def to_batch(rows: Sequence[tuple[float, ...]], names: Sequence[str]) -> Batch:
+    """Rows as the arrays that a fold gets."""
     return {
-        name: np.array([row[i] for row in table], dtype=kinds[name])
+        name: np.array(
+            [row[i] for row in rows], dtype=np.int64 if name in "cd" else np.float64
+        )
         for i, name in enumerate(names)
     }
 
 
-def tables(names: Sequence[str], largest: int, limit: int = 3000) -> list[Table]:
+@cache
+def tables(rows: int, largest: int) -> list[Rows]:
     """All tables of at most ``largest`` rows, fewer if there would be too many."""
-    rows = universe(names)
-    while largest > 1 and math.comb(len(rows) + largest - 1, largest) > limit:
+    while largest > 2 and math.comb(rows + largest - 1, largest) > 4000:
         largest -= 1
     return [
         table
         for size in range(largest + 1)
-        for table in itertools.combinations_with_replacement(rows, size)
+        for table in itertools.combinations_with_replacement(range(rows), size)
     ]
 
 
-def neighbours(all_tables: list[Table], domain: Domain) -> Iterator[tuple[int, list[int]]]:
-    """For each small table, the numbers of its neighbours (with more rows, or as many)."""
-    number = {_key(table): i for i, table in enumerate(all_tables)}
-    rows = [table[0] for table in all_tables if len(table) == 1]
-    more = domain.rows_per_person
-    replace = domain.neighbours == "replace"
-    for i, table in enumerate(all_tables):
-        if replace:
-            near = {
-                number[_key((*table[:j], row, *table[j + 1 :]))]
+@cache
+def neighbours(rows: int, largest: int, relation: str, more: int) -> Ints:
+    """All pairs of neighbouring small tables, as places in ``tables``."""
+    every = tables(rows, largest)
+    number = {table: i for i, table in enumerate(every)}
+    pairs = set()
+    for i, table in enumerate(every):
+        if relation == "replace":
+            near = (
+                (*table[:j], row, *table[j + 1 :])
                 for j in range(len(table))
-                for row in rows
-            }
+                for row in range(rows)
+            )
         else:
-            near = {
-                number[key]
+            near = (
+                (*table, *new)
                 for extra in range(1, more + 1)
-                for new in itertools.combinations_with_replacement(rows, extra)
-                if (key := _key((*table, *new))) in number
-            }
-        yield i, sorted(near)
-
-
-def _key(table: Table) -> tuple[tuple[str, ...], ...]:
-    # NaN is not equal to itself, so rows are compared as they print.
-    return tuple(sorted(tuple(map(repr, row)) for row in table))
+                for new in itertools.combinations_with_replacement(range(rows), extra)
+                if len(table) + extra <= len(every[-1])
+            )
+        pairs |= {(i, number[tuple(sorted(other))]) for other in near}
+    return np.array(sorted(pair for pair in pairs if pair[0] < pair[1]))
 
 
 @dataclass(frozen=True)
@@ -131,43 +129,48 @@ class Moved:
     l2: int
 
 
-def folded(
-    query: Sum, domain: Domain, largest: int, fold: Fold
-) -> tuple[list[Table], list[Ints]]:
-    """All small tables, and for each block one line of exact sums per table."""
-    names = query.columns() or ("c",)
-    every = tables(names, largest)
-    answers = [
-        fold(query, to_batch(table, names), len(table), domain) for table in every
-    ]
-    blocks = range(len(query.blocks))
-    return every, [np.array([answer[b].ravel() for answer in answers]) for b in blocks]
-
-
 def movement(
-    query: Sum, domain: Domain, *, largest: int = 3, fold: Fold | None = None
-) -> list[Moved]:
-    """How far neighbours really move each block of a question."""
-    every, sums = folded(query, domain, largest, fold or clamp.fold)
-    worst = [[0, 0] for _ in sums]
-    for i, near in neighbours(every, domain):
-        for block, table in enumerate(sums):
-            if near:
-                gap = np.abs(table[near].astype(object) - table[i].astype(object))
-                worst[block][0] = max(worst[block][0], gap.sum(axis=1).max())
-                worst[block][1] = max(worst[block][1], (gap * gap).sum(axis=1).max())
-    return [Moved(*pair) for pair in worst]
+    query: Sum, *domains: Domain, largest: int = 2, fold: Fold | None = None
+) -> list[list[Moved]]:
+    """How far neighbours really move each block, for each domain's neighbours."""
+    names = query.columns() or ("c",)
+    rows = universe(names)
+    fold = fold or clamp.fold
+    answers = [clamp.empty(query, domains[0])]
+    for table in tables(len(rows), largest)[1:]:
+        batch = to_batch([rows[i] for i in table], names)
+        answers.append(fold(query, batch, len(table), domains[0]))
+    sums = [
+        np.array([answer[b].ravel() for answer in answers])
+        for b in range(len(query.blocks))
+    ]
+    out = []
+    for domain in domains:
+        one, two = neighbours(
+            len(rows), largest, domain.neighbours, domain.rows_per_person
+        ).T
+        out.append([_furthest(np.abs(table[one] - table[two])) for table in sums])
+    return out
 
 
-def check_sum(query: Sum, domain: Domain, **options) -> list[Moved]:
-    """No neighbours move a block further than it declares."""
-    moved = movement(query, domain, **options)
-    cells = query.cells.count(domain)
-    for block, real in zip(query.blocks, moved, strict=True):
-        told = block.sensitivity(domain, cells)
-        assert real.l1 <= told, f"moved {real.l1} in l1, declared {told}"
-        told = block.square_sensitivity(domain)
-        assert real.l2 <= told, f"moved {real.l2} in squared l2, declared {told}"
+def _furthest(gaps: Ints) -> Moved:
+    squares = (gaps.astype(np.float64) ** 2).sum(axis=1)
+    # Squares can need more than 64 bits: the largest are done again, exactly.
+    top = gaps[squares >= squares.max() * (1 - 1e-9)][:50].astype(object)
+    return Moved(int(gaps.sum(axis=1).max()), int((top * top).sum(axis=1).max()))
+
+
+def check_sum(query: Sum, *domains: Domain, **options) -> list[Moved]:
+    """No neighbours move a block further than it declares; the last domain's moves."""
+    for domain, moved in zip(
+        domains, movement(query, *domains, **options), strict=True
+    ):
+        cells = query.cells.count(domain)
+        for block, real in zip(query.blocks, moved, strict=True):
+            told = block.sensitivity(domain, cells)
+            assert real.l1 <= told, f"moved {real.l1} in l1, declared {told}"
+            told = block.square_sensitivity(domain)
+            assert real.l2 <= told, f"moved {real.l2} in squared l2, declared {told}"
     return moved
 
 
@@ -257,3 +260,29 @@ def check_choice(
     told = choice.width(domain)
     assert loss <= ratio**-told, f"loses {float(loss)}, width {told} covers less"
     return loss
+
+
+def check_tally(
+    choice: Choice, domain: Domain, *, largest: int = 3, ratio: Fraction = Fraction(2, 3)
+) -> Fraction:
+    """As ``check_choice``, for tallies that are no sums: folds every small table."""
+    names = choice.columns()
+    rows = universe(names)
+    laws = []
+    for table in tables(len(rows), largest):
+        batch = to_batch([rows[i] for i in table], names)
+        (sums,) = clamp.fold(choice.tally, batch, len(table), domain)
+        scores = choice.score.scores(sums, domain)
+        laws.append([permute_and_flip(group.tolist(), ratio) for group in scores])
+    worst = Fraction(0)
+    more = domain.rows_per_person
+    for i, j in neighbours(len(rows), largest, domain.neighbours, more).tolist():
+        for one, two in ((laws[i], laws[j]), (laws[j], laws[i])):
+            loss = math.prod(
+                max(a / b for a, b in zip(p, q, strict=True))
+                for p, q in zip(one, two, strict=True)
+            )
+            worst = max(worst, loss)
+    told = choice.width(domain)
+    assert worst <= ratio**-told, f"loses {float(worst)}, width {told} covers less"
+    return worst

@@ -127,7 +127,7 @@ class TestQuery:
     def test_values_are_right(self, files: Path) -> None:
         result = ask(
             files,
-            *["histogram", "sex", "--epsilon", "1000", "--budget", "1000", "--json"],
+            *["histogram", "sex", "--epsilon", "500", "--budget", "500", "--json"],
         )
         found = json.loads(result.stdout)
         assert dict(zip(found["keys"], found["value"], strict=True)) == {
@@ -428,7 +428,7 @@ class TestPlan:
             "mean age --epsilon 1 --error 1",
             "mean age --epsilon 0",
             "mean age --error -1",
-            "mean age --error 1e-9",
+            "std height --error 1e-9",
             "mean age --epsilon 1 --rows 0",
             "bounds age --error 1",
         ],
@@ -473,7 +473,7 @@ class TestLedger:
             db.execute("UPDATE entry SET body = replace(body, 'mean', 'lean')")
         db.close()
         text = refused(run("ledger", "verify", book), LedgerError)
-        assert "changed by hand" in text
+        assert "changed" in text
 
     def test_verify_with_an_anchor_that_knows_more(self, tmp_path: Path) -> None:
         path, anchor = tmp_path / "a.ledger", tmp_path / "anchor"

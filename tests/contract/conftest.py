@@ -1,0 +1,90 @@
+"""Every model of the package, with a table it can learn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreto as dp
+from discreto import models
+
+CLASSES = ("no", "yes")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, how to make it, and the kind of columns it takes."""
+
+    name: str
+    params: dict[str, Any] = field(default_factory=dict)
+    target: str | None = "label"
+    kinds: tuple[str, ...] = ("number",)
+
+    def make(self, **changes: Any) -> Any:
+        return getattr(models, self.name)(**{"epsilon": 1, **self.params, **changes})
+
+    def domain(self, neighbours: str = "add-remove", rows: int | None = None):
+        columns: dict[str, Any] = {}
+        if "number" in self.kinds:
+            columns |= {
+                "a": dp.Number(0, 10, missing=True),
+                "b": dp.Number(-1, 1),
+                "c": dp.Number(5, 6),
+            }
+        if "category" in self.kinds:
+            columns |= {
+                "s": dp.Category(["x", "y", "z"]),
+                "t": dp.Category(["u", "v"], missing=True),
+            }
+        if self.target == "label":
+            columns["label"] = dp.Category(CLASSES)
+        elif self.target == "amount":
+            columns["amount"] = dp.Number(0, 100)
+        return dp.Domain(columns, target=self.target, neighbours=neighbours, rows=rows)
+
+    def data(self, rows: int, seed: int = 0) -> dict[str, Any]:
+        """Rows in which the target depends on the features."""
+        coins = np.random.default_rng(seed)
+        yes = coins.random(rows) < 0.4
+        data = {
+            "a": np.where(yes, 7.0, 3.0) + coins.normal(0, 1.5, rows),
+            "b": np.where(yes, 0.4, -0.3) + coins.normal(0, 0.3, rows),
+            "c": 5.5 + coins.normal(0, 0.2, rows),
+            "s": np.where(coins.random(rows) < 0.3 + 0.4 * yes, "x", "z"),
+            "t": np.where(coins.random(rows) < 0.2 + 0.5 * yes, "u", "v"),
+            "label": np.where(yes, "yes", "no"),
+            "amount": 30 + 40 * yes + coins.normal(0, 5, rows),
+        }
+        return {name: data[name] for name in self.domain()}
+
+
+CASES = [
+    Case("KMeans", {"n_clusters": 2, "random_state": 0}, None),
+    Case("FuzzyCMeans", {"n_clusters": 2, "random_state": 0}, None),
+    Case("GaussianNB"),
+    Case("CategoricalNB", kinds=("category",)),
+    Case("NaiveBayes", kinds=("number", "category")),
+    Case("LinearRegression", target="amount"),
+    Case("LogisticRegression"),
+    Case("CellNeighborsClassifier", {"random_state": 0}),
+]
+# These answer from the rows at every prediction, so they have no fitted state to check.
+ASKING = {"KNeighborsClassifier", "RadiusNeighborsClassifier"}
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest) -> Case:
+    return request.param
+
+
+@pytest.fixture
+def all_cases() -> list[Case]:
+    return CASES
+
+
+@pytest.fixture
+def asking() -> set[str]:
+    return ASKING

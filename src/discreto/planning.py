@@ -346,7 +346,11 @@ class _Paper:
     simulation: Simulation | None = Simulation(Sampler(Entropy()), noise=False)
 
     def charge(
-        self, cost: Cost, label: str, event: Event, key: str | None = None
+        self,
+        cost: Cost,
+        label: str,
+        event: Event | None = None,
+        key: str | None = None,
     ) -> Receipt:
         return Receipt(0, label, cost, "plan", simulated=True)
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from discreto.engines import LocalEngine
 from discreto.errors import DomainError, ParameterError
 from discreto.frames import Frame, PersonFrame, open_frame
-from discreto.kernel.charge import Charger, Event, Receipt, Reservation
+from discreto.kernel.charge import Charger, Event, Reservation
 from discreto.kernel.cost import Amount, Cost
 from discreto.kernel.domain import Domain
 from discreto.kernel.entropy import Entropy
@@ -20,18 +20,6 @@ from discreto.kernel.gate import Gate
 from discreto.kernel.query import Ints, Sum, Tally
 from discreto.planning import Conversation, Plan, Statistic, plan_of, statistics
 from discreto.release import Release
-
-
-class LedgerLike(Charger, Protocol):
-    """A ledger, an analyst's ledger, or a simulation ledger."""
-
-    def charge(
-        self,
-        cost: Cost,
-        label: str,
-        event: Event | None = None,
-        key: str | None = None,
-    ) -> Receipt: ...
 
 
 class Engine(Protocol):
@@ -66,7 +54,7 @@ class Table:
         self,
         data: Any,
         domain: Domain,
-        ledger: LedgerLike,
+        ledger: Charger,
         *,
         engine: Engine | None = None,
     ) -> None:
@@ -96,7 +84,7 @@ class Table:
         cls,
         path: str | Path | list[str | Path],
         domain: Domain,
-        ledger: LedgerLike,
+        ledger: Charger,
         *,
         engine: Engine | None = None,
     ) -> Table:
@@ -107,7 +95,7 @@ class Table:
         """The gate to these rows, paid by this table's ledger or by a reservation."""
         return Gate(self.domain, ledger or self.ledger, self._rows)
 
-    def paid_by(self, ledger: LedgerLike) -> Table:
+    def paid_by(self, ledger: Charger) -> Table:
         """The same rows with another payer, such as a reservation."""
         out = copy.copy(self)
         out.ledger = ledger

@@ -1,4 +1,4 @@
-"""The ledger when things break: kills, races, full disks, edits, restored backups, forks.
+"""The ledger when things break: kills, races, full disks, edits, backups, forks.
 
 In every history: what was released <= what was charged <= the limit. A check that
 could not fail would prove nothing, so the main ones are also run on a ledger with a
@@ -36,7 +36,7 @@ DOMAIN = dp.Domain({"age": dp.Number(0, 120)})
 
 # What every script starts with. Scripts fork; this process has threads and must not.
 PRELUDE = """
-import itertools, json, os, random, resource, signal, sqlite3, sys, threading, time
+import json, os, resource, signal, sqlite3, subprocess, sys, threading, time
 from contextlib import contextmanager
 from pathlib import Path
 import discreto as dp
@@ -72,7 +72,18 @@ def in_child(work, *args):
 
 def wait(children):
     return [os.waitpid(child, 0)[1] for child in children]
+
+def charge_elsewhere(path):
+    code = "import sys, discreto as dp; from discreto.kernel.cost import Cost\\n"
+    code += "print(dp.Ledger(sys.argv[1]).charge(Cost.of('0.1'), 'other').hash)"
+    command = [sys.executable, "-c", code, str(path)]
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True).stdout.strip()
 """
+
+
+# Newer Pythons warn of a fork in a process with threads, which is what we test.
+QUIET = "import warnings; warnings.simplefilter('ignore')\n"
 
 
 @pytest.fixture
@@ -103,12 +114,6 @@ def run(code: str, *args: object, timeout: float = 60) -> str:
     return done.stdout
 
 
-def charge_elsewhere(path: Path) -> str:
-    """Another process opens the ledger, charges, and closes it."""
-    code = "ledger = dp.Ledger(sys.argv[1]); ledger.charge(Cost.of('0.1'), 'other')\n"
-    return run(code + "print(ledger)", path)
-
-
 def copy(source: Path, target: Path) -> None:
     """Copy an open ledger from outside; this process would drop its own locks."""
     subprocess.run(["cp", str(source), str(target)], check=True)
@@ -131,7 +136,7 @@ def edit(path: Path, *statements: str) -> None:
 
 def made(path: Path, charges: int = 6, **options: object) -> None:
     """A closed ledger file with some history."""
-    ledger = dp.Ledger(path, epsilon=3, analysts={"ana": 1}, **options)  # type: ignore[arg-type]
+    ledger = dp.Ledger(path, epsilon=9, analysts={"ana": 9}, **options)  # type: ignore[arg-type]
     for place in range(charges):
         if place % 2:
             ledger.analyst("ana").charge(TENTH, f"charge {place}")
@@ -423,10 +428,14 @@ def test_a_full_database_refuses_and_stays_whole(path: Path) -> None:
         pages = db.execute("PRAGMA page_count").fetchone()[0]
         db.execute(f"PRAGMA max_page_count={pages + 5}")
     receipts = []
-    with pytest.raises(LedgerError, match="make room on the disk"):
-        for _ in range(100):
+
+    def fill() -> None:
+        while True:
             receipts.append(ledger.charge(Cost.of("0.001"), "x", {"text": "x" * 999}))
-    assert 0 < len(receipts) < 100
+
+    with pytest.raises(LedgerError, match="make room on the disk"):
+        fill()
+    assert receipts
     assert ledger.verify() == len(receipts)
     ledger.charge(Cost.of("0.001"), "there is room again")
     assert dp.Ledger(path).verify() == len(receipts) + 1
@@ -548,7 +557,7 @@ def test_a_truncated_file_is_refused(path: Path) -> None:
     for size in [*range(0, len(whole), 1500), len(whole) - 1]:
         path.write_bytes(whole[:size])
         with pytest.raises(LedgerError):
-            dp.Ledger(path, epsilon=3)
+            dp.Ledger(path, epsilon=9)
 
 
 def test_corrupt_bytes_are_refused_or_harmless(quick: Path) -> None:
@@ -575,7 +584,7 @@ def test_corrupt_bytes_are_refused_or_harmless(quick: Path) -> None:
 
 def hot(path: Path) -> Path:
     """A ledger as a killed process leaves it: its newest entries only in the log."""
-    anchor, crashed = path.with_name("anchor"), path.with_name("crashed")
+    anchor, crashed = path.with_name("anchor"), path.with_name(f"{path.name}.crashed")
     ledger = dp.Ledger(path, epsilon=3, anchor=anchor)
     for _ in range(10):
         ledger.charge(TENTH, "x")
@@ -800,11 +809,16 @@ def test_an_anchor_that_cannot_be_made_is_said_before_anything_is_spent(
 
 def test_a_deleted_log_is_caught_by_the_anchor(path: Path) -> None:
     crashed = hot(path)
-    assert dp.Ledger(crashed, anchor=path.with_name("anchor")).verify() == 10
-    crashed = hot(path.with_name("second"))
-    Path(f"{crashed}-wal").unlink()
+    anchor, log = path.with_name("anchor"), Path(f"{crashed}-wal")
+    base, whole = crashed.read_bytes(), log.read_bytes()
+    assert dp.Ledger(crashed, anchor=anchor).verify() == 10
+    crashed.write_bytes(base)
+    log.unlink(missing_ok=True)
     with pytest.raises(LedgerError, match="backup was restored"):
-        dp.Ledger(crashed, anchor=path.with_name("anchor"))
+        dp.Ledger(crashed, anchor=anchor)
+    crashed.write_bytes(base)
+    log.write_bytes(whole)
+    assert dp.Ledger(crashed, anchor=anchor).verify() == 10
 
 
 @pytest.mark.parametrize("part", ["", "-wal", "-shm"])
@@ -842,31 +856,24 @@ COPIED = """
 path, plant = Path(sys.argv[1]), sys.argv[2]
 if plant:
     Store._check_files = lambda self: None
-def elsewhere():
-    dp.Ledger(path).charge(Cost.of("0.1"), "other")
-    # closed for good, as the last one as far as it can see
 ledger = dp.Ledger(path, epsilon=3)
-receipts = [ledger.charge(Cost.of("0.1"), "mine")]
+receipts = [ledger.charge(Cost.of("0.1"), "mine").hash]
 path.with_name("copy").write_bytes(path.read_bytes())
-import subprocess
-code = "import sys, discreto as dp; from discreto.kernel.cost import Cost\\n"
-code += "dp.Ledger(sys.argv[1]).charge(Cost.of('0.1'), 'other')"
-subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+receipts.append(charge_elsewhere(path))
 for _ in range(3):
     try:
-        receipts.append(ledger.charge(Cost.of("0.1"), "mine"))
+        receipts.append(ledger.charge(Cost.of("0.1"), "mine").hash)
     except LedgerError as error:
         assert "copied" in str(error), error
-subprocess.run([sys.executable, "-c", code, str(path)], check=True)
-print(json.dumps([receipt.hash for receipt in receipts]))
+receipts.append(charge_elsewhere(path))
+print(json.dumps(receipts))
 """
 
 
 def test_a_copied_ledger_loses_no_charge(path: Path) -> None:
     receipts = json.loads(run(COPIED, path, ""))
-    held = {entry["hash"] for entry in dp.Ledger(path).entries()}
-    assert set(receipts) <= held
-    assert len(held) == 3
+    assert receipts == [entry["hash"] for entry in dp.Ledger(path).entries()]
+    assert len(receipts) == 3
 
 
 def test_the_copy_test_catches_a_ledger_that_does_not_look(path: Path) -> None:
@@ -889,7 +896,7 @@ if plant:  # a store that only opens a new connection in the child
     Store.resume = resume
     Store._check_files = lambda self: None
 ledger = dp.Ledger(path, epsilon=3)
-receipts = [ledger.charge(Cost.of("0.1"), "before")]
+receipts = [ledger.charge(Cost.of("0.1"), "before").hash]
 ready, go, report = os.pipe(), os.pipe(), os.pipe()
 
 def work():
@@ -901,16 +908,13 @@ def work():
 
 child = in_child(work)
 os.read(ready[0], 1)
-receipts = [receipts[0].hash, ledger.charge(Cost.of("0.1"), "parent").hash]
+receipts.append(ledger.charge(Cost.of("0.1"), "parent").hash)
 del ledger  # the parent closes; nothing of the child's may go with it
-import subprocess
-code = "import sys, discreto as dp; from discreto.kernel.cost import Cost\\n"
-code += "dp.Ledger(sys.argv[1]).charge(Cost.of('0.1'), 'other')"
-subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+receipts.append(charge_elsewhere(path))
 os.write(go[1], b"1")
 receipts += json.loads(os.read(report[0], 10**6))
 assert wait([child]) == [0]
-subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+receipts.append(charge_elsewhere(path))
 print(json.dumps(receipts))
 """
 
@@ -918,7 +922,7 @@ print(json.dumps(receipts))
 def test_parent_and_child_charge_the_same_ledger(path: Path) -> None:
     receipts = json.loads(run(FORK, path, ""))
     held = [entry["hash"] for entry in dp.Ledger(path).entries()]
-    assert set(receipts) <= set(held)
+    assert sorted(receipts) == sorted(held)
     assert len(held) == 8
 
 
@@ -981,7 +985,7 @@ assert states == [0] * 15, states
 assert memory.verify() == sum(counts)
 print(ledger.verify() - sum(counts))
 """
-    assert run("import warnings; warnings.simplefilter('ignore')\n" + code, quick / "l")
+    assert run(QUIET + code, quick / "ledger") == "15\n"
 
 
 def test_a_fork_waits_for_the_transaction_under_way(path: Path) -> None:
@@ -1002,9 +1006,7 @@ assert time.monotonic() - start < 5
 thread.join()
 print(ledger.verify())
 """
-    assert run("import warnings; warnings.simplefilter('ignore')\n" + code, path) == (
-        "1\n"
-    )
+    assert run(QUIET + code, path) == "1\n"
 
 
 # The rest
@@ -1076,5 +1078,6 @@ def test_an_error_of_the_disk_poisons_the_connection(
 def test_other_processes_see_every_charge(path: Path) -> None:
     ledger = dp.Ledger(path, epsilon=1)
     ledger.charge(TENTH, "x")
-    assert "ε 0.2 of 1, 2 entries, chain intact" in charge_elsewhere(path)
+    link = run("print(charge_elsewhere(sys.argv[1]))", path).strip()
+    assert [entry["hash"] for entry in ledger.entries()][1:] == [link]
     assert ledger.spent() == Cost.of("0.2")

@@ -216,6 +216,7 @@ class TestQuery:
             ("histogram age --bins 5,x", "--bins must be"),
             ("quantile age", "needs --probability"),
             ("quantile age --probability 1.5", "0 to 1"),
+            ("quantile age --probability 0.5,1.5", "0 to 1"),
             ("quantile age --probability x", "--probability must be"),
         ],
     )
@@ -286,11 +287,12 @@ class TestNothingPrivate:
         assert CANARY not in result.output
         assert "Traceback" not in result.output
 
+    @pytest.mark.parametrize("number", [(), (5,)])
     def test_an_os_error_shows_reason_and_file_only(
-        self, files: Path, monkeypatch: pytest.MonkeyPatch
+        self, files: Path, monkeypatch: pytest.MonkeyPatch, number: tuple[int, ...]
     ) -> None:
         def boom(*_: object, **__: object) -> None:
-            raise OSError(f"while parsing {CANARY}")
+            raise OSError(*number, f"while parsing {CANARY}")
 
         monkeypatch.setattr(dp.Table, "answer", boom)
         result = ask(files, "count", "--epsilon", 1, "--budget", 1)
@@ -373,6 +375,14 @@ class TestDomain:
         (files / "new.json").write_text(filled)
         assert dp.Domain.load(files / "new.json").number("age").integer
         assert run("domain", "check", files / "new.json").exit_code == 0
+
+    def test_names_in_any_script(self, files: Path) -> None:
+        path, out = files / "größe.csv", files / "größe.json"
+        path.write_text("größe,名前\n1,2\n", encoding="utf-8")
+        assert run("domain", "draft", path, "--out", out).exit_code == 0
+        assert '"größe"' in out.read_text(encoding="utf-8")
+        shown = json.loads(run("domain", "draft", path).stdout)
+        assert list(shown["columns"]) == ["größe", "名前"]
 
     def test_nothing_is_overwritten(self, files: Path) -> None:
         before = (files / "d.json").read_text()
@@ -579,6 +589,14 @@ class TestTop:
 
 
 class TestWords:
+    def test_every_name_makes_what_it_says(self) -> None:
+        for name, kind in words.KINDS.items():
+            columns = ["x", "y"][: kind.least]
+            chance = "0.9" if name == "quantile" else None
+            label = words.statistic(name, columns, probability=chance).label
+            assert name in label
+            assert all(column in label for column in columns)
+
     def test_statistics(self) -> None:
         half = words.statistic("quantile", ["x"], probability="1/2")
         assert half == Quantile("x")

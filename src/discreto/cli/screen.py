@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,9 +88,9 @@ def _unexpected(error: Exception) -> tuple[str, str]:
 
     Its own message is not printed: readers of files like to quote what they read.
     """
-    if isinstance(error, OSError) and error.errno and error.strerror:
+    if isinstance(error, OSError) and error.errno:
         where = f": {error.filename!r}" if error.filename else ""
-        return "Trouble with a file", f"{error.strerror}{where}."
+        return "Trouble with a file", f"{os.strerror(error.errno)}{where}."
     last = traceback.extract_tb(error.__traceback__)[-1]
     return "Unexpected", (
         f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}. "

@@ -51,7 +51,11 @@ class Charger(Protocol):
     def simulation(self) -> Simulation | None: ...
 
     def charge(
-        self, cost: Cost, label: str, event: Event, key: str | None = None
+        self,
+        cost: Cost,
+        label: str,
+        event: Event | None = None,
+        key: str | None = None,
     ) -> Receipt:
         """Commit the charge for good, or raise and change nothing."""
 
@@ -77,7 +81,11 @@ class Reservation:
         return self.ledger.simulation
 
     def charge(
-        self, cost: Cost, label: str, event: Event, key: str | None = None
+        self,
+        cost: Cost,
+        label: str,
+        event: Event | None = None,
+        key: str | None = None,
     ) -> Receipt:
         """Draw on the reservation, or raise and change nothing."""
         paid = self.receipt

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -153,8 +154,8 @@ def evaluate(
 ) -> Evaluation:
     """Measure a fitted model on a private table.
 
-    A classifier gets its confusion matrix and accuracy (half of the cost), mean log loss
-    and calibration (a quarter each); a regressor RMSE and R². Use rows that the model
+    A classifier gets its confusion matrix and accuracy (half of the cost), mean log
+    loss and calibration (a quarter each); a regressor RMSE and R². Use rows that the model
     was not trained on, unless you want its training error.
     """
     text, cost = persist.dumps(model), Cost.of(epsilon, delta)
@@ -199,12 +200,12 @@ def _judge_classes(ask: Ask, text: str, goal: str) -> dict[str, Release]:
     )
     a, b = loss.tables[0][0]
     mean, low, high = ratio_interval(float(a), float(b), loss.noises[0])
-    scaled = [(part + 1) / 2 * LOSS_BOUND for part in (mean, low, high)]
+    mean, low, high = ((part + 1) / 2 * LOSS_BOUND for part in (mean, low, high))
     note = f"rows count up to {LOSS_BOUND:.3g}"
     return {
         "accuracy": accuracy,
         "confusion": confusion,
-        "log_loss": Release("log loss", *scaled, note=note),
+        "log_loss": Release("log loss", mean, low, high, note=note),
         "calibration": _calibration(ask, text, quarter),
     }
 
@@ -216,7 +217,7 @@ def _calibration(ask: Ask, text: str, share: Fraction) -> Release:
     bins = answer.tables[0][:, 0].reshape(CONFIDENCE_BINS, 2).astype(float)
     rows = [_share(right, wrong, 1, 1, noise) for wrong, right in bins]
     edges = np.linspace(0, 1, CONFIDENCE_BINS + 1)
-    keys = tuple(f"{a:.1f} to {b:.1f}" for a, b in zip(edges, edges[1:], strict=False))
+    keys = tuple(f"{a:.1f} to {b:.1f}" for a, b in pairwise(edges))
     value, low, high = (
         np.array([getattr(row, part) for row in rows])
         for part in ("value", "low", "high")
@@ -250,10 +251,10 @@ def _judge_number(ask: Ask, text: str, goal: str) -> dict[str, Release]:
     rows = max(b0 + b1 + b2, 1.0)
     variance = max((b0 + b2 - b1) / rows - ((b2 - b0) / rows) ** 2, 1e-9)
     variance *= column.half**2
-    rmse = np.sqrt(np.maximum(mse, 0))
+    value, low, high = np.sqrt(np.maximum(mse, 0)).tolist()
     r2 = 1 - mse / variance
     note = "the interval covers the error's noise, not the spread's"
     return {
-        "rmse": Release("rmse", *map(float, rmse), unit=column.unit),
+        "rmse": Release("rmse", value, low, high, unit=column.unit),
         "r2": Release("r2", float(r2[0]), float(r2[2]), float(r2[1]), note=note),
     }

@@ -47,7 +47,9 @@ class KMeans(PrivateClusterer):
                 f"Got {self.n_clusters!r}."
             )
         names = space.only_numbers("KMeans").numbers
-        centres = coins(self.random_state).uniform(-0.5, 0.5, (self.n_clusters, len(names)))
+        centres = coins(self.random_state).uniform(
+            -0.5, 0.5, (self.n_clusters, len(names))
+        )
         blocks = (
             Block(Ones(), share=Fraction(1, 5)),
             Block(Values(names), share=Fraction(4, 5)),

@@ -6,7 +6,7 @@ Everything here works on released numbers and public noise laws.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -52,6 +52,16 @@ def combined_reach(
     return float(noise.amount) * largest * _laplace_reach(key, level)
 
 
+def sum_reach(squares: Floats, fourths: Floats, noise: Noise, level: float) -> Floats:
+    """``combined_reach`` of many sums, from the powers of their weights, about."""
+    z = _normal(0.5 + level / 2)
+    size = math.sqrt(noise.variance) * np.sqrt(squares)
+    if noise.law == "gaussian":
+        return size * z
+    tails = 3 * fourths / np.maximum(squares, 1e-300) ** 2
+    return size * (z + tails / 24 * (z**3 - 3 * z))
+
+
 @lru_cache(maxsize=4096)
 def _laplace_reach(ratios: tuple[float, ...], level: float) -> float:
     """The level quantile of |sum of ratio_i * Laplace(1)|."""
@@ -93,17 +103,64 @@ def ratio_interval(
     if rows <= 0:
         return 0.0, -1.0, 1.0
     value = min(max(difference / rows, -1.0), 1.0)
-    grid = np.linspace(-1, 1, 4001)
-    knots = np.linspace(0, 1, 9)
-    reaches = [combined_reach((1 - m, 1 + m), noise) for m in knots]
-    allowed = np.interp(np.abs(grid), knots, reaches)
-    inside = np.abs(first * (1 - grid) - second * (1 + grid)) <= allowed
+    reaches = [combined_reach((1 - m, 1 + m), noise) for m in _HALF_KNOTS]
+    far = np.array(reaches[:0:-1] + reaches)
+    # Between knots the reach is close to its chord, so the ends of
+    # |difference - m rows| <= reach(m) follow from linear equations.
+    slope = np.diff(far) / np.diff(_KNOTS)
+    base = far[:-1] - slope * _KNOTS[:-1]
+    left, right = _KNOTS[:-1], _KNOTS[1:]
+    low, high = left.copy(), right.copy()
+    empty = np.zeros(left.size, dtype=bool)
+    for sign in (1.0, -1.0):
+        # sign * (difference - m rows) <= base + slope m, that is k m >= c
+        c, k = sign * difference - base, sign * rows + slope
+        with np.errstate(divide="ignore", invalid="ignore"):
+            end = c / k
+        low = np.where(k > 0, np.maximum(low, end), low)
+        high = np.where(k < 0, np.minimum(high, end), high)
+        empty |= (k == 0) & (c > 0)
+    inside = (low <= high) & ~empty
     if not inside.any():
         return value, value, value
-    # Refine the two ends: between grid points the reach is nearly constant.
-    low, high = float(grid[inside][0]), float(grid[inside][-1])
-    at = np.interp([abs(low), abs(high)], knots, reaches)
-    ends = ((difference - at[0]) / rows, (difference + at[1]) / rows)
-    low = ends[0] if abs(ends[0] - low) < 1e-3 else low
-    high = ends[1] if abs(ends[1] - high) < 1e-3 else high
-    return value, max(low, -1.0), min(high, 1.0)
+    return value, min(float(low[inside][0]), value), max(float(high[inside][-1]), value)
+
+
+_HALF_KNOTS = np.linspace(0, 1, 9).tolist()
+_KNOTS = np.linspace(-1, 1, 17)
+DRAWS = 16384
+
+
+def middle(
+    function: Callable[[Floats], Floats], sums: Floats, scale: float, noise: Noise
+) -> tuple[float, float]:
+    """The middle 95 % of a function of what the true sums may be.
+
+    The true sums are the noisy ones minus a noise whose law is public, so possible
+    noises are spread over that law and taken off. ``scale`` turns grid steps into the
+    unit of ``sums``; ``function`` maps each row to a number, NaN where it has none,
+    which counts as anything at all.
+    """
+    amount = float(noise.amount)
+    steps = amount if noise.law == "laplace" else math.sqrt(amount)
+    values = function(sums - steps * scale * _unit_noise(noise.law, sums.size))
+    unknown = np.isnan(values)
+    tail = math.floor(DRAWS * (1 - LEVEL) / 2)
+    low = np.partition(np.where(unknown, -np.inf, values), tail)[tail]
+    high = np.partition(np.where(unknown, np.inf, values), -1 - tail)[-1 - tail]
+    return float(low), float(high)
+
+
+@lru_cache(maxsize=64)
+def _unit_noise(law: str, width: int) -> Floats:
+    """Vectors of unit noise, spread evenly over their law (no coins are tossed)."""
+    # Multiples of powers of the root of x^(width+1) = x + 1, modulo 1, fill a cube.
+    root = 2.0
+    for _ in range(64):
+        root = (1 + root) ** (1 / (width + 1))
+    steps = root ** -np.arange(1.0, width + 1)
+    even = (0.5 + np.outer(np.arange(1, DRAWS + 1), steps)) % 1.0
+    even = np.clip(even, 1e-12, 1 - 1e-12)
+    if law == "gaussian":
+        return np.array([_normal(u) for u in even.ravel()]).reshape(even.shape)
+    return np.where(even < 0.5, np.log(2 * even), -np.log(2 - 2 * even))

@@ -9,6 +9,7 @@ a mean, a twentieth for a correlation).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,9 +24,17 @@ from discreto.queries import Bernstein, Everyone, Ones, Values, present_in
 from discreto.queries.features import PRODUCT_BITS, SUM_BITS, grid
 from discreto.release import Release
 from discreto.stats._base import by_text, group_keys, grouped, spread
-from discreto.stats._intervals import Floats, combined_reach, ratio_interval, reach
+from discreto.stats._intervals import (
+    Floats,
+    combined_reach,
+    middle,
+    ratio_interval,
+    reach,
+)
 
 _STEP = float(1 << SUM_BITS)
+_SQUARE = float(1 << (2 * PRODUCT_BITS))
+_CLEAR = 4.0  # with fewer rows than this many deviations of noise, nothing is known
 
 
 @dataclass(frozen=True)
@@ -130,20 +139,17 @@ class Variance:
         cells = present_in((self.column,), domain)
         block = Block(Bernstein((self.column,), 2))
         answer = ask.measure(Sum(cells, (block,)), self.label)
-        value, low, high = _smooth(
-            answer.tables[0][0], answer.noises[0], _variance, 0, 1
-        )
-        parts = [part * column.half**2 for part in (value, low, high)]
-        if self.root:
-            parts = [math.sqrt(part) for part in parts]
-        value, low, high = parts
+        parts = _smooth(answer.tables[0][0], answer.noises[0], _variance, 0, 1)
+        parts = parts * column.half**2
+        value, low, high = (np.sqrt(parts) if self.root else parts).tolist()
         unit = column.unit if self.root or not column.unit else f"{column.unit}²"
         return Release(self.label, value, low, high, (), unit)
 
 
-def _variance(b: Floats) -> float:
-    rows, total, squares = b.sum(), b[2] - b[0], b[0] + b[2] - b[1]
-    return float(squares / rows - (total / rows) ** 2)
+def _variance(b: Floats) -> Floats:
+    rows = _rows(b.sum(axis=-1))
+    total, squares = b[..., 2] - b[..., 0], b[..., 0] + b[..., 2] - b[..., 1]
+    return squares / rows - (total / rows) ** 2
 
 
 @dataclass(frozen=True)
@@ -176,98 +182,133 @@ class Covariance:
         cells = present_in(self.columns, ask.domain)
         block = Block(Bernstein(self.columns, 2 if self.correlation else 1))
         answer = ask.measure(Sum(cells, (block,)), self.label)
-        table, noise = answer.tables[0][0], answer.noises[0]
-        if self.correlation:
-            parts = _smooth(table, noise, _fisher, -18.0, 18.0)
-            value, low, high = np.tanh(parts)
-        else:
-            value, low, high = _smooth(table, noise, _covariance, -1.0, 1.0)
-        scale = float(np.prod(self._scale(ask.domain)))
-        return Release(self.label, value * scale, low * scale, high * scale)
+        function = _correlation if self.correlation else _covariance
+        parts = _smooth(answer.tables[0][0], answer.noises[0], function, -1, 1)
+        value, low, high = (parts * np.prod(self._scale(ask.domain))).tolist()
+        return Release(self.label, value, low, high)
 
     def _matrix(self, ask: Ask) -> Release:
         cells = present_in(self.columns, ask.domain)
         block = Block(Values(self.columns, bits=PRODUCT_BITS, constant=True), "gram")
         answer = ask.measure(Sum(cells, (block,)), self.label)
-        noise = answer.noises[0]
         size = len(self.columns)
-        step = float(1 << (2 * PRODUCT_BITS))
-        moments = answer.tables[0][0] / step
-        matrix = _from_moments(moments, size, self.correlation)
-        # The error of entry (i, j), to first order in the noise on all moments.
-        slopes = _slopes(lambda m: _from_moments(m, size, self.correlation), moments)
-        far = np.apply_along_axis(lambda w: combined_reach(w / step, noise), 0, slopes)
+        full = np.zeros((size + 1, size + 1))
+        full[np.triu_indices(size + 1)] = answer.tables[0][0] / _SQUARE
+        matrix = _from_moments(full, self.correlation)
+        low, high = _matrix_ends(full, matrix, answer.noises[0], self.correlation)
         scale = np.outer(self._scale(ask.domain), self._scale(ask.domain))
-        bound = 1.0 if self.correlation else math.inf
-        lows = np.maximum(matrix - far, -bound) * scale
-        highs = np.minimum(matrix + far, bound) * scale
         keys = tuple((a, b) for a in self.columns for b in self.columns)
-        return Release(self.label, matrix * scale, lows, highs, keys)
+        return Release(self.label, matrix * scale, low * scale, high * scale, keys)
 
 
-def _from_moments(moments: Floats, size: int, correlation: bool) -> Floats:
-    full = np.zeros((size + 1, size + 1))
-    full[np.triu_indices(size + 1)] = moments
+def _from_moments(full: Floats, correlation: bool) -> Floats:
+    """The covariance or correlation matrix from the upper triangle of moments."""
     rows = max(full[0, 0], 1.0)
     means = full[0, 1:] / rows
     upper = full[1:, 1:] / rows
-    second = upper + np.triu(upper, 1).T
-    cov = second - np.outer(means, means)
+    cov = upper + np.triu(upper, 1).T - np.outer(means, means)
     # Noise can make it impossible; the nearest possible matrix has no negative part.
     values, vectors = np.linalg.eigh(cov)
     cov = (vectors * np.maximum(values, 0)) @ vectors.T
     if not correlation:
         return cov
     deviations = np.sqrt(np.maximum(np.diag(cov), 1e-12))
-    return np.clip(cov / np.outer(deviations, deviations), -1, 1)
+    out = np.clip(cov / np.outer(deviations, deviations), -1, 1)
+    np.fill_diagonal(out, 1.0)
+    return out
 
 
-def _moment_arrays(b: Floats, degree: int) -> tuple[Floats, Floats, Floats]:
-    """The table of one pair, and the values of x (and x²) at its places."""
-    size = degree + 1
-    first = np.linspace(-1, 1, size)
-    square = np.array([1.0, -1.0, 1.0]) if degree == 2 else np.ones(2)
-    return b.reshape(size, size), first, square
+def _matrix_ends(
+    full: Floats, matrix: Floats, noise: Noise, correlation: bool
+) -> tuple[Floats, Floats]:
+    """The 95 % interval of each entry on its own."""
+    low, high = matrix.copy(), matrix.copy()
+    for i, j in zip(*np.triu_indices(len(matrix), int(correlation)), strict=True):
+        a, b = i + 1, j + 1
+        if i == j:
+            sums, function, least = full[[0, 0, a], [0, a, a]], _spread_of, 0
+        else:
+            sums = full[[0, 0, 0, a, b, a], [0, a, b, a, b, b]]
+            function, least = _moment_correlation if correlation else _product_of, -1
+        if not correlation and i != j:
+            sums = sums[[0, 1, 2, 5]]
+        ends = _ends(sums, function, noise, 1 / _SQUARE, sums[0], least, 1)
+        low[i, j] = low[j, i] = min(ends[0], matrix[i, j])
+        high[i, j] = high[j, i] = max(ends[1], matrix[i, j])
+    return low, high
 
 
-def _covariance(b: Floats) -> float:
-    table, x, _ = _moment_arrays(b, 1)
-    rows = table.sum()
-    mean_x, mean_y = x @ table.sum(1) / rows, x @ table.sum(0) / rows
-    return float(x @ table @ x / rows - mean_x * mean_y)
+def _spread_of(m: Floats) -> Floats:
+    """The variance from (rows, sum, sum of squares)."""
+    rows = _rows(m[..., 0])
+    return m[..., 2] / rows - (m[..., 1] / rows) ** 2
 
 
-def _fisher(b: Floats) -> float:
-    """The correlation on Fisher's scale, where its error is even."""
-    table, x, square = _moment_arrays(b, 2)
-    rows = table.sum()
-    mean_x, mean_y = x @ table.sum(1) / rows, x @ table.sum(0) / rows
-    var_x = square @ table.sum(1) / rows - mean_x**2
-    var_y = square @ table.sum(0) / rows - mean_y**2
-    cov = x @ table @ x / rows - mean_x * mean_y
-    size = math.sqrt(max(var_x, 1e-9) * max(var_y, 1e-9))
-    return math.atanh(float(np.clip(cov / size, -0.999999, 0.999999)))
+def _product_of(m: Floats) -> Floats:
+    """The covariance from (rows, sum x, sum y, sum xy)."""
+    rows = _rows(m[..., 0])
+    return m[..., 3] / rows - m[..., 1] * m[..., 2] / rows**2
 
 
-def _smooth(table: Ints, noise: Noise, function, lowest: float, highest: float):  # type: ignore[no-untyped-def]
-    """A smooth function of noisy sums with its 95 % interval, to first order."""
+def _moment_correlation(m: Floats) -> Floats:
+    """The correlation from (rows, sums x, y, xx, yy, xy)."""
+    var_x, var_y = _spread_of(m[..., [0, 1, 3]]), _spread_of(m[..., [0, 2, 4]])
+    return _ratio(_product_of(m[..., [0, 1, 2, 5]]), var_x, var_y)
+
+
+def _ratio(cov: Floats, var_x: Floats, var_y: Floats) -> Floats:
+    """The correlation; NaN where a variance is not above 0."""
+    possible = (var_x > 0) & (var_y > 0)
+    size = np.sqrt(np.where(possible, var_x * var_y, np.nan))
+    return np.clip(cov / size, -1, 1)
+
+
+def _rows(rows: Floats) -> Floats:
+    """The number of rows; NaN where there are none to speak of."""
+    return np.where(rows >= 1, rows, np.nan)
+
+
+def _covariance(b: Floats) -> Floats:
+    """The covariance from sums of the four products of (1 - x)/2, (1 + x)/2."""
+    signs = np.array([[-1.0, -1, 1, 1], [-1, 1, -1, 1], [1, -1, -1, 1]])
+    sums = np.moveaxis(b @ signs.T, -1, 0)
+    return _product_of(np.stack([b.sum(axis=-1), *sums], axis=-1))
+
+
+def _correlation(b: Floats) -> Floats:
+    """The correlation from sums of the nine products of degree 2."""
+    one, x, square = np.ones(3), np.array([-1.0, 0, 1]), np.array([1.0, -1, 1])
+    pairs = ((one, one), (x, one), (one, x), (square, one), (one, square), (x, x))
+    weights = np.array([np.outer(first, second).ravel() for first, second in pairs])
+    return _moment_correlation(b @ weights.T)
+
+
+Function = Callable[[Floats], Floats]
+
+
+def _smooth(
+    table: Ints, noise: Noise, function: Function, lowest: float, highest: float
+) -> Floats:
+    """A function of noisy sums, and its 95 % interval."""
     sums = table / _STEP
-    if sums.sum() < 1:
-        middle = min(max(0.0, lowest), highest)
-        return middle, lowest, highest
-    value = function(sums)
-    slopes = _slopes(lambda b: np.array(function(b)), sums)
-    far = combined_reach(slopes / _STEP, noise)
-    ends = (value, value - far, value + far)
-    return tuple(min(max(end, lowest), highest) for end in ends)
+    low, high = _ends(sums, function, noise, 1 / _STEP, sums.sum(), lowest, highest)
+    value = float(function(sums))
+    if math.isnan(value):
+        value = max(0.0, low)
+    return np.array([min(max(value, low), high), low, high])
 
 
-def _slopes(function, point: Floats) -> Floats:  # type: ignore[no-untyped-def]
-    """Derivatives of ``function`` at ``point``, along the first axis."""
-    step = 1e-4 * max(float(np.abs(point).sum()), 1.0)
-    out = []
-    for i in range(point.size):
-        shift = np.zeros(point.size)
-        shift[i] = step
-        out.append((function(point + shift) - function(point - shift)) / (2 * step))
-    return np.array(out)
+def _ends(
+    sums: Floats,
+    function: Function,
+    noise: Noise,
+    scale: float,
+    rows: float,
+    lowest: float,
+    highest: float,
+) -> tuple[float, float]:
+    """The 95 % interval of a function; everything possible if rows are too few."""
+    if rows < _CLEAR * math.sqrt(noise.variance) * scale:
+        return lowest, highest
+    low, high = middle(function, sums, scale, noise)
+    return min(max(low, lowest), highest), max(min(high, highest), lowest)

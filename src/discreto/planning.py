@@ -237,6 +237,10 @@ def epsilon_for(
     True
     """
     goal = float(read_amount(error, "error"))
+    # Whatever is wrong with the request itself shows here, not as "not enough".
+    trial = statistics(domain, wanted, epsilon=1, delta=delta, rows=rows)
+    if not np.any(trial.expected[0].error):
+        raise ParameterError(f"{wanted.label!r} has no error bar to plan for.")
 
     def enough(epsilon: Fraction) -> bool:
         try:
@@ -317,8 +321,8 @@ class MadeUpRows:
             return (spread * len(column.categories)).astype(np.int64)
         if not isinstance(column, Number):
             return spread
-        spread = column.lower + spread * (column.upper - column.lower)
-        return np.round(spread) if column.integer else spread
+        values = column.lower + spread * (column.upper - column.lower)
+        return np.round(values) if column.integer else values
 
 
 @lru_cache

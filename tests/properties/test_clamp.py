@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import discreto as dp
-from discreto.errors import KernelFault
 from discreto.kernel import clamp
 from discreto.kernel.cost import Cost
 from discreto.kernel.domain import Category, Domain, Number, Opaque
@@ -148,7 +146,7 @@ def test_a_float_sum_depends_on_the_order_and_is_caught():
         return [np.array([[total]]).astype(np.int64)]
 
     query = Sum(Everyone(), (Block(Values(("x",))),))
-    rows = [(6.0, 0.0, 0, 0)] + [(2.0000001 + i / 3, 0.0, 0, 0) for i in range(9)]
+    rows = [(6.0, 0.0, 0, 0)] + [(2 + 200 / 2**30, 0.0, 0, 0)] * 9
     order = list(reversed(range(len(rows))))
     check_parts(query, rows, [3], order)
     with pytest.raises(AssertionError):
@@ -246,7 +244,7 @@ WIDE = {
     "x": Number(-2, 6),
     "y": Number(0, 1, integer=True),
     "c": Category(("u", "v")),
-    "d": Category((0, 1, True and 2), missing=True),
+    "d": Category((0, 1, 2), missing=True),
     "id": Opaque(),
 }
 QUESTIONS = [
@@ -280,28 +278,29 @@ def _as_table(rows, domain):
 @FAST
 @given(st.lists(st.tuples(*[OBJECTS] * 5), min_size=1, max_size=6))
 def test_hostile_tables_never_raise_or_warn(rows):
-    # 1e308 has a test of its own.
-    rows = [
-        tuple(
-            0.5 if isinstance(v, float) and abs(v) > 1e290 and np.isfinite(v) else v
-            for v in (0.5 if v == "1e308" or _huge(v) else v for v in row)
-        )
-        for row in rows
-    ]
+    # What overflows, and cells that are lists, have tests of their own below.
+    rows = [tuple(0.5 if _known(value) else value for value in row) for row in rows]
     ask_all(_as_table(rows, WIDE), Domain(WIDE))
     public = Domain(WIDE, neighbours="replace", rows=len(rows))
     ask_all(_as_table(rows, WIDE), public)
 
 
-def _huge(value) -> bool:
-    return isinstance(value, int) and abs(value) > 10**290
+def _known(value) -> bool:
+    if isinstance(value, list | tuple) or value == "1e308":
+        return True
+    return isinstance(value, int | float) and 10**290 < abs(value) < np.inf
 
 
-@pytest.mark.xfail(
-    reason="queries, gate: products overflow and warn", raises=(KernelFault, RuntimeWarning)
+REPLACE_MARK = pytest.mark.xfail(
+    reason="gate: randomised rows overflow and warn, after the charge",
+    raises=RuntimeWarning,
 )
+
+
 @pytest.mark.parametrize("value", [1e308, -1.7e308])
-@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize(
+    "relation", ["add-remove", pytest.param("replace", marks=REPLACE_MARK)]
+)
 def test_overflow_is_silent(value, relation):
     rows = None if relation == "add-remove" else 2
     domain = Domain(
@@ -313,14 +312,14 @@ def test_overflow_is_silent(value, relation):
     ask_all({k: np.array(v) for k, v in data.items()}, domain)
 
 
-def test_overflow_reaches_the_user_today():
-    """What the test above is about, seen as a user would: a warning about one row."""
-    table = dp.Table({"x": np.array([1e308])}, Domain({"x": Number(0, 1)}), simulate(1))
-    with warnings.catch_warnings(record=True):
-        warnings.simplefilter("always")
-        query = Sum(Everyone(), (Block(Values(("x",))),))
-        answer = table.gate().measure(query, Cost.of(1), "q")
-    assert answer.tables[0].shape == (1, 1)
+@pytest.mark.xfail(reason="frames: cells that are lists make a table in a column")
+@pytest.mark.parametrize("cell", [[], [1.0], ()])
+def test_cells_that_are_lists_are_missing(cell):
+    values = np.empty(1, dtype=object)
+    values[0] = cell
+    table = dp.Table({"x": values}, Domain({"x": Number(0, 1)}), simulate(noise=False))
+    query = Sum(Everyone(), (Block(Values(("x",))),))
+    assert table.gate().measure(query, Cost.of(1), "q").tables[0].tolist() == [[0]]
 
 
 @FAST

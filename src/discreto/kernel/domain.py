@@ -322,6 +322,8 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
                 unit=str(data.get("unit", "")),
             )
         if kind == "categorical":
+            if isinstance(data["categories"], str):
+                raise TypeError  # a text would become its letters
             return Category(tuple(data["categories"]), missing=missing)
         if kind == "boolean":
             return Boolean(missing=missing)

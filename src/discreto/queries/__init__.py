@@ -32,6 +32,7 @@ from discreto.queries.cells import (
 )
 from discreto.queries.clusters import Nearest
 from discreto.queries.features import Bernstein, Values
+from discreto.queries.partitions import Partition, Votes
 from discreto.queries.neighbours import (
     NearestRows,
     NearestVotes,
@@ -59,6 +60,7 @@ KINDS: dict[str, type] = KERNEL_KINDS | {
         ReachVotes,
         RowsInReach,
         Values,
+        Votes,
     )
 }
 
@@ -94,6 +96,7 @@ __all__ = [
     "NearestRows",
     "NearestVotes",
     "Ones",
+    "Partition",
     "Present",
     "Query",
     "Randomise",
@@ -102,6 +105,7 @@ __all__ = [
     "RowsInReach",
     "Sum",
     "Values",
+    "Votes",
     "from_json",
     "present_in",
     "to_json",

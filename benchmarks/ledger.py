@@ -20,6 +20,7 @@ import os
 import random
 import secrets
 import signal
+import sqlite3
 import sys
 import tempfile
 import time
@@ -118,8 +119,8 @@ def write_releases(folder: Path, name: str, keyed: int, plant: str) -> None:
             release = dp.stats.count(table, epsilon=UNIT, key=key)
         except BudgetError:
             return
-        receipt = release.receipt
-        fact = [receipt.seq, receipt.hash, float(release.value)]
+        receipt = release.to_dict()["receipt"]
+        fact = [receipt["seq"], receipt["hash"], float(release.value)]
         os.write(handle, (json.dumps(fact) + "\n").encode())
         done += 1
 
@@ -136,7 +137,7 @@ def open_ledger(folder: Path, plant: str) -> dp.Ledger:
 
 
 @contextmanager
-def lazy_transaction(self: Store, begin: str) -> Iterator[object]:
+def lazy_transaction(self: Store, begin: str) -> Iterator[sqlite3.Connection]:
     """The planted bug: only every fifth charge is committed before its release."""
     with self._lock:
         db = self._connection()
@@ -178,8 +179,8 @@ def kill(
     folder: Path, rounds: int, writers: int, plant: str, seed: int | None
 ) -> dict[str, float]:
     """Kill writers at random moments; the counts over all ledgers."""
-    rng, total, kills = random.Random(seed), {}, 0
-    start = time.perf_counter()
+    rng, kills, start = random.Random(seed), 0, time.perf_counter()
+    total: dict[str, int] = {}
     for first in range(0, rounds, ROUNDS_PER_LEDGER):
         place = folder / secrets.token_hex(4)
         place.mkdir()

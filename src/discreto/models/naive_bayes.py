@@ -16,7 +16,7 @@ from discreto.models import _bayes as bayes
 from discreto.models._base import PrivateClassifier
 from discreto.models._space import Space, columns_of
 from discreto.planning import Ask
-from discreto.queries import Categories, Partition, Votes
+from discreto.queries import Categories, Partition, SoftVotes
 from discreto.queries.features import SUM_BITS
 from discreto.queries.partitions import MAX_WEIGHT, fill_parts, parts_of, soft_votes
 
@@ -155,7 +155,7 @@ class _Bayes(PrivateClassifier):
     def _read_votes(self, ask: Ask, space: Space, share: Fraction) -> None:
         """The second question: how the scores of the first one fall, by class."""
         weights, noise = self._weights(space)
-        votes = Votes(space.features, tuple(map(tuple, weights.tolist())))
+        votes = SoftVotes(space.features, tuple(map(tuple, weights.tolist())))
         query = Sum(Categories((space.goal,)), (Block(votes),))
         answer = ask.measure(query, "class scores", share)
         table = answer.tables[0][: len(space.classes)] / _STEP

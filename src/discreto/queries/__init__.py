@@ -32,13 +32,13 @@ from discreto.queries.cells import (
 )
 from discreto.queries.clusters import Nearest
 from discreto.queries.features import Bernstein, Values
-from discreto.queries.partitions import Partition, Votes
 from discreto.queries.neighbours import (
     NearestRows,
     NearestVotes,
     ReachVotes,
     RowsInReach,
 )
+from discreto.queries.partitions import Partition, SoftVotes
 from discreto.queries.scores import Extreme, Largest, Ranks
 
 KINDS: dict[str, type] = KERNEL_KINDS | {
@@ -55,12 +55,13 @@ KINDS: dict[str, type] = KERNEL_KINDS | {
         Nearest,
         NearestRows,
         NearestVotes,
+        Partition,
         Present,
         Ranks,
         ReachVotes,
         RowsInReach,
+        SoftVotes,
         Values,
-        Votes,
     )
 }
 
@@ -103,9 +104,9 @@ __all__ = [
     "Ranks",
     "ReachVotes",
     "RowsInReach",
+    "SoftVotes",
     "Sum",
     "Values",
-    "Votes",
     "from_json",
     "present_in",
     "to_json",

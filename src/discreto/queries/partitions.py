@@ -51,7 +51,7 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class Votes:
+class SoftVotes:
     """Products of soft votes for the classes, which add up to one in every row.
 
     The votes q of a row are the softmax of ``weights`` times its parts (see
@@ -74,12 +74,12 @@ class Votes:
                 for w in (row if good else ())
             )
         if not good:
-            raise ParameterError("Votes needs equally long lists of finite weights.")
+            raise ParameterError("SoftVotes needs equally long lists of finite weights.")
 
     def shape(self, domain: Domain) -> Shape:
         width = sum(parts_of(name, domain) for name in self.names)
         if width != len(self.weights[0]):
-            raise ParameterError(f"Votes needs {width} weights for each class.")
+            raise ParameterError(f"SoftVotes needs {width} weights for each class.")
         limit, count = 1 << SUM_BITS, len(self.weights)
         return Shape(count * (count + 1) // 2, limit, total=limit, signed=False)
 

@@ -14,7 +14,7 @@ from discreto.kernel.cost import Amount, Cost
 from discreto.kernel.domain import Category, Domain, Neighbours
 from discreto.kernel.query import Batch, Choice, Ints
 from discreto.models import persist
-from discreto.models.evaluate import Loss, Right, model_of
+from discreto.models.evaluation import Loss, Right, model_of
 from discreto.queries.features import SUM_BITS
 from discreto.tables import Table
 

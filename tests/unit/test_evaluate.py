@@ -1,0 +1,167 @@
+"""Evaluating, choosing and saving models."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import discreto as dp
+from discreto.errors import BudgetError, ParameterError
+from discreto.models import GaussianNB, LinearRegression, evaluate, persist, select
+from discreto.testing import simulate
+
+
+def people(rows, seed=0):
+    coins = np.random.default_rng(seed)
+    ill = coins.random(rows) < 0.4
+    return {
+        "a": np.where(ill, 7.0, 3.0) + coins.normal(0, 1.5, rows),
+        "b": np.where(ill, 0.4, -0.3) + coins.normal(0, 0.3, rows),
+        "ill": np.where(ill, "yes", "no"),
+        "amount": np.clip(30 + 40 * ill + coins.normal(0, 5, rows), 0, 100),
+    }
+
+
+NUMBERS = {"a": dp.Number(0, 10), "b": dp.Number(-1, 1)}
+CLASSES = dp.Domain({**NUMBERS, "ill": dp.Category(["no", "yes"])}, target="ill")
+AMOUNTS = dp.Domain({**NUMBERS, "amount": dp.Number(0, 100)}, target="amount")
+
+
+def fitted(kind, domain, **params):
+    table = dp.Table(people(500), domain, simulate(noise=False))
+    return kind(epsilon=1, **params).fit(table)
+
+
+def test_confusion_and_accuracy_are_exact_without_noise():
+    model = fitted(GaussianNB, CLASSES)
+    data = people(400, seed=1)
+    found = evaluate(model, dp.Table(data, CLASSES, simulate(noise=False)), epsilon=1)
+    guess = model.predict(np.column_stack([data["a"], data["b"]]))
+    right = guess == data["ill"]
+    assert found.accuracy.value == pytest.approx(right.mean())
+    counts = dict(found.confusion.items())
+    for true in ("no", "yes"):
+        for said in ("no", "yes"):
+            expected = ((data["ill"] == true) & (guess == said)).sum()
+            assert counts[true, said] == expected
+    chances = model.predict_proba(np.column_stack([data["a"], data["b"]]))
+    picked = chances[np.arange(400), (data["ill"] == "yes").astype(int)]
+    lost = np.minimum(-np.log(picked), np.log(1000)).mean()
+    assert found.log_loss.value == pytest.approx(lost, rel=1e-6)
+    sure = chances.max(axis=1) >= 0.9
+    assert found.calibration.value[-1] == pytest.approx(right[sure].mean())
+
+
+def test_regression_errors_are_exact_without_noise():
+    model = fitted(LinearRegression, AMOUNTS)
+    data = people(400, seed=1)
+    found = evaluate(model, dp.Table(data, AMOUNTS, simulate(noise=False)), epsilon=1)
+    miss = data["amount"] - model.predict(np.column_stack([data["a"], data["b"]]))
+    assert found.rmse.value == pytest.approx(np.sqrt((miss**2).mean()), rel=1e-4)
+    r2 = 1 - (miss**2).mean() / data["amount"].var()
+    assert found.r2.value == pytest.approx(r2, abs=1e-4)
+
+
+def test_intervals_of_accuracy_and_rmse_cover():
+    model, line = fitted(GaussianNB, CLASSES), fitted(LinearRegression, AMOUNTS)
+    data = people(300, seed=2)
+    X = np.column_stack([data["a"], data["b"]])
+    accuracy = (model.predict(X) == data["ill"]).mean()
+    rmse = np.sqrt(((data["amount"] - line.predict(X)) ** 2).mean())
+    hits = np.zeros(2)
+    runs = 400
+    for seed in range(runs):
+        table = dp.Table(data, CLASSES, simulate(seed))
+        a = evaluate(model, table, epsilon=1).accuracy
+        r = evaluate(line, dp.Table(data, AMOUNTS, simulate(seed)), epsilon=1).rmse
+        hits += [a.low <= accuracy <= a.high, r.low <= rmse <= r.high]
+    assert ((hits / runs > 0.92) & (hits / runs < 0.99)).all()
+
+
+def test_evaluation_is_charged_once_and_refused_when_too_dear():
+    model = fitted(GaussianNB, CLASSES)
+    ledger = dp.Ledger(epsilon=1)
+    table = dp.Table(people(50), CLASSES, ledger)
+    evaluate(model, table, epsilon=1)
+    assert ledger.total() == 1
+    with pytest.raises(BudgetError):
+        evaluate(model, table, epsilon="0.1")
+
+
+def test_evaluation_needs_the_same_classes():
+    model = fitted(GaussianNB, CLASSES)
+    other = dp.Domain({**NUMBERS, "ill": dp.Category(["yes", "no"])}, target="ill")
+    with pytest.raises(ParameterError, match="classes"):
+        evaluate(model, dp.Table(people(9), other, dp.Ledger(epsilon=1)), epsilon=1)
+
+
+def test_select_takes_the_better_model_and_states_the_whole_cost():
+    ledger = dp.Ledger(epsilon=20)
+    table = dp.Table(people(2000), CLASSES, ledger)
+    candidates = [GaussianNB(epsilon=1), GaussianNB(epsilon=1, var_smoothing=1e6)]
+    winner = select(candidates, table, epsilon=20)
+    assert winner.var_smoothing != 1e6
+    assert ledger.total() == 20
+    assert winner.selection_cost_ == "ε 20"
+    assert winner.privacy_.cost.epsilon == 8
+    with pytest.raises(BudgetError):
+        select(candidates, table, epsilon=1)
+
+
+def test_select_with_a_validation_table_charges_each_its_part():
+    train, check = dp.Ledger(epsilon=1), dp.Ledger(epsilon=1)
+    select(
+        [GaussianNB(epsilon=1)],
+        dp.Table(people(100), CLASSES, train),
+        epsilon=1,
+        validation=dp.Table(people(100, seed=1), CLASSES, check),
+    )
+    assert (train.total(), check.total()) == (0.8, 0.2)
+
+
+def test_select_regressors():
+    table = dp.Table(people(500), AMOUNTS, simulate(1))
+    winner = select([LinearRegression(epsilon=1)] * 2, table, epsilon=2)
+    assert winner.predict([[7, 0.4]]).shape == (1,)
+
+
+def test_files_are_checked(tmp_path):
+    model = fitted(GaussianNB, CLASSES)
+    path = tmp_path / "model.json"
+    persist.save(model, path)
+    again = persist.load(path)
+    X = np.column_stack([people(9)["a"], people(9)["b"]])
+    np.testing.assert_array_equal(model.predict_proba(X), again.predict_proba(X))
+    text = path.read_text()
+    data = json.loads(text)
+    for change in (
+        {"model": "os.system"},
+        {"model": "PrivateEstimator"},
+        {"discreto_model": 99},
+        {"params": {"nope": 1}},
+        {"state": {"__class__": 1}},
+        {"state": {}},
+    ):
+        with pytest.raises(ParameterError):
+            persist.loads(json.dumps(data | change))
+    for bad in ("", "[]", "{}", text[:-5], "null"):
+        with pytest.raises(ParameterError):
+            persist.loads(bad)
+    with pytest.raises(ParameterError, match="cannot be read"):
+        persist.load(tmp_path / "none.json")
+
+
+def test_unfitted_models_are_not_saved():
+    with pytest.raises(ParameterError, match="not fitted"):
+        persist.dumps(GaussianNB(epsilon=1))
+
+
+def test_files_hold_no_row(tmp_path):
+    """A canary value that stands in the data is in no saved model."""
+    data = people(100)
+    data["a"][0] = 7.123456789
+    table = dp.Table(data, CLASSES, simulate(1))
+    text = persist.dumps(GaussianNB(epsilon=1).fit(table))
+    assert "7.123456" not in text

@@ -757,7 +757,8 @@ def test_a_missing_anchor_is_refused(path: Path) -> None:
     assert dp.Ledger(path, anchor=anchor).verify() == 6
 
 
-def test_lines_cut_short_by_a_crash_are_skipped(path: Path) -> None:
+def test_lines_cut_short_by_a_crash_are_skipped(quick: Path) -> None:
+    path = quick / "ledger"
     anchor, backup = anchored(path)
     whole = anchor.read_bytes()
     last = whole.rindex(b"\n", 0, len(whole) - 1) + 1

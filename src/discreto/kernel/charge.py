@@ -6,12 +6,13 @@ noise only when it has one. :mod:`discreto.ledger` is the durable implementation
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from discreto.errors import BudgetError
+from discreto.errors import BudgetError, LedgerError, UnsafeError
 from discreto.kernel.cost import Cost
 from discreto.kernel.sampler import Sampler
 
@@ -74,6 +75,7 @@ class Reservation:
         self.ledger, self.receipt = ledger, receipt
         self._drawn = Cost()
         self._lock = threading.Lock()
+        self._home = os.getpid()
 
     @property
     def simulation(self) -> Simulation | None:
@@ -89,6 +91,11 @@ class Reservation:
     ) -> Receipt:
         """Draw on the reservation, or raise and change nothing."""
         paid = self.receipt
+        if self._home != os.getpid():
+            raise LedgerError(
+                f"what was reserved for {paid.label!r} stays in the process that "
+                "reserved it: two would spend it twice."
+            )
         with self._lock:
             drawn = self._drawn + cost
             if not paid.cost.covers(drawn):
@@ -103,5 +110,11 @@ class Reservation:
         """Only whole charges have keys, so there is nothing to store."""
         return answer
 
+    def __copy__(self) -> Reservation:
+        return self
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Reservation:
         return self
+
+    def __reduce__(self) -> Any:
+        raise UnsafeError("a reservation cannot be copied to another process.")

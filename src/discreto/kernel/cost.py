@@ -53,6 +53,8 @@ def _exact(value: Amount) -> Fraction:
     # A Fraction of 1e999999999 would fill the memory; the limits settle it before.
     if number > _LARGEST:
         return Fraction(_LARGEST + 1)
+    if number < 0:
+        return Fraction(-1)
     if 0 < number < Decimal(1) / _FINEST:
         return Fraction(1, _FINEST)
     return Fraction(number)
@@ -133,7 +135,7 @@ class Cost:
         pure = self.epsilon + self.block_epsilon
         if not self.rho:
             return pure
-        return math.inf if spare == 0 else float(pure) + epsilon_for(self.rho, spare)
+        return math.inf if spare == 0 else pure + Fraction(epsilon_for(self.rho, spare))
 
     def to_dict(self) -> dict[str, str | bool]:
         """The parts that are not zero, fractions as text."""

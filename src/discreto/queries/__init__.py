@@ -32,6 +32,7 @@ from discreto.queries.cells import (
 )
 from discreto.queries.clusters import Nearest
 from discreto.queries.features import Bernstein, Values
+from discreto.queries.hashes import Sides
 from discreto.queries.neighbours import (
     NearestRows,
     NearestVotes,
@@ -60,6 +61,7 @@ KINDS: dict[str, type] = KERNEL_KINDS | {
         Ranks,
         ReachVotes,
         RowsInReach,
+        Sides,
         SoftVotes,
         Values,
     )
@@ -104,6 +106,7 @@ __all__ = [
     "Ranks",
     "ReachVotes",
     "RowsInReach",
+    "Sides",
     "SoftVotes",
     "Sum",
     "Values",

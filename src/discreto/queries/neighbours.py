@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from discreto.queries._names import check_names
 from discreto.queries.clusters import GRID, check_points, unit_rows
 
 _NOBODY = np.iinfo(np.int64).max
+_POINTS = 256  # points whose distances are computed at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +46,16 @@ class NearestRows:
         return np.full((len(self.points), self.k), _NOBODY, dtype=np.int64)
 
     def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
-        far, classes, labels = _distances(self, batch, domain)
-        keys = far.astype(np.int64) * classes + labels
-        keys[:, (labels < 0) | (labels >= classes)] = _NOBODY
-        return self.merge(self.empty(domain), keys)
+        classes = len(domain.category(self.target).categories)
+        labels = batch[self.target]
+        outside = (labels < 0) | (labels >= classes)
+        parts = []
+        for far in _distances(self, batch, domain):
+            keys = far.astype(np.int64) * classes + labels
+            keys[:, outside] = _NOBODY
+            none = np.full((len(keys), self.k), _NOBODY, dtype=np.int64)
+            parts.append(self.merge(none, keys))
+        return np.concatenate(parts)
 
     def merge(self, first: Ints, second: Ints) -> Ints:
         both = np.concatenate([first, second], axis=1)
@@ -58,7 +67,11 @@ class NearestRows:
 
 @dataclass(frozen=True, slots=True)
 class RowsInReach:
-    """For each point how many rows of each class are within ``radius`` of it."""
+    """For each point how many rows of each class are within ``radius`` of it.
+
+    A row votes at the points in its reach only, so points that are far apart cost no
+    more than one.
+    """
 
     names: tuple[str, ...]
     target: str
@@ -80,16 +93,19 @@ class RowsInReach:
         return np.zeros((len(self.points), classes), dtype=np.int64)
 
     def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
-        far, classes, labels = _distances(self, batch, domain)
-        near = far <= np.floor((self.radius * GRID) ** 2)
-        votes = [(near & (labels == code)).sum(axis=1) for code in range(classes)]
-        return np.stack(votes, axis=1).astype(np.int64)
+        classes, labels = self.empty(domain).shape[1], batch[self.target]
+        parts = []
+        for far in _distances(self, batch, domain):
+            near = far <= _reach(self.radius)
+            votes = [(near & (labels == code)).sum(axis=1) for code in range(classes)]
+            parts.append(np.stack(votes, axis=1).astype(np.int64))
+        return np.concatenate(parts)
 
     def merge(self, first: Ints, second: Ints) -> Ints:
         return first + second
 
     def overlap(self) -> int:
-        return len(self.points)
+        return _crowd(self.points, self.radius)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +160,9 @@ class ReachVotes:
 def _check(names: object, target: object, points: object) -> None:
     check_names(names)
     check_points(points, len(names))  # type: ignore[arg-type]
+    # Squares of such points are exact in float64; what a row can reach rests on that.
+    if any(abs(v) > 2 for point in points for v in point):  # type: ignore[attr-defined]
+        raise ParameterError("points of a vote lie on [-1, 1], or close to it.")
     if not isinstance(target, str):
         raise ParameterError("the target of a vote is the name of a column.")
 
@@ -156,10 +175,34 @@ def _check_sizes(points: object, classes: object) -> None:
 
 def _distances(
     tally: NearestRows | RowsInReach, batch: Batch, domain: Domain
-) -> tuple[Floats, int, Ints]:
-    """Exact squared distances in grid steps, the number of classes, rows' classes."""
+) -> Iterator[Floats]:
+    """Exact squared distances in grid steps, of some points at a time to all rows."""
     # Exact whole numbers: a distance must not depend on the rows of the same batch.
     x = np.rint(unit_rows(tally.names, batch, domain) * GRID)
     points = np.rint(np.array(tally.points) * GRID)
-    square = (points**2).sum(axis=1)[:, None] - 2 * (points @ x) + (x**2).sum(axis=0)
-    return square, len(domain.category(tally.target).categories), batch[tally.target]
+    for start in range(0, len(points), _POINTS):
+        yield _squares(points[start : start + _POINTS], x)
+
+
+def _squares(points: Floats, x: Floats) -> Floats:
+    return (points**2).sum(axis=1)[:, None] - 2 * (points @ x) + (x**2).sum(axis=0)
+
+
+def _reach(radius: float) -> float:
+    """The radius, squared, in grid steps."""
+    return float(np.floor((radius * GRID) ** 2))
+
+
+@lru_cache(maxsize=16)
+def _crowd(points: tuple[tuple[float, ...], ...], radius: float) -> int:
+    """No row is in reach of more points than this.
+
+    Points in reach of one row are within two radii of each other, so the points
+    within two radii of any one of them bound their number.
+    """
+    grid = np.rint(np.array(points) * GRID)
+    most = 0
+    for start in range(0, len(grid), _POINTS):
+        near = _squares(grid[start : start + _POINTS], grid.T) <= 4 * _reach(radius)
+        most = max(most, int(near.sum(axis=1).max()))
+    return most

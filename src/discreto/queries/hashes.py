@@ -1,0 +1,97 @@
+"""Cells by random cuts: which sides of some hyperplanes a row is on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreto.errors import ParameterError
+from discreto.kernel.domain import Domain
+from discreto.kernel.query import Batch, Ints
+from discreto.queries.clusters import GRID, unit_rows
+
+MAX_CUTS = 16
+_STEPS = GRID * GRID  # a product of two numbers on the grid
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """One cell for each combination of sides of a few hyperplanes.
+
+    Cut i puts a row on its upper side when ``weights[i]`` times the numbers of the row
+    (on [-1, 1], a missing one at 0) plus the weight of each of its categories (0 for
+    none) is above ``offsets[i]``. ``marks[i][j]`` lists the weights of the values of
+    category column j, in the domain's order.
+    """
+
+    numbers: tuple[str, ...]
+    categories: tuple[str, ...]
+    weights: tuple[tuple[float, ...], ...]
+    marks: tuple[tuple[tuple[float, ...], ...], ...]
+    offsets: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        names = (*_tuple(self.numbers), *_tuple(self.categories))
+        texts = all(isinstance(name, str) for name in names)
+        if not names or not texts or len(set(names)) != len(names):
+            raise ParameterError(f"columns must be different names. Got {names!r}.")
+        cuts = len(_tuple(self.offsets))
+        if not 1 <= cuts <= MAX_CUTS:
+            raise ParameterError(f"a row has 1 to {MAX_CUTS} sides. Got {cuts}.")
+        good = len(_tuple(self.weights)) == len(_tuple(self.marks)) == cuts
+        good = good and _reals(self.offsets, 1e6)
+        for row, lists in zip(self.weights, self.marks, strict=False):
+            good = good and len(_tuple(row)) == len(self.numbers) and _reals(row, 1)
+            good = good and len(_tuple(lists)) == len(self.categories)
+            good = good and all(_reals(_tuple(part), 1) for part in lists)
+        if not good:
+            raise ParameterError(
+                "each cut needs a weight from -1 to 1 for every number and category."
+            )
+
+    def count(self, domain: Domain) -> int:
+        for name in self.numbers:
+            domain.number(name)
+        sizes = [len(domain.category(name).categories) for name in self.categories]
+        if any([len(part) for part in lists] != sizes for lists in self.marks):
+            raise ParameterError("each category of a column needs one weight.")
+        return 1 << len(self.offsets)
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        length = len(batch[self.columns()[0]])
+        heights = np.zeros((len(self.offsets), length))
+        # Whole numbers add up exactly: the side of a row must not depend on the rows
+        # of the same batch, not even in the last bit.
+        if self.numbers:
+            x = np.rint(unit_rows(self.numbers, batch, domain) * GRID)
+            heights += np.rint(np.array(self.weights) * GRID) @ x
+        for j, name in enumerate(self.categories):
+            # The place -1 of no category is the last one: a weight of 0.
+            marks = np.array([(*lists[j], 0.0) for lists in self.marks])
+            heights += np.rint(marks * _STEPS)[:, batch[name]]
+        upper = heights > np.rint(np.array(self.offsets) * _STEPS)[:, None]
+        out = np.zeros(length, dtype=np.int64)
+        for bit in upper:
+            out = 2 * out + bit
+        return out
+
+    def columns(self) -> tuple[str, ...]:
+        return (*self.numbers, *self.categories)
+
+
+def _tuple(value: object) -> tuple[object, ...]:
+    if not isinstance(value, tuple):
+        raise ParameterError("the parts of Sides are lists.")
+    return value
+
+
+def _reals(values: tuple[object, ...], limit: float) -> bool:
+    return all(
+        isinstance(v, int | float)
+        and not isinstance(v, bool)
+        and math.isfinite(v)
+        and abs(v) <= limit
+        for v in values
+    )

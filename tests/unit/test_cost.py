@@ -1,0 +1,246 @@
+"""Costs are exact fractions, and conversions never promise more privacy than there is."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from discreto.errors import ParameterError
+from discreto.kernel import cost as module
+from discreto.kernel.cost import (
+    Cost,
+    epsilon_for,
+    read_amount,
+    read_delta,
+    rho_for,
+    total_of,
+)
+
+AMOUNTS = st.fractions(min_value=Fraction(1, 10**9), max_value=1000)
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        (0.1, Fraction(1, 10)),
+        ("0.1", Fraction(1, 10)),
+        (Decimal("0.1"), Fraction(1, 10)),
+        ("1/3", Fraction(1, 3)),
+        (Fraction(1, 3), Fraction(1, 3)),
+        (2, Fraction(2)),
+        (" 2.50 ", Fraction(5, 2)),
+        ("1e-3", Fraction(1, 1000)),
+        (np.float64(0.3), Fraction(3, 10)),
+        (np.int64(3), Fraction(3)),
+        (10**6, Fraction(10**6)),
+    ],
+)
+def test_amounts_are_read_as_they_print(value, wanted):
+    assert read_amount(value, "epsilon") == wanted
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        0, -1, -0.5, "-1", math.nan, math.inf, -math.inf, "nan", "inf", "", "abc", "1/0",
+        None, True, False, [], [1], {}, b"1", 1j, "1e999999999", 10**6 + 1, "1//2",
+        np.nan, np.array([1.0, 2.0]), object(),
+    ],
+    ids=lambda value: repr(value)[:12],
+)  # fmt: skip
+def test_other_amounts_are_refused(value):
+    with pytest.raises(ParameterError, match="epsilon must be"):
+        read_amount(value, "epsilon")
+
+
+def test_tiny_amounts_round_up_so_that_nothing_is_free():
+    assert read_amount("1e-999999999", "epsilon") == Fraction(1, 10**18)
+    assert read_amount(5e-324, "epsilon") == Fraction(1, 10**18)
+    third = Fraction(10**30, 3 * 10**30 + 1)
+    assert read_amount(third, "epsilon") >= third
+
+
+@pytest.mark.xfail(reason="kernel: a huge negative power is multiplied out first")
+def test_huge_negative_amounts_are_refused_at_once(monkeypatch):
+    def careful(value, *rest):
+        assert not isinstance(value, Decimal) or abs(value.adjusted()) < 10**4
+        return Fraction(value, *rest)
+
+    monkeypatch.setattr(module, "Fraction", careful)
+    for text in ("-1e999999999", "-1e-999999999"):
+        with pytest.raises(ParameterError):
+            read_amount(text, "epsilon")
+
+
+def test_delta():
+    assert read_delta(0) == 0
+    assert read_delta("1e-6") == Fraction(1, 10**6)
+    for bad in (1, 2, -1, "nan", None):
+        with pytest.raises(ParameterError):
+            read_delta(bad)
+
+
+@pytest.mark.xfail(reason="kernel: a delta below 1e-18 becomes 1e-18: less private")
+def test_a_tiny_delta_is_not_made_larger():
+    assert read_delta("1e-30") <= Fraction(1, 10**30)
+
+
+# Adding up
+
+PARTS = st.tuples(*[st.fractions(0, 10)] * 4)
+
+
+@given(PARTS, PARTS, PARTS)
+def test_addition_is_exact(a, b, c):
+    a, b, c = Cost(*a), Cost(*b), Cost(*c)
+    assert a + b == b + a
+    assert (a + b) + c == a + (b + c) == total_of([a, b, c])
+    assert (a + b).covers(a)
+    assert (a + b).epsilon == a.epsilon + b.epsilon
+    assert a + Cost() == a
+
+
+@given(PARTS, st.integers(1, 60))
+def test_shares_add_up_to_the_whole(parts, pieces):
+    whole = Cost(*parts)
+    assert total_of([whole * Fraction(1, pieces)] * pieces) == whole
+
+
+def test_many_tiny_costs_lose_nothing():
+    tiny = Cost(epsilon=Fraction(1, 10**18))
+    total = Cost()
+    for _ in range(2000):
+        total += tiny
+    assert total.epsilon == Fraction(2000, 10**18)
+
+
+def test_totals_with_long_denominators_round_up():
+    total, exact = Cost(), Fraction(0)
+    for prime in (10**19 + 51, 10**21 + 117, 10**23 + 117):
+        total += Cost(epsilon=Fraction(1, prime))
+        exact += Fraction(1, prime)
+    assert exact <= total.epsilon <= exact + Fraction(3, 10**18)
+
+
+@pytest.mark.parametrize("share", [0, -1, Fraction(-1, 2)])
+def test_a_share_is_positive(share):
+    with pytest.raises(ParameterError):
+        Cost.of(1) * share
+
+
+def test_covers_and_leaks():
+    assert Cost.of(1).covers(Cost.of("0.5"))
+    assert not Cost.of(1).covers(Cost(rho=Fraction(1, 10)))
+    assert not Cost.of(1).covers(Cost.leak())
+    assert Cost.leak().covers(Cost.of(5))
+    assert (Cost.of(1) + Cost.leak()).infinite
+    assert Cost.leak().total(Fraction(1, 2)) == math.inf
+    assert bool(Cost.leak())
+    assert not Cost()
+
+
+@given(PARTS, st.booleans())
+def test_json_round_trip(parts, infinite):
+    cost = Cost(*parts, infinite=infinite)
+    assert Cost.from_dict(cost.to_dict()) == cost
+
+
+@pytest.mark.xfail(reason="kernel: a Cost may be negative, and a reservation takes it")
+@pytest.mark.parametrize("part", ["epsilon", "rho", "block_epsilon", "delta"])
+def test_a_cost_is_never_negative(part):
+    with pytest.raises(ParameterError):
+        Cost(**{part: Fraction(-1)})
+
+
+# Rho and (epsilon, delta)
+
+DELTAS = [Fraction(1, 10**k) for k in (1, 3, 6, 10, 18)]
+RHOS = [Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 10), 1, 20, 1000]
+
+
+def _brute(rho: float, delta: float) -> float:
+    """The bound of Canonne, Kamath and Steinke, minimised over a fine net of orders."""
+    gap = np.exp(np.linspace(math.log(1e-5), math.log(1e8), 400_000))
+    order = 1 + gap
+    values = rho * order + (-math.log(delta) - np.log(order)) / gap + np.log(gap / order)
+    return max(0.0, float(values.min()))
+
+
+@pytest.mark.parametrize("delta", DELTAS, ids=str)
+@pytest.mark.parametrize("rho", RHOS, ids=str)
+def test_epsilon_for_rho_is_the_best_order(rho, delta):
+    ours, best = epsilon_for(Fraction(rho), delta), _brute(float(rho), float(delta))
+    assert best - 1e-9 * (1 + best) <= ours <= best * (1 + 1e-6) + 1e-8
+
+
+def _gaussian_delta(epsilon: float, rho: float) -> float:
+    """The exact delta of a Gaussian mechanism with this rho (Balle and Wang 2018)."""
+    mu = math.sqrt(2 * rho)
+    first = stats.norm.cdf(mu / 2 - epsilon / mu)
+    return first - math.exp(epsilon + stats.norm.logcdf(-mu / 2 - epsilon / mu))
+
+
+@pytest.mark.parametrize("delta", DELTAS[1:4], ids=str)
+@pytest.mark.parametrize("rho", RHOS[1:5], ids=str)
+def test_epsilon_for_rho_is_never_below_the_truth(rho, delta):
+    ours = epsilon_for(Fraction(rho), delta)
+    assert _gaussian_delta(ours, float(rho)) <= float(delta)
+    # And a planted bug, rho + sqrt(rho log(1/delta)) without its 2, is caught.
+    wrong = float(rho) + math.sqrt(float(rho) * -math.log(delta))
+    assert _gaussian_delta(0.8 * wrong, float(rho)) > float(delta)
+
+
+def test_dp_accounting_agrees():
+    accounting = pytest.importorskip("dp_accounting")
+    for rho, delta in ((0.1, 1e-6), (1.0, 1e-6), (5.0, 1e-9)):
+        gauss = accounting.GaussianDpEvent(1 / math.sqrt(2 * rho))
+        judge = accounting.rdp.RdpAccountant().compose(gauss)
+        theirs = judge.get_epsilon(delta)
+        ours = epsilon_for(Fraction(rho), Fraction(delta))
+        # They try fewer orders, so they can only be above; and not by much.
+        assert ours <= theirs * (1 + 1e-6)
+        assert ours >= theirs * 0.97
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.fractions(Fraction(1, 1000), 50), st.fractions(Fraction(1, 10**12), Fraction(1, 2))
+)
+def test_rho_for_epsilon_keeps_the_promise(epsilon, delta):
+    rho = rho_for(epsilon, delta)
+    assert rho > 0
+    assert epsilon_for(rho, delta) <= epsilon
+    # And is nearly the largest that does, unless delta is so large that rho = epsilon.
+    if rho < epsilon * Fraction(99, 100):
+        assert epsilon_for(rho * Fraction(101, 100), delta) > epsilon
+
+
+def test_of_is_pure_or_concentrated():
+    assert Cost.of("0.5") == Cost(epsilon=Fraction(1, 2))
+    assert Cost.of(1, "1e-6").epsilon == 0
+    cost = Cost.of(1, "1e-6")
+    assert cost.total(Fraction(1, 10**6)) <= 1
+    assert cost.total(Fraction(0)) == math.inf
+
+
+def test_totals_of_all_parts():
+    delta = Fraction(1, 10**6)
+    cost = Cost.of(1) + Cost(block_epsilon=Fraction(2), delta=Fraction(1, 10**7))
+    assert cost.total(delta) == 3
+    assert cost.total(Fraction(1, 10**8)) == math.inf
+    more = cost + Cost(rho=Fraction(1, 10))
+    spare = delta - Fraction(1, 10**7)
+    assert more.total(delta) == pytest.approx(3 + epsilon_for(Fraction(1, 10), spare))
+
+
+@given(AMOUNTS)
+def test_more_rho_never_costs_less(rho):
+    delta = Fraction(1, 10**6)
+    assert epsilon_for(rho * 2, delta) >= epsilon_for(rho, delta)

@@ -1,0 +1,235 @@
+"""Domains refuse what cannot be public knowledge, and survive their JSON form."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from discreto.errors import DomainError
+from discreto.kernel.domain import Boolean, Category, Domain, Number, Opaque
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("DISCRETO_DATA", ROOT.parent / "shared" / "data"))
+SHEETS = sorted(DATA.glob("*.domain.json")) if DATA.is_dir() else []
+NUMERIC = {"type": "numeric", "lower": 0, "upper": 1}
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [
+        (1, 0), (1, 1), (math.nan, 1), (0, math.nan), (-math.inf, 0), (0, math.inf),
+        ("0", 1), (None, 1), (True, 2), (0, False), (0, 1e200), ([0], 1), (0, 1j),
+    ],
+)  # fmt: skip
+def test_bad_bounds(lower, upper):
+    with pytest.raises(DomainError):
+        Number(lower, upper)
+
+
+@pytest.mark.xfail(reason="kernel: an integer beyond floats raises OverflowError")
+def test_bounds_beyond_floats():
+    with pytest.raises(DomainError):
+        Number(0, 10**400)
+
+
+def test_bounds_whose_half_is_nothing():
+    # A range below the smallest float has no grid; refuse it or answer, but not later.
+    with pytest.raises(DomainError):
+        Number(0.0, 5e-324)
+
+
+test_bounds_whose_half_is_nothing = pytest.mark.xfail(
+    reason="kernel: Number(0, 5e-324) has half = 0 and fails after the charge"
+)(test_bounds_whose_half_is_nothing)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(0, 1), (-1e150, 1e150), (0.1, 0.1 + 1e-12), (-5, -1)]
+)
+def test_centre_and_half(lower, upper):
+    number = Number(lower, upper)
+    assert lower <= number.centre <= upper
+    assert 0 < number.half < math.inf
+    assert number.centre + number.half == pytest.approx(upper)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[], ["a", "a"], [1, 1.0], [0, False], [1, True], [None], [math.nan], [("a",)], [[]]],
+)
+def test_bad_categories(values):
+    with pytest.raises(DomainError):
+        Category(values)
+
+
+@pytest.mark.xfail(reason="kernel: Category('male') is m, a, l, e; Category(5) TypeError")
+@pytest.mark.parametrize("values", ["male", 5, None])
+def test_categories_are_a_list(values):
+    with pytest.raises(DomainError):
+        Category(values)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"columns": {}},
+        {"columns": {"": Number(0, 1)}},
+        {"columns": {1: Number(0, 1)}},
+        {"columns": {"x": "numeric"}},
+        {"columns": {"x": Number}},
+        {"neighbours": "both"},
+        {"neighbours": ["replace"]},
+        {"neighbours": "replace"},
+        {"neighbours": "replace", "rows": 0},
+        {"neighbours": "replace", "rows": True},
+        {"neighbours": "replace", "rows": 2.0},
+        {"rows_per_person": 0},
+        {"rows_per_person": 2},
+        {"rows_per_person": "2", "person": "id"},
+        {"person": "nobody"},
+        {"target": "nothing"},
+        {"person": "id", "neighbours": "replace", "rows": 3},
+    ],
+    ids=str,
+)
+def test_bad_domains(options):
+    columns = {"x": Number(0, 1), "id": Opaque()}
+    with pytest.raises(DomainError):
+        Domain(**({"columns": columns} | options))
+
+
+def test_lookups():
+    domain = Domain({"x": Number(0, 1), "c": Boolean(), "id": Opaque()}, target="c")
+    assert domain.features() == ["x"]
+    assert list(domain) == ["x", "c", "id"]
+    assert domain.select(["x"]).target is None
+    for wrong in (
+        lambda: domain["y"],
+        lambda: domain.number("c"),
+        lambda: domain.category("x"),
+        lambda: domain.number("id"),
+    ):
+        with pytest.raises(DomainError):
+            wrong()
+
+
+@pytest.mark.xfail(reason="kernel: columns is a plain dict behind a cached fingerprint")
+def test_a_domain_never_changes():
+    domain = Domain({"x": Number(0, 1)})
+    with pytest.raises(TypeError):
+        domain.columns["x"] = Number(0, 9)
+
+
+# JSON
+
+DOMAINS = [
+    Domain({"x": Number(0, 1)}),
+    Domain({"x": Number(-1.5, 2, integer=True, missing=True, unit="mm")}, target="x"),
+    Domain({"c": Category(["a", 1, 2.5]), "b": Boolean(missing=True)}),
+    Domain({"x": Number(0, 1)}, neighbours="replace", rows=9),
+    Domain({"x": Number(0, 1), "id": Opaque()}, person="id", rows_per_person=3),
+    Domain({"when": Opaque("datetime"), "ñ": Category(["é", "日"])}),
+    Domain.cube(3),
+]
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=repr)
+def test_round_trip(domain, tmp_path):
+    again = Domain.from_dict(json.loads(json.dumps(domain.to_dict())))
+    assert again == domain
+    assert again.fingerprint == domain.fingerprint
+    domain.save(tmp_path / "d.json")
+    assert Domain.load(tmp_path / "d.json") == domain
+
+
+@pytest.mark.xfail(reason="kernel: rows of an add-remove domain are lost on the way")
+def test_round_trip_of_rows():
+    domain = Domain({"x": Number(0, 1)}, rows=9)
+    assert Domain.from_dict(domain.to_dict()) == domain
+
+
+def test_fingerprints_tell_domains_apart():
+    changes = [
+        Domain({"x": Number(0, 2)}),
+        Domain({"x": Number(0, 1, missing=True)}),
+        Domain({"y": Number(0, 1)}),
+        Domain({"x": Number(0, 1)}, neighbours="replace", rows=2),
+        Domain({"x": Number(0, 1), "p": Opaque()}, person="p", rows_per_person=2),
+    ]
+    prints = {domain.fingerprint for domain in [*DOMAINS, *changes]}
+    assert len(prints) == len(DOMAINS) + len(changes)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None, [], {}, {"columns": []}, {"columns": {}}, {"columns": {"x": None}},
+        {"columns": {"x": "numeric"}}, {"columns": {"x": {}}},
+        {"columns": {"x": {"type": "numeric"}}}, {"columns": {"x": {"type": "odd"}}},
+        {"columns": {"x": {"type": "categorical", "categories": 5}}},
+        {"columns": {"x": {"type": ["numeric"]}}},
+        {"columns": {"x": NUMERIC}, "discreto_domain": 2},
+        {"columns": {"x": NUMERIC}, "neighbours": {}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_bad_files(data, tmp_path):
+    with pytest.raises(DomainError):
+        Domain.from_dict(data)
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(DomainError):
+        Domain.load(path)
+
+
+def test_unreadable_files(tmp_path):
+    with pytest.raises(DomainError, match="no domain file"):
+        Domain.load(tmp_path / "none.json")
+    (tmp_path / "text.json").write_text("{not json")
+    with pytest.raises(DomainError):
+        Domain.load(tmp_path / "text.json")
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2)
+    | st.dictionaries(
+        st.sampled_from(["type", "lower", "upper", "categories", "nullable"]), inner
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.dictionaries(st.sampled_from(["x", "y"]), st.just(NUMERIC) | JUNK, max_size=2),
+    st.dictionaries(
+        st.sampled_from(["neighbours", "rows", "rows_per_person", "discreto_domain"]), JUNK
+    ),
+)
+def test_from_dict_raises_nothing_but_refusals(columns, rest):
+    try:
+        Domain.from_dict({"columns": columns} | rest)
+    except DomainError:
+        pass
+
+
+@pytest.mark.xfail(reason="kernel: an unhashable target or person raises TypeError")
+@pytest.mark.parametrize("role", ["target", "person"])
+def test_roles_of_the_wrong_type(role):
+    with pytest.raises(DomainError):
+        Domain.from_dict({"columns": {"x": NUMERIC}, role: []})
+
+
+@pytest.mark.skipif(not SHEETS, reason=f"no data sheets in {DATA} (DISCRETO_DATA)")
+@pytest.mark.parametrize("path", SHEETS, ids=lambda path: path.name)
+def test_data_sheets(path):
+    domain = Domain.load(path)
+    assert Domain.from_dict(domain.to_dict()) == domain
+    assert domain.columns

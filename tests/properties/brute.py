@@ -263,7 +263,11 @@ def check_choice(
 
 
 def check_tally(
-    choice: Choice, domain: Domain, *, largest: int = 3, ratio: Fraction = Fraction(2, 3)
+    choice: Choice,
+    domain: Domain,
+    *,
+    largest: int = 3,
+    ratio: Fraction = Fraction(2, 3),
 ) -> Fraction:
     """As ``check_choice``, for tallies that are no sums: folds every small table."""
     names = choice.columns()

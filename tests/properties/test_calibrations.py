@@ -17,8 +17,8 @@ from brute import ADD, REPLACE, X, Z, check_sum, movement
 from discreto.kernel import gate as module
 from discreto.kernel.charge import Simulation
 from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Category, Domain, Number
-from discreto.kernel.gate import Gate, Noise
+from discreto.kernel.domain import Domain, Number
+from discreto.kernel.gate import Noise
 from discreto.kernel.query import Block, Everyone, Ones, Sum
 from discreto.queries import Bernstein, Bins, Categories, Ranks, Values
 from discreto.tables import Table
@@ -146,7 +146,10 @@ def test_the_gate_loses_exactly_epsilon(query, column, domain, wanted):
 
 
 def test_blocks_share_epsilon():
-    blocks = (Block(Ones(), share=Fraction(1, 4)), Block(Values(("x",)), "linear", Fraction(3, 4)))
+    blocks = (
+        Block(Ones(), share=Fraction(1, 4)),
+        Block(Values(("x",)), "linear", Fraction(3, 4)),
+    )
     assert pure(Sum(Everyone(), blocks), ADD) == 1
 
 
@@ -165,11 +168,13 @@ def test_gaussian_noise_costs_no_more_than_rho(query, domain):
 
 @pytest.mark.parametrize("variance", [0.3, 2.0, 30.0])
 def test_discrete_gaussian_is_concentrated(variance):
-    """D_alpha of a shift by 1 is at most alpha / (2 variance): rho = 1 / (2 variance)."""
+    """D_alpha of a shift by 1 is at most alpha / (2 variance): rho-zCDP."""
     k = np.arange(-600, 601)
     log = -(k**2) / (2 * variance)
     log -= np.logaddexp.reduce(log)
-    moved = -((k - 1) ** 2) / (2 * variance) - np.logaddexp.reduce(-(k**2) / (2 * variance))
+    moved = -((k - 1) ** 2) / (2 * variance) - np.logaddexp.reduce(
+        -(k**2) / (2 * variance)
+    )
     for order in (1.5, 2, 5, 20):
         rate = np.logaddexp.reduce(order * log + (1 - order) * moved) / (order - 1)
         assert rate <= order / (2 * variance) * (1 + 1e-9)
@@ -215,7 +220,9 @@ def test_a_domain_fitted_to_the_data_is_caught():
         for o in (14, 60, 200)
     ]
     # The figures of the table (1.2, 6.1, 21) at epsilon 1: half the slopes here.
-    at_one = [2 * (x - math.log(narrow / wide)) + math.log(narrow / wide) for x in losses]
+    at_one = [
+        2 * (x - math.log(narrow / wide)) + math.log(narrow / wide) for x in losses
+    ]
     assert at_one == pytest.approx([1.19, 6.12, 21.12], abs=0.02)
     assert losses[2] > 10 * EPSILON
 
@@ -234,7 +241,9 @@ def test_row_2_and_5_sums():
     assert _real(Values(("z",)), ADD, Z.half) == 0.5  # centred, plus a noisy count
     assert _real(Values(("z",)), REPLACE, Z.half) == 1  # U - L
     # Row 5's claim, U - L under add-remove, is 101 times too small for [100, 101].
-    moved = movement(Sum(Everyone(), (Block(Values(("z",), bits=20, origin="zero")),)), ADD)
+    moved = movement(
+        Sum(Everyone(), (Block(Values(("z",), bits=20, origin="zero")),)), ADD
+    )
     assert moved[0][0].l1 * largest / (1 << 20) == pytest.approx(101)
 
 
@@ -280,7 +289,7 @@ def test_row_11b_intercept():
 
 
 def test_row_15_naive_bayes():
-    """Counts, centred sums and squares by class: one class is touched, two on replace."""
+    """Counts, centred sums, squares by class: one class moves, two on replace."""
     blocks = (
         Block(Ones(), share=Fraction(1, 3)),
         Block(Values(("x",), bits=6), share=Fraction(1, 3)),

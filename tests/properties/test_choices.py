@@ -200,8 +200,12 @@ def test_a_score_refuses_a_tally_it_is_not_about(make):
 def test_the_checker_sees_what_such_a_choice_loses():
     choice = Choice(NEAREST.tally, NearestVotes(2, 2))
     assert check_tally(choice, ADD, largest=2) > 1
-    wrong = Choice(
-        Sum(Categories(("c",)), (Block(brute.Raw(("x",), 5)),)), Largest()
-    )
+
+    class Unchecked(Choice):
+        def __post_init__(self):
+            pass
+
+    values = Sum(Categories(("c",)), (Block(brute.Raw(("x",), 5)),))
+    wrong = Unchecked(values, Largest())
     with pytest.raises(AssertionError, match="loses"):
         check_tally(wrong, ADD, largest=2)

@@ -94,11 +94,14 @@ QUERIES = [
     Sum(Bins("x", 3), (Block(Values(("x", "y"), bits=15), "gram"),)),
     Sum(Present(("x",)), (Block(Bernstein(("x", "y"), 2)),)),
     Sum(Everyone(), (Block(Partition(("x", "d"))),)),
-    Sum(Categories(("c",)), (Block(SoftVotes(("y",), ((1.0, 0.5, -2.0), (0, 3, 1)))),)),
+    Sum(Categories(("c",)), (Block(SoftVotes(("y",), ((1.0, -2.0), (0, 3)))),)),
     Sum(Nearest(("x", "y"), ((0.3, 0.1), (-0.2, 0.7))), (Block(Ones(), "pair"),)),
     Sum(
         Cross(Edges("x", (0.0, 1.0)), Magnitudes("y", -3, 2)),
-        (Block(Ones(), share=Fraction(1, 2)), Block(Raw(("x",), 9, 5), share=Fraction(1, 2))),
+        (
+            Block(Ones(), share=Fraction(1, 2)),
+            Block(Raw(("x",), 9, 5), share=Fraction(1, 2)),
+        ),
     ),
 ]
 
@@ -143,7 +146,9 @@ def test_a_float_sum_depends_on_the_order_and_is_caught():
     # The planted bug: sums in single precision.
     def rough(query, batch, length, domain):
         (block,) = query.blocks
-        rows = clamp.clamp(block.features.rows(batch, domain), block.features.shape(domain))
+        rows = clamp.clamp(
+            block.features.rows(batch, domain), block.features.shape(domain)
+        )
         total = np.float32(0)
         for value in rows[0]:
             total += np.float32(value)
@@ -161,8 +166,8 @@ def test_a_float_sum_depends_on_the_order_and_is_caught():
 def test_soft_votes_do_not_depend_on_other_rows():
     coins = np.random.default_rng(1)
     names = tuple(f"x{i}" for i in range(40))
-    base = coins.uniform(-1e5, 1e5, size=120)
-    weights = [base + coins.uniform(-2, 2, size=120) for _ in range(3)]
+    base = coins.uniform(-1e5, 1e5, size=80)
+    weights = [base + coins.uniform(-2, 2, size=80) for _ in range(3)]
     votes = SoftVotes(names, tuple(tuple(w.tolist()) for w in weights))
     batch = {name: coins.uniform(-1, 1, size=1001) for name in names}
     domain = Domain.cube(40)
@@ -222,7 +227,9 @@ def test_large_batches_are_exact(form):
     n = 1 << 16
     x = np.where(np.arange(n) % 3 == 0, 5.9999999, -2.0)
     query = Sum(Everyone(), (Block(Values(("x",), bits=bits), form),))
-    codes = clamp.clamp(query.blocks[0].features.rows({"x": x}, ADD), Shape(1, 1 << bits))
+    codes = clamp.clamp(
+        query.blocks[0].features.rows({"x": x}, ADD), Shape(1, 1 << bits)
+    )
     codes = [int(v) for v in codes[0]]
     (sums,) = clamp.fold(query, {"x": x}, n, ADD)
     if form == "linear":
@@ -271,7 +278,9 @@ WIDE = {
 QUESTIONS = [
     *QUERIES[:-1],
     Choice(Sum(Bins("x", 3), (Block(Ones()),)), Largest()),
-    Choice(Sum(Cross(Categories(("c",)), Bins("y", 2)), (Block(Ones()),)), Ranks((1, 2), 3)),
+    Choice(
+        Sum(Cross(Categories(("c",)), Bins("y", 2)), (Block(Ones()),)), Ranks((1, 2), 3)
+    ),
     Choice(Sum(Edges("x", (0.0,)), (Block(Ones()),)), Extreme("high", 2)),
 ]
 
@@ -333,7 +342,6 @@ def test_overflow_is_silent(value, relation):
     ask_all({k: np.array(v) for k, v in data.items()}, domain)
 
 
-@pytest.mark.xfail(reason="frames: cells that are lists make a table in a column")
 @pytest.mark.parametrize("cell", [[], [1.0], ()])
 def test_cells_that_are_lists_are_missing(cell):
     values = np.empty(1, dtype=object)

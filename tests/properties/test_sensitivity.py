@@ -19,14 +19,17 @@ from discreto.queries import (
     Cross,
     Edges,
     Magnitudes,
+    Memberships,
     Nearest,
     Partition,
     Present,
+    Sides,
     SoftVotes,
     Values,
 )
 
 DOMAINS = (ADD, REPLACE, TWICE)
+SIDES = Sides(("y",), ("c",), ((0.5,),), (((-1.0, 1.0),),), (0.25,))
 CELLS = {
     "everyone": Everyone(),
     "present": Present(("x", "c")),
@@ -36,6 +39,7 @@ CELLS = {
     "edges": Edges("x", (0.0, 2.0)),
     "magnitudes": Magnitudes("x", -1, 3),
     "nearest": Nearest(("x", "y"), ((-1.0, -1.0), (1.0, 1.0), (1.0, 1.0))),
+    "sides": SIDES,
     "cross": Cross(Categories(("c",)), Bins("y", 2)),
 }
 FEATURES = {
@@ -48,7 +52,8 @@ FEATURES = {
     "parabola": Bernstein(("y",), 2),
     "plane": Bernstein(("x", "y"), 1),
     "partition": Partition(("y", "d")),
-    "soft votes": SoftVotes(("y",), ((1.0, 0.5, -2.0), (0.0, 3.0, 1.0))),
+    "soft votes": SoftVotes(("y",), ((1.0, -2.0), (0.0, 3.0))),
+    "memberships": Memberships((SIDES, SIDES)),
     "raw": Raw(("x", "y"), 5),
     "raw not signed": Raw(("x", "y"), 5, signed=False),
     "raw total": Raw(("x", "y"), 5, total=6),
@@ -61,9 +66,7 @@ FEATURES = {
 def test_every_map_is_here():
     """A new map in the closed list must be added above."""
     here = {type(thing).__name__ for thing in (*CELLS.values(), *FEATURES.values())}
-    maps = {
-        name for name, kind in KINDS.items() if {"rows", "codes"} & set(dir(kind))
-    }
+    maps = {name for name, kind in KINDS.items() if {"rows", "codes"} & set(dir(kind))}
     assert maps <= here
 
 

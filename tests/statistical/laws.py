@@ -46,7 +46,9 @@ def chi_square(draws: NDArray[np.int64], law: Law) -> float:
 def two_samples(one: NDArray[np.int64], two: NDArray[np.int64]) -> float:
     """The p-value that two samples of whole numbers have the same law."""
     low, high = min(one.min(), two.min()), max(one.max(), two.max())
-    table = np.array([np.bincount(s - low, minlength=high - low + 1) for s in (one, two)])
+    table = np.array(
+        [np.bincount(s - low, minlength=high - low + 1) for s in (one, two)]
+    )
     common = table.sum(axis=0) >= CELL
     rest = table[:, ~common].sum(axis=1, keepdims=True)
     table = table[:, common]

@@ -67,9 +67,7 @@ def test_a_stream_is_keyed_again(monkeypatch):
     monkeypatch.setattr(module, "REKEY_BYTES", 64)
     keys = []
     system = module.os.urandom
-    monkeypatch.setattr(
-        module.os, "urandom", lambda n: keys.append(n) or system(n)
-    )
+    monkeypatch.setattr(module.os, "urandom", lambda n: keys.append(n) or system(n))
     Entropy().bytes(64 * 5)
     assert keys == [32] * 5
     # A seeded stream goes on to a new key in the same places however it is read.

@@ -83,7 +83,9 @@ def test_log_fallback_decides_to_the_last_bit(monkeypatch):
         monkeypatch.setattr(
             module,
             "more_bits",
-            lambda tag, index, block, text=text: text >> (128 - 64 * block) & (2**64 - 1),
+            lambda tag, index, block, text=text: (
+                text >> (128 - 64 * block) & (2**64 - 1)
+            ),
         )
         assert module._floor_of_log(text >> 128, scale, b"", 0) == floor
 
@@ -97,7 +99,9 @@ def test_exp_fallback_decides_to_the_last_bit(monkeypatch):
         monkeypatch.setattr(
             module,
             "more_bits",
-            lambda tag, index, block, text=text: text >> (128 - 64 * block) & (2**64 - 1),
+            lambda tag, index, block, text=text: (
+                text >> (128 - 64 * block) & (2**64 - 1)
+            ),
         )
         assert module._below_exp(text >> 128, rate, b"", 0) is below
 

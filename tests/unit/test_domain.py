@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -38,15 +39,10 @@ def test_bounds_beyond_floats():
         Number(0, 10**400)
 
 
-def test_bounds_whose_half_is_nothing():
-    # A range below the smallest float has no grid; refuse it or answer, but not later.
+@pytest.mark.xfail(reason="kernel: half of this range is 0; it fails after the charge")
+def test_bounds_too_near_for_a_grid():
     with pytest.raises(DomainError):
         Number(0.0, 5e-324)
-
-
-test_bounds_whose_half_is_nothing = pytest.mark.xfail(
-    reason="kernel: Number(0, 5e-324) has half = 0 and fails after the charge"
-)(test_bounds_whose_half_is_nothing)
 
 
 @pytest.mark.parametrize(
@@ -61,14 +57,26 @@ def test_centre_and_half(lower, upper):
 
 @pytest.mark.parametrize(
     "values",
-    [[], ["a", "a"], [1, 1.0], [0, False], [1, True], [None], [math.nan], [("a",)], [[]]],
+    [
+        [],
+        ["a", "a"],
+        [1, 1.0],
+        [0, False],
+        [1, True],
+        [None],
+        [math.nan],
+        [("a",)],
+        [[]],
+    ],
 )
 def test_bad_categories(values):
     with pytest.raises(DomainError):
         Category(values)
 
 
-@pytest.mark.xfail(reason="kernel: Category('male') is m, a, l, e; Category(5) TypeError")
+@pytest.mark.xfail(
+    reason="kernel: Category('male') is m, a, l, e; Category(5) TypeError"
+)
 @pytest.mark.parametrize("values", ["male", 5, None])
 def test_categories_are_a_list(values):
     with pytest.raises(DomainError):
@@ -198,9 +206,11 @@ def test_unreadable_files(tmp_path):
 
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.floats() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=2)
-    | st.dictionaries(
-        st.sampled_from(["type", "lower", "upper", "categories", "nullable"]), inner
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(["type", "lower", "upper", "categories", "nullable"]), inner
+        )
     ),
     max_leaves=5,
 )
@@ -210,14 +220,13 @@ JUNK = st.recursive(
 @given(
     st.dictionaries(st.sampled_from(["x", "y"]), st.just(NUMERIC) | JUNK, max_size=2),
     st.dictionaries(
-        st.sampled_from(["neighbours", "rows", "rows_per_person", "discreto_domain"]), JUNK
+        st.sampled_from(["neighbours", "rows", "rows_per_person", "discreto_domain"]),
+        JUNK,
     ),
 )
 def test_from_dict_raises_nothing_but_refusals(columns, rest):
-    try:
+    with contextlib.suppress(DomainError):
         Domain.from_dict({"columns": columns} | rest)
-    except DomainError:
-        pass
 
 
 @pytest.mark.xfail(reason="kernel: an unhashable target or person raises TypeError")
@@ -227,8 +236,16 @@ def test_roles_of_the_wrong_type(role):
         Domain.from_dict({"columns": {"x": NUMERIC}, role: []})
 
 
+def _sheet(path):
+    marks = []
+    if path.name.split(".")[0] in ("fuel_consumption_2000", "nycflights13"):
+        reason = "a column with one possible value (year) is refused, not set aside"
+        marks = [pytest.mark.xfail(reason=reason)]
+    return pytest.param(path, id=path.name, marks=marks)
+
+
 @pytest.mark.skipif(not SHEETS, reason=f"no data sheets in {DATA} (DISCRETO_DATA)")
-@pytest.mark.parametrize("path", SHEETS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*map(_sheet, SHEETS)])
 def test_data_sheets(path):
     domain = Domain.load(path)
     assert Domain.from_dict(domain.to_dict()) == domain

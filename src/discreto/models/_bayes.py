@@ -1,218 +1,136 @@
-"""From noisy class tables to class-wise laws: what naive Bayes does after the release.
-
-Everything here is post-processing. Without ``shrink`` it is the textbook; with it,
-every estimate is pulled toward a safer one as far as the known noise says: class means
-toward the common mean, class variances toward the common variance, that one toward a
-guess, class histograms toward the common histogram. As the noise goes to nothing, so
-does the pull.
-"""
+"""What the naive Bayes models share: learning, keeping, predicting."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreto.errors import DomainError, ParameterError
+from discreto.models._base import PrivateClassifier
+from discreto.models._bayes_laws import TINY
+from discreto.models._bayes_talk import (
+    LEAST,
+    Tables,
+    read_tables,
+    read_votes,
+    second_share,
+)
+from discreto.models._space import Space
+from discreto.planning import Ask
+from discreto.queries.partitions import soft_votes
+
 Array = NDArray[Any]
 
-GUESS = 0.08  # variance of a column on [-1, 1] before anything is known: range = 7 sd
-GUESS_TRUST = 0.5  # (sd of true variances around the guess / guess)^2
-CLASS_TRUST = 0.5  # the same for the variance of a class around the common one
-MEAN_PRIOR = 0.25  # variance of column means around the middle of the range
-RATIO_PRIOR = 0.5  # variance of log(P[value | class] / P[value])
-COUNT_PRIOR = 0.1  # (sd of class sizes / mean class size)^2
-CAUTION = 0.5  # sds added to a variance: too small a variance does most harm
-TINY = 1e-12
 
+class Bayes(PrivateClassifier):
+    """What the three models share; each has its own choice of these parameters."""
 
-@dataclass(frozen=True)
-class Counts:
-    """Sizes of the classes, as released and as possible; the variance of the noise."""
+    alpha: Any = 1.0
+    var_smoothing: Any = 1e-9
+    ddof: Any = 0
+    shrink: Any = True
 
-    raw: Array
-    size: Array
-    noise: float
+    def _learn(self, ask: Ask, space: Space) -> None:
+        self._check(space)
+        second = second_share(space, self.shrink)
+        tables = read_tables(ask, space, 1 - second, float(self.alpha), self.shrink)
+        counts = tables.counts
+        self.vote_share_ = 0.0
+        if second:
+            votes, counts = read_votes(ask, space, second, tables)
+            self.vote_share_ = votes.share
+            self.vote_weights_ = votes.weights
+            self.vote_slopes_, self.vote_begins_ = votes.slopes, votes.begins
+        self.classes_ = np.array(space.classes)
+        self.class_count_, self.class_prior_ = counts.size, counts.prior
+        self._keep_laws(space, tables)
 
-    @property
-    def prior(self) -> Array:
-        return self.size / self.size.sum()
-
-
-@dataclass(frozen=True)
-class Normals:
-    """Class-wise normal laws of Number columns on [-1, 1], all (classes, columns).
-
-    ``doubt`` is the variance of the noise that is left in ``mean``.
-    """
-
-    mean: Array
-    var: Array
-    doubt: Array
-    middle: Array
-    common: Array
-    noise: Array
-
-
-def class_counts(raw: Array, noise: float, rows: int | None, shrink: bool) -> Counts:
-    """Possible class sizes from noisy ones; ``rows`` is their public sum, if known."""
-    many = len(raw)
-    total = float(rows) if rows else max(float(raw.sum()), float(many))
-    size = raw + (total - raw.sum()) / many if rows else raw
-    if not shrink:
-        return Counts(raw, np.maximum(size, 0.5), noise)
-    mean = total / many
-    spread = max(float(((size - mean) ** 2).mean()) - noise, 0.0)
-    spread += COUNT_PRIOR * mean**2
-    trust = spread / (spread + noise)
-    size = mean + (size - mean) * trust
-    return Counts(raw, np.maximum(size, 0.1 * (1 - trust) * mean + 0.5), noise)
-
-
-def normals(
-    parts: Array, there: Array, counts: Counts, noise: float, shrink: bool
-) -> Normals:
-    """Class-wise normal laws from tables of parts, (classes, columns, 3).
-
-    ``there`` is how many rows of each class have the column.
-    """
-    low, middle, high = np.moveaxis(parts, 2, 0)
-    sums, sums_noise = high - low, 2 * noise
-    # The sum of the three parts is known better than each of them: use that.
-    squares = (2 * (low + high) - 4 * middle + there) / 3
-    squares_noise = (8 * noise + counts.noise / 3) / 3
-    raw = sums / there
-    if not shrink:
-        raw = np.clip(raw, -1, 1)
-        var = np.maximum(squares / there - raw**2, 0)
-        zero = np.zeros_like(var)
+    def _keep_laws(self, space: Space, tables: Tables) -> None:
+        laws, there, squared = tables.laws, tables.there, space.halves() ** 2
         whole = there.sum(axis=0)
-        centre = sums.sum(axis=0) / whole
-        total = np.maximum(squares.sum(axis=0) / whole - centre**2, 0)
-        return Normals(raw, var, zero, centre, total, zero)
-    mean, doubt, centre, mean_noise = _means(sums, sums_noise, raw, there)
-    weight = there / there.sum(axis=0)
-    bounded = np.clip(raw, -1, 1) ** 2 - mean_noise
-    rough = squares.sum(axis=0) / there.sum(axis=0) - (weight * bounded).sum(axis=0)
-    wobble = 4 * mean**2 * mean_noise + 2 * mean_noise**2
-    rough_noise = len(parts) * squares_noise / there.sum(axis=0) ** 2
-    rough_noise = rough_noise + (weight**2 * wobble).sum(axis=0)
-    common = pulled(rough, rough_noise, GUESS, GUESS_TRUST)
-    own = squares / there - bounded
-    var = pulled(own, squares_noise / there**2 + wobble, common, CLASS_TRUST)
-    return Normals(mean, var, doubt, centre, common, mean_noise)
+        middle = (there * laws.mean).sum(axis=0) / whole
+        total = (there * (laws.var + laws.mean**2)).sum(axis=0) / whole - middle**2
+        widest = float(np.max(total * squared, initial=0.0))
+        self.epsilon_ = float(self.var_smoothing) * widest
+        var = laws.var * there / np.maximum(there - self.ddof, 0.5)
+        self.theta_ = space.unscale(laws.mean)
+        self.var_ = np.maximum(var * squared + self.epsilon_, TINY * squared)
+        self.theta_doubt_ = laws.doubt * squared
+        self.feature_log_prob_ = [
+            np.log(np.maximum(law.chance, LEAST)) for law in tables.histograms.values()
+        ]
+
+    def _check(self, space: Space) -> None:
+        """Refuse bad parameters before anything is spent."""
+        me = type(self).__name__
+        for name in ("alpha", "var_smoothing"):
+            value = getattr(self, name)
+            good = isinstance(value, int | float | np.number)
+            if not good or isinstance(value, bool) or not 0 <= value < math.inf:
+                raise ParameterError(
+                    f"{me}: {name} must be a number from 0 up. Got {value!r}."
+                )
+        if isinstance(self.ddof, bool) or self.ddof not in (0, 1):
+            raise ParameterError(f"{me}: ddof must be 0 or 1. Got {self.ddof!r}.")
+        if not isinstance(self.shrink, bool):
+            raise ParameterError(
+                f"{me}: shrink must be True or False. Got {self.shrink!r}."
+            )
+        if not space.features:
+            raise DomainError(f"{me} needs at least one feature in the domain.")
+
+    # Predicting
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """log P[class] + the sum of log P[column | class], by naive Bayes alone.
+
+        A missing or unknown value drops its column out of the sum.
+        """
+        X = self._rows(X)
+        batch, rows = self.space_.batch(X)
+        return self._joint(batch, rows)
+
+    def _joint(self, batch: dict[str, Array], rows: int) -> Array:
+        out = np.tile(np.log(self.class_prior_), (rows, 1))
+        # The noise that is left in a mean widens the law around it.
+        var = self.var_ + self.theta_doubt_
+        logs = np.log(2 * np.pi * var)
+        for i, name in enumerate(self.space_.numbers):
+            column = self.space_.domain.number(name)
+            x = np.clip(batch[name], column.lower, column.upper)[:, None]
+            part = -((x - self.theta_[:, i]) ** 2 / var[:, i] + logs[:, i]) / 2
+            out += np.where(np.isnan(x), 0.0, part)
+        names = self.space_.categories
+        for name, table in zip(names, self.feature_log_prob_, strict=True):
+            codes = batch[name]
+            known = (codes >= 0) & (codes < table.shape[1])
+            out += np.where(known[:, None], table.T[np.where(known, codes, 0)], 0.0)
+        return out
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """The logarithm of the probability of each class."""
+        X = self._rows(X)
+        batch, rows = self.space_.batch(X)
+        out = _normal(self._joint(batch, rows))
+        if not self.vote_share_:
+            return out
+        names, domain = self.space_.features, self.space_.domain
+        votes = soft_votes(names, self.vote_weights_, batch, domain)
+        called = np.tile(self.vote_begins_, (rows, 1))
+        for vote, slopes in zip(votes, self.vote_slopes_.T, strict=True):
+            called += vote[:, None] * slopes  # in this order next to any rows
+        called = _normal(called)
+        return _normal(self.vote_share_ * called + (1 - self.vote_share_) * out)
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of each class."""
+        return np.exp(self.predict_log_proba(X))
 
 
-def _means(
-    sums: Array, noise: float, raw: Array, there: Array
-) -> tuple[Array, Array, Array, Array]:
-    """Class means pulled toward the common mean, and how unsure they are."""
-    whole = there.sum(axis=0)
-    common_noise = len(sums) * noise / whole**2
-    trust = MEAN_PRIOR / (MEAN_PRIOR + common_noise)
-    centre = np.clip(sums.sum(axis=0) / whole, -1, 1) * trust
-    mean_noise = noise / there**2
-    away = raw - centre
-    signal = np.maximum((away**2 - mean_noise).mean(axis=1, keepdims=True), 0) + 1e-9
-    trust = signal / (signal + mean_noise)
-    mean = np.clip(centre + trust * away, -1, 1)
-    return mean, trust * mean_noise, centre, mean_noise
-
-
-def pulled(rough: Array, noise: Array, toward: Any, trust: float) -> Array:
-    """Variances pulled toward safer ones, rather too large than too small."""
-    prior = trust * np.square(toward) + TINY**2
-    weight = prior / (prior + noise)
-    value = np.maximum(
-        weight * rough + (1 - weight) * toward, (1 - weight) * toward / 2
-    )
-    return np.maximum(value + CAUTION * np.sqrt(weight * noise), 0)
-
-
-def histograms(
-    table: Array, counts: Counts, noise: float, shrink: bool
-) -> tuple[Array, Array, Array]:
-    """Class-wise counts of a Category column, its common law, and log-ratio noise."""
-    table = np.asarray(table, dtype=float)
-    many, values = table.shape
-    whole = max(float(counts.size.sum()), 1.0)
-    common_noise = many * noise / whole**2 if shrink else 0.0
-    trust = values**-2.0 / (values**-2.0 + common_noise)
-    common = trust * table.sum(axis=0) / whole + (1 - trust) / values
-    common = np.maximum(common, 0.2 * (1 - trust) / values + 1e-9)
-    common = common / common.sum()
-    if not shrink:
-        return np.maximum(table, 0), common, np.zeros_like(table)
-    size = counts.size[:, None]
-    own_noise = noise / size**2
-    signal = RATIO_PRIOR * common**2
-    weight = signal / (signal + own_noise)
-    own = common + weight * (table / size - common)
-    own = np.maximum(own, 0.2 * (1 - weight) * common)
-    own = own / np.maximum(own.sum(axis=1, keepdims=True), TINY)
-    return own * size, common, (weight / common) ** 2 * own_noise
-
-
-@dataclass(frozen=True)
-class Caller:
-    """A linear classifier in the space of soft votes, and how far to follow it.
-
-    ``scores(q) = slopes @ q + starts`` are log posteriors up to a constant. ``share``
-    is the part of the final word that it has; naive Bayes has the rest.
-    """
-
-    weights: Array
-    slopes: Array
-    starts: Array
-    share: float
-
-
-def call(
-    table: Array, noise: float, first: Counts, rows: int | None
-) -> tuple[Array, Array, Counts]:
-    """Discriminant analysis of soft votes from sums of their products by class.
-
-    Returns slopes and starts, and the class sizes by both releases together.
-    """
-    many, width = table.shape
-    upper = np.triu_indices(many)
-    half = np.where(upper[0] == upper[1], 1.0, 0.5)
-    products = np.zeros((many, many, many))
-    products[:, upper[0], upper[1]] = table * half
-    products[:, upper[1], upper[0]] = table * half
-    counts = _together(table.sum(axis=1), width * noise, first, rows)
-    size, prior = counts.size[:, None], counts.prior
-    rough = products.sum(axis=2) / size
-    centre = prior @ rough
-    away = rough - centre
-    # Each q_i is one part and halves of the (many - 1) mixed ones.
-    mean_noise = noise * (1 + (many - 1) / 4) / size**2
-    signal = np.maximum((away**2 - mean_noise).mean(axis=1, keepdims=True), 0) + 1e-9
-    away = away * signal / (signal + mean_noise)
-    second = products.sum(axis=0) / size.sum()
-    spread = second - np.einsum("c,ci,cj->ij", prior, rough, rough)
-    inverse = _inverse(spread, many * noise / float(size.sum()) ** 2)
-    slopes = away @ inverse
-    starts = np.log(prior) - slopes @ centre - (slopes * away).sum(axis=1) / 2
-    return slopes, starts, counts
-
-
-def _together(raw: Array, noise: float, first: Counts, rows: int | None) -> Counts:
-    """Class sizes from two releases, each weighed by how sure it is."""
-    weight = first.noise / max(first.noise + noise, TINY)
-    both = weight * raw + (1 - weight) * first.raw
-    return class_counts(both, weight * noise, rows, shrink=True)
-
-
-def _inverse(spread: Array, noise: float) -> Array:
-    """The inverse of a noisy covariance of votes, within the plane where they live."""
-    many = len(spread)
-    plane = np.eye(many) - 1 / many
-    even = float(np.clip(np.trace(spread) / (many - 1), 0.01, 0.25))
-    trust = 0.1 * even**2 / (0.1 * even**2 + noise)
-    basis = np.linalg.svd(plane)[0][:, : many - 1]
-    mixed = basis.T @ (trust * spread + (1 - trust) * even * plane) @ basis
-    values, vectors = np.linalg.eigh((mixed + mixed.T) / 2)
-    values = np.maximum(values, 0.25 * even * (1 - 0.9 * trust))
-    return basis @ (vectors / values) @ vectors.T @ basis.T
+def _normal(logs: Array) -> Array:
+    """Log probabilities from log weights."""
+    logs = logs - logs.max(axis=1, keepdims=True)
+    return logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -16,10 +17,11 @@ from discreto.kernel.query import Choice
 from discreto.models._base import Privacy, PrivateClassifier
 from discreto.models._space import Array, Ready, Space
 from discreto.planning import Conversation, Plan, paper_gate
-from discreto.queries.clusters import GRID
+from discreto.queries.neighbours import GRID
 from discreto.tables import Table
 
 Points = tuple[tuple[float, ...], ...]
+_MOST_POINTS = 1 << 16
 
 
 class Voters(PrivateClassifier):
@@ -44,7 +46,9 @@ class Voters(PrivateClassifier):
         Cost.of(self.epsilon, self.delta)
         table, target = self._table(X, y)
         space = self._space(table.domain, target)
-        self._votes(((0.0,) * len(space.features),), space, Cost.of(self.epsilon))
+        # Bad parameters are refused now, not when the first prediction is paid.
+        origin = ((0.0,) * len(space.features),)
+        self._votes(origin, space, Cost.of(self.epsilon), math.inf)
         simulated = table.ledger.simulation is not None
         label = f"fit {type(self).__name__}"
         self._source = table
@@ -75,26 +79,32 @@ class Voters(PrivateClassifier):
         """
         if isinstance(X, Ready | Table):
             raise UnsafeError(
-                f"{type(self).__name__} pays for every prediction, so it cannot predict "
-                "the rows of a private table. Use CellNeighborsClassifier."
+                f"{type(self).__name__} pays for every prediction, so it cannot "
+                "predict the rows of a private table. Use CellNeighborsClassifier."
             )
         cost = Cost.of(self.epsilon if epsilon is None else epsilon, self.delta)
         X = self._rows(X)
-        if self._source is None:
-            raise UnsafeError(
-                f"this {type(self).__name__} was copied or loaded without the rows it "
-                "answers from. Fit it again."
-            )
         unit = self.space_.matrix(X)
         if not len(unit):
             return self.classes_[:0]
+        if len(unit) > _MOST_POINTS:
+            raise ParameterError(
+                f"predict at most {_MOST_POINTS} rows at once: their votes share one "
+                "budget. Use CellNeighborsClassifier, whose predictions are free."
+            )
         points, place = np.unique(np.rint(unit * GRID), axis=0, return_inverse=True)
         winners = self._ask(tuple(map(tuple, (points / GRID).tolist())), cost)
         return self.classes_[winners[place.reshape(-1)]]
 
     def _ask(self, points: Points, cost: Cost) -> Array:
-        table, space = self._source, self.space_
-        plan = self._talk(Conversation(paper_gate(space.domain, 0), cost), points)[1]
+        table = self._source
+        if table is None:
+            raise UnsafeError(
+                f"this {type(self).__name__} was copied or loaded without the rows it "
+                "answers from. Fit it again."
+            )
+        paper = Conversation(paper_gate(table.domain, 0), cost)
+        plan = self._talk(paper, points)[1]
         facts = {"questions": [question.to_dict() for question in plan]}
         label = f"{type(self).__name__}: {_count(points)}"
         reservation = table.reserve(cost, label, facts)
@@ -102,9 +112,11 @@ class Voters(PrivateClassifier):
         return self._talk(ask, points)[0]
 
     def _talk(self, ask: Conversation, points: Points) -> tuple[Array, Plan]:
+        rows, left = self._count_rows(ask)
         out = []
         for part, share in shares(points, ask.cost):
-            choice = self._votes(part, self.space_, ask.cost * share)
+            share *= left
+            choice = self._votes(part, self.space_, ask.cost * share, rows)
             out.append(ask.select(choice, f"votes at {_count(part)}", share).indices)
         return np.concatenate(out), Plan(tuple(ask.asked), ask.cost, 0)
 
@@ -131,9 +143,21 @@ class Voters(PrivateClassifier):
     def _space(self, domain: Domain, target: str | None) -> Space:
         return super()._space(domain, target).only_numbers(type(self).__name__)
 
-    def _votes(self, points: Points, space: Space, cost: Cost) -> Choice:
+    def _count_rows(self, ask: Conversation) -> tuple[float, Fraction]:
+        """About how many rows there are, if that matters, and the share left."""
+        return math.inf, Fraction(1)
+
+    def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
         """The question that gets the votes at some points."""
         raise NotImplementedError
+
+    @property
+    def predict_proba(self) -> Any:
+        """Not offered: only the winner of a vote leaves the table."""
+        raise AttributeError(
+            f"{type(self).__name__} has no predict_proba: only the winner of a vote "
+            "leaves the table. Use CellNeighborsClassifier."
+        )
 
     def __getstate__(self) -> Any:
         # Rows never travel with a pickled model.
@@ -156,3 +180,13 @@ def shares(points: Points, cost: Cost) -> Iterator[tuple[Points, Fraction]]:
 
 def _count(points: Points) -> str:
     return "1 point" if len(points) == 1 else f"{len(points)} points"
+
+
+def check_whole(model: Any, name: str, value: Any, most: int) -> None:
+    """Refuse anything but a whole number from 1 to ``most``."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not 1 <= value <= most:
+        raise ParameterError(
+            f"{type(model).__name__}: {name} must be a whole number from 1 to {most}. "
+            f"Got {value!r}."
+        )

@@ -30,9 +30,15 @@ from discreto.queries.cells import (
     Present,
     present_in,
 )
-from discreto.queries.clusters import Nearest
+from discreto.queries.clusters import (
+    Deviations,
+    FuzzyPulls,
+    FuzzyWeights,
+    Nearest,
+    Rings,
+)
 from discreto.queries.features import Bernstein, Values
-from discreto.queries.hashes import Sides
+from discreto.queries.hashes import Memberships, Sides
 from discreto.queries.neighbours import (
     NearestRows,
     NearestVotes,
@@ -40,6 +46,7 @@ from discreto.queries.neighbours import (
     RowsInReach,
 )
 from discreto.queries.partitions import Partition, SoftVotes
+from discreto.queries.regression import LogisticGradient, Products, Scaled
 from discreto.queries.scores import Extreme, Largest, Ranks
 
 KINDS: dict[str, type] = KERNEL_KINDS | {
@@ -49,18 +56,26 @@ KINDS: dict[str, type] = KERNEL_KINDS | {
         Bins,
         Categories,
         Cross,
+        Deviations,
         Edges,
         Extreme,
+        FuzzyPulls,
+        FuzzyWeights,
         Largest,
+        LogisticGradient,
         Magnitudes,
+        Memberships,
         Nearest,
         NearestRows,
         NearestVotes,
         Partition,
         Present,
+        Products,
         Ranks,
         ReachVotes,
+        Rings,
         RowsInReach,
+        Scaled,
         Sides,
         SoftVotes,
         Values,
@@ -90,22 +105,30 @@ __all__ = [
     "Categories",
     "Choice",
     "Cross",
+    "Deviations",
     "Edges",
     "Everyone",
     "Extreme",
+    "FuzzyPulls",
+    "FuzzyWeights",
     "Largest",
+    "LogisticGradient",
     "Magnitudes",
+    "Memberships",
     "Nearest",
     "NearestRows",
     "NearestVotes",
     "Ones",
     "Partition",
     "Present",
+    "Products",
     "Query",
     "Randomise",
     "Ranks",
     "ReachVotes",
+    "Rings",
     "RowsInReach",
+    "Scaled",
     "Sides",
     "SoftVotes",
     "Sum",

@@ -1,29 +1,33 @@
-"""Row maps around points: the nearest of some centres."""
+"""Row maps around points: the nearest centre, the way to it, fuzzy memberships.
+
+Points are on [-1, 1], where columns are measured from the middle of their range. A
+missing value counts as the middle.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreto.errors import ParameterError
 from discreto.kernel.domain import Domain
-from discreto.kernel.query import Batch, Floats, Ints
+from discreto.kernel.query import Batch, Floats, Ints, Shape
 from discreto.queries._names import check_names
+from discreto.queries.features import SUM_BITS
 
-GRID = float(1 << 15)  # steps to which rows and points are rounded
+Points = tuple[tuple[float, ...], ...]
+MAX_RINGS = 64
+_STEPS = 1 << SUM_BITS
 
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """One cell for each centre, with the rows that are nearest to it.
-
-    Centres are points on [-1, 1], where columns are measured from the middle of their
-    range. A missing value counts as the middle.
-    """
+    """One cell for each centre, with the rows that are nearest to it."""
 
     names: tuple[str, ...]
-    centres: tuple[tuple[float, ...], ...]
+    centres: Points
 
     def __post_init__(self) -> None:
         check_names(self.names)
@@ -33,13 +37,144 @@ class Nearest:
         return len(self.centres)
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
-        # Whole numbers make the product exact: which cell a row falls in must not
-        # depend, not even in the last bit, on the rows that stand next to it.
-        x = np.rint(unit_rows(self.names, batch, domain) * GRID)
-        points = np.rint(np.array(self.centres) * GRID)
-        # |x - c|^2 without |x|^2, which is the same for all centres.
-        far = -2 * (points @ x) + (points**2).sum(axis=1)[:, None]
-        return far.argmin(axis=0)
+        return nearest(unit_rows(self.names, batch, domain), np.array(self.centres))
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
+class Rings:
+    """Cells by the distance of a row to its nearest centre.
+
+    The last of ``bins`` cells reaches to the largest possible distance; every cell
+    before it reaches 1/sqrt(2) times as far as the next. ``norm`` 1 adds up absolute
+    differences, 2 is the Euclidean distance.
+    """
+
+    names: tuple[str, ...]
+    centres: Points
+    bins: int
+    norm: int = 1
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        check_points(self.centres, len(self.names))
+        _check_norm(self.norm)
+        if not isinstance(self.bins, int) or not 1 <= self.bins <= MAX_RINGS:
+            raise ParameterError(f"bins must be 1 to {MAX_RINGS}. Got {self.bins!r}.")
+
+    def count(self, domain: Domain) -> int:
+        return self.bins
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        x = unit_rows(self.names, batch, domain)
+        _subtract_nearest(x, np.array(self.centres))
+        far = np.maximum(_norms(x, self.norm) / diameter(len(x), self.norm), 1e-300)
+        place = np.ceil(2 * np.log2(far)) + (self.bins - 1)
+        return np.clip(place, 0, self.bins - 1).astype(np.int64)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+    def edge(self, cell: int) -> float:
+        """How far a cell reaches."""
+        reach = diameter(len(self.names), self.norm)
+        return reach * 2.0 ** ((cell + 1 - self.bins) / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Deviations:
+    """The way from the nearest centre to a row, in units of ``radius``.
+
+    A row further away than ``radius`` is pulled in to it. The smaller the radius, the
+    less noise a centre gets; the sensitivity is 1 for every radius.
+    """
+
+    names: tuple[str, ...]
+    centres: Points
+    radius: float
+    norm: int = 1
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        check_points(self.centres, len(self.names))
+        _check_norm(self.norm)
+        _check_positive(self.radius)
+
+    def shape(self, domain: Domain) -> Shape:
+        return _ball(len(self.names), self.norm)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        x = unit_rows(self.names, batch, domain)
+        _subtract_nearest(x, np.array(self.centres))
+        return _pull_in(x, self.radius, self.norm)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzyWeights:
+    """Fuzzy memberships u_j to the power of m, one number for each centre.
+
+    u_j is proportional to distance^(-2 / (m - 1)) and the u_j add up to one, so their
+    powers add up to at most one.
+    """
+
+    names: tuple[str, ...]
+    centres: Points
+    power: float
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        check_points(self.centres, len(self.names))
+        _check_power(self.power)
+
+    def shape(self, domain: Domain) -> Shape:
+        return Shape(len(self.centres), _STEPS, total=_STEPS, signed=False)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        x = unit_rows(self.names, batch, domain)
+        out = memberships(x, np.array(self.centres), self.power) ** self.power
+        out *= _STEPS
+        # Rounding down keeps the total below its bound, so nothing is shrunk.
+        return np.floor(out, out=out)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzyPulls:
+    """The ways from all centres to a row, weighted by its memberships to the power m.
+
+    The numbers of one row (centres x columns) are measured in units of ``radius`` and
+    pulled in to it together.
+    """
+
+    names: tuple[str, ...]
+    centres: Points
+    power: float
+    radius: float
+    norm: int = 1
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        check_points(self.centres, len(self.names))
+        _check_norm(self.norm)
+        _check_power(self.power)
+        _check_positive(self.radius)
+
+    def shape(self, domain: Domain) -> Shape:
+        return _ball(len(self.centres) * len(self.names), self.norm)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        x = unit_rows(self.names, batch, domain)
+        points = np.array(self.centres)
+        weights = memberships(x, points, self.power) ** self.power
+        ways = (x[None, :, :] - points[:, :, None]) * weights[:, None, :]
+        return _pull_in(ways.reshape(-1, x.shape[1]), self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
         return self.names
@@ -51,9 +186,74 @@ def unit_rows(names: tuple[str, ...], batch: Batch, domain: Domain) -> Floats:
     for i, name in enumerate(names):
         column = domain.number(name)
         np.subtract(batch[name], column.centre, out=out[i])
-        out[i] /= column.half
-    np.copyto(out, 0.0, where=np.isnan(out))
-    return np.clip(out, -1, 1, out=out)
+        out[i] *= 1 / column.half
+    np.clip(out, -1, 1, out=out)
+    if np.isnan(out.sum()):
+        np.copyto(out, 0.0, where=np.isnan(out))
+    return out
+
+
+def nearest(x: Floats, points: Floats) -> Ints:
+    """The index of the nearest point for each column of ``x``; the first of equals."""
+    # |x - c|^2 without |x|^2, which is the same for all centres.
+    far = (-2 * points) @ x
+    far += (points**2).sum(axis=1)[:, None]
+    best, out = far[0], np.zeros(x.shape[1], dtype=np.int64)
+    for j in range(1, len(points)):
+        closer = far[j] < best
+        out[closer] = j
+        np.minimum(best, far[j], out=best)
+    return out
+
+
+def memberships(x: Floats, points: Floats, power: float) -> Floats:
+    """Fuzzy memberships (points x rows) of the columns of ``x``."""
+    far = -2 * (points @ x)
+    far += (points**2).sum(axis=1)[:, None]
+    far += (x**2).sum(axis=0)
+    logs = np.log(np.maximum(far, 1e-30))
+    logs /= 1 - power
+    logs -= logs.max(axis=0)
+    out = np.exp(logs, out=logs)
+    out /= out.sum(axis=0)
+    return out
+
+
+def diameter(width: int, norm: int) -> float:
+    """The largest distance of two points on [-1, 1]."""
+    return 2.0 * (width if norm == 1 else math.sqrt(width))
+
+
+def _subtract_nearest(x: Floats, points: Floats) -> None:
+    if len(points) == 1:
+        x -= points.T
+        return
+    place = nearest(x, points)
+    for i, row in enumerate(x):
+        row -= points[:, i][place]
+
+
+def _norms(x: Floats, norm: int) -> Floats:
+    if norm == 1:
+        return np.asarray(np.abs(x).sum(axis=0))
+    return np.sqrt(np.einsum("ij,ij->j", x, x))
+
+
+def _pull_in(x: Floats, radius: float, norm: int) -> Floats:
+    """Whole steps whose norm is at most one radius, rounding included; in place."""
+    x *= steps_of(len(x)) / np.maximum(_norms(x, norm), radius)
+    return np.rint(x, out=x)
+
+
+def steps_of(width: int) -> int:
+    """How many grid steps one radius has, so that rounding stays within the bound."""
+    return _STEPS - width
+
+
+def _ball(width: int, norm: int) -> Shape:
+    if norm == 1:
+        return Shape(width, _STEPS, total=_STEPS)
+    return Shape(width, _STEPS, square=_STEPS**2)
 
 
 def check_points(points: object, width: int) -> None:
@@ -67,3 +267,20 @@ def check_points(points: object, width: int) -> None:
         )
     if not good:
         raise ParameterError(f"points need {width} finite coordinates each.")
+
+
+def _check_norm(norm: object) -> None:
+    if isinstance(norm, bool) or norm not in (1, 2):
+        raise ParameterError(f"norm must be 1 or 2. Got {norm!r}.")
+
+
+def _check_power(power: object) -> None:
+    good = isinstance(power, int | float) and not isinstance(power, bool)
+    if not good or not 1.001 <= power <= 100:  # type: ignore[operator]
+        raise ParameterError(f"a fuzzifier is from 1.001 to 100. Got {power!r}.")
+
+
+def _check_positive(value: object) -> None:
+    good = isinstance(value, int | float) and not isinstance(value, bool)
+    if not good or not 1e-9 <= value <= 1e9:  # type: ignore[operator]
+        raise ParameterError(f"radius must be from 1e-9 to 1e9. Got {value!r}.")

@@ -1,4 +1,4 @@
-"""Cells by random cuts: which sides of some hyperplanes a row is on."""
+"""Hashing by random cuts: which sides of some hyperplanes a row is on."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 
 from discreto.errors import ParameterError
 from discreto.kernel.domain import Domain
-from discreto.kernel.query import Batch, Ints
-from discreto.queries.clusters import GRID, unit_rows
+from discreto.kernel.query import Batch, Floats, Ints, Shape
+from discreto.queries.clusters import unit_rows
+from discreto.queries.neighbours import GRID
 
 MAX_CUTS = 16
+MAX_TABLES = 1 << 10
 _STEPS = GRID * GRID  # a product of two numbers on the grid
 
 
@@ -79,6 +81,43 @@ class Sides:
 
     def columns(self) -> tuple[str, ...]:
         return (*self.numbers, *self.categories)
+
+
+@dataclass(frozen=True, slots=True)
+class Memberships:
+    """For each of several hash tables, a one at the cell that the row falls in.
+
+    A row has as many ones as there are tables, so it moves all counts together by no
+    more than that; asking for each table apart would need the same noise.
+    """
+
+    tables: tuple[Sides, ...]
+
+    def __post_init__(self) -> None:
+        tables = _tuple(self.tables)
+        if not all(isinstance(table, Sides) for table in tables):
+            raise ParameterError("Memberships is made of Sides.")
+        sizes = {len(table.offsets) for table in self.tables}
+        if len(sizes) != 1 or len(tables) > MAX_TABLES:
+            raise ParameterError(
+                f"1 to {MAX_TABLES} tables must have the same number of cuts."
+            )
+
+    def shape(self, domain: Domain) -> Shape:
+        cells = [table.count(domain) for table in self.tables]
+        return Shape(sum(cells), 1, total=len(cells), signed=False)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        length, cells = len(batch[self.columns()[0]]), self.tables[0].count(domain)
+        out = np.zeros((len(self.tables) * cells, length))
+        every = np.arange(length)
+        for i, table in enumerate(self.tables):
+            out[i * cells + table.codes(batch, domain), every] = 1.0
+        return out
+
+    def columns(self) -> tuple[str, ...]:
+        names = [name for table in self.tables for name in table.columns()]
+        return tuple(dict.fromkeys(names))
 
 
 def _tuple(value: object) -> tuple[object, ...]:

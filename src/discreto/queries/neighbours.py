@@ -12,8 +12,9 @@ from discreto.errors import ParameterError
 from discreto.kernel.domain import Domain, Neighbours
 from discreto.kernel.query import Batch, Floats, Ints
 from discreto.queries._names import check_names
-from discreto.queries.clusters import GRID, check_points, unit_rows
+from discreto.queries.clusters import check_points, unit_rows
 
+GRID = float(1 << 15)  # steps of half a range to which rows and points are rounded
 _NOBODY = np.iinfo(np.int64).max
 _POINTS = 256  # points whose distances are computed at once
 

@@ -8,6 +8,7 @@ table of a column by one in all, and its count needs no share of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from discreto.queries.features import SUM_BITS
 
 MAX_CLASSES = 64
 MAX_WEIGHT = 1e6
+_CHUNK = 1 << 14  # rows whose scores stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,11 @@ class Partition:
 class SoftVotes:
     """Products of soft votes for the classes, which add up to one in every row.
 
-    The votes q of a row are the softmax of ``weights`` times its parts (see
-    :class:`Partition`), one list of weights for each class. The features are
-    q_i q_i and 2 q_i q_j for i < j: sums of q and of its products in one.
+    The votes q of a row are the softmax of its scores, one for each list of
+    ``weights``. The score adds up the columns: a Number has two weights, its score at
+    the lower and at the upper bound, with a straight line between; a Category has one
+    for each value. What is missing scores nothing. The features are q_i q_i and
+    2 q_i q_j for i < j: the sums of q and of its products in one.
     """
 
     names: tuple[str, ...]
@@ -74,37 +78,80 @@ class SoftVotes:
                 for w in (row if good else ())
             )
         if not good:
-            raise ParameterError("SoftVotes needs equally long lists of finite weights.")
+            raise ParameterError("SoftVotes needs equally long lists of small weights.")
 
     def shape(self, domain: Domain) -> Shape:
-        width = sum(parts_of(name, domain) for name in self.names)
+        width = sum(weights_of(name, domain) for name in self.names)
         if width != len(self.weights[0]):
             raise ParameterError(f"SoftVotes needs {width} weights for each class.")
         limit, count = 1 << SUM_BITS, len(self.weights)
         return Shape(count * (count + 1) // 2, limit, total=limit, signed=False)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        parts = np.empty((len(self.weights[0]), len(batch[self.names[0]])))
-        fill_parts(parts, self.names, batch, domain, 1.0)
-        q = soft_votes(np.array(self.weights, dtype=float), parts)
-        first, second = np.triu_indices(len(q))
-        double = np.where(first == second, 1.0, 2.0) * (1 << SUM_BITS)
-        out = q[first]
-        out *= q[second]
-        out *= double[:, None]
+        weights, length = np.array(self.weights, dtype=float), len(batch[self.names[0]])
+        first, second = np.triu_indices(len(weights))
+        double = np.where(first == second, 1.0, 2.0)[:, None] * (1 << SUM_BITS)
+        out = np.empty((first.size, length))
+        for start in range(0, length, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            rows = {name: batch[name][part] for name in self.names}
+            q = soft_votes(self.names, weights, rows, domain)
+            np.multiply(q[first] * double, q[second], out=out[:, part])
         return np.floor(out, out=out)
 
     def columns(self) -> tuple[str, ...]:
         return self.names
 
 
-def soft_votes(weights: Floats, parts: Floats) -> Floats:
-    """The softmax of ``weights @ parts`` over the classes."""
-    votes: Floats = weights @ parts
+def soft_votes(
+    names: tuple[str, ...], weights: Floats, batch: Batch, domain: Domain
+) -> Floats:
+    """The votes of rows for the classes, (classes, rows)."""
+    # Plain sums in a fixed order: a product of matrices would round a row's votes
+    # differently next to other rows, and so make them depend on those.
+    votes = np.zeros((len(weights), len(batch[names[0]])))
+    start = 0
+    for name in names:
+        width, values = weights_of(name, domain), batch[name]
+        mine = weights[:, start : start + width]
+        start += width
+        if isinstance(domain[name], Number):
+            level, absent = _level(values, domain.number(name))
+            low, rise = mine[:, 0], mine[:, 1] - mine[:, 0]
+            for vote, begin, slope in zip(votes, low, rise, strict=True):
+                part = level * slope
+                part += begin
+                if absent is not None:
+                    part[absent] = 0.0
+                vote += part
+        else:
+            known = (values >= 0) & (values < width)
+            votes += np.where(known, mine[:, np.where(known, values, 0)], 0.0)
     votes -= votes.max(axis=0)
     np.exp(votes, out=votes)
-    votes /= votes.sum(axis=0)
+    total = votes[0].copy()
+    for vote in votes[1:]:
+        total += vote
+    votes /= total
     return votes
+
+
+def _level(values: Floats, column: Number) -> tuple[Floats, Any]:
+    """Where values are between the bounds, from 0 to 1; and which are missing."""
+    level: Floats = np.subtract(values, column.lower)
+    level /= 2 * column.half
+    np.clip(level, 0.0, 1.0, out=level)
+    absent = np.isnan(level)
+    return level, absent if absent.any() else None
+
+
+def weights_of(name: str, domain: Domain) -> int:
+    """How many weights of :class:`SoftVotes` a column has."""
+    column = domain[name]
+    if isinstance(column, Category):
+        return len(column.categories)
+    domain.number(name)
+    return 2
 
 
 def parts_of(name: str, domain: Domain) -> int:
@@ -126,25 +173,26 @@ def fill_parts(
         column, values = domain[name], batch[name]
         width = parts_of(name, domain)
         place = out[start : start + width]
+        start += width
+        absent: Any
         if isinstance(column, Number):
             absent = _number_parts(place, values, column, one)
-        else:
+        elif isinstance(column, Category):
             place[:] = 0.0
-            absent = (values < 0) | (values >= width - column.missing)  # type: ignore[union-attr]
+            absent = (values < 0) | (values >= len(column.categories))
             here = np.flatnonzero(~absent)
             place[values[here], here] = one
-        if column.missing:  # type: ignore[union-attr]
-            place[-1] = np.where(absent, one, 0.0)
-        start += width
+        else:
+            continue
+        if column.missing:
+            place[-1] = 0.0 if absent is None else np.where(absent, one, 0.0)
 
 
-def _number_parts(place: Floats, values: Floats, column: Number, one: float) -> Floats:
+def _number_parts(place: Floats, values: Floats, column: Number, one: float) -> Any:
     """The three parts of a Number; says where it is missing."""
     low, middle, high = place[:3]
-    np.subtract(values, column.lower, out=high)
-    high /= 2 * column.half
-    absent: Floats = np.isnan(high)
-    np.clip(high, 0.0, 1.0, out=high)
+    level, absent = _level(values, column)
+    high[:] = level
     np.subtract(1.0, high, out=low)
     np.multiply(low, high, out=middle)
     middle *= 2 * one
@@ -152,6 +200,6 @@ def _number_parts(place: Floats, values: Floats, column: Number, one: float) -> 
     low *= one
     high *= high
     high *= one
-    if absent.any():
+    if absent is not None:
         place[:3, absent] = 0.0
     return absent

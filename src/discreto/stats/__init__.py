@@ -17,7 +17,8 @@ from discreto.errors import ParameterError
 from discreto.kernel.cost import Amount, read_amount
 from discreto.release import Release
 from discreto.stats._base import names_of, run
-from discreto.stats.moments import Count, Covariance, Mean, Total, Variance
+from discreto.stats.covariances import Covariance
+from discreto.stats.moments import Count, Mean, Total, Variance
 from discreto.stats.ranks import Extremum, Quantile, Quantiles
 from discreto.stats.tallies import Bounds, Histogram, Mode
 from discreto.tables import Table

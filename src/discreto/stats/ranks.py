@@ -26,6 +26,7 @@ from discreto.stats._intervals import Floats, combined_reach, sum_reach
 
 GRID = 4096  # places a quantile may have
 FAN = 16  # how many parts a cell of the cumulative count has on the level below
+_TAILS = 0.06  # what both ends of the interval of one of several quantiles may miss
 POINT_SHARE = Fraction(2, 3)  # the rest pays for the error bar
 
 
@@ -173,7 +174,8 @@ def _descend(
 
     Coming from outside, edges whose rank is surely wrong are passed, first in coarse
     steps, then in finer ones. On each level that goes wrong only at the first edge
-    beyond the quantile, and the levels share the 5 %.
+    beyond the quantile. Both sides have 3 % to lose, which their levels share: no
+    table brings both to their limit at once.
     """
     left, right, lefts, rights = sums
     surplus = (1 - chance) * left - chance * right
@@ -183,7 +185,7 @@ def _descend(
     for stride in strides:
         # The finest level decides most of the time, so it gets the most.
         share = 1 - 0.2 * (len(strides) - 1) if stride == 1 else 0.2
-        far = sum_reach(squares, fourths, noise, 1 - (1 - LEVEL) * share)
+        far = sum_reach(squares, fourths, noise, 1 - _TAILS * share)
         while low + stride < last and surplus[low + stride] < -far[low + stride]:
             low += stride
         while (step := (high - 1) // stride * stride) > 0 and surplus[step] >= far[
@@ -266,8 +268,10 @@ class Extremum:
         counts = answer.tables[0][:, 0].astype(float)
         inner = _inner_end(counts, cuts, self.side, answer.noises[0], column)
         low, high = min(inner, edges[place]), max(inner, edges[place + 1])
-        ends = (column.lower, high) if self.side == "low" else (low, column.upper)
-        low, high = _within(*ends, column)
+        if self.side == "low":
+            low, high = _within(column.lower, high, column)
+        else:
+            low, high = _within(low, column.upper, column)
         note = f"about {depth} rows lie beyond it"
         return Release(self.label, value, low, high, (), column.unit, note)
 

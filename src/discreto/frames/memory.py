@@ -1,0 +1,128 @@
+"""Tables in memory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from discreto.errors import DomainError
+from discreto.frames.base import Array, Frame, asked, need_columns, wrong_type
+from discreto.frames.convert import convert, listed, plain
+from discreto.kernel.domain import Domain
+
+_ALONE_BELOW = 1 << 17  # rows that one thread folds sooner than two
+
+
+def array_columns(data: Array, domain: Domain) -> dict[str, Array]:
+    """The columns of a 2-d array, named by the domain."""
+    if data.ndim != 2 or data.shape[1] != len(domain.columns):
+        raise DomainError(
+            f"an array needs the {len(domain.columns)} columns of the domain, in its "
+            f"order. Got shape {('rows', *data.shape[1:])}."
+        )
+    return {name: data[:, i] for i, name in enumerate(domain)}
+
+
+def dict_columns(data: Mapping[Any, Any], domain: Domain) -> dict[str, Array]:
+    """The columns of a dict that the domain knows."""
+    columns = {str(name): values for name, values in data.items()}
+    need_columns(domain, list(columns))
+    for name in domain:
+        if isinstance(columns[name], str) or not hasattr(columns[name], "__len__"):
+            raise DomainError(f"column {name!r} must be an array or a list of values.")
+    return {name: listed(columns[name]) for name in domain}
+
+
+def native_columns(data: Any, domain: Domain) -> dict[str, Any]:
+    """The columns of a pandas, polars or pyarrow table."""
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(data, eager_only=True)
+        names, schema = frame.columns, frame.schema
+    except Exception:
+        raise DomainError(
+            f"cannot read a {type(data).__name__}. Give a pandas, polars or pyarrow "
+            "table with different column names, a dict of arrays, or the path of a "
+            "Parquet or CSV file."
+        ) from None
+    need_columns(domain, names)
+    for name, column in domain.columns.items():
+        dtype = schema[name]
+        odd = dtype.is_nested() or dtype.is_temporal() or dtype == nw.Binary
+        if odd and asked(column):
+            raise wrong_type(name, column, str(dtype))
+    return {name: frame.get_column(name) for name in domain}
+
+
+class MemoryFrame:
+    """A table in memory; a column is converted when it is first asked for."""
+
+    def __init__(self, columns: Mapping[str, Any], domain: Domain) -> None:
+        need_columns(domain, list(columns))
+        for name, spec in domain.columns.items():
+            values = columns[name]
+            if isinstance(values, np.ndarray) and (
+                values.ndim != 1 or (values.dtype.kind in "mMcV" and asked(spec))
+            ):
+                raise wrong_type(name, spec, str(values.dtype))
+        lengths = {len(columns[name]) for name in domain}
+        if len(lengths) != 1:
+            raise DomainError("the columns of a table must have the same length.")
+        self._raw, self._domain, self._length = columns, domain, lengths.pop()
+        self._ready: dict[str, Array] = {}
+        self._lock = threading.Lock()
+
+    def length(self) -> int:
+        return int(self._length)
+
+    def column(self, name: str) -> Array:
+        with self._lock:  # two threads need not convert it twice
+            if name not in self._ready:
+                self._ready[name] = convert(self._raw[name], self._domain[name])
+            return self._ready[name]
+
+    def raw(self, name: str) -> Array:
+        return plain(self._raw[name])
+
+    def split(self, parts: int) -> list[Frame]:
+        if self._length < _ALONE_BELOW:
+            return [self]
+        ends = [self._length * i // parts for i in range(parts + 1)]
+        return [_Slice(self, a, b) for a, b in pairwise(ends)]
+
+    def batches(
+        self, names: Sequence[str], size: int
+    ) -> Iterator[tuple[dict[str, Array], int]]:
+        return _Slice(self, 0, self._length).batches(names, size)
+
+
+class _Slice:
+    """Some rows of a table in memory."""
+
+    def __init__(self, frame: MemoryFrame, start: int, stop: int) -> None:
+        self._frame, self._start, self._stop = frame, start, stop
+
+    def length(self) -> int:
+        return self._stop - self._start
+
+    def split(self, parts: int) -> list[Frame]:
+        return [self]
+
+    def column(self, name: str) -> Array:
+        return self._frame.column(name)[self._start : self._stop]
+
+    def raw(self, name: str) -> Array:
+        return self._frame.raw(name)[self._start : self._stop]
+
+    def batches(
+        self, names: Sequence[str], size: int
+    ) -> Iterator[tuple[dict[str, Array], int]]:
+        columns = {name: self._frame.column(name) for name in names}
+        for start in range(self._start, self._stop, size):
+            stop = min(start + size, self._stop)
+            yield {n: c[start:stop] for n, c in columns.items()}, stop - start

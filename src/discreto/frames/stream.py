@@ -1,0 +1,154 @@
+"""Parquet and CSV files, read a piece at a time and never whole."""
+
+from __future__ import annotations
+
+import copy
+import glob
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreto.errors import DomainError
+from discreto.frames.base import Array, Frame, asked, need_columns, wrong_type
+from discreto.frames.convert import convert, plain
+from discreto.kernel.domain import Domain
+
+STREAM_ROWS = 1 << 16  # rows read from a file at once
+
+
+class StreamFrame:
+    """Parquet or CSV files, read a piece at a time and never whole."""
+
+    def __init__(self, paths: Sequence[Path], domain: Domain) -> None:
+        self._paths, self._domain = paths, domain
+        self._part = (0, 1)  # which row groups to read: those i with i % 1 == 0
+        for path in paths:
+            names, types = _schema(path)
+            need_columns(domain, names)
+            for name, spec in domain.columns.items():
+                if asked(spec) and (found := types.get(name)):
+                    raise wrong_type(name, spec, found)
+
+    def length(self) -> int:
+        import pyarrow.parquet as pq
+
+        if all(_is_parquet(path) for path in self._paths):
+            return sum(pq.ParquetFile(path).metadata.num_rows for path in self._paths)
+        return sum(rows for _, rows in self._pieces([next(iter(self._domain))]))
+
+    def split(self, parts: int) -> list[Frame]:
+        if not all(_is_parquet(path) for path in self._paths):
+            return [self]
+        out: list[Frame] = []
+        for part in range(parts):
+            piece = copy.copy(self)
+            piece._part = (part, parts)
+            out.append(piece)
+        return out
+
+    def column(self, name: str) -> Array:
+        parts = [batch[name] for batch, _ in self.batches([name], STREAM_ROWS)]
+        return (
+            np.concatenate(parts) if parts else convert(np.empty(0), self._domain[name])
+        )
+
+    def raw(self, name: str) -> Array:
+        parts = [plain(piece[name]).astype(object) for piece, _ in self._pieces([name])]
+        return np.concatenate(parts) if parts else np.empty(0, dtype=object)
+
+    def batches(
+        self, names: Sequence[str], size: int
+    ) -> Iterator[tuple[dict[str, Array], int]]:
+        # A question about no column still has to count rows.
+        wanted = list(names) or [next(iter(self._domain))]
+        for piece, rows in self._pieces(wanted):
+            ready = {n: convert(piece[n], self._domain[n]) for n in names}
+            for start in range(0, rows, size):
+                stop = min(start + size, rows)
+                yield {n: c[start:stop] for n, c in ready.items()}, stop - start
+
+    def _pieces(self, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
+        for path in self._paths:
+            if _is_parquet(path):
+                pieces = _parquet(path, names, *self._part)
+            else:
+                pieces = _csv(path, names)
+            for piece in pieces:
+                yield {name: piece.column(name) for name in names}, piece.num_rows
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() in (".parquet", ".pq")
+
+
+def paths_of(pattern: str | Path) -> list[Path]:
+    """The files that a path or pattern names."""
+    text = str(pattern)
+    found = sorted(glob.glob(text)) if glob.has_magic(text) else [text]
+    paths = [Path(name) for name in found if Path(name).is_file()]
+    if not paths:
+        raise DomainError(f"there is no file {text!r}.")
+    for path in paths:
+        if not _is_parquet(path) and path.suffix.lower() not in (".csv", ".tsv"):
+            raise DomainError(f"{path.name!r} is neither .parquet nor .csv nor .tsv.")
+    return paths
+
+
+def _schema(path: Path) -> tuple[list[str], dict[str, str]]:
+    """Column names, and the types among them that no column of a domain can have."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        if not _is_parquet(path):
+            with _open_csv(path, None) as reader:
+                return reader.schema.names, {}
+        schema = pq.ParquetFile(path).schema_arrow
+    except (OSError, pa.ArrowException):
+        raise DomainError(f"{path.name!r} cannot be read as a table.") from None
+    kinds = pa.types
+    odd = {
+        field.name: str(field.type)
+        for field in schema
+        if kinds.is_nested(field.type)
+        or kinds.is_temporal(field.type)
+        or kinds.is_binary(field.type)
+    }
+    return schema.names, odd
+
+
+def _parquet(path: Path, names: list[str], part: int, parts: int) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        groups = list(range(part, file.num_row_groups, parts))
+        yield from file.iter_batches(STREAM_ROWS, row_groups=groups, columns=names)
+
+
+def _csv(path: Path, names: list[str]) -> Iterator[Any]:
+    with _open_csv(path, names) as reader:
+        yield from reader
+
+
+def _open_csv(path: Path, names: list[str] | None) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    # Everything is read as bytes: a type guessed from rows would depend on rows, and
+    # so would a failure to decode. A line that does not parse is passed over.
+    names = names or []
+    tab = "\t" if path.suffix.lower() == ".tsv" else ","
+    return csv.open_csv(
+        path,
+        parse_options=csv.ParseOptions(
+            delimiter=tab, invalid_row_handler=lambda row: "skip"
+        ),
+        convert_options=csv.ConvertOptions(
+            include_columns=names,
+            column_types={name: pa.binary() for name in names},
+            strings_can_be_null=False,
+            check_utf8=False,
+        ),
+    )

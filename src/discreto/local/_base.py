@@ -1,0 +1,147 @@
+"""What the local transformers share: public columns in, perturbed columns out."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from discreto.errors import DomainError, ParameterError
+from discreto.kernel.cost import Cost, read_amount
+from discreto.kernel.domain import Domain, Opaque
+from discreto.ledger import Ledger
+from discreto.local._estimates import counts_of, frequencies, mean
+from discreto.local._noise import (
+    MISSING,
+    MOST_EPSILON,
+    Response,
+    Spread,
+    answers,
+    mechanism_for,
+    perturb,
+)
+from discreto.release import Release
+from discreto.tables import Table
+
+
+class RowTransformer(TransformerMixin, BaseEstimator):
+    """A transformer whose output is private, row by row.
+
+    ``fit`` reads names and shapes only. ``transform`` perturbs whatever it is given,
+    every time, and every time it costs ``epsilon`` for the rows it is given.
+    """
+
+    def _prepare(
+        self, domain: Domain, names: list[str], wanted: Any, weights: Any
+    ) -> None:
+        """Settle what each column gets; refuses whatever can be refused."""
+        epsilon = Cost.of(self.epsilon).epsilon
+        weights = {} if weights is None else dict(weights)
+        unknown = [n for n in weights if n not in names]
+        if unknown:
+            raise ParameterError(f"weights name {unknown[0]!r}, which is not a column.")
+        parts = {n: read_amount(weights.get(n, 1), f"weight of {n}") for n in names}
+        whole = sum(parts.values(), Fraction(0))
+        kinds = wanted if isinstance(wanted, dict) else dict.fromkeys(names, wanted)
+        plan = {}
+        for name in names:
+            part = epsilon * parts[name] / whole
+            if part > MOST_EPSILON:
+                raise ParameterError(
+                    f"epsilon for {name!r} would be above {MOST_EPSILON}."
+                )
+            kind = mechanism_for(domain, name, kinds.get(name, "staircase"))
+            plan[name] = (kind, part)
+        self.domain_ = domain.select(names)
+        self.columns_ = plan
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _perturb(self, columns: Any) -> dict[str, Any]:
+        """Columns of a Table or a dict, perturbed and paid for."""
+        check_is_fitted(self, "columns_")
+        label = f"{type(self).__name__} of rows"
+        if isinstance(columns, Table):
+            return perturb(columns, self.columns_, label)
+        rows = len(next(iter(columns.values())))
+        if not rows:
+            return {name: np.empty(0) for name in self.columns_}
+        ledger = self.ledger
+        if ledger is None:
+            ledger = Ledger(epsilon=self.epsilon)
+        domain = self.domain_.with_(neighbours="replace", rows=rows)
+        return perturb(Table(columns, domain, ledger), self.columns_, label)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """The names of the columns, which stay as they are."""
+        check_is_fitted(self, "columns_")
+        return self.feature_names_in_
+
+    def _frequencies(self, responses: Any, name: str) -> Release:
+        column = self.domain_.category(name)
+        keys = answers(column)
+        law = Response.of(self.columns_[name][1], len(keys))
+        shown = [MISSING if key is None else key for key in keys]
+        return frequencies(
+            f"frequencies of {name}", counts_of(responses, keys), law, shown
+        )
+
+    def _mean(self, responses: Any, name: str) -> Release:
+        column = self.domain_.number(name)
+        law = Spread.of(*self.columns_[name])
+        ends = (column.lower, column.upper)
+        return mean(f"mean of {name}", responses, law, *ends, column.unit)
+
+
+def known_columns(domain: Any) -> list[str]:
+    """The columns of a domain that can be perturbed."""
+    if not isinstance(domain, Domain):
+        raise DomainError(
+            "perturbing rows needs public bounds and categories: give a Domain, or "
+            "bounds=(low, high)."
+        )
+    return [n for n, c in domain.columns.items() if not isinstance(c, Opaque)]
+
+
+def frame_of(X: Any) -> Any:
+    """A narwhals frame over a native one, or None."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def like(X: Any, columns: dict[str, Any]) -> Any:
+    """Columns as the kind of thing that X is: a frame, or a 2-d array."""
+    import narwhals as nw
+
+    frame = frame_of(X)
+    if frame is not None:
+        data = {n: c.tolist() for n, c in columns.items()}
+        return nw.from_dict(data, backend=frame.implementation).to_native()
+    numbers = all(part.dtype.kind == "f" for part in columns.values())
+    return np.column_stack(
+        [p if numbers else p.astype(object) for p in columns.values()]
+    )
+
+
+__all__ = [
+    "BaseEstimator",
+    "ClassifierMixin",
+    "MetaEstimatorMixin",
+    "RowTransformer",
+    "check_is_fitted",
+    "clone",
+    "frame_of",
+    "known_columns",
+    "like",
+]

@@ -1,0 +1,290 @@
+"""What centre-based models share: a start, noisy rounds, and centres made of them.
+
+Everything here works on points on [-1, 1] and on releases. The constants were chosen by
+measurement over many tables (``docs/models/kmeans.md``), never from the rows of a fit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreto.errors import ParameterError
+from discreto.kernel.gate import noises_for
+from discreto.kernel.query import Block, Choice, Everyone, Floats, Ones, Sum
+from discreto.models._base import PrivateClusterer
+from discreto.models._points import (
+    Overall,
+    Round,
+    centred_ratio,
+    merge,
+    nearest_of,
+    precise,
+    shrink,
+    starts,
+)
+from discreto.models._space import Space
+from discreto.planning import Ask, coins
+from discreto.queries import Deviations, Nearest, Ranks, Rings, Values
+from discreto.queries.clusters import Points, diameter, steps_of
+from discreto.queries.features import SUM_BITS
+
+RINGS = 14  # distances from 1/90 of the largest one up
+MEAN_SHARE = Fraction(15, 100)
+ROWS_SHARE = Fraction(3, 100)
+SPREAD_SHARE = Fraction(8, 100)
+FIRST_ROUND = Fraction(4, 10)  # of what is left for rounds, if it only finds starts
+LATER_REACH = 0.6  # rows are nearer to their own centre than to the overall mean
+CELLS = 8  # the first round splits the rows in up to this many cells for a cluster
+MOST_CELLS = 512
+
+
+class CentreClusterer(PrivateClusterer):
+    """Clusters around centres that come from a few rounds of noisy sums."""
+
+    def _query(self, search: Search, centres: Floats, radius: float) -> Sum:
+        """The question of one round."""
+        return search.hard_query(centres, radius)
+
+    def _norm(self) -> int:
+        """Laplace noise follows the l1 norm of a row, Gaussian noise the l2 norm."""
+        return 2 if self.delta else 1
+
+    def _learn(self, ask: Ask, space: Space) -> None:
+        self._check()
+        names = space.only_numbers(type(self).__name__).numbers
+        if not names:
+            raise ParameterError(f"{type(self).__name__} needs at least one column.")
+        search = Search(ask, names, self._norm(), coins(self.random_state))
+        if isinstance(self.init, str):
+            centres, sizes = self._search(search)
+        else:
+            centres, sizes = self._from_given(search, self._given(space))
+        self._centres = np.clip(centres, -1, 1)
+        self.cluster_sizes_ = sizes
+        self.n_iter_ = self.max_iter
+        self.cluster_centers_ = space.unscale(self._centres)
+
+    def _search(self, search: Search) -> tuple[Floats, Floats]:
+        """Find a start from noisy answers, then refine it."""
+        overall = search.overall(MEAN_SHARE)
+        search.spread(overall.mean[None, :], SPREAD_SHARE)
+        left = 1 - MEAN_SHARE - SPREAD_SHARE
+        shares = round_shares(self.max_iter, left)
+        wanted, last = self.n_clusters, shares[-1]
+        clusters = search.affordable(overall, last, 1.0, 1, wanted)
+        most = max(min(CELLS * clusters, MOST_CELLS), clusters)
+        cells = search.affordable(overall, shares[0], 2.0, clusters, most)
+        if clusters == 1 or self.max_iter == 1:
+            cells = clusters
+        start = starts(cells, len(search.names), search.coins)
+        centres = overall.mean + start * search.spread_of_columns
+        for number, share in enumerate(shares, start=1):
+            radius = search.radius(overall, len(centres), share)
+            if number == 1 < self.max_iter:
+                query = search.hard_query(centres, radius)
+            else:
+                query = self._query(search, centres, radius)
+            label = f"round {number}"
+            done = search.round(query, centres, overall, radius, label, share)
+            overall, centres, sizes = done.overall, done.centres, done.sizes
+            if number == 1:
+                search.reach = LATER_REACH
+                if cells > clusters:
+                    centres = merge(centres, sizes, clusters, search.coins)
+        return search.fill(centres, sizes, wanted)
+
+    def _from_given(self, search: Search, centres: Floats) -> tuple[Floats, Floats]:
+        """Plain rounds from given starting centres."""
+        overall = search.only_rows(ROWS_SHARE)
+        used = 0 if search.public_rows else ROWS_SHARE
+        search.spread(centres, SPREAD_SHARE)
+        share = (1 - used - SPREAD_SHARE) / self.max_iter
+        for number in range(1, self.max_iter + 1):
+            label = f"round {number}"
+            radius = search.radius(overall, len(centres), share)
+            query = self._query(search, centres, radius)
+            done = search.round(query, centres, overall, radius, label, share)
+            centres = done.centres
+            # The mean belongs to rows as they were split: it is not carried on.
+            known = done.overall
+            overall = replace(overall, rows=known.rows)
+            overall = replace(overall, rows_variance=known.rows_variance)
+        return centres, done.sizes
+
+    def _check(self) -> None:
+        for name in ("n_clusters", "max_iter"):
+            value = getattr(self, name)
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if not whole or not 1 <= value <= 1 << 16:
+                raise ParameterError(
+                    f"{type(self).__name__}: {name} must be a whole number from 1 up. "
+                    f"Got {value!r}."
+                )
+        if isinstance(self.init, str) and self.init != "auto":
+            raise ParameterError(
+                f"{type(self).__name__}: init must be 'auto' or public starting "
+                f"centres. Got {self.init!r}."
+            )
+
+    def _given(self, space: Space) -> Floats:
+        wanted = (self.n_clusters, len(space.numbers))
+        try:
+            points = np.asarray(self.init, dtype=float)
+        except (TypeError, ValueError):
+            points = np.empty(0)
+        if points.shape != wanted or not np.isfinite(points).all():
+            raise ParameterError(
+                f"{type(self).__name__}: init must be {wanted[0]} x {wanted[1]} finite "
+                "numbers: a public starting centre for each cluster."
+            )
+        return np.clip((points - space.centres()) / space.halves(), -1, 1)
+
+    def predict(self, X: Any) -> Any:
+        """The cluster of each row. Free: it uses released centres only."""
+        return nearest_of(self._unit(X), self._centres)
+
+    def _unit(self, X: Any) -> Floats:
+        return self.space_.matrix(self._rows(X))
+
+
+def round_shares(rounds: int, left: Fraction) -> list[Fraction]:
+    """The share of each round: the first one only finds the starting centres."""
+    if rounds == 1:
+        return [left]
+    later = left * (1 - FIRST_ROUND) / (rounds - 1)
+    return [left * FIRST_ROUND] + [later] * (rounds - 1)
+
+
+class Search:
+    """The conversation of one fit, and what it has learned about scale."""
+
+    def __init__(self, ask: Ask, names: tuple[str, ...], norm: int, coins: Any) -> None:
+        self.ask, self.names, self.norm, self.coins = ask, names, norm, coins
+        self.width = len(names)
+        self.full = diameter(self.width, norm)
+        self.distance = self.full  # the typical distance of a row from a centre
+        self.reach = 1.0
+        self.public_rows = ask.domain.neighbours == "replace"
+
+    @property
+    def spread_of_columns(self) -> float:
+        """The typical deviation of one column."""
+        return 2 * self.distance / self.full
+
+    def count_share(self, weight: float) -> Fraction:
+        """The share of a count beside sums: where the error of their ratio is least.
+
+        For centres that lie sqrt(weight) spreads away from where sums are taken.
+        """
+        if self.norm == 1:
+            ratio = (weight / self.width**2) ** (1 / 3)
+        else:
+            ratio = (weight / self.width) ** (1 / 2)
+        return Fraction(max(round(1000 * ratio / (1 + ratio)), 1), 1000)
+
+    def overall(self, share: Fraction) -> Overall:
+        """The noisy mean of all rows, shrunk towards one mean for all columns."""
+        values = Values(self.names)
+        count_share = self.count_share(1.0)
+        if self.public_rows:
+            blocks: tuple[Block, ...] = (Block(values),)
+        else:
+            sums = Block(values, share=1 - count_share)
+            blocks = (Block(Ones(), share=count_share), sums)
+        answer = self.ask.measure(Sum(Everyone(), blocks), "overall mean", share)
+        found = self._rows_of(answer)
+        sums_ = answer.tables[-1][0] / float(1 << SUM_BITS)
+        noise = answer.noises[-1].variance / float(1 << 2 * SUM_BITS)
+        mean, variance = centred_ratio(sums_, noise, found.safe_rows)
+        return replace(found, mean=mean, precision=precise(variance))
+
+    def only_rows(self, share: Fraction) -> Overall:
+        """The noisy number of rows."""
+        if self.public_rows:
+            return self._rows_of(None)
+        return self._rows_of(
+            self.ask.measure(Sum(Everyone(), (Block(Ones()),)), "rows", share)
+        )
+
+    def _rows_of(self, answer: Any) -> Overall:
+        nothing = np.zeros(self.width)
+        if self.public_rows:
+            return Overall(nothing, nothing, float(self.ask.domain.rows or 0), 0.0)
+        rows, noise = float(answer.tables[0][0, 0]), answer.noises[0].variance
+        return Overall(nothing, nothing, rows, noise)
+
+    def spread(self, centres: Floats, share: Fraction) -> None:
+        """The median distance of rows from their centre: the scale of all noise."""
+        rings = Rings(self.names, as_points(centres), RINGS, self.norm)
+        tally = Sum(rings, (Block(Ones()),))
+        chosen = self.ask.select(Choice(tally, Ranks((1,), 2)), "spread", share)
+        self.distance = rings.edge(int(chosen.indices[0]))
+
+    def hard_query(self, centres: Floats, radius: float) -> Sum:
+        """Counts and deviations of the rows that are nearest to each centre."""
+        points, count_share = as_points(centres), self.count_share(0.1)
+        ways = Deviations(self.names, points, radius, self.norm)
+        blocks = (Block(Ones(), share=count_share), Block(ways, share=1 - count_share))
+        return Sum(Nearest(self.names, points), blocks)
+
+    def noise(self, share: Fraction) -> float:
+        """The standard deviation of a noisy sum of a round, in radii."""
+        query = self.hard_query(np.zeros((1, self.width)), 1.0)
+        law = noises_for(query, self.ask.cost * share, self.ask.domain)[1]
+        return math.sqrt(law.variance) / steps_of(self.width)
+
+    def affordable(
+        self, overall: Overall, share: Fraction, quality: float, least: int, most: int
+    ) -> int:
+        """How many cells leave each a mean that is not all noise."""
+        noise = quality * self.noise(share) * self.full / 2
+        return int(min(max(math.sqrt(2) * overall.rows / noise, least), most))
+
+    def radius(self, overall: Overall, cells: int, share: Fraction) -> float:
+        """Where rows are pulled in: further out the less noise that would cost."""
+        noise = cells * math.sqrt(self.width) * self.noise(share) / overall.safe_rows
+        growth = max(1.0, math.sqrt(1 / (40 * noise)))
+        return min(self.distance * self.reach * growth, self.full)
+
+    def round(
+        self,
+        query: Sum,
+        centres: Floats,
+        overall: Overall,
+        radius: float,
+        label: str,
+        share: Fraction,
+    ) -> Round:
+        """Ask for sums around ``centres`` and move the centres."""
+        answer = self.ask.measure(query, label, share)
+        hard = isinstance(query.cells, Nearest)
+        weight_step = 1.0 if hard else float(1 << SUM_BITS)
+        wide = self.width if hard else centres.size
+        step = radius / steps_of(wide)
+        sizes = answer.tables[0].reshape(-1) / weight_step
+        sums = answer.tables[1].reshape(centres.shape) * step
+        size_noise = answer.noises[0].variance / weight_step**2
+        sum_noise = answer.noises[1].variance * step**2
+        return shrink(centres, sizes, size_noise, sums, sum_noise, overall, hard)
+
+    def fill(
+        self, centres: Floats, sizes: Floats, wanted: int
+    ) -> tuple[Floats, Floats]:
+        """Centres that noise did not allow go next to the largest clusters."""
+        extra = wanted - len(centres)
+        if not extra:
+            return centres, sizes
+        order = np.argsort(-sizes, kind="stable")[np.arange(extra) % len(centres)]
+        shift = starts(max(extra, 2), self.width, self.coins)[:extra]
+        new = centres[order] + 0.5 * self.spread_of_columns * shift
+        return np.vstack([centres, new]), np.concatenate([sizes, np.zeros(extra)])
+
+
+def as_points(centres: Floats) -> Points:
+    """Centres as the plain numbers of a question."""
+    return tuple(map(tuple, centres.tolist()))

@@ -1,0 +1,133 @@
+"""Random cuts around the middle of the rows, and votes from noisy counts. All public.
+
+Nothing here sees a row: numbers come from releases, from the domain or from coins.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from discreto.kernel.cost import Cost
+from discreto.kernel.domain import Domain
+from discreto.kernel.gate import Measurement
+from discreto.kernel.query import Block, Ones
+from discreto.models._space import Array, Space
+from discreto.queries import Sides
+from discreto.queries.features import SUM_BITS
+
+CUTS = 4  # sixteen cells a table
+_TABLES = 8  # tables at epsilon 1
+_GROWTH = 0.6  # and how they grow with epsilon
+_MOST_TABLES = 64
+
+
+def table_count(cost: Cost, domain: Domain) -> int:
+    """How many tables are worth their noise: 8 epsilon^0.6 (measured, see the docs).
+
+    With Gaussian noise ``n`` tables cost only the root of ``n`` in noise: the count
+    is the one whose noise is that of as many tables with Laplace noise.
+    """
+    block = Block(Ones())
+    if cost.rho:
+        spread = math.sqrt(block.square_sensitivity(domain) / (2 * float(cost.rho)))
+        reach = (_TABLES * (math.sqrt(2) / spread) ** _GROWTH) ** (
+            1 / (1 - _GROWTH / 2)
+        )
+    else:
+        epsilon = float(cost.epsilon) / block.sensitivity(domain, 2)
+        reach = _TABLES * epsilon**_GROWTH
+    return min(max(round(reach), 2), _MOST_TABLES)
+
+
+def middle(answer: Measurement, domain: Domain) -> Array:
+    """The means of the Number features, shrunk by what is known of their noise."""
+    noise = answer.noises[-1].variance / 4.0**SUM_BITS
+    sums = answer.tables[-1][0] / float(1 << SUM_BITS)
+    rows = domain.rows if len(answer.tables) == 1 else answer.tables[0][0, 0]
+    rows = max(float(rows or 1), 1.0)
+    means, noise = sums / rows, noise / rows**2
+    # Columns have a common mean (with a prior between -1 and 1) and differ from it.
+    common = means.mean() * (1 / 6) / (1 / 6 + noise / means.size)
+    differ = max(means.var() - noise, 0.0) if means.size > 1 else 1 / 6
+    return np.clip(common + (means - common) * differ / (differ + noise), -1, 1)
+
+
+def draw_cuts(
+    space: Space, centre: Array, tables: int, cuts: int, coins: np.random.Generator
+) -> tuple[Sides, ...]:
+    """Hyperplanes between the middle of the range and the middle of the rows.
+
+    Directions are random, but as many of them as there are numbers are at right angles:
+    no two ask the same. Two different categories of a column are half a range apart.
+    """
+    shape = (tables, cuts)
+    normals = _directions(tables * cuts, len(space.numbers), coins)
+    normals = normals.reshape(*shape, -1)
+    largest = np.abs(normals).max(axis=2, initial=1e-9)
+    marks = []
+    for name in space.categories:
+        size = len(space.domain.category(name).categories)
+        part = coins.standard_normal((*shape, size)) / math.sqrt(2)
+        marks.append(part - part.mean(axis=2, keepdims=True))
+        largest = np.maximum(largest, np.abs(marks[-1]).max(axis=2))
+    # Only the direction matters: the largest weight of a cut is 1.
+    normals = normals / largest[:, :, None]
+    offsets = coins.uniform(size=shape) * (normals * centre).sum(axis=2)
+    weights = as_tuples(normals)
+    lists = [as_tuples(part / largest[:, :, None]) for part in marks]
+    return tuple(
+        Sides(
+            space.numbers,
+            space.categories,
+            weights[t],
+            tuple(tuple(part[t][i] for part in lists) for i in range(cuts)),
+            tuple(offsets[t].tolist()),
+        )
+        for t in range(tables)
+    )
+
+
+def _directions(count: int, width: int, coins: np.random.Generator) -> Array:
+    """Random directions of length root ``width``, orthogonal in blocks of ``width``."""
+    out = coins.standard_normal((count, width))
+    for start in range(0, count if width else 0, max(width, 1)):
+        block = out[start : start + width]
+        out[start : start + width] = np.linalg.qr(block.T)[0].T * math.sqrt(width)
+    return out
+
+
+def as_tuples(array: Array) -> Any:
+    """An array as nested tuples."""
+    out = array.tolist()
+
+    def freeze(part: Any) -> Any:
+        return tuple(map(freeze, part)) if isinstance(part, list) else part
+
+    return freeze(out)
+
+
+def log_votes(counts: Array, variance: float) -> tuple[Array, Array]:
+    """Class shares, and the log odds of each class in each cell against its share.
+
+    ``counts`` has tables x cells x classes. The more noise, the more rows a cell needs
+    before it may differ from the whole.
+    """
+    totals = counts.sum(axis=1)
+    # Every table counts the same rows, so their class totals agree but for noise.
+    shared = totals.mean(axis=0)
+    counts = counts + (shared - totals)[:, None, :] / counts.shape[1]
+    prior = np.maximum(shared, 0.5)
+    prior = prior / prior.sum()
+    counts = np.maximum(counts, 0)
+    doubt = 1 + math.sqrt(variance)
+    share = (counts + doubt * prior) / (counts.sum(axis=2, keepdims=True) + doubt)
+    return prior, np.log(share / prior)
+
+
+def softmax(logs: Array) -> Any:
+    """Probabilities from logs, row by row."""
+    out = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return out / out.sum(axis=1, keepdims=True)

@@ -1,0 +1,64 @@
+"""scikit-learn's own checks, with a reason for every one that fails by design."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import check_estimator
+
+import discreto as dp
+from discreto import models
+from discreto.testing import simulate
+
+EMPTY = "an empty table is answered like any other: an error would tell that it is empty"
+LABELS = "labels of training rows would be exact, so there is no labels_"
+FAILS = {
+    "check_estimators_empty_data_messages": EMPTY,
+}
+ALSO = {
+    "KMeans": {"check_clustering": LABELS},
+    "FuzzyCMeans": {"check_clustering": LABELS},
+}
+
+
+def numeric(case):
+    return "category" not in case.kinds
+
+
+def test_estimator_checks(case):
+    if not numeric(case):
+        pytest.skip("scikit-learn's checks use numbers; this model needs categories")
+    expected = FAILS | ALSO.get(case.name, {})
+    model = case.make(ledger=simulate(noise=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(model, on_fail=None)
+    failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert set(failed) == set(expected), {
+        name: repr(failed.get(name)) for name in set(failed) ^ set(expected)
+    }
+
+
+def test_pipelines_charge_the_ledger(case):
+    if not numeric(case):
+        pytest.skip("the transformer in this pipeline is for numbers")
+    data = case.data(60)
+    X = [[float(v) for v in row] for row in zip(*(data[n] for n in "abc"), strict=True)]
+    y = None if case.target is None else list(data[case.target])
+    ledger = dp.Ledger(epsilon=2)
+    model = case.make(domain=case.domain(), ledger=ledger)
+    pipeline = make_pipeline(FunctionTransformer(), model)
+    pipeline.fit(X, y).predict(X)
+    assert ledger.total() == 1
+
+
+def test_a_missing_domain_is_an_error_that_shows_what_to_write(case):
+    if not numeric(case):
+        pytest.skip("a model of categories always needs a domain")
+    model = getattr(models, case.name)(**{"epsilon": 1} | case.params)
+    y = {"label": [0, 1], "amount": [0.0, 1.0]}.get(case.target)
+    with pytest.raises(dp.errors.DomainError, match="bounds="):
+        model.fit([[0.0, 1.0], [1.0, 0.0]], y)

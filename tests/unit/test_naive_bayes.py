@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -12,11 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import discreto as dp
 from discreto.errors import DomainError, ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.query import Block, Sum
 from discreto.models import CategoricalNB, GaussianNB, NaiveBayes, persist
-from discreto.queries import Categories, Partition, SoftVotes, from_json, to_json
-from discreto.queries.partitions import soft_votes
 from discreto.testing import simulate
 
 MIXED = {
@@ -179,92 +174,6 @@ def test_missing_values_drop_their_column():
 
 
 # What it costs
-
-
-def grid_rows():
-    """Every row of a tiny table, odd values included."""
-    return [
-        dict(zip([*MIXED, "y"], row, strict=True))
-        for row in itertools.product(
-            (-5.0, 0.0, 3.3, 10.0, np.nan),
-            (-1.0, 0.2, np.inf),
-            (0, 2, -1, 7),
-            (0, -1),
-            (0, 1, -1),
-        )
-    ]
-
-
-def batch_of(rows):
-    keys = {"x": float, "z": float, "s": np.int64, "t": np.int64, "y": np.int64}
-    return {k: np.array([row[k] for row in rows], dtype=v) for k, v in keys.items()}
-
-
-def features(kind):
-    if kind == "parts":
-        return Partition(tuple(MIXED))
-    weights = ((1.0, -3.0, 0.5, 4.0, 0.0, 7.0, -1e6, 2.0, 0.0), (0.0,) * 9, (0.3,) * 9)
-    return SoftVotes(tuple(MIXED), weights)
-
-
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-@pytest.mark.parametrize("kind", ["parts", "votes"])
-def test_sensitivity_by_brute_force(kind, neighbours):
-    rows = 1 if neighbours == "replace" else None
-    domain = mixed_domain(neighbours=neighbours, rows=rows)
-    block = Block(features(kind))
-    query = Sum(Categories(("y",)), (block,))
-    every = grid_rows()
-    sums = [clamp.fold(query, batch_of([row]), 1, domain)[0] for row in every]
-    table = np.array(sums, dtype=float).reshape(len(every), -1)
-    if neighbours == "add-remove":
-        moves = table
-    else:
-        some = table[:: max(1, len(table) // 120)]
-        moves = (table[:, None, :] - some[None, :, :]).reshape(-1, table.shape[1])
-    far, square = np.abs(moves).sum(axis=1).max(), (moves**2).sum(axis=1).max()
-    bound = block.sensitivity(domain, 2)
-    assert far <= bound
-    assert square <= block.square_sensitivity(domain)
-    assert far > 0.99 * bound  # and it is tight
-    ones = 4 if kind == "parts" else 1
-    assert bound == ones * (1 << 30) * (2 if neighbours == "replace" else 1)
-
-
-def test_parts_add_up_to_one():
-    domain, rows = mixed_domain(), mixed_rows(200)
-    rows["s"] = np.where(rows["s"] == "a", 0, 2)
-    rows["t"] = np.where(rows["t"] == "u", 0, -1)
-    for made, ones in ((Partition(tuple(MIXED)), 4), (features("votes"), 1)):
-        total = made.rows(rows, domain).sum(axis=0) / (1 << 30)
-        np.testing.assert_allclose(total, ones, atol=1e-7)
-        query = Sum(Categories(("y",)), (Block(made),))
-        assert from_json(to_json(query)) == query
-
-
-@pytest.mark.parametrize("classes", [2, 3, 11])
-def test_votes_do_not_depend_on_the_rows_beside(classes):
-    coins = np.random.default_rng(1)
-    names = tuple(f"x{i}" for i in range(7))
-    domain = dp.Domain({name: dp.Number(0, 1) for name in names})
-    batch = {name: coins.random(300) for name in names}
-    batch["x3"][::7] = np.nan
-    weights = coins.normal(0, 1, (classes, 14))
-    whole = soft_votes(names, weights, batch, domain)
-    for i in range(300):
-        alone = {name: values[i : i + 1] for name, values in batch.items()}
-        one = soft_votes(names, weights, alone, domain)
-        np.testing.assert_array_equal(one[:, 0], whole[:, i])
-
-
-@pytest.mark.parametrize(
-    "weights", [(), ((1.0,), (1.0, 2.0)), ((float("nan"),),), ((True,),), [[1.0]]]
-)
-def test_votes_of_strangers_are_checked(weights):
-    with pytest.raises(ParameterError):
-        SoftVotes(("x",), weights)
-    with pytest.raises(ParameterError):
-        SoftVotes(("x",), ((1.0,),)).shape(mixed_domain())
 
 
 def test_plan():

@@ -51,6 +51,8 @@ from discreto.queries import (
     from_json,
     to_json,
 )
+from discreto.queries.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
+from discreto.queries.regression import LogisticGradient, Products, Scaled
 from discreto.testing import simulate
 
 DOMAIN = Domain(
@@ -64,6 +66,7 @@ DOMAIN = Domain(
 COUNT = (Block(Ones()),)
 POINTS = ((0.5, -0.25), (-1.0, 1.0))
 SIDES = Sides(("x",), ("c",), ((0.5,),), (((-1.0, 1.0),),), (0.25,))
+SCALED = Scaled(("x", "y"), (0.0, 0.5), (1.0, 2.0), 1.0, 3.0)
 VALID = [
     Sum(Everyone(), COUNT),
     Sum(Present(("x", "c")), (Block(Values(("x", "y")), "pair"),)),
@@ -78,6 +81,11 @@ VALID = [
     ),
     Sum(Nearest(("x", "y"), POINTS), COUNT),
     Sum(SIDES, COUNT),
+    Sum(Rings(("x", "y"), POINTS, 4), (Block(Products(SCALED)),)),
+    Sum(Everyone(), (Block(LogisticGradient(SCALED, "c", ((1.0, 2.0, 3.0),))),)),
+    Sum(Everyone(), (Block(Deviations(("x", "y"), POINTS, 0.5)),)),
+    Sum(Everyone(), (Block(FuzzyWeights(("x", "y"), POINTS, 2.0)),)),
+    Sum(Everyone(), (Block(FuzzyPulls(("x", "y"), POINTS, 2.0, 0.5)),)),
     Sum(Everyone(), (Block(Partition(("x", "d"))),)),
     Sum(Everyone(), (Block(Memberships((SIDES, SIDES))),)),
     Sum(Everyone(), (Block(SoftVotes(("y",), ((1.0, -2.0), (0.0, 3.0)))),)),

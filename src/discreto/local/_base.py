@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -54,13 +55,9 @@ class RowTransformer(TransformerMixin, BaseEstimator):
         kinds = wanted if isinstance(wanted, dict) else dict.fromkeys(names, wanted)
         plan = {}
         for name in names:
-            part = epsilon * parts[name] / whole
-            if part > MOST_EPSILON:
-                raise ParameterError(
-                    f"epsilon for {name!r} would be above {MOST_EPSILON}."
-                )
             kind = mechanism_for(domain, name, kinds.get(name, "staircase"))
-            plan[name] = (kind, part)
+            part = epsilon * parts[name] / whole
+            plan[name] = (kind, min(part, Fraction(MOST_EPSILON[kind])))
         self.domain_ = domain.select(names)
         self.columns_ = plan
         self.n_features_in_ = len(names)
@@ -91,15 +88,22 @@ class RowTransformer(TransformerMixin, BaseEstimator):
         keys = answers(column)
         law = Response.of(self.columns_[name][1], len(keys))
         shown = [MISSING if key is None else key for key in keys]
-        return frequencies(
+        out = frequencies(
             f"frequencies of {name}", counts_of(responses, keys), law, shown
         )
+        return self._marked(out, name)
 
     def _mean(self, responses: Any, name: str) -> Release:
         column = self.domain_.number(name)
         law = Spread.of(*self.columns_[name])
         ends = (column.lower, column.upper)
-        return mean(f"mean of {name}", responses, law, *ends, column.unit)
+        out = mean(f"mean of {name}", responses, law, *ends, column.unit)
+        return self._marked(out, name)
+
+    def _marked(self, release: Release, name: str) -> Release:
+        """The release with what was paid when the rows were perturbed."""
+        cost = Cost(epsilon=self.columns_[name][1])
+        return replace(release, cost=cost, neighbours="replace", note="local")
 
 
 def known_columns(domain: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""What perturbed rows say about the true ones, and how surely. Free: post-processing."""
+"""What perturbed rows say about the true ones, and how surely. Free of charge."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ def mean(
     tails = law.tails / values.size
     reach = _Z + tails / 24 * (_Z**3 - 3 * _Z)
     reach *= (upper - lower) * math.sqrt(law.variance / values.size)
-    ends = np.clip([value, value - reach, value + reach], lower, upper).tolist()
-    return Release(label, *ends, unit=unit)
+    ends = (value, value - reach, value + reach)
+    value, low, high = np.clip(ends, lower, upper).tolist()
+    return Release(label, value, low, high, unit=unit)
 
 
 def counts_of(responses: Any, keys: Sequence[Any]) -> Any:

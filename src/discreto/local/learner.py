@@ -54,13 +54,13 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> from discreto.testing import simulate
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LocalLearner(
-    ...     GaussianNB(), epsilon=100, bounds=(0, [8, 5, 7, 3]), classes=[0, 1, 2],
+    ...     GaussianNB(), epsilon=50, bounds=(0, [8, 5, 7, 3]), classes=[0, 1, 2],
     ...     ledger=simulate(),
     ... )
     >>> bool(model.fit(X, y).score(X, y) > 0.8)
     True
     >>> {str(e) for _, e in model.sanitizer_.columns_.values()}
-    {'20'}
+    {'10'}
     """
 
     def __init__(

@@ -119,9 +119,9 @@ class RandomizedResponse(RowTransformer):
         return out.reshape(array.shape)
 
     def frequencies(self, responses: Any, column: int = 0) -> Release:
-        """The true shares of the answers with 95 % intervals over the responses' chance.
+        """The true shares of the answers, with 95 % intervals. Free.
 
-        Unbiased but for the clamp to [0, 1]; free.
+        Unbiased but for the clamp to [0, 1].
         """
         names = list(self.columns_)
         array = np.asarray(responses, dtype=object)

@@ -27,7 +27,8 @@ class LocalSanitizer(RowTransformer):
         The public bounds and categories. A frame may have any of its columns, other
         columns are dropped; an array has all of them, with or without the target.
     epsilon
-        What one transform costs a row, shared by the columns.
+        What one transform costs a row, shared by the columns. A column takes no more
+        than 12 (Laplace and responses 256); what it cannot use is not spent.
     bounds
         Instead of a domain, for numbers: ``(low, high)``, or one pair of lists.
     mechanism
@@ -105,7 +106,9 @@ class LocalSanitizer(RowTransformer):
         names = list(self.columns_)
         frame = frame_of(X)
         if frame is not None:
-            columns = {n: frame.get_column(n).to_numpy() for n in names if n in frame}
+            columns = {
+                n: frame.get_column(n).to_numpy() for n in names if n in frame.columns
+            }
         else:
             array = _matrix(X)
             columns = dict(zip(names, array.T, strict=False))

@@ -1,6 +1,7 @@
 """Private models in scikit-learn's manner."""
 
 from discreto.models.cells import CellNeighborsClassifier
+from discreto.models.cmeans import FuzzyCMeans
 from discreto.models.evaluation import Evaluation, evaluate
 from discreto.models.kmeans import KMeans
 from discreto.models.linear import LinearRegression
@@ -17,6 +18,7 @@ __all__ = [
     "CategoricalNB",
     "CellNeighborsClassifier",
     "Evaluation",
+    "FuzzyCMeans",
     "GaussianNB",
     "KMeans",
     "KNeighborsClassifier",

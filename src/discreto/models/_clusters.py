@@ -149,7 +149,8 @@ class CentreClusterer(PrivateClusterer):
         return nearest_of(self._unit(X), self._centres)
 
     def _unit(self, X: Any) -> Floats:
-        return self.space_.matrix(self._rows(X))
+        rows = self._rows(X)  # first: it says so if the model is not fitted
+        return self.space_.matrix(rows)
 
 
 def round_shares(rounds: int, left: Fraction) -> list[Fraction]:
@@ -169,6 +170,7 @@ class Search:
         self.full = diameter(self.width, norm)
         self.distance = self.full  # the typical distance of a row from a centre
         self.reach = 1.0
+        self._noises: dict[Fraction, float] = {}
         self.public_rows = ask.domain.neighbours == "replace"
 
     @property
@@ -234,9 +236,11 @@ class Search:
 
     def noise(self, share: Fraction) -> float:
         """The standard deviation of a noisy sum of a round, in radii."""
-        query = self.hard_query(np.zeros((1, self.width)), 1.0)
-        law = noises_for(query, self.ask.cost * share, self.ask.domain)[1]
-        return math.sqrt(law.variance) / steps_of(self.width)
+        if share not in self._noises:
+            query = self.hard_query(np.zeros((1, self.width)), 1.0)
+            law = noises_for(query, self.ask.cost * share, self.ask.domain)[1]
+            self._noises[share] = math.sqrt(law.variance) / steps_of(self.width)
+        return self._noises[share]
 
     def affordable(
         self, overall: Overall, share: Fraction, quality: float, least: int, most: int
@@ -267,7 +271,7 @@ class Search:
         wide = self.width if hard else centres.size
         step = radius / steps_of(wide)
         sizes = answer.tables[0].reshape(-1) / weight_step
-        sums = answer.tables[1].reshape(centres.shape) * step
+        sums = np.asarray(answer.tables[1].reshape(centres.shape) * step, np.float64)
         size_noise = answer.noises[0].variance / weight_step**2
         sum_noise = answer.noises[1].variance * step**2
         return shrink(centres, sizes, size_noise, sums, sum_noise, overall, hard)

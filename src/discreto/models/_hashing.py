@@ -18,7 +18,6 @@ from discreto.models._space import Array, Space
 from discreto.queries import Sides
 from discreto.queries.features import SUM_BITS
 
-CUTS = 4  # sixteen cells a table
 _TABLES = 8  # tables at epsilon 1
 _GROWTH = 0.6  # and how they grow with epsilon
 _MOST_TABLES = 64
@@ -40,6 +39,11 @@ def table_count(cost: Cost, domain: Domain) -> int:
         epsilon = float(cost.epsilon) / block.sensitivity(domain, 2)
         reach = _TABLES * epsilon**_GROWTH
     return min(max(round(reach), 2), _MOST_TABLES)
+
+
+def cut_count(tables: int) -> int:
+    """Sixteen cells a table, or eight where noise leaves room for few tables."""
+    return 4 if tables > 4 else 3
 
 
 def middle(answer: Measurement, domain: Domain) -> Array:

@@ -52,7 +52,9 @@ class Task:
         """Rows around ``origins``, of at most a part of a typical row's norm."""
         if not self.bounded:
             far = (1 + np.abs(origins)) / scales
-            reach = math.hypot(constant, *far) if self.gaussian else constant + far.sum()
+            reach = (
+                math.hypot(constant, *far) if self.gaussian else constant + far.sum()
+            )
         elif self.gaussian:
             reach = math.sqrt(constant**2 + part * self.width)
         else:
@@ -154,7 +156,7 @@ def by_gradients(
 
 
 def by_taylor(ask: Ask, task: Task) -> Floats:
-    """The minimiser of the loss's second-order expansion at 0, one class against all."""
+    """The minimiser of the second-order loss at 0, each class against all others."""
     size = task.width + 1
     first = Fraction(size, size + 4)
     values = Values(task.names, bits=PRODUCT_BITS, constant=True)
@@ -193,14 +195,15 @@ def _class_slopes(ask: Ask, task: Task, share: Fraction) -> Sums:
     gradient = LogisticGradient(rows, task.target, weights, 0.5)
     answer = ask.measure(Sum(Everyone(), (Block(gradient),)), "slopes", share)
     unit = gradient.bound() / ((1 << SUM_BITS) - task.width - 1)
-    slope = -2 * answer.tables[0] * unit
+    slope = np.asarray(-2.0 * unit * answer.tables[0], dtype=np.float64)
     return Sums(np.vstack([-slope, slope]), 4 * answer.noises[0].variance * unit**2)
 
 
 def _ask(ask: Ask, query: Sum, label: str, share: Fraction, rows: Scaled) -> Sums:
     answer = ask.measure(query, label, share)
     unit = rows.reach / ((1 << SUM_BITS) - rows.width())
-    return Sums(answer.tables[0] * unit, answer.noises[0].variance * unit**2)
+    values = np.asarray(answer.tables[0] * unit, dtype=np.float64)
+    return Sums(values, answer.noises[0].variance * unit**2)
 
 
 def _kept(task: Task, rows: Scaled) -> float:

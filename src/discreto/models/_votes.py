@@ -43,20 +43,18 @@ class Voters(PrivateClassifier):
             The target column's name for a Table (default: the domain's target), else
             the target values.
         """
-        Cost.of(self.epsilon, self.delta)
-        table, target = self._table(X, y)
+        return super().fit(X, y)
+
+    def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Any:
         space = self._space(table.domain, target)
         # Bad parameters are refused now, not when the first prediction is paid.
-        origin = ((0.0,) * len(space.features),)
-        self._votes(origin, space, Cost.of(self.epsilon), math.inf)
+        self._votes(((0.0,) * len(space.features),), space, cost, math.inf)
         simulated = table.ledger.simulation is not None
         label = f"fit {type(self).__name__}"
         self._source = table
         self.space_ = space
         self.classes_ = np.array(space.classes)
-        if not hasattr(self, "n_features_in_") or isinstance(X, Table):
-            self.n_features_in_ = len(space.features)
-            self.feature_names_in_ = np.array(space.features, dtype=object)
+        self.n_features_in_ = len(space.features)
         self.privacy_ = Privacy(
             Cost(),
             table.domain.neighbours,

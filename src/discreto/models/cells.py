@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from discreto.kernel.query import Block, Sum
 from discreto.models._base import PrivateClassifier
 from discreto.models._hashing import (
-    CUTS,
+    cut_count,
     draw_cuts,
     log_votes,
     middle,
@@ -39,7 +39,8 @@ class CellNeighborsClassifier(PrivateClassifier):
         How many hash tables; by default 8 epsilon^0.6 (2 to 64): more tables see more
         and hear less.
     n_cuts
-        Hyperplanes of a table, which has 2^n_cuts cells.
+        Hyperplanes of a table, which has 2^n_cuts cells; by default 4, or 3 if there
+        are no more than four tables, which is when noise is large.
     epsilon, delta
         What a fit costs. ``delta`` above 0 takes Gaussian noise instead of Laplace.
     domain, bounds, classes, ledger
@@ -89,7 +90,7 @@ class CellNeighborsClassifier(PrivateClassifier):
     def __init__(
         self,
         n_tables: int | None = None,
-        n_cuts: int = CUTS,
+        n_cuts: int | None = None,
         *,
         epsilon: Any,
         delta: Any = 0,
@@ -114,16 +115,17 @@ class CellNeighborsClassifier(PrivateClassifier):
         if tables is None:
             tables = table_count(ask.cost, space.domain)
         check_whole(self, "n_tables", tables, 1024)
-        check_whole(self, "n_cuts", self.n_cuts, 12)
+        size = cut_count(tables) if self.n_cuts is None else self.n_cuts
+        check_whole(self, "n_cuts", size, 12)
         centre, left = self._locate(ask, space)
-        cuts = draw_cuts(space, centre, tables, self.n_cuts, coins(self.random_state))
+        cuts = draw_cuts(space, centre, tables, size, coins(self.random_state))
         query = Sum(Categories((space.goal,)), (Block(Memberships(cuts)),))
         answer = ask.measure(query, "classes in the cells", left)
         counts = answer.tables[0][: len(space.classes)].T.astype(float)
-        counts = counts.reshape(tables, 1 << self.n_cuts, -1)
+        counts = counts.reshape(tables, 1 << size, -1)
         prior, odds = log_votes(counts, answer.noises[0].variance)
         # Cuts beyond twice the number of columns say again what others said.
-        weight = min(1.0, 2 * len(space.features) / (tables * self.n_cuts))
+        weight = min(1.0, 2 * len(space.features) / (tables * size))
         self.classes_ = np.array(space.classes)
         self.class_prior_ = prior
         self.cell_log_odds_ = weight * odds

@@ -104,7 +104,7 @@ class KMeans(CentreClusterer):
         self.ledger = ledger
         self.random_state = random_state
 
-    def transform(self, X: Any) -> Any:
+    def distances(self, X: Any) -> Any:
         """The distance of each row to each centre, in half-ranges."""
         gaps = self._unit(X)[:, None, :] - self._centres[None, :, :]
         return np.sqrt((gaps**2).sum(axis=2))

@@ -176,10 +176,11 @@ class LinearRegression(PrivateRegressor):
         variance = answer.noises[0].variance
         moments = moments_of(answer.tables[0][0], variance, step, weights)
         self.moments_ = moments.sums
+        ridge, shrink = alpha or 0.0, alpha is None
         if not self.fit_intercept:
-            return np.append(0.0, least_squares(moments, ridge=alpha or 0.0, shrink=alpha is None))
-        means, around = centred(moments, shrink=alpha is None)
-        slopes = least_squares(around, ridge=alpha or 0.0, shrink=alpha is None)
+            return np.append(0.0, least_squares(moments, ridge=ridge, shrink=shrink))
+        means, around = centred(moments, shrink=shrink)
+        slopes = least_squares(around, ridge=ridge, shrink=shrink)
         return np.append(means[-1] - means[:-1] @ slopes, slopes)
 
     def _keep(self, unit: Any, names: tuple[str, ...], space: Space) -> None:
@@ -205,7 +206,7 @@ class LinearRegression(PrivateRegressor):
     def row_weights(self, X: Any, y: Any) -> Any:
         """The weight that each row of your own would have in a fit.
 
-        Scikit-learn's ``Ridge`` with this ``sample_weight`` is this model without noise.
+        With them as ``sample_weight``, ``reference()`` is this model without noise.
         """
         X = self._rows(X)
         space = self.space_

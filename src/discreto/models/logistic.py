@@ -37,7 +37,7 @@ class LogisticRegression(PrivateClassifier):
         inverse ridge on features scaled to [-1, 1], and nothing is shrunk.
     clipping
         Whether rows of a large norm get a smaller weight and misclassified rows a
-        bounded pull. Without, the steps lead to scikit-learn's solution, for more noise.
+        bounded pull. Without, steps lead to scikit-learn's solution, for more noise.
     domain, bounds, classes, ledger, random_state
         As in every model; nothing here tosses public coins.
 
@@ -175,7 +175,7 @@ class LogisticRegression(PrivateClassifier):
         space = self.space_
         values = space.unscale(space.matrix(X))
         scores = values @ self.coef_.T + self.intercept_
-        return scores[:, 0] if scores.shape[1] == 1 and len(self.classes_) == 2 else scores
+        return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any) -> Any:
         """The probability of each class. Free: it uses released numbers only."""

@@ -185,8 +185,10 @@ def unit_rows(names: tuple[str, ...], batch: Batch, domain: Domain) -> Floats:
     out = np.empty((len(names), len(batch[names[0]])))
     for i, name in enumerate(names):
         column = domain.number(name)
-        np.subtract(batch[name], column.centre, out=out[i])
-        out[i] *= 1 / column.half
+        values = batch[name]
+        if column.centre:
+            values = np.subtract(values, column.centre, out=out[i])
+        np.multiply(values, 1 / column.half, out=out[i])
     np.clip(out, -1, 1, out=out)
     if np.isnan(out.sum()):
         np.copyto(out, 0.0, where=np.isnan(out))
@@ -228,21 +230,24 @@ def _subtract_nearest(x: Floats, points: Floats) -> None:
     if len(points) == 1:
         x -= points.T
         return
-    place = nearest(x, points)
-    for i, row in enumerate(x):
-        row -= points[:, i][place]
+    place, shift = nearest(x, points), np.empty(x.shape[1])
+    for row, column in zip(x, np.ascontiguousarray(points.T), strict=True):
+        np.take(column, place, out=shift, mode="clip")
+        row -= shift
 
 
 def _norms(x: Floats, norm: int) -> Floats:
-    if norm == 1:
-        return np.asarray(np.abs(x).sum(axis=0))
-    return np.sqrt(np.einsum("ij,ij->j", x, x))
+    # Row by row: one buffer in the cache instead of a second table.
+    total, part = np.zeros(x.shape[1]), np.empty(x.shape[1])
+    for row in x:
+        total += np.abs(row, out=part) if norm == 1 else np.square(row, out=part)
+    return total if norm == 1 else np.sqrt(total, out=total)
 
 
 def _pull_in(x: Floats, radius: float, norm: int) -> Floats:
-    """Whole steps whose norm is at most one radius, rounding included; in place."""
+    """Steps whose norm is at most one radius, once they are rounded; in place."""
     x *= steps_of(len(x)) / np.maximum(_norms(x, norm), radius)
-    return np.rint(x, out=x)
+    return x
 
 
 def steps_of(width: int) -> int:

@@ -110,6 +110,8 @@ def soft_votes(
     # Plain sums in a fixed order: a product of matrices would round a row's votes
     # differently next to other rows, and so make them depend on those.
     votes = np.zeros((len(weights), len(batch[names[0]])))
+    others = votes[1:]
+    weights = weights[1:] - weights[0]  # the first class scores 0: a softmax allows it
     start = 0
     for name in names:
         width, values = weights_of(name, domain), batch[name]
@@ -117,16 +119,14 @@ def soft_votes(
         start += width
         if isinstance(domain[name], Number):
             level, absent = _level(values, domain.number(name))
-            low, rise = mine[:, 0], mine[:, 1] - mine[:, 0]
-            for vote, begin, slope in zip(votes, low, rise, strict=True):
-                part = level * slope
-                part += begin
-                if absent is not None:
-                    part[absent] = 0.0
-                vote += part
+            if absent is not None:
+                level[absent] = 0.0
+            for vote, (low, high) in zip(others, mine, strict=True):
+                vote += level * (high - low)
+                vote += low if absent is None else np.where(absent, 0.0, low)
         else:
             known = (values >= 0) & (values < width)
-            votes += np.where(known, mine[:, np.where(known, values, 0)], 0.0)
+            others += np.where(known, mine[:, np.where(known, values, 0)], 0.0)
     votes -= votes.max(axis=0)
     np.exp(votes, out=votes)
     total = votes[0].copy()

@@ -17,7 +17,7 @@ import numpy as np
 from discreto.errors import ParameterError
 from discreto.kernel.domain import Domain, Number
 from discreto.kernel.gate import Noise, scale_for
-from discreto.kernel.query import Block, Choice, Ints, Sum
+from discreto.kernel.query import Block, Cells, Choice, Ints, Sum
 from discreto.planning import Ask
 from discreto.queries import Bins, Edges, Extreme, Ones, Ranks
 from discreto.queries.cells import whole_numbers
@@ -140,8 +140,7 @@ class Quantiles:
         sums = np.zeros((4, places.bins + 1))
         above = places.bins + FAN * strides[0]  # the whole range is one cell above
         for level, stride in enumerate(strides):
-            cuts = places.edges(domain)[stride:-1:stride]
-            query = Sum(Edges(self.column, tuple(cuts.tolist())), (Block(Ones()),))
+            query = Sum(_level_cells(places, stride, domain), (Block(Ones()),))
             text = f"{self.label}, level {level + 1}"
             answer = ask.measure(query, text, Fraction(1, len(strides)))
             counts = answer.tables[0][:, 0].astype(float)
@@ -193,13 +192,14 @@ def _descend(
         ]:
             high = step
     high = max(high, low + 1)
-    rising = _rising(surplus)
-    place = int(np.clip(np.searchsorted(rising, 0.0), 1, last)) - 1
-    return min(max(place, low), high - 1), low, high
+    rising = _rising(surplus[low + 1 : high])
+    return low + int(np.searchsorted(rising, 0.0)), low, high
 
 
 def _rising(heights: Floats) -> Floats:
     """The nearest sequence that never falls (the truth does not)."""
+    if heights.size < 2:
+        return heights
     from scipy.optimize import isotonic_regression  # slow to import
 
     rising: Floats = isotonic_regression(heights).x
@@ -212,6 +212,14 @@ def _strides(bins: int) -> list[int]:
     while bins > 2 * FAN * strides[0]:
         strides.insert(0, strides[0] * FAN)
     return strides
+
+
+def _level_cells(places: Bins, stride: int, domain: Domain) -> Cells:
+    """Cells of ``stride`` places each."""
+    if whole_numbers(domain.number(places.name)) != places.bins:
+        return Bins(places.name, places.bins // stride)  # GRID is a power of two
+    cuts = places.edges(domain)[stride:-1:stride]
+    return Edges(places.name, tuple(cuts.tolist()))
 
 
 def _level_sums(counts: Floats, stride: int, above: int, bins: int) -> Floats:

@@ -1,0 +1,312 @@
+"""KMeans and its row maps: sensitivities, Lloyd's steps, hard cases, utility."""
+
+import itertools
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn import datasets
+from sklearn.cluster import KMeans as PlainKMeans
+
+from discreto import Domain, Number, Table
+from discreto.errors import DomainError, ParameterError
+from discreto.kernel import clamp
+from discreto.kernel.query import Block, Ones, Sum
+from discreto.models import KMeans
+from discreto.models._points import merge, starts
+from discreto.planning import coins
+from discreto.queries import Deviations, Nearest, Rings, from_json, to_json
+from discreto.testing import simulate
+
+CENTRES = ((-0.5, 0.2), (0.6, -0.1), (0.6, 0.3))
+VALUES = (-1.0, -0.4, 0.0, 0.7, 1.0, np.nan, np.inf, -7.0)
+
+
+def domain(neighbours="add-remove", rows=None, names="ab"):
+    columns = {name: Number(-1, 1) for name in names}
+    if neighbours == "replace":
+        return Domain(columns, neighbours="replace", rows=rows)
+    return Domain(columns)
+
+
+def fold(query, rows, where):
+    batch = {name: np.array([r[i] for r in rows]) for i, name in enumerate("ab")}
+    return clamp.fold(query, batch, len(rows), where)
+
+
+def iris():
+    rows = datasets.load_iris().data
+    return np.clip((rows - [4, 2, 1, 0]) / [2, 1.25, 3, 1.25] - 1, -1, 1)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("radius", [1e-9, 0.3, 1.0, 4.0])
+def test_one_row_never_moves_deviations_further_than_one_radius(norm, radius):
+    where = domain()
+    query = Sum(Nearest(("a", "b"), CENTRES), (Block(_ways(radius, norm)),))
+    block = query.blocks[0]
+    for row in itertools.product(VALUES, VALUES):
+        (table,) = fold(query, [row], where)
+        assert np.abs(table).sum() <= block.sensitivity(where, 3) or norm == 2
+        assert int((table.astype(object) ** 2).sum()) <= block.square_sensitivity(where)
+        assert np.count_nonzero(table.any(axis=1)) <= 1
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_replaced_rows_stay_within_the_bound_of_replace(norm):
+    where = domain("replace", 1)
+    block = Block(_ways(0.5, norm))
+    query = Sum(Nearest(("a", "b"), CENTRES), (block,))
+    rows = list(itertools.product(VALUES, VALUES))
+    tables = [fold(query, [row], where)[0].astype(object) for row in rows]
+    reach = max(
+        np.abs(a - b).sum() if norm == 1 else ((a - b) ** 2).sum()
+        for a, b in itertools.combinations(tables, 2)
+    )
+    bound = (
+        block.sensitivity(where, 3) if norm == 1 else block.square_sensitivity(where)
+    )
+    # The bound holds, and it is not far from what rows can do.
+    assert bound / 4 < reach <= bound
+
+
+def test_counts_move_by_one_row():
+    query = Sum(Nearest(("a", "b"), CENTRES), (Block(Ones()),))
+    for row in itertools.product(VALUES, VALUES):
+        assert fold(query, [row], domain())[0].sum() == 1
+
+
+def test_every_row_is_in_one_ring_and_the_ring_reaches_it():
+    where = domain()
+    for norm in (1, 2):
+        rings = Rings(("a", "b"), CENTRES, 14, norm)
+        for a, b in itertools.product(VALUES, VALUES):
+            cell = int(rings.codes({"a": np.array([a]), "b": np.array([b])}, where)[0])
+            point = np.clip(np.nan_to_num([a, b], posinf=1), -1, 1)
+            ways = point - np.array(CENTRES)
+            way = ways[(ways**2).sum(axis=1).argmin()]
+            far = np.linalg.norm(way, ord=norm)
+            assert far <= rings.edge(cell) * (1 + 1e-12)
+            assert cell == 0 or far > rings.edge(cell - 1) * (1 - 1e-12)
+
+
+def test_maps_survive_json_and_refuse_nonsense():
+    for part in (_ways(0.5, 2), _ways(1, 1)):
+        query = Sum(Nearest(("a", "b"), CENTRES), (Block(part),))
+        assert from_json(to_json(query)) == query
+    for bad in (0, -1, np.nan, np.inf, True, "1", None):
+        with pytest.raises(ParameterError):
+            Deviations(("a", "b"), CENTRES, bad)
+    for norm in (0, 3, True, "1"):
+        with pytest.raises(ParameterError):
+            Deviations(("a", "b"), CENTRES, 1.0, norm)
+    for bins in (0, 65, 2.5, None):
+        with pytest.raises(ParameterError):
+            Rings(("a", "b"), CENTRES, bins)
+    for points in ((), ((0.0,),), ((0.0, np.nan),), [(0.0, 0.0)], ((True, 0.0),)):
+        with pytest.raises(ParameterError):
+            Nearest(("a", "b"), points)
+
+
+def _ways(radius, norm):
+    return Deviations(("a", "b"), CENTRES, radius, norm)
+
+
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_without_noise_it_is_lloyds_algorithm(steps, delta):
+    rows = iris()
+    model = KMeans(
+        3,
+        epsilon=10**6,
+        delta=delta,
+        init=rows[[0, 60, 120]],
+        max_iter=steps,
+        bounds=(-1, 1),
+        ledger=simulate(noise=False),
+    ).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it has not converged: that is the point
+        plain = model.reference().fit(rows)
+    gap = np.abs(model.cluster_centers_ - plain.cluster_centers_).max()
+    assert gap < (1e-8 if delta == 0 else 1e-6)
+    assert (model.predict(rows) == plain.predict(rows)).all()
+    assert model.score(rows) == pytest.approx(plain.score(rows), rel=1e-5)
+    assert np.allclose(model.distances(rows), plain.transform(rows), atol=1e-5)
+
+
+def test_units_of_columns_do_not_matter():
+    rows, scale = iris(), np.array([1.0, 10.0, 0.1, 1000.0])
+    one = KMeans(3, epsilon=5, bounds=(-1, 1), ledger=simulate(1), random_state=1)
+    two = KMeans(
+        3, epsilon=5, bounds=(-scale, scale), ledger=simulate(1), random_state=1
+    )
+    one.fit(rows)
+    two.fit(rows * scale)
+    assert np.allclose(one.cluster_centers_ * scale, two.cluster_centers_)
+
+
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("where", [domain(), domain("replace", 40)])
+@pytest.mark.parametrize("init", ["auto", np.zeros((3, 2))])
+def test_a_plan_costs_exactly_epsilon(where, delta, init):
+    model = KMeans(3, epsilon="0.7", delta=delta, init=init, max_iter=3)
+    plan = model.plan(where)
+    total = sum((q.cost.rho or q.cost.epsilon for q in plan), Fraction(0))
+    assert total == (plan.total.rho or plan.total.epsilon)
+    rows = np.random.default_rng(0).uniform(-1, 1, (40, 2))
+    ledger = simulate(2)
+    table = Table({"a": rows[:, 0], "b": rows[:, 1]}, where, ledger)
+    assert np.isfinite(model.fit(table).cluster_centers_).all()
+    assert ledger.spent() == plan.total
+
+
+@pytest.mark.parametrize("noise", [True, False])
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.empty((0, 2)),
+        np.zeros((1, 2)),
+        np.full((9, 2), np.nan),
+        np.full((9, 2), 1e9),
+        np.full((9, 2), -np.inf),
+        np.repeat([[0.3, 0.3]], 500, axis=0),
+    ],
+)
+def test_survives_any_table(rows, noise, delta):
+    for epsilon in ("0.01", 1, 100):
+        model = KMeans(
+            4,
+            epsilon=epsilon,
+            delta=delta,
+            bounds=(-1, 1),
+            ledger=simulate(3, noise=noise),
+        )
+        model.fit(rows)
+        centres = model.cluster_centers_
+        assert centres.shape == (4, 2)
+        assert (np.abs(centres) <= 1).all()
+        assert model.cluster_sizes_.shape == (4,)
+        assert model.predict(np.zeros((3, 2))).shape == (3,)
+
+
+@pytest.mark.parametrize("clusters", [1, 2, 7, 60])
+@pytest.mark.parametrize("width", [1, 2, 9])
+def test_any_number_of_clusters_and_columns(clusters, width):
+    rows = np.random.default_rng(0).uniform(0, 1, (30, width))
+    for rounds in (1, 2, 4):
+        model = KMeans(
+            clusters,
+            epsilon=20,
+            max_iter=rounds,
+            bounds=(0, 1),
+            ledger=simulate(4),
+            random_state=0,
+        ).fit(rows)
+        assert model.cluster_centers_.shape == (clusters, width)
+        assert model.n_iter_ == rounds
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"n_clusters": 0},
+        {"n_clusters": -1},
+        {"n_clusters": 2.5},
+        {"n_clusters": True},
+        {"n_clusters": "3"},
+        {"max_iter": 0},
+        {"max_iter": -2},
+        {"max_iter": 1.5},
+        {"init": "k-means++"},
+        {"init": [[0.0]]},
+        {"init": [[0.0, np.nan]] * 2},
+        {"init": "auto ", "n_clusters": 2},
+    ],
+)
+def test_bad_parameters_are_refused_before_anything_is_spent(bad):
+    ledger = simulate(0)
+    parameters = {"n_clusters": 2, "bounds": (0, 1), "ledger": ledger} | bad
+    with pytest.raises(ParameterError, match="KMeans"):
+        KMeans(epsilon=1, **parameters).fit(np.zeros((5, 2)))
+    assert not ledger.entries()
+
+
+def test_bounds_are_needed_and_categories_refused():
+    from discreto import Category
+
+    with pytest.raises(DomainError):
+        KMeans(2, epsilon=1).fit(np.zeros((5, 2)))
+    mixed = Domain({"a": Number(0, 1), "c": Category(["x", "y"])})
+    with pytest.raises(DomainError, match="'c' is a Category"):
+        KMeans(2, epsilon=1).plan(mixed)
+
+
+def test_nothing_of_the_training_rows_is_kept():
+    rows = iris()
+    small = KMeans(3, epsilon=1, bounds=(-1, 1), ledger=simulate(1)).fit(rows[:20])
+    large = KMeans(3, epsilon=1, bounds=(-1, 1), ledger=simulate(1)).fit(rows)
+    assert not hasattr(large, "labels_")
+    assert not hasattr(large, "inertia_")
+    for name, value in vars(large).items():
+        if isinstance(value, np.ndarray):
+            assert value.shape == getattr(small, name).shape
+
+
+def test_the_order_of_rows_does_not_matter():
+    rows = iris()
+    models = [
+        KMeans(3, epsilon=1, bounds=(-1, 1), ledger=simulate(1), random_state=3)
+        for _ in range(2)
+    ]
+    one, two = models[0].fit(rows), models[1].fit(rows[::-1])
+    assert (one.cluster_centers_ == two.cluster_centers_).all()
+
+
+def test_starting_points_keep_apart():
+    for count, width in ((2, 2), (3, 4), (10, 64), (12, 3), (5, 1)):
+        points = starts(count, width, coins(0))
+        gaps = np.linalg.norm(points[:, None] - points[None], axis=2)
+        assert gaps[~np.eye(count, dtype=bool)].min() > 0.25
+
+
+def test_merging_finds_groups_of_cells():
+    rng = np.random.default_rng(0)
+    middles = np.array([[-0.5, 0], [0.5, 0.5], [0.5, -0.5]])
+    points = np.vstack([m + 0.02 * rng.normal(size=(8, 2)) for m in middles])
+    found = merge(points, np.ones(24), 3, coins(1))
+    gaps = np.linalg.norm(found[:, None] - middles[None], axis=2)
+    assert gaps.min(axis=0).max() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("name", "clusters", "scale", "limit"),
+    [("iris", 3, None, 2.0), ("breast_cancer", 2, "max", 2.0)],
+)
+def test_inertia_at_epsilon_one(name, clusters, scale, limit):
+    rows = iris() if scale is None else datasets.load_breast_cancer().data
+    if scale == "max":
+        rows = rows / rows.max(axis=0) * 2 - 1
+    best = PlainKMeans(clusters, n_init=5, random_state=0).fit(rows).inertia_
+    ratios = [
+        -KMeans(
+            clusters,
+            epsilon=1,
+            bounds=(-1, 1),
+            ledger=simulate(seed),
+            random_state=seed,
+        )
+        .fit(rows)
+        .score(rows)
+        / best
+        for seed in range(20)
+    ]
+    assert np.mean(ratios) < limit
+
+
+def test_empty_clusters_do_not_take_centres_far_away():
+    rows = np.repeat([[0.5, 0.5]], 2000, axis=0)
+    model = KMeans(5, epsilon=2, bounds=(0, 1), ledger=simulate(1)).fit(rows)
+    assert -model.score(rows) / 2000 < 0.001

@@ -10,6 +10,7 @@ split, one seed for the split and the noise, simulated noise.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,11 @@ def make(title: str, epsilon: float, domain: Any, seed: int) -> Any:
 
 def rows(seeds: int = 20) -> list[dict[str, Any]]:
     """One dict for each set, contestant and epsilon."""
-    out = []
+    return list(each(seeds))
+
+
+def each(seeds: int) -> Iterator[dict[str, Any]]:
+    """The rows, as they come."""
     for name, (X, y, domain) in tables():
         if name not in SETS:
             continue
@@ -51,26 +56,24 @@ def rows(seeds: int = 20) -> list[dict[str, Any]]:
                     model = make(title, epsilon, domain, seed)
                     model.fit(X.iloc[train], y[train])
                     got.append(np.mean(model.predict(X.iloc[test]) == y[test]))
-                out.append(
-                    {
-                        "data": name,
-                        "model": title,
-                        "epsilon": epsilon,
-                        "mean": float(np.mean(got)),
-                        "spread": float(np.std(got)),
-                        "peer": None,
-                    }
-                )
-    return out
+                yield {
+                    "data": name,
+                    "model": title,
+                    "epsilon": epsilon,
+                    "mean": float(np.mean(got)),
+                    "spread": float(np.std(got)),
+                    "peer": None,
+                }
 
 
 def main() -> None:
     """Print the table."""
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    for row in rows(seeds):
+    for row in each(seeds):
         print(
             f"{row['data']:<20} {row['model']:<16} {row['epsilon']:>5g}"
-            f"  {row['mean']:.3f} ({row['spread']:.3f})"
+            f"  {row['mean']:.3f} ({row['spread']:.3f})",
+            flush=True,
         )
 
 

@@ -36,17 +36,27 @@ def moments_of(upper: Any, variance: float, step: float, weights: Floats) -> Mom
     return Moments(sums, variance / scale**2)
 
 
-def centred(moments: Moments, *, shrink: bool) -> tuple[Floats, Moments]:
+def centred(
+    moments: Moments, *, shrink: bool, last: tuple[float, float] | None = None
+) -> tuple[Floats, Moments]:
     """Means of all columns but the first (the ones), and moments around them.
 
     With ``shrink`` a mean that is mostly noise moves to the middle of its range: the
-    prior is even on [-1, 1], whose variance is 1/3.
+    prior is even on [-1, 1], whose variance is 1/3. ``last`` is another estimate of
+    the last column's mean, with its variance.
     """
     sums, noise = moments.sums, moments.noise
     rows = max(sums[0, 0], 2 * np.sqrt(noise[0, 0]) if shrink else 0.0, 1e-9)
     means = sums[0, 1:] / rows
     if shrink:
-        means = np.clip(means * rows**2 / (rows**2 + 3 * noise[0, 1:]), -1, 1)
+        first = noise[0, 1:] / rows**2
+        drawn = means / (1 + 3 * first)
+        if last is not None:
+            first[-1] += noise[0, 0] * means[-1] ** 2 / rows**2
+            value, other = last
+            sure = 1 / first[-1] + 1 / other + 3
+            drawn[-1] = (means[-1] / first[-1] + value / other) / sure
+        means = np.clip(drawn, -1, 1)
     cross = np.outer(means, sums[0, 1:])
     around = sums[1:, 1:] - cross - cross.T + rows * np.outer(means, means)
     squares = means**2

@@ -137,7 +137,10 @@ def question_of(
         reach = [block.square_sensitivity(domain) for block in query.blocks]
     else:
         cells = query.cells.count(domain)
-        reach = [block.sensitivity(domain, cells) for block in query.blocks]
+        reach = [
+            b.reach(domain) if b.noise == "cube" else b.sensitivity(domain, cells)
+            for b in query.blocks
+        ]
     spread = tuple(math.sqrt(noise.variance) for noise in noises)
     return Question("measure", label, cost, tuple(reach), spread)
 

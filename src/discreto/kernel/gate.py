@@ -47,15 +47,21 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """The law of the noise on one block: Laplace of a scale, Gauss of a variance."""
+    """The law of the noise on one block: a scale, or for Gauss a variance.
 
-    law: Literal["laplace", "gaussian"]
+    ``width`` is how many numbers of a cell share one draw of a ``cube``.
+    """
+
+    law: Literal["laplace", "gaussian", "cube"]
     amount: Fraction
+    width: int = 1
 
     @property
     def variance(self) -> float:
-        """The variance, in squared grid steps."""
+        """The variance of each number, in squared grid steps."""
         amount = float(self.amount)
+        if self.law == "cube":
+            return amount**2 * (self.width + 1) * (self.width + 2) / 3
         if self.law == "gaussian":
             return amount  # the discrete Gaussian's is smaller by a hair
         q = math.exp(-1 / amount)
@@ -63,6 +69,8 @@ class Noise:
 
     def draw(self, sampler: Sampler, count: int) -> Ints:
         """Fresh noise."""
+        if self.law == "cube":
+            return sampler.cube(self.amount, count // self.width, self.width).ravel()
         if self.law == "gaussian":
             return sampler.gaussian(self.amount, count)
         return sampler.laplace(self.amount, count)
@@ -97,6 +105,11 @@ def noises_for(query: Sum, cost: Cost, domain: Domain) -> tuple[Noise, ...]:
             if variance >= 1 << 100:
                 raise ParameterError("this epsilon is too small for exact integers.")
             out.append(Noise("gaussian", variance))
+        elif block.noise == "cube":
+            scale = Fraction(block.reach(domain)) / (cost.epsilon * block.share)
+            size = block.width(domain)
+            check_scale(scale * (size + 1))
+            out.append(Noise("cube", check_scale(scale), size))
         else:
             width = Fraction(block.sensitivity(domain, cells))
             scale = check_scale(width / (cost.epsilon * block.share))

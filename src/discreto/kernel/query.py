@@ -118,15 +118,22 @@ class Block:
     ``linear``: the sums. ``pair``: for each feature q with limit M the two sums of
     M + q and M - q, both never negative. ``gram``: the sums of all products i <= j.
     ``share`` is this block's part of the cost of the whole question.
+
+    ``noise`` under pure epsilon: ``laplace`` fits features that share one bound
+    (``total``); ``cube`` fits many features that can all be large at once, where it has
+    up to six times less variance. With a delta both give way to Gaussian noise.
     """
 
     features: Features
     form: Form = "linear"
     share: Fraction = Fraction(1)
+    noise: Literal["laplace", "cube"] = "laplace"
 
     def __post_init__(self) -> None:
         if not hasattr(self.features, "rows") or self.form not in _FORMS:
             raise ParameterError(f"a Block needs features and one of {_FORMS}.")
+        if self.noise not in ("laplace", "cube"):
+            raise ParameterError("the noise of a Block is laplace or cube.")
         if not isinstance(self.share, Fraction) or not 0 < self.share <= 1:
             raise ParameterError("the share of a Block is a Fraction in (0, 1].")
 
@@ -153,6 +160,18 @@ class Block:
         else:
             one = shape.total * double
         return one * domain.rows_per_person
+
+    def reach(self, domain: Domain) -> int:
+        """How far neighbours can move any one number of this block.
+
+        Over cells it is the sum of each cell's largest move: a replaced row may leave
+        one cell and enter another, or cross its cell from end to end.
+        """
+        limit = self.features.shape(domain).limit
+        one = {"linear": limit, "pair": 2 * limit, "gram": limit**2}[self.form]
+        return (
+            one * (2 if domain.neighbours == "replace" else 1) * domain.rows_per_person
+        )
 
     def square_sensitivity(self, domain: Domain) -> int:
         """The square of how far neighbours can move this block, in the l2 norm."""

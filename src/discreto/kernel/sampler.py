@@ -83,6 +83,29 @@ def _below_exp(word: int, rate: Fraction, tag: bytes, index: int) -> bool:
         bits, digits = bits + 64, digits + 25
 
 
+def _below_ratio(word: int, top: int, bottom: int, tag: bytes, index: int) -> bool:
+    """Whether the uniform U that starts with ``word`` is below top / bottom."""
+    bits = 64
+    while True:
+        if (word + 1) * bottom <= top << bits:
+            return True
+        if word * bottom >= top << bits:
+            return False
+        word = (word << 64) | more_bits(tag, index, bits // 64)
+        bits += 64
+
+
+def _times(word: int, limit: int, tag: bytes, index: int) -> int:
+    """floor(U * limit) for the uniform U whose first 64 bits are ``word``."""
+    bits = 64
+    while True:
+        low, high = word * limit >> bits, ((word + 1) * limit - 1) >> bits
+        if low == high:
+            return low
+        word = (word << 64) | more_bits(tag, index, bits // 64)
+        bits += 64
+
+
 class Sampler:
     """Exact integer noise from one entropy stream.
 
@@ -204,6 +227,64 @@ class Sampler:
             keep = keep[: count - done]
             out[done : done + keep.size] = keep
             done += keep.size
+        return out
+
+    def cube(self, scale: Fraction, rows: int, width: int) -> Ints:
+        """Vectors z of ``width`` whole numbers, ``P[z]`` ~ ``exp(-max|z_i| / scale)``.
+
+        exp(-m / scale) is a mixture over R >= m of even spreads over the cube of all z
+        with max|z_i| <= R, where R has weight (2R + 1)^width exp(-R / scale). A sum of
+        width + 1 geometric draws has weight (R+1)...(R+width) exp(-R / scale) but for
+        constants, so it is kept with the chance of (2R + 1)^width against 2R + 2i.
+        """
+        sizes = np.empty(rows, dtype=np.int64)
+        todo = np.arange(rows)
+        while todo.size:
+            draws = self.geometric(scale, todo.size * (width + 1))
+            size = draws.reshape(todo.size, width + 1).sum(axis=1)
+            keep = self._keep_cube(size, width)
+            sizes[todo[keep]] = size[keep]
+            todo = todo[~keep]
+        spread = self._below(np.repeat(2 * sizes + 1, width).astype(np.uint64))
+        return spread.reshape(rows, width) - sizes[:, None]
+
+    def _keep_cube(self, size: Ints, width: int) -> Bools:
+        """True with probability prod_i (2 size + 1) / (2 size + 2 i), exactly."""
+        words, tag = self.entropy.words(size.size), self.entropy.bytes(32)
+        steps = np.arange(1, width + 1)
+        parts = (2 * steps - 1) / (2.0 * size[:, None] + 2 * steps)
+        chance = np.exp(np.log1p(-parts).sum(axis=1))
+        uniform = words.astype(np.float64) * 2.0**-64
+        out: Bools = uniform < chance
+        unsure = np.abs(uniform - chance) <= SLACK * width
+        if self._exact_always:
+            unsure[:] = True
+        for i in np.flatnonzero(unsure):
+            number = int(size[i])
+            top = (2 * number + 1) ** width
+            bottom = math.prod(2 * number + 2 * k for k in range(1, width + 1))
+            out[i] = _below_ratio(int(words[i]), top, bottom, tag, int(i))
+        return out
+
+    def _below(self, limits: NDArray[np.uint64]) -> Ints:
+        """Whole numbers, exactly uniform on 0 .. limit - 1 for each limit below 2^63.
+
+        floor(U * limit) for U of 64 bits; the few draws that further bits of U could
+        move to the next number get those bits. The work does not depend on the limit.
+        """
+        words, tag = self.entropy.words(limits.size), self.entropy.bytes(32)
+        half, low_half = np.uint64(32), np.uint64(0xFFFFFFFF)
+        a, b = words >> half, words & low_half
+        c, d = limits >> half, limits & low_half
+        middle = (b * d >> half) + (a * d & low_half) + (b * c & low_half)
+        high = a * c + (a * d >> half) + (b * c >> half) + (middle >> half)
+        low = words * limits
+        out = high.astype(np.int64)
+        unsure = low > np.uint64(2**64 - 1) - limits
+        if self._exact_always:
+            unsure[:] = True
+        for i in np.flatnonzero(unsure):
+            out[i] = _times(int(words[i]), int(limits[i]), tag, int(i))
         return out
 
     def noisy_max(self, scores: Ints, scale: Fraction) -> Ints:

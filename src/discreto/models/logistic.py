@@ -30,8 +30,7 @@ class LogisticRegression(PrivateClassifier):
         ``"functional"``: the functional mechanism on the loss's second-order
         expansion, for comparison.
     max_iter
-        The number of gradient steps. ``None``: 1 for Laplace noise up to epsilon 1,
-        else 2.
+        The number of gradient steps.
     C
         ``"auto"`` shrinks every release by its known noise. A number is scikit-learn's
         inverse ridge on features scaled to [-1, 1], and nothing is shrunk.
@@ -60,7 +59,7 @@ class LogisticRegression(PrivateClassifier):
 
     >>> from discreto import Category, Domain, Number
     >>> domain = Domain({"a": Number(0, 1), "b": Number(0, 9), "c": Category("xy")})
-    >>> plan = LogisticRegression(epsilon=1, max_iter=2).plan(domain, "c")
+    >>> plan = LogisticRegression(epsilon=1).plan(domain, "c")
     >>> [question.sensitivity for question in plan] == [(1 << 30,)] * 4
     True
     >>> sum(question.cost.epsilon for question in plan) == plan.total.epsilon == 1
@@ -84,7 +83,7 @@ class LogisticRegression(PrivateClassifier):
         epsilon: Any,
         delta: Any = 0,
         method: str = "gradient",
-        max_iter: int | None = None,
+        max_iter: int = 2,
         C: Any = "auto",
         clipping: bool = True,
         domain: Any = None,
@@ -119,7 +118,7 @@ class LogisticRegression(PrivateClassifier):
             weights, _, _ = by_means(ask, task, Fraction(1))
         else:
             weights = self._steps(ask, task)
-        self.n_iter_ = self._iterations(ask) if self.method == "gradient" else 0
+        self.n_iter_ = int(self.max_iter) if self.method == "gradient" else 0
         self._keep(weights, space)
 
     def _check(self) -> float | None:
@@ -130,10 +129,10 @@ class LogisticRegression(PrivateClassifier):
             )
         steps = self.max_iter
         whole = isinstance(steps, int | np.integer) and not isinstance(steps, bool)
-        if steps is not None and not (whole and 1 <= steps <= 1000):
+        if not whole or not 1 <= steps <= 1000:
             raise ParameterError(
-                "LogisticRegression: max_iter must be None or a whole number from 1 to "
-                f"1000. Got {steps!r}."
+                "LogisticRegression: max_iter must be a whole number from 1 to 1000. "
+                f"Got {steps!r}."
             )
         if isinstance(self.C, str) and self.C == "auto":
             return None
@@ -145,17 +144,10 @@ class LogisticRegression(PrivateClassifier):
             )
         return 1 / float(self.C)
 
-    def _iterations(self, ask: Ask) -> int:
-        if self.max_iter is not None:
-            return int(self.max_iter)
-        return 1 if 0 < ask.cost.epsilon <= 1 else 2
-
     def _steps(self, ask: Ask, task: Task) -> Any:
         """Class sums, spreads, gradients."""
-        count = self._iterations(ask)
         # Shares by measurement (docs/models/logistic.md): class sums are most of it.
-        first = Fraction(4, 5) if count == 1 else Fraction(7, 10)
-        second = Fraction(1, 20)
+        first, second, count = Fraction(3, 4), Fraction(1, 20), int(self.max_iter)
         start = by_means(ask, task, first)
         scales = spreads(ask, task, start[1], second)
         shares = [(1 - first - second) / count] * count

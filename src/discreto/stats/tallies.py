@@ -14,7 +14,7 @@ from discreto.kernel.domain import Domain, Number
 from discreto.kernel.query import Block, Cells, Choice, Sum
 from discreto.planning import Ask
 from discreto.queries import Bins, Categories, Cross, Edges, Largest, Magnitudes, Ones
-from discreto.queries.cells import whole_numbers
+from discreto.queries.cells import MAX_BINS, whole_numbers
 from discreto.release import Release
 from discreto.stats._base import spread
 from discreto.stats._intervals import reach
@@ -48,6 +48,11 @@ class Histogram:
         for name in self.columns[1:]:
             more, more_keys = self._one(name, domain)
             cells = Cross(cells, more)
+            if cells.count(domain) > MAX_BINS:
+                raise ParameterError(
+                    f"{self.label!r} has too many cells (at most {MAX_BINS}). Take "
+                    "fewer columns or bins."
+                )
             keys = [(*_tuple(a), b) for a in keys for b in more_keys]
         return cells, tuple(keys)
 
@@ -57,11 +62,13 @@ class Histogram:
             cells = Categories((name,))
             return cells, cells.labels(domain)
         if isinstance(self.bins, tuple):
+            Edges(name, self.bins)  # refuses what is not a list of rising numbers
             cuts = [cut for cut in self.bins if column.lower < cut < column.upper]
             edges = np.array([column.lower, *cuts, column.upper])
             return Edges(name, tuple(map(float, cuts))), _ranges(edges)
         each = whole_numbers(column)
-        count = self.bins or (each if 1 <= each <= DEFAULT_BINS else DEFAULT_BINS)
+        count = each if 1 <= each <= DEFAULT_BINS else DEFAULT_BINS
+        count = count if self.bins is None else self.bins
         binned = Bins(name, count)
         if each == count:
             return binned, [round(c) for c in binned.centres(domain)]

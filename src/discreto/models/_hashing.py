@@ -96,11 +96,12 @@ def draw_cuts(
 
 def _directions(count: int, width: int, coins: np.random.Generator) -> Array:
     """Random directions of length root ``width``, orthogonal in blocks of ``width``."""
-    out = coins.standard_normal((count, width))
-    for start in range(0, count if width else 0, max(width, 1)):
-        block = out[start : start + width]
-        out[start : start + width] = np.linalg.qr(block.T)[0].T * math.sqrt(width)
-    return out
+    if not width:
+        return np.empty((count, 0))
+    size = min(count, width)
+    blocks = coins.standard_normal((-(-count // size), width, size))
+    straight = np.linalg.qr(blocks)[0].transpose(0, 2, 1).reshape(-1, width)
+    return straight[:count] * math.sqrt(width)
 
 
 def as_tuples(array: Array) -> Any:

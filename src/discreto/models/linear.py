@@ -256,8 +256,8 @@ def _mean(answer: Measurement) -> tuple[float, float]:
     spread = answer.noises[1].variance / float(1 << (2 * SUM_BITS))
     rows = max(low + high, 2 * math.sqrt(spread), 1.0)
     value = float(np.clip((high - low) / rows, -1, 1))
-    # Weighted rows have another mean than all rows: by a twentieth, say.
-    return value, 2 * spread * (1 + value**2) / rows**2 + 0.01**2
+    # Weighted rows have another mean than all rows: by a fiftieth, say.
+    return value, 2 * spread * (1 + value**2) / rows**2 + 0.02**2
 
 
 def _positive(value: Any) -> bool:

@@ -334,7 +334,7 @@ class MadeUpRows:
             return (spread * len(column.categories)).astype(np.int64)
         if not isinstance(column, Number):
             return spread
-        values = column.lower + spread * (column.upper - column.lower)
+        values: Floats = column.lower + spread * (column.upper - column.lower)
         return np.round(values) if column.integer else values
 
 

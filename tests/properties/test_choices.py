@@ -190,7 +190,6 @@ PAIRINGS = {
 }
 
 
-@pytest.mark.xfail(reason="kernel: a Choice takes any tally with any score")
 @pytest.mark.parametrize("make", PAIRINGS.values(), ids=PAIRINGS)
 def test_a_score_refuses_a_tally_it_is_not_about(make):
     with pytest.raises(ParameterError):

@@ -245,14 +245,7 @@ def test_large_batches_are_exact(form):
     assert clamp.BATCH_ROWS * clamp.GRAM_LIMIT**2 <= 1 << 53
 
 
-def _empty_marks(query):
-    maps = Bernstein | FuzzyPulls
-    late = any(isinstance(block.features, maps) for block in query.blocks)
-    mark = pytest.mark.xfail(reason="queries: reshape(-1, 0) of an empty batch")
-    return pytest.param(query, marks=mark) if late else query
-
-
-@pytest.mark.parametrize("query", [_empty_marks(query) for query in QUERIES])
+@pytest.mark.parametrize("query", QUERIES)
 def test_an_empty_batch_adds_nothing(query):
     # A batch whose rows were all dropped (too many rows of a person) is empty.
     for one, two in zip(_fold(query, []), clamp.empty(query, ADD), strict=True):
@@ -323,16 +316,8 @@ def _known(value) -> bool:
     return isinstance(value, int | float) and 10**290 < abs(value) < np.inf
 
 
-REPLACE_MARK = pytest.mark.xfail(
-    reason="gate: randomised rows overflow and warn, after the charge",
-    raises=RuntimeWarning,
-)
-
-
 @pytest.mark.parametrize("value", [1e308, -1.7e308])
-@pytest.mark.parametrize(
-    "relation", ["add-remove", pytest.param("replace", marks=REPLACE_MARK)]
-)
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
 def test_overflow_is_silent(value, relation):
     rows = None if relation == "add-remove" else 2
     domain = Domain(

@@ -90,7 +90,6 @@ def test_log_fallback_decides_to_the_last_bit(monkeypatch):
         assert module._floor_of_log(text >> 128, scale, b"", 0) == floor
 
 
-@pytest.mark.xfail(reason="kernel: -ratio is rounded to the caller's 28 digits")
 def test_exp_fallback_decides_to_the_last_bit(monkeypatch):
     rate = Fraction(1, 3)
     edge = _edge(rate, 192)
@@ -110,10 +109,7 @@ def test_exp_fallback_decides_to_the_last_bit(monkeypatch):
     "draw",
     [
         lambda s: s.geometric(Fraction(10), 200),
-        pytest.param(
-            lambda s: s.bernoulli_exp(np.full(900, 1 / 3), lambda _: Fraction(1, 3)),
-            marks=pytest.mark.xfail(reason="kernel: -ratio obeys the caller's context"),
-        ),
+        lambda s: s.bernoulli_exp(np.full(900, 1 / 3), lambda _: Fraction(1, 3)),
     ],
 )
 def test_fallback_ignores_the_callers_decimal_context(draw):

@@ -310,7 +310,6 @@ def test_extreme_words_are_decided_alike(word, scale):
     assert fast == slow
 
 
-@pytest.mark.xfail(reason="kernel: word 0 is trusted below scale 1/6")
 def test_smallest_word_of_a_tiny_scale_is_decided_exactly(monkeypatch):
     # Only this word can give a 1 at scale 1/100: P[k >= 1] = e^-100 < 2^-64.
     calls = []

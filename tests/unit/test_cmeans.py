@@ -84,6 +84,23 @@ def test_maps_survive_json_and_refuse_nonsense():
             FuzzyPulls(NAMES, CENTRES, power, 1.0)
 
 
+def test_a_row_counts_the_same_beside_any_other_rows():
+    rows = np.random.default_rng(0).uniform(-1, 1, (401, 2))
+    for part in (
+        FuzzyWeights(NAMES, CENTRES, 1.7),
+        FuzzyPulls(NAMES, CENTRES, 1.7, 0.5, 2),
+    ):
+
+        def steps(some, part=part):
+            batch = dict(zip(NAMES, some.T.copy(), strict=True))
+            return clamp.clamp(part.rows(batch, domain()), part.shape(domain()))
+
+        whole = steps(rows)
+        assert (steps(rows[1:]) == whole[:, 1:]).all()
+        single = [steps(rows[i : i + 1]) for i in range(len(rows))]
+        assert (np.hstack(single) == whole).all()
+
+
 @pytest.mark.parametrize("power", [1.2, 2, 3.5])
 @pytest.mark.parametrize("steps", [1, 2, 6])
 def test_without_noise_it_is_bezdeks_algorithm(power, steps):

@@ -91,7 +91,6 @@ def test_delta():
             read_delta(bad)
 
 
-@pytest.mark.xfail(reason="kernel: a delta below 1e-18 becomes 1e-18: less private")
 def test_a_tiny_delta_is_not_made_larger():
     try:
         delta = read_delta("1e-30")
@@ -162,7 +161,6 @@ def test_json_round_trip(parts, infinite):
     assert Cost.from_dict(cost.to_dict()) == cost
 
 
-@pytest.mark.xfail(reason="kernel: a Cost may be negative, and a reservation takes it")
 @pytest.mark.parametrize("part", ["epsilon", "rho", "block_epsilon", "delta"])
 def test_a_cost_is_never_negative(part):
     with pytest.raises(ParameterError):

@@ -33,13 +33,11 @@ def test_bad_bounds(lower, upper):
         Number(lower, upper)
 
 
-@pytest.mark.xfail(reason="kernel: an integer beyond floats raises OverflowError")
 def test_bounds_beyond_floats():
     with pytest.raises(DomainError):
         Number(0, 10**400)
 
 
-@pytest.mark.xfail(reason="kernel: half of this range is 0; it fails after the charge")
 def test_bounds_too_near_for_a_grid():
     with pytest.raises(DomainError):
         Number(0.0, 5e-324)
@@ -74,9 +72,6 @@ def test_bad_categories(values):
         Category(values)
 
 
-@pytest.mark.xfail(
-    reason="kernel: Category('male') is m, a, l, e; Category(5) TypeError"
-)
 @pytest.mark.parametrize("values", ["male", 5, None])
 def test_categories_are_a_list(values):
     with pytest.raises(DomainError):
@@ -127,7 +122,6 @@ def test_lookups():
             wrong()
 
 
-@pytest.mark.xfail(reason="kernel: columns is a plain dict behind a cached fingerprint")
 def test_a_domain_never_changes():
     domain = Domain({"x": Number(0, 1)})
     with pytest.raises(TypeError):
@@ -156,7 +150,6 @@ def test_round_trip(domain, tmp_path):
     assert Domain.load(tmp_path / "d.json") == domain
 
 
-@pytest.mark.xfail(reason="kernel: rows of an add-remove domain are lost on the way")
 def test_round_trip_of_rows():
     domain = Domain({"x": Number(0, 1)}, rows=9)
     assert Domain.from_dict(domain.to_dict()) == domain
@@ -229,23 +222,14 @@ def test_from_dict_raises_nothing_but_refusals(columns, rest):
         Domain.from_dict({"columns": columns} | rest)
 
 
-@pytest.mark.xfail(reason="kernel: an unhashable target or person raises TypeError")
 @pytest.mark.parametrize("role", ["target", "person"])
 def test_roles_of_the_wrong_type(role):
     with pytest.raises(DomainError):
         Domain.from_dict({"columns": {"x": NUMERIC}, role: []})
 
 
-def _sheet(path):
-    marks = []
-    if path.name.split(".")[0] in ("fuel_consumption_2000", "nycflights13"):
-        reason = "a column with one possible value (year) is refused, not set aside"
-        marks = [pytest.mark.xfail(reason=reason)]
-    return pytest.param(path, id=path.name, marks=marks)
-
-
 @pytest.mark.skipif(not SHEETS, reason=f"no data sheets in {DATA} (DISCRETO_DATA)")
-@pytest.mark.parametrize("path", [*map(_sheet, SHEETS)])
+@pytest.mark.parametrize("path", SHEETS, ids=lambda path: path.name)
 def test_data_sheets(path):
     domain = Domain.load(path)
     assert Domain.from_dict(domain.to_dict()) == domain

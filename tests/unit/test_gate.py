@@ -122,9 +122,6 @@ def test_a_failing_fold_keeps_the_charge_and_its_mouth_shut():
         assert "424242" not in str(fault) + repr(fault) + shown
 
 
-@pytest.mark.xfail(
-    reason="kernel: `from None` hides the cause but keeps it on the error"
-)
 def test_a_fault_does_not_carry_the_cause_along():
     # Error trackers and debuggers walk __context__ and the frames behind it.
     _, doors = _doors(fail=True)
@@ -187,9 +184,6 @@ def test_refused_costs_cost_nothing(cost):
     assert log.events == []
 
 
-@pytest.mark.xfail(
-    reason="kernel: a negative rho is charged, and credits a reservation"
-)
 def test_a_negative_rho_costs_nothing_and_gives_nothing():
     gate, log = _gate()
     with pytest.raises(ParameterError):
@@ -197,7 +191,6 @@ def test_a_negative_rho_costs_nothing_and_gives_nothing():
     assert log.events == []
 
 
-@pytest.mark.xfail(reason="kernel: the sampler refuses after the charge")
 @pytest.mark.parametrize(
     ("query", "epsilon"),
     [
@@ -332,7 +325,6 @@ def test_variance_of_laplace_noise(scale):
     )
 
 
-@pytest.mark.xfail(reason="kernel: 1 - q is 0 in floats from scale 2^53 on")
 def test_variance_of_the_largest_laplace_noise():
     noise = Noise("laplace", Fraction((1 << 54) - 1))
     assert noise.variance == pytest.approx(2.0**109, rel=1e-6)

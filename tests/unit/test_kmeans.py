@@ -109,6 +109,28 @@ def test_maps_survive_json_and_refuse_nonsense():
             Nearest(("a", "b"), points)
 
 
+def test_a_row_goes_to_the_same_cell_beside_any_other_rows():
+    # Both centres are equally near: only exact arithmetic agrees for every batch.
+    rng = np.random.default_rng(0)
+    names = tuple("abcdefg")
+    points = rng.uniform(-1, 1, (2, 7)).round(3)
+    across = points[1] - points[0]
+    rows = rng.uniform(-0.3, 0.3, (997, 7))
+    rows -= np.outer(rows @ across / (across @ across), across)
+    rows += points.mean(axis=0)
+    where = Domain({name: Number(-1, 1) for name in names})
+    cells = Nearest(names, tuple(map(tuple, points.tolist())))
+
+    def codes(part):
+        return cells.codes(dict(zip(names, part.T.copy(), strict=True)), where)
+
+    whole = codes(rows)
+    assert 0 < whole.mean() < 1
+    assert (codes(rows[1:]) == whole[1:]).all()
+    single = np.concatenate([codes(rows[i : i + 1]) for i in range(len(rows))])
+    assert (single == whole).all()
+
+
 def _ways(radius, norm):
     return Deviations(("a", "b"), CENTRES, radius, norm)
 

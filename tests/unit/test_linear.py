@@ -214,7 +214,7 @@ def test_bad_parameters_cost_nothing(line, options):
 def test_categories_are_refused():
     from discreto import Category
 
-    domain = Domain({"c": Category("ab"), "y": Number(0, 1)})
+    domain = Domain({"c": Category(["a", "b"]), "y": Number(0, 1)})
     with pytest.raises(DomainError, match="Number"):
         LinearRegression(epsilon=1).plan(domain, "y")
 

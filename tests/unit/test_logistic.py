@@ -150,7 +150,11 @@ def test_several_classes_with_names():
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_gradients_move_no_further_than_declared(norm, classes, clip, neighbours):
     rows = None if neighbours == "add-remove" else 5
-    columns = {"a": Number(-1, 1), "b": Number(0, 9), "t": Category(range(classes))}
+    columns = {
+        "a": Number(-1, 1),
+        "b": Number(0, 9),
+        "t": Category(list(range(classes))),
+    }
     domain = Domain(columns, neighbours=neighbours, rows=rows)
     values = ((-1.0, 0.3, np.nan, 1e9), (0.0, 9.0, -np.inf), range(-1, classes))
     table = np.array(list(itertools.product(*values)))
@@ -200,7 +204,7 @@ def test_questions_travel_as_json_and_refuse_nonsense():
             LogisticGradient(scaled, target, weights)
     with pytest.raises(ParameterError):
         LogisticGradient(scaled, "t", ((0.0, 1.0),), 2.0)
-    domain = Domain({"a": Number(0, 1), "t": Category("xyz")})
+    domain = Domain({"a": Number(0, 1), "t": Category(["x", "y", "z"])})
     with pytest.raises(ParameterError):
         query.blocks[0].features.shape(domain)
 
@@ -262,7 +266,7 @@ def test_bad_parameters_cost_nothing(two, options):
 
 
 def test_wrong_columns_are_refused():
-    columns = {"b": Category("ab"), "c": Category("ab"), "y": Number(0, 1)}
+    columns = {"b": Category(["a", "b"]), "c": Category(["a", "b"]), "y": Number(0, 1)}
     domain = Domain(columns)
     with pytest.raises(DomainError):
         LogisticRegression(epsilon=1).plan(domain, "y")

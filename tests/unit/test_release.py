@@ -79,9 +79,7 @@ def test_printing() -> None:
     assert str(whole) == "100 ± 3 (95 %), ε 1"
     mode = Release("mode", "red", 0, 4, note="at most 4 rows short", cost=dp.Cost.of(1))
     assert str(mode) == "red (95 %), ε 1; at most 4 rows short"
-    many = Release(
-        "h", np.arange(50), np.arange(50), np.arange(50), tuple(range(50))
-    )
+    many = Release("h", np.arange(50), np.arange(50), np.arange(50), tuple(range(50)))
     assert str(many).splitlines()[-1] == "  ... 10 more"
     assert show_key(("a", 0.25)) == "a × 0.25"
     assert repr(whole) == "Release(count: 100 ± 3 (95 %), ε 1)"

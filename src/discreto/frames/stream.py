@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import copy
+import csv
 import glob
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -16,6 +19,7 @@ from discreto.frames.convert import convert, plain
 from discreto.kernel.domain import Domain
 
 STREAM_ROWS = 1 << 16  # rows read from a file at once
+_BLOCK = 1 << 22  # bytes of a CSV file parsed at once; no line may be longer
 
 
 class StreamFrame:
@@ -103,10 +107,10 @@ def _schema(path: Path) -> tuple[list[str], dict[str, str]]:
 
     try:
         if not _is_parquet(path):
-            with _open_csv(path, None) as reader:
-                return reader.schema.names, {}
+            with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+                return next(csv.reader(file, delimiter=_comma(path)), []), {}
         schema = pq.ParquetFile(path).schema_arrow
-    except (OSError, pa.ArrowException):
+    except (OSError, csv.Error, pa.ArrowException):
         raise DomainError(f"{path.name!r} cannot be read as a table.") from None
     kinds = pa.types
     odd = {
@@ -128,27 +132,52 @@ def _parquet(path: Path, names: list[str], part: int, parts: int) -> Iterator[An
 
 
 def _csv(path: Path, names: list[str]) -> Iterator[Any]:
-    with _open_csv(path, names) as reader:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    # Everything is read as text: a type guessed from rows would depend on rows. A line
+    # that does not parse is passed over.
+    options = {
+        "read_options": arrow_csv.ReadOptions(block_size=_BLOCK),
+        "parse_options": arrow_csv.ParseOptions(
+            delimiter=_comma(path), invalid_row_handler=lambda row: "skip"
+        ),
+        "convert_options": arrow_csv.ConvertOptions(
+            include_columns=names,
+            column_types={name: pa.string() for name in names},
+            strings_can_be_null=False,
+        ),
+    }
+    with (
+        path.open("rb") as file,
+        arrow_csv.open_csv(_CleanText(file), **options) as reader,
+    ):
         yield from reader
 
 
-def _open_csv(path: Path, names: list[str] | None) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv
+def _comma(path: Path) -> str:
+    return "\t" if path.suffix.lower() == ".tsv" else ","
 
-    # Everything is read as bytes: a type guessed from rows would depend on rows, and
-    # so would a failure to decode. A line that does not parse is passed over.
-    names = names or []
-    tab = "\t" if path.suffix.lower() == ".tsv" else ","
-    return csv.open_csv(
-        path,
-        parse_options=csv.ParseOptions(
-            delimiter=tab, invalid_row_handler=lambda row: "skip"
-        ),
-        convert_options=csv.ConvertOptions(
-            include_columns=names,
-            column_types={name: pa.binary() for name in names},
-            strings_can_be_null=False,
-            check_utf8=False,
-        ),
-    )
+
+class _CleanText(io.RawIOBase):
+    """A file whose bytes are UTF-8 throughout: others become replacement signs.
+
+    pyarrow prints lines that it can neither parse nor decode; with this there are none.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._left, self._over = file, b"", False
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At most ``size`` bytes; none at the end."""
+        while not self._over and (size < 0 or len(self._left) < size):
+            data = self._file.read(_BLOCK)
+            self._over = not data
+            self._left += self._decoder.decode(data, final=self._over).encode()
+        size = len(self._left) if size < 0 else size
+        out, self._left = self._left[:size], self._left[size:]
+        return out

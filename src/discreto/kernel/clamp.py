@@ -53,6 +53,8 @@ def _shrink(rows: Floats, norms: Floats, bound: int, width: int) -> None:
 def check(query: Sum | Tally, domain: Domain) -> None:
     """Refuse a question that exact integers cannot hold, before anything is spent."""
     if not isinstance(query, Sum):
+        if query.size(domain) > 1 << 26:
+            raise ParameterError("this question has too many cells (at most 2^26).")
         query.empty(domain)
         return
     for block in query.blocks:

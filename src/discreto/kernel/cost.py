@@ -75,6 +75,10 @@ class Cost:
     delta: Fraction = Fraction(0)
     infinite: bool = False
 
+    def __post_init__(self) -> None:
+        if min(self.parts()) < 0:
+            raise ParameterError("a cost is never negative.")
+
     @classmethod
     def of(cls, epsilon: Amount, delta: Amount = 0) -> Cost:
         """The cost of a request: pure epsilon, or the rho that fits (epsilon, delta).
@@ -182,6 +186,8 @@ def show(amount: Fraction | float) -> str:
 def read_delta(value: Amount) -> Fraction:
     """A delta: 0, or a chance below 1."""
     chance = read_amount(value, "delta", zero=True)
+    if chance and chance <= Fraction(1, _FINEST):
+        raise ParameterError(f"delta must be 0 or above 1e-18. Got {_short(value)}.")
     if chance >= 1:
         raise ParameterError(f"delta must be below 1. Got {value!r}.")
     return chance

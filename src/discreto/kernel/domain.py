@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from discreto.errors import DomainError
@@ -36,12 +37,12 @@ class Number:
         for end in (self.lower, self.upper):
             if isinstance(end, bool) or not isinstance(end, int | float):
                 raise DomainError(f"Number bounds must be numbers. Got {end!r}.")
-            if not math.isfinite(end) or abs(end) > 1e150:
+            if not abs(end) <= 1e150:
                 raise DomainError(
                     f"Number bounds must be finite (at most 1e150). Got {end!r}. "
                     "Choose the widest range that the code book allows."
                 )
-        if not self.lower < self.upper:
+        if not self.lower < self.upper or self.half < 1e-290:
             raise DomainError(
                 f"Number needs lower < upper. Got {self.lower!r} and {self.upper!r}."
             )
@@ -65,6 +66,10 @@ class Category:
     missing: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.categories, str) or not isinstance(
+            self.categories, Iterable
+        ):
+            raise DomainError("Category needs a list of values.")
         object.__setattr__(self, "categories", tuple(self.categories))
         if not self.categories:
             raise DomainError("Category needs at least one value. Got none.")
@@ -127,7 +132,7 @@ class Domain:
     about: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", dict(self.columns))
+        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
         if not self.columns:
             raise DomainError("a Domain needs at least one column.")
         for name, column in self.columns.items():
@@ -164,7 +169,7 @@ class Domain:
                 "surplus rows changes the number of rows, so it cannot be public."
             )
         for role, wanted in (("target", self.target), ("person", self.person)):
-            if wanted is not None and wanted not in self.columns:
+            if wanted is not None and wanted not in list(self.columns):
                 raise DomainError(f"{role} {wanted!r} is not a column of the domain.")
 
     @classmethod
@@ -252,7 +257,7 @@ class Domain:
             {name: _column(name, d) for name, d in data["columns"].items()},
             target=data.get("target"),
             neighbours=neighbours,
-            rows=data.get("rows") if neighbours == "replace" else None,
+            rows=data.get("rows"),
             person=data.get("person"),
             rows_per_person=data.get("rows_per_person", 1),
             about={k: str(data[k]) for k in ("dataset", "source") if k in data},
@@ -276,6 +281,12 @@ class Domain:
         except (OSError, ValueError):
             raise DomainError(f"{str(path)!r} is not a readable JSON file.") from None
         return cls.from_dict(data)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
+        return self  # nothing in it can change
+
+    def __reduce__(self) -> Any:
+        return Domain.from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:
         texts = []
@@ -313,6 +324,8 @@ def _column_dict(column: Column) -> dict[str, Any]:
 def _column(name: str, data: Mapping[str, Any]) -> Column:
     try:
         kind, missing = data["type"], bool(data.get("nullable", False))
+        if kind == "numeric" and data["lower"] == data["upper"]:
+            return Opaque("constant")  # the same in every row: nothing to ask
         if kind == "numeric":
             return Number(
                 data["lower"],
@@ -322,12 +335,10 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
                 unit=str(data.get("unit", "")),
             )
         if kind == "categorical":
-            if isinstance(data["categories"], str):
-                raise TypeError  # a text would become its letters
             return Category(tuple(data["categories"]), missing=missing)
         if kind == "boolean":
             return Boolean(missing=missing)
-        if kind in ("identifier", "datetime"):
+        if kind in ("identifier", "datetime", "constant"):
             return Opaque(kind)
     except KeyError as key:
         raise DomainError(f"column {name!r} of the domain file lacks {key}.") from None

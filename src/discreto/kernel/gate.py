@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -35,6 +37,7 @@ from discreto.kernel.query import (
 )
 from discreto.kernel.sampler import Sampler, check_scale
 
+T = TypeVar("T")
 ROW_STEPS = 1 << 20  # grid steps of half a column's range in randomised rows
 
 
@@ -64,8 +67,7 @@ class Noise:
             return amount**2 * (self.width + 1) * (self.width + 2) / 3
         if self.law == "gaussian":
             return amount  # the discrete Gaussian's is smaller by a hair
-        q = math.exp(-1 / amount)
-        return 2 * q / (1 - q) ** 2
+        return 2 * math.exp(-1 / amount) / math.expm1(-1 / amount) ** 2
 
     def draw(self, sampler: Sampler, count: int) -> Ints:
         """Fresh noise."""
@@ -102,7 +104,7 @@ def noises_for(query: Sum, cost: Cost, domain: Domain) -> tuple[Noise, ...]:
         if cost.rho:
             reach = block.square_sensitivity(domain)
             variance = Fraction(reach) / (2 * cost.rho * block.share)
-            if variance >= 1 << 100:
+            if not 0 < variance < 1 << 100:
                 raise ParameterError("this epsilon is too small for exact integers.")
             out.append(Noise("gaussian", variance))
         elif block.noise == "cube":
@@ -164,6 +166,10 @@ class Gate:
         """The index of the largest noisy score in each group, and nothing else."""
         self._check(query, cost, label)
         clamp.check(query.tally, self.domain)
+        if isinstance(query.tally, Sum):
+            count = query.tally.cells.count(self.domain)
+            if count % query.score.groups():
+                raise ParameterError("the cells do not divide into the groups.")
         scale = scale_for(query, cost, self.domain)
         receipt = self._charge("select", query, cost, label, {"scale": str(scale)}, key)
         if receipt.answer is not None:
@@ -199,12 +205,14 @@ class Gate:
                 f"{query.column!r}: 'response' is for Category columns, 'laplace' and "
                 "'staircase' are for Number columns."
             )
+        if query.mechanism == "laplace":
+            check_scale(2 * ROW_STEPS / cost.epsilon)
+        elif cost.epsilon > 256:
+            raise ParameterError(f"{label!r} needs an epsilon of at most 256.")
         self._charge("randomise", query, cost, label, {}, None)
-        try:
-            values = self._source.column(query.column)
-        except Exception:
-            raise KernelFault(_FAULT) from None
-        return self._perturb(values, column, query.mechanism, cost.epsilon)
+        values = _quietly(lambda: self._source.column(query.column))
+        with np.errstate(all="ignore"):
+            return self._perturb(values, column, query.mechanism, cost.epsilon)
 
     def _perturb(
         self, values: Any, column: Any, mechanism: str, epsilon: Fraction
@@ -258,18 +266,11 @@ class Gate:
         return self.ledger.charge(cost, label, event, key)
 
     def _fold(self, query: Sum | Tally) -> list[Ints]:
-        try:
-            return self._source.fold(query)
-        except Exception:
-            # The cause may quote a row: it must not travel with the error.
-            raise KernelFault(_FAULT) from None
+        return _quietly(lambda: self._source.fold(query))
 
     def _scores(self, query: Choice) -> Ints:
         sums = self._fold(query.tally)[0]
-        try:
-            return query.score.scores(sums, self.domain)
-        except Exception:
-            raise KernelFault(_FAULT) from None
+        return _quietly(lambda: query.score.scores(sums, self.domain))
 
     def _sampler(self) -> Sampler:
         simulation = self.ledger.simulation
@@ -280,6 +281,13 @@ class Gate:
         if simulation is not None and not simulation.noise:
             return np.zeros(count, dtype=np.int64)
         return noise.draw(self._sampler(), count)
+
+
+def _quietly(work: Callable[[], T]) -> T:
+    with suppress(Exception):
+        return work()
+    # Raised out here, so that the cause, which may quote a row, is not its context.
+    raise KernelFault(_FAULT)
 
 
 _FAULT = "the answer could not be computed; the charge stands."

@@ -79,6 +79,7 @@ class Score(Protocol):
     monotone: bool
 
     def scores(self, sums: Ints, domain: Domain) -> Ints: ...
+    def fits(self, tally: object) -> bool: ...  # its sensitivity holds for this tally
     def groups(self) -> int: ...
     def sensitivity(self, neighbours: Neighbours) -> int: ...
 
@@ -219,6 +220,7 @@ class Tally(Protocol):
     """
 
     def columns(self) -> tuple[str, ...]: ...
+    def size(self, domain: Domain) -> int: ...
     def empty(self, domain: Domain) -> Ints: ...
     def fold(self, batch: Batch, length: int, domain: Domain) -> Ints: ...
     def merge(self, first: Ints, second: Ints) -> Ints: ...
@@ -236,6 +238,9 @@ class Choice:
         tally = isinstance(self.tally, Sum) or hasattr(self.tally, "merge")
         if not tally or not hasattr(self.score, "scores"):
             raise ParameterError("a Choice needs a Sum or a tally, and a score.")
+        # A score's sensitivity is a theorem about one kind of tally only.
+        if not self.score.fits(self.tally):
+            raise ParameterError("this score is not about this tally.")
 
     def columns(self) -> tuple[str, ...]:
         """The columns that this question reads."""
@@ -303,7 +308,9 @@ def decode(data: Any, kinds: Mapping[str, type], depth: int = 0) -> Any:
     kind = str(data.get("kind"))
     if kind == "Fraction":
         try:
-            return Fraction(str(data.get("value"))[:100])
+            # Whole numbers only: Fraction("1e99999999") would fill the memory.
+            over, under = (str(data.get("value")) + "/1").split("/")[:2]
+            return Fraction(int(over[:40]), int(under[:40]))
         except (ValueError, ZeroDivisionError):
             raise ParameterError("a question holds a bad fraction.") from None
     if kind not in kinds:
@@ -312,7 +319,7 @@ def decode(data: Any, kinds: Mapping[str, type], depth: int = 0) -> Any:
     parts = {k: decode(v, kinds, depth + 1) for k, v in data.items() if k != "kind"}
     try:
         return cls(**parts)
-    except (TypeError, AttributeError):
+    except (TypeError, AttributeError, OverflowError):
         raise ParameterError(f"{kind}: the parts of the question do not fit.") from None
 
 

@@ -73,7 +73,7 @@ def _below_exp(word: int, rate: Fraction, tag: bytes, index: int) -> bool:
     while True:
         ctx = _context(digits)
         ratio = ctx.divide(Decimal(rate.numerator), Decimal(rate.denominator))
-        edge = ctx.multiply(ctx.exp(-ratio), Decimal(1 << bits))
+        edge = ctx.multiply(ctx.exp(ctx.minus(ratio)), Decimal(1 << bits))
         slip = Decimal(10) ** (int(math.log10(2) * bits) + 30 - digits)
         if Decimal(word + 1) <= ctx.subtract(edge, slip):
             return True
@@ -149,7 +149,7 @@ class Sampler:
         # Unknown bits of U move log U by at most 1 / word; rounding by 45 * SLACK.
         margin = factor * (1.5 / uniform + 48.0 * SLACK)
         away = exact - floor
-        unsure = (away <= margin) | (1.0 - away <= margin)
+        unsure = (away <= margin) | (1.0 - away <= margin) | (words == 0)
         out = floor.astype(np.int64)
         if self._exact_always:
             unsure[:] = True

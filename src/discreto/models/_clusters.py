@@ -82,7 +82,7 @@ class CentreClusterer(PrivateClusterer):
         if clusters == 1 or self.max_iter == 1:
             cells = clusters
         start = starts(cells, len(search.names), search.coins)
-        centres = overall.mean + start * search.spread_of_columns
+        centres = np.clip(overall.mean + start * search.spread_of_columns, -4, 4)
         for number, share in enumerate(shares, start=1):
             radius = search.radius(overall, len(centres), share)
             if number == 1 < self.max_iter:

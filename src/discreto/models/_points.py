@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreto.kernel.query import Floats, Ints
-from discreto.queries.clusters import nearest
+from discreto.queries._distances import nearest
 
 CAUTION = 0.5  # shrinking by the whole noise variance was too much in measurements
 _REPEL = 30  # steps that spread directions out

@@ -10,7 +10,7 @@ from discreto.errors import ParameterError
 from discreto.kernel.query import Block, Everyone, Floats, Sum
 from discreto.models._clusters import CentreClusterer, Search, as_points
 from discreto.queries import FuzzyPulls, FuzzyWeights
-from discreto.queries.clusters import memberships
+from discreto.queries._distances import memberships
 
 
 class FuzzyCMeans(CentreClusterer):

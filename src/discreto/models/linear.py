@@ -76,7 +76,7 @@ class LinearRegression(PrivateRegressor):
     >>> model = LinearRegression(
     ...     epsilon=1, bounds=(-1, 1), target_bounds=(-3, 3), ledger=simulate(1)
     ... )
-    >>> model.fit(x[:, None], 2 * x + 0.5).coef_.round(1).tolist()
+    >>> model.fit(x[:, None], 2 * x + 0.5).coef_.round().tolist()
     [2.0]
     """
 

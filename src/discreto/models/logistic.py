@@ -58,7 +58,8 @@ class LogisticRegression(PrivateClassifier):
     Not covered  choosing ``method``, ``C`` or ``max_iter`` by looking at the data.
 
     >>> from discreto import Category, Domain, Number
-    >>> domain = Domain({"a": Number(0, 1), "b": Number(0, 9), "c": Category("xy")})
+    >>> columns = {"a": Number(0, 1), "b": Number(0, 9), "c": Category(["x", "y"])}
+    >>> domain = Domain(columns)
     >>> plan = LogisticRegression(epsilon=1).plan(domain, "c")
     >>> [question.sensitivity for question in plan] == [(1 << 30,)] * 4
     True

@@ -33,6 +33,9 @@ class Contest:
             names += Right(text).columns()
         return tuple(dict.fromkeys(names))
 
+    def size(self, domain: Domain) -> int:
+        return len(self.models)
+
     def empty(self, domain: Domain) -> Ints:
         return np.zeros((len(self.models), 1), dtype=np.int64)
 
@@ -65,6 +68,9 @@ class MostPoints:
 
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         return sums[:, 0][None, :]
+
+    def fits(self, tally: object) -> bool:
+        return isinstance(tally, Contest)
 
     def groups(self) -> int:
         return 1

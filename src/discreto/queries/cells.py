@@ -139,9 +139,7 @@ class Edges:
         if not isinstance(cuts, tuple) or len(cuts) > MAX_BINS:
             raise ParameterError("cuts must be a list of numbers.")
         if any(
-            isinstance(c, bool)
-            or not isinstance(c, int | float)
-            or not math.isfinite(c)
+            isinstance(c, bool) or not isinstance(c, int | float) or not abs(c) <= 1e300
             for c in cuts
         ) or any(a > b for a, b in pairwise(cuts)):
             raise ParameterError(f"{self.name!r}: cuts must be finite and sorted.")
@@ -213,6 +211,11 @@ class Cross:
 
     first: Cells
     second: Cells
+
+    def __post_init__(self) -> None:
+        for part in (self.first, self.second):
+            if not hasattr(part, "codes") or isinstance(part, Everyone):
+                raise ParameterError("Cross takes two cell maps.")
 
     def count(self, domain: Domain) -> int:
         return self.first.count(domain) * self.second.count(domain)

@@ -14,6 +14,7 @@ import numpy as np
 from discreto.errors import ParameterError
 from discreto.kernel.domain import Domain
 from discreto.kernel.query import Batch, Floats, Ints, Shape
+from discreto.queries._distances import memberships, nearest
 from discreto.queries._names import check_names
 from discreto.queries.features import SUM_BITS
 
@@ -195,32 +196,6 @@ def unit_rows(names: tuple[str, ...], batch: Batch, domain: Domain) -> Floats:
     return out
 
 
-def nearest(x: Floats, points: Floats) -> Ints:
-    """The index of the nearest point for each column of ``x``; the first of equals."""
-    # |x - c|^2 without |x|^2, which is the same for all centres.
-    far = (-2 * points) @ x
-    far += (points**2).sum(axis=1)[:, None]
-    best, out = far[0], np.zeros(x.shape[1], dtype=np.int64)
-    for j in range(1, len(points)):
-        closer = far[j] < best
-        out[closer] = j
-        np.minimum(best, far[j], out=best)
-    return out
-
-
-def memberships(x: Floats, points: Floats, power: float) -> Floats:
-    """Fuzzy memberships (points x rows) of the columns of ``x``."""
-    far = -2 * (points @ x)
-    far += (points**2).sum(axis=1)[:, None]
-    far += (x**2).sum(axis=0)
-    logs = np.log(np.maximum(far, 1e-30))
-    logs /= 1 - power
-    logs -= logs.max(axis=0)
-    out = np.exp(logs, out=logs)
-    out /= out.sum(axis=0)
-    return out
-
-
 def diameter(width: int, norm: int) -> float:
     """The largest distance of two points on [-1, 1]."""
     return 2.0 * (width if norm == 1 else math.sqrt(width))
@@ -237,7 +212,7 @@ def _subtract_nearest(x: Floats, points: Floats) -> None:
 
 
 def _norms(x: Floats, norm: int) -> Floats:
-    # Row by row: one buffer in the cache instead of a second table.
+    # One buffer in the cache instead of a second table.
     total, part = np.zeros(x.shape[1]), np.empty(x.shape[1])
     for row in x:
         total += np.abs(row, out=part) if norm == 1 else np.square(row, out=part)
@@ -262,16 +237,13 @@ def _ball(width: int, norm: int) -> Shape:
 
 
 def check_points(points: object, width: int) -> None:
-    """Refuse anything but a tuple of points with ``width`` finite numbers each."""
+    """Refuse anything but a tuple of points with ``width`` numbers from -4 to 4."""
     good = isinstance(points, tuple) and 1 <= len(points) <= 1 << 16
     for point in points if good else ():  # type: ignore[attr-defined]
         good = good and isinstance(point, tuple) and len(point) == width
-        good = good and all(
-            isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= 1e6
-            for v in (point if good else ())
-        )
+        good = good and all(_between(v, -4, 4) for v in point)
     if not good:
-        raise ParameterError(f"points need {width} finite coordinates each.")
+        raise ParameterError(f"points need {width} coordinates from -4 to 4 each.")
 
 
 def _check_norm(norm: object) -> None:
@@ -280,12 +252,15 @@ def _check_norm(norm: object) -> None:
 
 
 def _check_power(power: object) -> None:
-    good = isinstance(power, int | float) and not isinstance(power, bool)
-    if not good or not 1.001 <= power <= 100:  # type: ignore[operator]
+    if not _between(power, 1.001, 100):
         raise ParameterError(f"a fuzzifier is from 1.001 to 100. Got {power!r}.")
 
 
 def _check_positive(value: object) -> None:
-    good = isinstance(value, int | float) and not isinstance(value, bool)
-    if not good or not 1e-9 <= value <= 1e9:  # type: ignore[operator]
+    if not _between(value, 1e-9, 1e9):
         raise ParameterError(f"radius must be from 1e-9 to 1e9. Got {value!r}.")
+
+
+def _between(value: object, low: float, high: float) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and low <= value <= high  # type: ignore[operator]

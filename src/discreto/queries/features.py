@@ -33,6 +33,8 @@ class Values:
         check_names(self.names)
         if not isinstance(self.bits, int) or not 1 <= self.bits <= SUM_BITS:
             raise ParameterError(f"bits must be 1 to {SUM_BITS}. Got {self.bits!r}.")
+        if not isinstance(self.constant, bool):
+            raise ParameterError("constant is True or False.")
         if self.origin not in ("centre", "zero"):
             raise ParameterError(f"origin must be centre or zero, not {self.origin!r}.")
 
@@ -74,7 +76,8 @@ class Bernstein:
 
     def __post_init__(self) -> None:
         check_names(self.names)
-        if self.degree not in (1, 2) or (self.degree + 1) ** len(self.names) > 81:
+        good = isinstance(self.degree, int) and self.degree in (1, 2)
+        if not good or (self.degree + 1) ** len(self.names) > 81:
             raise ParameterError("Bernstein takes degree 1 or 2 and a few columns.")
 
     def shape(self, domain: Domain) -> Shape:
@@ -95,7 +98,8 @@ class Bernstein:
                 basis = np.stack([low, high])
             else:
                 basis = np.stack([low * low, 2 * low * high, high * high])
-            out = (out[:, None, :] * basis[None, :, :]).reshape(-1, x.size)
+            size = len(out) * len(basis)
+            out = (out[:, None, :] * basis[None, :, :]).reshape(size, x.size)
         # Rounding down keeps the total below its bound, so nothing is shrunk.
         return np.floor(out, out=out)
 

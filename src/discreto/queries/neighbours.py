@@ -58,6 +58,9 @@ class NearestRows:
             parts.append(self.merge(none, keys))
         return np.concatenate(parts)
 
+    def size(self, domain: Domain) -> int:
+        return len(self.points) * self.k
+
     def merge(self, first: Ints, second: Ints) -> Ints:
         both = np.concatenate([first, second], axis=1)
         return np.partition(both, self.k - 1, axis=1)[:, : self.k]
@@ -102,6 +105,9 @@ class RowsInReach:
             parts.append(np.stack(votes, axis=1).astype(np.int64))
         return np.concatenate(parts)
 
+    def size(self, domain: Domain) -> int:
+        return len(self.points) * len(domain.category(self.target).categories)
+
     def merge(self, first: Ints, second: Ints) -> Ints:
         return first + second
 
@@ -129,6 +135,9 @@ class NearestVotes:
         votes = [(codes == code).sum(axis=1) for code in range(self.classes)]
         return np.stack(votes, axis=1).astype(np.int64)
 
+    def fits(self, tally: object) -> bool:
+        return isinstance(tally, NearestRows) and len(tally.points) == self.points
+
     def groups(self) -> int:
         return self.points
 
@@ -150,6 +159,9 @@ class ReachVotes:
 
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         return sums
+
+    def fits(self, tally: object) -> bool:
+        return isinstance(tally, RowsInReach) and len(tally.points) == self.points
 
     def groups(self) -> int:
         return self.points

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreto.errors import ParameterError
 from discreto.kernel.domain import Domain, Neighbours
-from discreto.kernel.query import Ints
+from discreto.kernel.query import Block, Ints, Ones, Sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,9 @@ class Largest:
 
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         return sums[:, 0][None, :]
+
+    def fits(self, tally: object) -> bool:
+        return isinstance(tally, Sum) and tally.blocks == (Block(Ones()),)
 
     def groups(self) -> int:
         return 1
@@ -66,6 +69,9 @@ class Ranks:
         )
         return -np.maximum(miss, 0)
 
+    def fits(self, tally: object) -> bool:
+        return isinstance(tally, Sum) and tally.blocks == (Block(Ones()),)
+
     def groups(self) -> int:
         return len(self.parts)
 
@@ -97,6 +103,9 @@ class Extreme:
         miss = np.maximum(np.maximum(self.depth - reached, before - self.depth), 0)
         scores = -miss if self.side == "low" else -miss[::-1]
         return scores[None, :]
+
+    def fits(self, tally: object) -> bool:
+        return isinstance(tally, Sum) and tally.blocks == (Block(Ones()),)
 
     def groups(self) -> int:
         return 1

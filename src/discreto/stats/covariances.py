@@ -77,7 +77,11 @@ def _from_moments(full: Floats, correlation: bool) -> Floats:
     cov = upper + np.triu(upper, 1).T - np.outer(means, means)
     # Noise can make it impossible; the nearest possible matrix has no negative part.
     values, vectors = np.linalg.eigh(cov)
-    cov = (vectors * np.maximum(values, 0)) @ vectors.T
+    half = vectors * np.sqrt(np.maximum(values, 0))
+    cov = half @ half.T
+    # Nor can a variance be larger than half the range, squared.
+    shrink = 1 / np.sqrt(np.maximum(np.diag(cov), 1.0))
+    cov *= np.outer(shrink, shrink)
     if not correlation:
         return cov
     deviations = np.sqrt(np.maximum(np.diag(cov), 1e-12))

@@ -328,14 +328,14 @@ class MadeUpRows:
         """A made-up column."""
         # Fractional parts of k * sqrt(prime) fill the cube evenly.
         prime = _prime(list(self._domain).index(name))
-        spread: Floats = (np.arange(1, _SAMPLE + 1) * math.sqrt(prime)) % 1.0
+        spread = (np.arange(1, _SAMPLE + 1) * math.sqrt(prime)) % 1.0
         column = self._domain[name]
         if isinstance(column, Category):
             return (spread * len(column.categories)).astype(np.int64)
-        if not isinstance(column, Number):
-            return spread
-        values: Floats = column.lower + spread * (column.upper - column.lower)
-        return np.round(values) if column.integer else values
+        if isinstance(column, Number):
+            spread = column.lower + spread * (column.upper - column.lower)
+            spread = np.round(spread) if column.integer else spread
+        return spread.astype(np.float64)
 
 
 @lru_cache
@@ -360,6 +360,7 @@ def coins(seed: Any = None) -> np.random.Generator:
 class _Paper:
     """A ledger of a plan: writes nothing, adds no noise."""
 
+    wants_events = False
     simulation: Simulation | None = Simulation(Sampler(Entropy()), noise=False)
 
     def charge(

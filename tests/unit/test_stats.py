@@ -277,9 +277,9 @@ def nothing() -> dict[str, dict[str, Any]]:
     return {
         "empty": rows(0),
         "one row": rows(1),
-        "all missing": {n: numbers for n in names[:3]} | {"c": none, "id": none},
+        "all missing": dict.fromkeys(names[:3], numbers) | {"c": none, "id": none},
         "all None": dict.fromkeys(names, none) | {"id": none},
-        "all outside": {n: outside for n in names} | {"id": none},
+        "all outside": dict.fromkeys(names, outside) | {"id": none},
         "all foreign": dict.fromkeys(names, foreign) | {"id": none},
         "empty lists": {n: [] for n in (*names, "id")},
     }

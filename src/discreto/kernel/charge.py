@@ -71,6 +71,8 @@ class Reservation:
     process ends is lost; nothing is ever given back.
     """
 
+    wants_events = False  # the entry of the whole plan has them already
+
     def __init__(self, ledger: Charger, receipt: Receipt) -> None:
         self.ledger, self.receipt = ledger, receipt
         self._drawn = Cost()

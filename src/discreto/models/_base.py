@@ -18,7 +18,13 @@ from sklearn.base import (
     RegressorMixin,
     clone,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.kernel.charge import Receipt
@@ -206,10 +212,8 @@ class PrivateEstimator(BaseEstimator):
         return [f"x{i}" for i in range(as_matrix(X).shape[1])]
 
     def _target_values(self, y: Any, rows: int) -> Any:
-        values = np.asarray(y)
-        if values.ndim == 2 and values.shape[1] == 1:
-            values = values[:, 0]
-        if values.ndim != 1 or len(values) != rows:
+        values = column_or_1d(y, warn=True)
+        if len(values) != rows:
             raise ParameterError(
                 "y should be a 1d array with one value for each row of X."
             )
@@ -317,6 +321,9 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         classes = self.classes
         if classes is None:
             self._leak("classes", "classes=[0, 1]")
+            # From here on this is a simulation, in which errors may look at rows.
+            assert_all_finite(np.asarray(y), input_name="y")
+            check_classification_targets(y)
             classes = np.unique(np.asarray(y)).tolist()
         return Category(tuple(_plain(value) for value in classes))
 
@@ -342,6 +349,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
     def _target_column(self, y: Any) -> Number:
         if self.target_bounds is None:
             self._leak("target_bounds", "target_bounds=(0, 100)")
+            assert_all_finite(np.asarray(y, dtype=float), input_name="y")
             low, high = spans([np.asarray(y, dtype=float)])
             return Number(float(low[0]), float(high[0]))
         low, high = self.target_bounds

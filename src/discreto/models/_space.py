@@ -104,10 +104,11 @@ def columns_of(X: Any, names: Sequence[str]) -> dict[str, Any]:
 
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        absent = [name for name in names if name not in frame.columns]
+        known = {str(name): name for name in frame.columns}
+        absent = [name for name in names if name not in known]
         if absent:
             raise DomainError(f"the table lacks the column {absent[0]!r}.")
-        return {name: frame.get_column(name) for name in names}
+        return {name: frame.get_column(known[name]) for name in names}
     array = as_matrix(X)
     if array.shape[1] != len(names):
         raise ParameterError(
@@ -132,4 +133,8 @@ def as_matrix(X: Any) -> Array:
         )
     if array.dtype.kind == "c":
         raise ParameterError("Complex data not supported.")
+    if array.shape[1] == 0:
+        raise ParameterError(
+            "0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
+        )
     return array

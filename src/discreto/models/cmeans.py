@@ -9,6 +9,7 @@ import numpy as np
 from discreto.errors import ParameterError
 from discreto.kernel.query import Block, Everyone, Floats, Sum
 from discreto.models._clusters import CentreClusterer, Search, as_points
+from discreto.planning import coins
 from discreto.queries import FuzzyPulls, FuzzyWeights
 from discreto.queries._distances import memberships
 
@@ -168,8 +169,8 @@ class PlainFuzzyCMeans:
         """Alternate memberships and weighted means for ``max_iter`` rounds."""
         rows = np.asarray(X, dtype=float)
         if isinstance(self.init, str):
-            rng = np.random.default_rng(self.random_state)
-            centres = rows[rng.permutation(len(rows))[: self.n_clusters]]
+            order = coins(self.random_state).permutation(len(rows))
+            centres = rows[order[: self.n_clusters]]
         else:
             centres = np.asarray(self.init, dtype=float)
         for _ in range(self.max_iter):

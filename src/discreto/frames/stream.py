@@ -126,9 +126,12 @@ def _schema(path: Path) -> tuple[list[str], dict[str, str]]:
 def _parquet(path: Path, names: list[str], part: int, parts: int) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
-        groups = list(range(part, file.num_row_groups, parts))
-        yield from file.iter_batches(STREAM_ROWS, row_groups=groups, columns=names)
+    # One group after the other, in small reads: memory does not grow with the file.
+    with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+        for group in range(part, file.num_row_groups, parts):
+            yield from file.iter_batches(
+                STREAM_ROWS, row_groups=[group], columns=names, use_threads=False
+            )
 
 
 def _csv(path: Path, names: list[str]) -> Iterator[Any]:

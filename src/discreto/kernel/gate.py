@@ -123,7 +123,10 @@ def scale_for(query: Choice, cost: Cost, domain: Domain) -> Fraction:
     """The noise scale on scores; under rho a noisy maximum costs epsilon^2 / 2."""
     epsilon = cost.epsilon
     if cost.rho:
-        epsilon = Fraction(math.isqrt(int(2 * cost.rho * 10**36)), 10**18)
+        root = Fraction(math.isqrt(int(2 * cost.rho * 10**36)), 10**18)
+        # Rounded down to short fractions, so that the scale need not be rounded up.
+        digits = 10 ** max(0, 6 - math.floor(math.log10(root))) if root else 1
+        epsilon = Fraction(math.floor(root * digits), digits)
         if not epsilon:
             raise ParameterError("this epsilon is too small for a choice.")
     return check_scale(Fraction(query.width(domain)) / epsilon)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import decimal
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
@@ -27,6 +28,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+ONE = Fraction(1)
 SCALE_LIMIT = 1 << 54  # keeps |noise| below 2^62 but for a chance of e^-256
 CHUNK = 1 << 15  # draws that stay in the cache together
 SLACK = 2.0**-42  # relative; 64 times the assumed error of log and exp
@@ -67,13 +69,18 @@ def _floor_of_log(word: int, scale: Fraction, tag: bytes, index: int) -> int:
         bits, digits = bits + 64, digits + 25
 
 
-def _below_exp(word: int, rate: Fraction, tag: bytes, index: int) -> bool:
-    """Whether the uniform U that starts with ``word`` is below exp(-rate)."""
+def _below_exp(
+    word: int, rate: Fraction, tag: bytes, index: int, factor: Fraction = ONE
+) -> bool:
+    """Whether the uniform U that starts with ``word`` is below factor * exp(-rate)."""
     bits, digits = 64, 60
     while True:
         ctx = _context(digits)
         ratio = ctx.divide(Decimal(rate.numerator), Decimal(rate.denominator))
-        edge = ctx.multiply(ctx.exp(ctx.minus(ratio)), Decimal(1 << bits))
+        edge = ctx.multiply(
+            ctx.exp(ctx.minus(ratio)), Decimal(factor.numerator << bits)
+        )
+        edge = ctx.divide(edge, Decimal(factor.denominator))
         slip = Decimal(10) ** (int(math.log10(2) * bits) + 30 - digits)
         if Decimal(word + 1) <= ctx.subtract(edge, slip):
             return True
@@ -165,16 +172,22 @@ class Sampler:
             draw = (self.entropy.words(todo.size) >> np.uint64(64 - bits)).astype(
                 np.int64
             )
-            keep = self.bernoulli_exp(
-                draw / float(top),
-                lambda i, draw=draw: Fraction(int(draw[i]), top),
-            )
+
+            def exact(i: int, draw: Ints = draw) -> Fraction:
+                return Fraction(int(draw[i]), top)
+
+            keep = self.bernoulli_exp(draw / float(top), exact)
             out[todo[keep]] = draw[keep]
             todo = todo[~keep]
         return out
 
-    def bernoulli_exp(self, rate: Floats, exact_rate) -> Bools:  # type: ignore[no-untyped-def]
-        """True with probability exp(-rate), elementwise.
+    def bernoulli_exp(
+        self,
+        rate: Floats,
+        exact_rate: Callable[[int], Fraction],
+        factor: Fraction = ONE,
+    ) -> Bools:
+        """True with probability factor * exp(-rate), elementwise, if that is below 1.
 
         ``exact_rate(i)`` is the exact rational that ``rate[i]`` rounds: the float must
         be within ``2^-48 * (1 + rate)`` of it.
@@ -182,14 +195,15 @@ class Sampler:
         words = self.entropy.words(rate.size)
         tag = self.entropy.bytes(32)
         uniform = words.astype(np.float64) * 2.0**-64
-        chance = np.exp(-rate)
+        chance = np.exp(-rate) * float(factor)
         margin = SLACK * (chance * (1.0 + rate) + 2.0**-20)
         out: Bools = uniform < chance
         unsure = np.abs(uniform - chance) <= margin
         if self._exact_always:
             unsure[:] = True
         for i in np.flatnonzero(unsure):
-            out[i] = _below_exp(int(words[i]), exact_rate(int(i)), tag, int(i))
+            exact = exact_rate(int(i))
+            out[i] = _below_exp(int(words[i]), exact, tag, int(i), factor)
         return out
 
     def laplace(self, scale: Fraction, count: int) -> Ints:
@@ -317,16 +331,22 @@ class Sampler:
             raise ParameterError(
                 f"staircase epsilon must be in (0, 256], not {epsilon}."
             )
+        # A magnitude lies in block b = 0, 1, 2, ... of `width` values, the first `step`
+        # of them with weight exp(-eps b), the others exp(-eps (b + 1)). Places are drawn
+        # with a weight just above exp(-eps) for the others, which are then thinned. 0
+        # has one sign only, so it is halved. The work does not depend on what comes out.
+        bits = 40
+        rare = min(math.ceil(math.exp(-float(epsilon)) * (1 << bits)) + 1, 1 << bits)
+        thinning = Fraction(1 << bits, rare)
         out = np.empty(count, dtype=np.int64)
         todo = np.arange(count)
-        # A magnitude lies in block b = 0, 1, 2, ... of `width` values, the first `step`
-        # of them with weight exp(-eps b), the others exp(-eps (b + 1)). Drawing block,
-        # place and thinning always costs the same; 0 is halved, as it has one sign.
         while todo.size:
             block = self.geometric(1 / epsilon, todo.size)
-            place = self.entropy.below(width, todo.size)
+            draw = self.entropy.below((step << bits) + (width - step) * rare, todo.size)
+            later = step + (draw - (step << bits)) // rare
+            place = np.where(draw < step << bits, draw >> bits, later)
             thin = self.bernoulli_exp(
-                np.full(todo.size, float(epsilon)), lambda _: epsilon
+                np.full(todo.size, float(epsilon)), lambda _: epsilon, thinning
             )
             signs = self.entropy.below(2, todo.size).astype(bool)
             size = block * width + place

@@ -194,9 +194,9 @@ class Search:
         values = Values(self.names)
         count_share = self.count_share(1.0)
         if self.public_rows:
-            blocks: tuple[Block, ...] = (Block(values),)
+            blocks: tuple[Block, ...] = (Block(values, noise="cube"),)
         else:
-            sums = Block(values, share=1 - count_share)
+            sums = Block(values, share=1 - count_share, noise="cube")
             blocks = (Block(Ones(), share=count_share), sums)
         answer = self.ask.measure(Sum(Everyone(), blocks), "overall mean", share)
         found = self._rows_of(answer)

@@ -12,7 +12,7 @@ from discreto.errors import ParameterError
 from discreto.kernel.gate import Measurement
 from discreto.kernel.query import Block, Everyone, Sum
 from discreto.models._base import PrivateRegressor
-from discreto.models._quadratic import centred, least_squares, moments_of
+from discreto.models._quadratic import centred, least_squares, moments_of, scores_of
 from discreto.models._space import Space
 from discreto.planning import Ask
 from discreto.queries import Bernstein, Products, Scaled, Values
@@ -210,9 +210,8 @@ class LinearRegression(PrivateRegressor):
         space = self.space_
         target = space.domain.number(space.goal)
         values = space.unscale(space.matrix(X))
-        return np.clip(
-            values @ self.coef_ + self.intercept_, target.lower, target.upper
-        )
+        scores = scores_of(values, self.coef_[None, :], self.intercept_)
+        return np.clip(scores[:, 0], target.lower, target.upper)
 
     def row_weights(self, X: Any, y: Any) -> Any:
         """The weight that each row of your own would have in a fit.

@@ -10,6 +10,7 @@ import numpy as np
 from discreto.errors import ParameterError
 from discreto.models._base import PrivateClassifier
 from discreto.models._logistic import Task, by_gradients, by_means, by_taylor, spreads
+from discreto.models._quadratic import scores_of
 from discreto.models._space import Space
 from discreto.planning import Ask
 
@@ -167,7 +168,7 @@ class LogisticRegression(PrivateClassifier):
         X = self._rows(X)
         space = self.space_
         values = space.unscale(space.matrix(X))
-        scores = values @ self.coef_.T + self.intercept_
+        scores = scores_of(values, self.coef_, self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any) -> Any:

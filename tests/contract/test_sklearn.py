@@ -13,7 +13,9 @@ import discreto as dp
 from discreto import models
 from discreto.testing import simulate
 
-EMPTY = "an empty table is answered like any other: an error would tell that it is empty"
+EMPTY = (
+    "an empty table is answered like any other: an error would tell that it is empty"
+)
 LABELS = "labels of training rows would be exact, so there is no labels_"
 NO_ROWS = {"check_estimators_empty_data_messages": EMPTY}
 FAILS = {
@@ -35,7 +37,9 @@ def test_estimator_checks(case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = check_estimator(model, on_fail=None)
-    failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    failed = {
+        r["check_name"]: r["exception"] for r in results if r["status"] == "failed"
+    }
     assert set(failed) == set(expected), {
         name: repr(failed.get(name)) for name in set(failed) ^ set(expected)
     }

@@ -181,7 +181,7 @@ def test_plan():
         plan = NaiveBayes(epsilon=2, shrink=shrink).plan(mixed_domain())
         assert [question.cost.epsilon / 2 for question in plan] == shares
         assert plan.total.epsilon == 2
-    three = dp.Domain(MIXED | {"y": dp.Category("abc")}, target="y")
+    three = dp.Domain(MIXED | {"y": dp.Category(["a", "b", "c"])}, target="y")
     assert len(NaiveBayes(epsilon=2).plan(three)) == 1  # (3 - 1)^2 is not below 4
 
 

@@ -35,11 +35,23 @@ def clamp(rows: Floats, shape: Shape) -> Floats:
     np.rint(rows, out=rows)
     np.clip(rows, -shape.limit if shape.signed else 0, shape.limit, out=rows)
     if shape.total < shape.width * shape.limit:
-        _shrink(rows, np.abs(rows).sum(axis=0), shape.total, shape.width)
+        _shrink(rows, add_up(np.abs(rows)), shape.total, shape.width)
     if shape.square < min(shape.width * shape.limit**2, shape.total * shape.limit):
         reach = int(np.sqrt(np.float64(shape.square)) * (1 - 2.0**-40))
-        _shrink(rows, np.sqrt((rows * rows).sum(axis=0)), reach, shape.width)
+        _shrink(rows, np.sqrt(add_up(rows * rows)), reach, shape.width)
     return rows
+
+
+def add_up(numbers: Floats) -> Floats:
+    """Each row's numbers added up in a fixed order.
+
+    ``sum(axis=0)`` takes another order for a single row than for several, so a row's
+    sum could depend, in the last bit, on whether another row is there.
+    """
+    total = numbers[0].copy()
+    for part in numbers[1:]:
+        total += part
+    return total
 
 
 def _shrink(rows: Floats, norms: Floats, bound: int, width: int) -> None:

@@ -160,7 +160,7 @@ def by_taylor(ask: Ask, task: Task) -> Floats:
     size = task.width + 1
     first = Fraction(size, size + 4)
     values = Values(task.names, bits=PRODUCT_BITS, constant=True)
-    query = Sum(Everyone(), (Block(values, "gram"),))
+    query = Sum(Everyone(), (Block(values, "gram", noise="cube"),))
     answer = ask.measure(query, "curvature", first)
     step = float(1 << (2 * PRODUCT_BITS))
     gram = unfold(answer.tables[0][0] / step, size)

@@ -123,5 +123,5 @@ def scores_of(rows: Floats, weights: Floats, starts: Any) -> Floats:
 
 def _divide(above: Any, below: Floats) -> Floats:
     """The quotient, 0 where nothing is known (a minimum-norm answer)."""
-    floor = 1e-10 * max(float(below.max(initial=0.0)), 1e-300)
-    return np.where(below > floor, above / np.maximum(below, floor), 0.0)
+    known = below > 1e-10 * max(float(below.max(initial=0.0)), 1e-290)
+    return np.divide(above, below, out=np.zeros_like(below), where=known)

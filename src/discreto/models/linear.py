@@ -54,7 +54,7 @@ class LinearRegression(PrivateRegressor):
     Asks         one sum: all products of (1, features, target); for ``"weighted"``
                  and ``alpha="auto"`` also the mean of the target, a tenth of the cost.
     Bound        weighted: (R² + R) / 2 for rows of l1 norm R, doubled for replaced
-                 rows; functional: m (m + 1) / 2 for m columns with the intercept.
+                 rows; functional: 1 for each product at once (cube noise).
     Composition  one question, so a fit costs exactly ``epsilon``.
     Free         the ridge, the repair of the matrix, the shrinkage, predictions.
     Not covered  choosing ``row_norm`` or ``alpha`` by looking at the data.
@@ -62,7 +62,7 @@ class LinearRegression(PrivateRegressor):
     >>> from discreto import Domain
     >>> domain = Domain.cube(6)
     >>> plan = LinearRegression(epsilon=1, method="functional").plan(domain, "x5")
-    >>> [question.sensitivity for question in plan] == [(7 * 8 // 2 << 30,)]
+    >>> [question.sensitivity for question in plan] == [(1 << 30,)]
     True
     >>> plan = LinearRegression(epsilon=1).plan(domain, "x5")
     >>> max(plan.questions[0].sensitivity) <= 1 << 30 and plan.total.epsilon == 1
@@ -145,7 +145,7 @@ class LinearRegression(PrivateRegressor):
         if self.method == "functional":
             origin = "centre" if self.fit_intercept else "zero"
             values = Values(names, PRODUCT_BITS, origin, bool(self.fit_intercept))  # type: ignore[arg-type]
-            query = Sum(Everyone(), (Block(values, "gram"),))
+            query = Sum(Everyone(), (Block(values, "gram", noise="cube"),))
             return query, np.ones(width), float(1 << (2 * PRODUCT_BITS))
         rows = self._rows_of(names, space, gaussian)
         weights = np.array([_ONE] * bool(self.fit_intercept) + [1.0] * len(names))

@@ -63,10 +63,8 @@ class NaiveBayes(Bayes):
 
     >>> from discreto import Category, Domain, Number
     >>> from discreto.models import NaiveBayes
-    >>> domain = Domain(
-    ...     {"age": Number(0, 120), "sex": Category("fm"), "ill": Category("ny")},
-    ...     target="ill",
-    ... )
+    >>> columns = {"age": Number(0, 120), "sex": Category(["f", "m"])}
+    >>> domain = Domain(columns | {"ill": Category(["n", "y"])}, target="ill")
     >>> plan = NaiveBayes(epsilon=1).plan(domain)
     >>> one = 2**30  # grid steps
     >>> [ask.sensitivity[0] / one for ask in plan], plan.total
@@ -205,7 +203,7 @@ class CategoricalNB(Bayes):
     Not covered  categories and classes that were read from the rows.
 
     >>> from discreto import Category, Domain
-    >>> columns = {f"x{i}": Category("abc") for i in range(5)}
+    >>> columns = {f"x{i}": Category(["a", "b", "c"]) for i in range(5)}
     >>> domain = Domain(columns | {"y": Category([0, 1])}, target="y")
     >>> plan = CategoricalNB(epsilon=1).plan(domain)
     >>> [ask.sensitivity[0] >> 30 for ask in plan], plan.total

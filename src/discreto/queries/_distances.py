@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from discreto.kernel.clamp import add_up
 from discreto.kernel.query import Floats, Ints
 
 
@@ -33,7 +34,7 @@ def memberships(x: Floats, points: Floats, power: float) -> Floats:
     logs /= 1 - power
     logs -= logs.max(axis=0)
     out = np.exp(logs, out=logs)
-    out /= out.sum(axis=0)
+    out /= add_up(out)
     return out
 
 

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from discreto.errors import ParameterError
+from discreto.kernel.clamp import add_up
 from discreto.kernel.domain import Domain
 from discreto.kernel.query import Batch, Floats, Shape
 from discreto.queries._names import check_names
@@ -83,7 +84,7 @@ class Scaled:
         if self.power == 2:
             unit *= unit
         if self.rotate:
-            unit = cosines(len(self.names)) @ unit
+            unit = mix(cosines(len(self.names)), unit)
         if not self.constant:
             return unit
         return np.vstack([np.full((1, unit.shape[1]), self.constant), unit])
@@ -177,7 +178,7 @@ class LogisticGradient:
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
         z = self.of.affine(batch, domain)
-        scores = np.array(self.weights) @ z
+        scores = mix(np.array(self.weights), z)
         sizes = _sizes(z, self.of.norm)
         z *= self.of.reach / np.maximum(sizes, self.of.reach)
         residuals = self._residuals(scores, batch[self.target])
@@ -193,7 +194,7 @@ class LogisticGradient:
         else:
             scores = scores - scores.max(axis=0)
             residuals = np.exp(np.maximum(scores, -500))
-            residuals /= residuals.sum(axis=0)
+            residuals /= add_up(residuals)
             residuals -= codes[None, :] == np.arange(len(scores))[:, None]
             most = self.clip * self._factor()
             sizes = _sizes(residuals, self.of.norm)
@@ -215,11 +216,19 @@ def cosines(width: int) -> Floats:
     return out
 
 
+def mix(weights: Floats, rows: Floats) -> Floats:
+    """weights @ rows, with each row's sum taken in a fixed order (see ``add_up``)."""
+    out = np.zeros((len(weights), rows.shape[1]))
+    for column, part in zip(weights.T, rows, strict=True):
+        out += column[:, None] * part
+    return out
+
+
 def _sizes(rows: Floats, norm: Norm) -> Floats:
     """The norm of each row (rows are columns here)."""
     if norm == "l1":
-        return np.abs(rows).sum(axis=0)
-    return np.sqrt((rows * rows).sum(axis=0))
+        return add_up(np.abs(rows))
+    return np.sqrt(add_up(rows * rows))
 
 
 def _unit_shape(width: int, norm: Norm) -> Shape:

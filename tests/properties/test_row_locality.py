@@ -1,0 +1,183 @@
+"""A row's numbers must not depend on the rows beside it, not even in the last bit.
+
+The sum of neighbours could otherwise move by more than one row's bound. BLAS products
+and pairwise sums round differently for other shapes, so both are ruled out here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import discreto as dp
+from discreto.kernel import clamp
+from discreto.kernel.query import Block, Everyone, Shape, Sum
+from discreto.queries import (
+    KINDS,
+    Bernstein,
+    Bins,
+    Categories,
+    Cross,
+    Deviations,
+    Edges,
+    FuzzyPulls,
+    FuzzyWeights,
+    LogisticGradient,
+    Magnitudes,
+    Memberships,
+    Nearest,
+    NearestRows,
+    Partition,
+    Present,
+    Products,
+    Rings,
+    RowsInReach,
+    Scaled,
+    Sides,
+    SoftVotes,
+    Values,
+)
+
+WIDTH, ROWS = 12, 61
+NAMES = tuple(f"x{i}" for i in range(WIDTH))
+DOMAIN = dp.Domain(
+    {name: dp.Number(-3, 5, missing=True) for name in NAMES}
+    | {"y": dp.Category(["a", "b", "c"]), "z": dp.Category([0, 1])}
+)
+COINS = np.random.default_rng(5)
+BATCH = {name: COINS.normal(1, 2, ROWS) for name in NAMES}
+BATCH["x3"][::7] = np.nan
+BATCH |= {"y": COINS.integers(-1, 3, ROWS), "z": COINS.integers(0, 2, ROWS)}
+
+
+def points(count):
+    return tuple(map(tuple, COINS.uniform(-1, 1, (count, WIDTH)).tolist()))
+
+
+def weights(count, size):
+    return tuple(map(tuple, COINS.normal(0, 1, (count, size)).tolist()))
+
+
+def scaled(norm, rotate, constant=1.0):
+    return Scaled(
+        NAMES,
+        tuple(COINS.uniform(-0.3, 0.3, WIDTH).tolist()),
+        tuple(COINS.uniform(0.3, 2, WIDTH).tolist()),
+        reach=1.7,
+        norm=norm,
+        rotate=rotate,
+        constant=constant,
+    )
+
+
+MAPS = [
+    Values(NAMES),
+    Values(NAMES, bits=15, constant=True),
+    Bernstein(NAMES[:3], 2),
+    Partition((*NAMES, "y")),
+    SoftVotes((*NAMES, "y"), weights(3, 2 * WIDTH + 3)),
+    Nearest(NAMES, points(5)),
+    Rings(NAMES, points(5), 16, 1),
+    Rings(NAMES, points(5), 16, 2),
+    Deviations(NAMES, points(5), 0.7, 1),
+    Deviations(NAMES, points(5), 0.7, 2),
+    FuzzyWeights(NAMES, points(4), 2.0),
+    FuzzyWeights(NAMES, points(4), 1.7),
+    FuzzyPulls(NAMES, points(4), 1.7, 0.7, 1),
+    FuzzyPulls(NAMES, points(4), 1.7, 0.7, 2),
+    *[scaled(norm, rotate) for norm in ("l1", "l2") for rotate in (True, False)],
+    Products(scaled("l1", False)),
+    Products(scaled("l2", False)),
+    LogisticGradient(scaled("l2", True), "y", weights(3, WIDTH + 1)),
+    LogisticGradient(scaled("l1", True), "z", weights(1, WIDTH + 1)),
+    NearestRows(NAMES, "y", points(4), 5),
+    RowsInReach(NAMES, "y", points(4), 0.8),
+    Present(NAMES),
+    Categories(("y", "z")),
+    Bins("x1", 7),
+    Edges("x1", (0.0, 1.0)),
+    Magnitudes("x1"),
+    Cross(Bins("x1", 7), Categories(("y",))),
+]
+# Plain data (blocks, scores) and maps that are made of the ones above.
+OTHERS = {
+    *("Block", "Sum", "Choice", "Randomise", "Everyone", "Ones"),
+    *("Largest", "Ranks", "Extreme", "NearestVotes", "ReachVotes"),
+    *("Sides", "Memberships"),
+}
+
+
+def test_every_map_is_here():
+    assert {type(one).__name__ for one in MAPS} | OTHERS == set(KINDS)
+
+
+def values_of(one, batch, rows):
+    with np.errstate(all="ignore"):
+        if hasattr(one, "rows"):
+            # Before the clamp rounds: a difference in the last bit counts.
+            return one.rows(batch, DOMAIN)
+        if hasattr(one, "codes"):
+            return one.codes(batch, DOMAIN)[None, :]
+        return one.fold(batch, rows, DOMAIN)
+
+
+@pytest.mark.parametrize("one", MAPS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 9, 33])
+def test_maps_are_row_local(one, size):
+    merged = hasattr(one, "merge")
+    whole = values_of(one, BATCH, ROWS)
+    parts = []
+    for start in range(0, ROWS, size):
+        part = {n: c[start : start + size] for n, c in BATCH.items()}
+        parts.append(values_of(one, part, len(part["y"])))
+    if merged:
+        total = parts[0]
+        for part in parts[1:]:
+            total = one.merge(total, part)
+        np.testing.assert_array_equal(np.sort(total, axis=1), np.sort(whole, axis=1))
+    else:
+        np.testing.assert_array_equal(np.concatenate(parts, axis=1), whole)
+
+
+@pytest.mark.parametrize("kind", [Sides, Memberships])
+def test_hashes_are_row_local(kind):
+    """They take their cuts from a helper; see tests/unit/test_neighbors.py too."""
+    assert kind.__name__ in KINDS
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Shape(WIDTH, 1 << 30, total=1 << 30),
+        Shape(WIDTH, 1 << 30, square=1 << 60),
+        Shape(WIDTH, 1 << 30, total=5 << 29, square=1 << 60, signed=False),
+    ],
+)
+def test_the_clamp_is_row_local(shape):
+    rows = COINS.normal(0, 2.0**30, (WIDTH, ROWS))
+    whole = clamp.clamp(rows.copy(), shape)
+    for size in (1, 2, 7):
+        parts = [
+            clamp.clamp(np.ascontiguousarray(rows[:, i : i + size]), shape)
+            for i in range(0, ROWS, size)
+        ]
+        np.testing.assert_array_equal(np.concatenate(parts, axis=1), whole)
+
+
+def test_the_check_can_fail():
+    """A product of real numbers is not row-local; the checks above would see it."""
+    matrix = COINS.normal(0, 1, (WIDTH, 400))
+    rows = COINS.normal(0, 1, (400, ROWS))
+    whole = matrix @ rows
+    single = np.concatenate([matrix @ rows[:, i : i + 1] for i in range(ROWS)], axis=1)
+    assert (whole != single).any()
+
+
+def test_sums_do_not_depend_on_who_is_there():
+    query = Sum(Everyone(), (Block(Deviations(NAMES, points(5), 0.7, 2)),))
+    whole = clamp.fold(query, BATCH, ROWS, DOMAIN)[0]
+    singles = sum(
+        clamp.fold(query, {n: c[i : i + 1] for n, c in BATCH.items()}, 1, DOMAIN)[0]
+        for i in range(ROWS)
+    )
+    np.testing.assert_array_equal(whole, singles)

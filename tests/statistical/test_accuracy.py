@@ -73,7 +73,7 @@ def test_moments(table: dp.Table) -> None:
 
 
 def test_groups(table: dp.Table) -> None:
-    groups = [GROUP == name for name in "abc"]
+    groups = [name == GROUP for name in "abc"]
     counts = dp.stats.count(table, by="group", epsilon=1)
     assert counts.items() == [(n, g.sum()) for n, g in zip("abc", groups, strict=True)]
     means = dp.stats.mean(table, "x", by="group", epsilon=1)

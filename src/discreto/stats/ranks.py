@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -95,21 +96,20 @@ def _rank_interval(
     """
     below, above = np.cumsum(counts)[:-1], counts[::-1].cumsum()[::-1][1:]
     surplus = (1 - chance) * below - chance * above
-    far = np.array(
-        [
-            combined_reach(
-                [1 - chance] * left + [chance] * (counts.size - left),
-                noise,
-                2 * LEVEL - 1,
-            )
-            for left in range(1, counts.size)
-        ]
-    )
+    size = counts.size
+    far = np.array([_far(i, size - i, chance, noise) for i in range(1, size)])
     passed = int(np.argmin(np.append(surplus < -far, False)))
     low = cuts[passed - 1] if passed else cuts[0]
     passed = int(np.argmin(np.append((surplus >= far)[::-1], False)))
     high = cuts[-passed] if passed else cuts[-1]
     return float(low), float(high)
+
+
+@lru_cache(maxsize=1024)
+def _far(left: int, right: int, chance: float, noise: Noise) -> float:
+    """How far noise lowers a surplus of so many cells, but for a chance of 5 %."""
+    weights = [1 - chance] * left + [chance] * right
+    return combined_reach(weights, noise, 2 * LEVEL - 1)
 
 
 def _within(low: float, high: float, column: Number) -> tuple[float, float]:
@@ -294,7 +294,7 @@ def _inner_end(
     below = np.cumsum(counts)[:-1]
     best = column.upper
     for i in range(cuts.size - 1, -1, -1):
-        if below[i] <= combined_reach([1.0] * (i + 1), noise, 2 * LEVEL - 1):
+        if below[i] <= _far(i + 1, 0, 0.0, noise):
             break
         best = float(cuts[i])
     return best

@@ -123,7 +123,7 @@ def test_reach_covers_every_movement(neighbours, form, cells):
 
 
 def test_loss_of_a_cube_is_at_most_epsilon():
-    """log P[z] - log P[z + v] = (max|z + v| - max|z|) / scale, at most max|v| / scale."""
+    """The loss is (max|z + v| - max|z|) / scale, at most max|v| / scale."""
     scale, reach = 3.0, 2
     grid = list(itertools.product(range(-4, 5), repeat=2))
     moves = list(itertools.product(range(-reach, reach + 1), repeat=2))

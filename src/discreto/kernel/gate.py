@@ -151,11 +151,9 @@ class Gate:
         receipt = self._charge("measure", query, cost, label, {"noise": law}, key)
         if receipt.answer is not None:
             return Measurement(_tables(receipt.answer), noises, receipt)
+        # Should a sum ever leave the 64 bits, it wraps: a function of the noisy sum.
         tables = tuple(
-            exact
-            + np.clip(self._noise(noise, exact.size), -(1 << 61), 1 << 61).reshape(
-                exact.shape
-            )
+            exact + self._noise(noise, exact.size).reshape(exact.shape)
             for exact, noise in zip(self._fold(query), noises, strict=True)
         )
         if key is not None:

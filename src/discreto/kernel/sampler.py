@@ -332,9 +332,10 @@ class Sampler:
                 f"staircase epsilon must be in (0, 256], not {epsilon}."
             )
         # A magnitude lies in block b = 0, 1, 2, ... of `width` values, the first `step`
-        # of them with weight exp(-eps b), the others exp(-eps (b + 1)). Places are drawn
-        # with a weight just above exp(-eps) for the others, which are then thinned. 0
-        # has one sign only, so it is halved. The work does not depend on what comes out.
+        # of them with weight exp(-eps b), the others exp(-eps (b + 1)). Places are
+        # drawn with a weight just above exp(-eps) for the others, which are thinned
+        # then. 0 has one sign only, so it is halved. The work does not depend on what
+        # comes out.
         bits = 40
         rare = min(math.ceil(math.exp(-float(epsilon)) * (1 << bits)) + 1, 1 << bits)
         thinning = Fraction(1 << bits, rare)

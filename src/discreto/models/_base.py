@@ -257,8 +257,8 @@ class PrivateEstimator(BaseEstimator):
             ledger.charge(Cost.leak(), label)
         except UnsafeError:
             raise DomainError(
-                f"{type(self).__name__} needs public {what}. Reading them from the data "
-                f"would leak it: give {remedy}."
+                f"{type(self).__name__} needs public {what}. Reading them from the "
+                f"data would leak it: give {remedy}."
             ) from None
 
     # Predicting
@@ -343,7 +343,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
     def _check_target(self, domain: Domain, target: str) -> None:
         if not isinstance(domain[target], Number):
             raise DomainError(
-                f"{type(self).__name__} needs a Number target; {target!r} is a Category."
+                f"{type(self).__name__} needs a Number target; {target!r} is a "
+                "Category."
             )
 
     def _target_column(self, y: Any) -> Number:

@@ -155,8 +155,8 @@ def evaluate(
     """Measure a fitted model on a private table.
 
     A classifier gets its confusion matrix and accuracy (half of the cost), mean log
-    loss and calibration (a quarter each); a regressor RMSE and R². Use rows that the model
-    was not trained on, unless you want its training error.
+    loss and calibration (a quarter each); a regressor RMSE and R². Use rows that the
+    model was not trained on, unless you want its training error.
     """
     text, cost = persist.dumps(model), Cost.of(epsilon, delta)
     goal = model.space_.goal

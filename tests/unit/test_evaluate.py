@@ -121,6 +121,16 @@ def test_select_with_a_validation_table_charges_each_its_part():
     assert (train.total(), check.total()) == (0.8, 0.2)
 
 
+def test_select_refuses_a_bad_candidate_before_it_spends():
+    ledger = dp.Ledger(epsilon=1)
+    table = dp.Table(people(50), CLASSES, ledger)
+    with pytest.raises(ParameterError):
+        select([GaussianNB(epsilon=1, var_smoothing=-1)], table, epsilon=1)
+    with pytest.raises(ParameterError):
+        select([], table, epsilon=1)
+    assert ledger.total() == 0
+
+
 def test_select_regressors():
     table = dp.Table(people(500), AMOUNTS, simulate(1))
     winner = select([LinearRegression(epsilon=1)] * 2, table, epsilon=2)

@@ -17,6 +17,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from discreto.errors import DomainError, ParameterError
+from discreto.frames.native import frame_of, like
 from discreto.kernel.cost import Cost, read_amount
 from discreto.kernel.domain import Domain, Opaque
 from discreto.ledger import Ledger
@@ -114,28 +115,6 @@ def known_columns(domain: Any) -> list[str]:
             "bounds=(low, high)."
         )
     return [n for n, c in domain.columns.items() if not isinstance(c, Opaque)]
-
-
-def frame_of(X: Any) -> Any:
-    """A narwhals frame over a native one, or None."""
-    import narwhals as nw
-
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return frame if isinstance(frame, nw.DataFrame) else None
-
-
-def like(X: Any, columns: dict[str, Any]) -> Any:
-    """Columns as the kind of thing that X is: a frame, or a 2-d array."""
-    import narwhals as nw
-
-    frame = frame_of(X)
-    if frame is not None:
-        data = {n: c.tolist() for n, c in columns.items()}
-        return nw.from_dict(data, backend=frame.implementation).to_native()
-    numbers = all(part.dtype.kind == "f" for part in columns.values())
-    return np.column_stack(
-        [p if numbers else p.astype(object) for p in columns.values()]
-    )
 
 
 __all__ = [

@@ -27,6 +27,7 @@ from sklearn.utils.validation import (
 )
 
 from discreto.errors import DomainError, ParameterError, UnsafeError
+from discreto.frames.native import frame_of
 from discreto.kernel.charge import Receipt
 from discreto.kernel.cost import Cost
 from discreto.kernel.domain import Category, Domain, Number
@@ -204,10 +205,8 @@ class PrivateEstimator(BaseEstimator):
         return domain, columns, target
 
     def _names(self, X: Any) -> list[str]:
-        import narwhals as nw
-
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-        if isinstance(frame, nw.DataFrame):
+        frame = frame_of(X)
+        if frame is not None:
             return [str(name) for name in frame.columns]
         return [f"x{i}" for i in range(as_matrix(X).shape[1])]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from discreto.errors import DomainError, ParameterError
 from discreto.frames import convert
+from discreto.frames.native import frame_of
 from discreto.kernel.domain import Category, Domain, Number
 
 Array = NDArray[Any]
@@ -100,10 +101,8 @@ class Space:
 
 def columns_of(X: Any, names: Sequence[str]) -> dict[str, Any]:
     """The named columns of a frame, or the columns of an array in this order."""
-    import narwhals as nw
-
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
+    frame = frame_of(X)
+    if frame is not None:
         known = {str(name): name for name in frame.columns}
         absent = [name for name in names if name not in known]
         if absent:

@@ -104,9 +104,11 @@ def select(
     cost = Cost.of(epsilon, delta)
     share = cost * choice_share
     here = cost if validation is None else cost * (1 - choice_share)
+    part = cost * ((1 - choice_share) / len(candidates))
+    for model in candidates:  # whatever can be refused is refused before it is paid
+        clone(model)._rehearse(model._space(table.domain, y), part, 0)
     reservation = table.reserve(here, f"select among {len(candidates)} models")
     own = table.paid_by(reservation)
-    part = cost * ((1 - choice_share) / len(candidates))
     fitted = [clone(model)._fit_table(own, y, part) for model in candidates]
     texts = tuple(persist.dumps(model) for model in fitted)
     classes = isinstance(table.domain[fitted[0].space_.goal], Category)

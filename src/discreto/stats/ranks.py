@@ -98,10 +98,11 @@ def _rank_interval(
     surplus = (1 - chance) * below - chance * above
     size = counts.size
     far = np.array([_far(i, size - i, chance, noise) for i in range(1, size)])
-    passed = int(np.argmin(np.append(surplus < -far, False)))
-    low = cuts[passed - 1] if passed else cuts[0]
-    passed = int(np.argmin(np.append((surplus >= far)[::-1], False)))
-    high = cuts[-passed] if passed else cuts[-1]
+    # Cuts at the ends of the range say nothing: the interval starts there anyway.
+    fine = (surplus < -far) | (cuts <= cuts[0])
+    low = cuts[int(np.argmin(np.append(fine, False))) - 1]
+    fine = (surplus >= far) | (cuts >= cuts[-1])
+    high = cuts[-int(np.argmin(np.append(fine[::-1], False)))]
     return float(low), float(high)
 
 
@@ -294,6 +295,8 @@ def _inner_end(
     below = np.cumsum(counts)[:-1]
     best = column.upper
     for i in range(cuts.size - 1, -1, -1):
+        if cuts[i] >= column.upper:
+            continue  # all rows are below it
         if below[i] <= _far(i + 1, 0, 0.0, noise):
             break
         best = float(cuts[i])

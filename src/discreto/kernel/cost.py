@@ -76,8 +76,8 @@ class Cost:
     infinite: bool = False
 
     def __post_init__(self) -> None:
-        if min(self.parts()) < 0:
-            raise ParameterError("a cost is never negative.")
+        if not all(isinstance(p, int | Fraction) and p >= 0 for p in self.parts()):
+            raise ParameterError("a cost is made of exact numbers from 0 up.")
 
     @classmethod
     def of(cls, epsilon: Amount, delta: Amount = 0) -> Cost:

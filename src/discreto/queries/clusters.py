@@ -175,7 +175,8 @@ class FuzzyPulls:
         points = np.array(self.centres)
         weights = memberships(x, points, self.power) ** self.power
         ways = (x[None, :, :] - points[:, :, None]) * weights[:, None, :]
-        return _pull_in(ways.reshape(-1, x.shape[1]), self.radius, self.norm)
+        size = len(points) * len(x)  # -1 would fail without rows
+        return _pull_in(ways.reshape(size, x.shape[1]), self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
         return self.names

@@ -184,7 +184,7 @@ class LogisticGradient:
         residuals = self._residuals(scores, batch[self.target])
         width = len(residuals) * len(z)
         z *= (_TOP - width) / self.bound()
-        return (residuals[:, None, :] * z[None, :, :]).reshape(width, -1)
+        return (residuals[:, None, :] * z[None, :, :]).reshape(width, z.shape[1])
 
     def _residuals(self, scores: Floats, codes: Floats) -> Floats:
         if len(scores) == 1:

@@ -25,7 +25,9 @@ class LocalEngine:
 
     def fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
         """The exact sums over all rows."""
-        parts = [frame] if self.threads == 1 else frame.split(self.threads)
+        # Products run on BLAS, which has threads of its own.
+        alone = self.threads == 1 or _has_products(query)
+        parts = [frame] if alone else frame.split(self.threads)
         if len(parts) == 1:
             return fold_all(query, frame, domain)
         total = clamp.empty(query, domain)
@@ -41,12 +43,17 @@ class LocalEngine:
         return self._pool
 
 
+def _has_products(query: Sum | Tally) -> bool:
+    return isinstance(query, Sum) and any(b.form == "gram" for b in query.blocks)
+
+
 def fold_all(query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
     """The exact sums over one frame, a batch at a time."""
     size = 1 << 13
     if isinstance(query, Sum):
         width = sum(block.features.shape(domain).width for block in query.blocks)
-        size = min(clamp.BATCH_ROWS, max(_NUMBERS // width, size))
+        numbers = _NUMBERS // 4 if _has_products(query) else _NUMBERS
+        size = min(clamp.BATCH_ROWS, max(numbers // width, size))
     total = clamp.empty(query, domain)
     for batch, rows in frame.batches(query.columns(), size):
         part = clamp.fold(query, batch, rows, domain)

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from discreto.errors import ParameterError
 
@@ -227,6 +228,7 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> float:
     return max(0.0, best) * (1 + 1e-9) + 1e-12
 
 
+@lru_cache(maxsize=256)
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho (to 12 digits, rounded down) that implies (epsilon, delta)-DP."""
     target = float(epsilon)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -28,7 +28,7 @@ from discreto.queries import (
     Values,
 )
 from discreto.queries.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
-from discreto.queries.regression import LogisticGradient, Products, Scaled
+from discreto.queries.regression import LogisticGradient, Scaled
 
 DOMAINS = (ADD, REPLACE, TWICE)
 SIDES = Sides(("y",), ("c",), ((0.5,),), (((-1.0, 1.0),),), (0.25,))
@@ -61,7 +61,8 @@ FEATURES = {
     "memberships": Memberships((SIDES, SIDES)),
     "scaled": SCALED,
     "scaled l2": Scaled(("x", "y"), (0.5, 0), (1, 0.1), 0.0, 3.0, "l2", True, 2),
-    "products": Products(SCALED),
+    "scaled short": replace(SCALED, bits=15),
+    "scaled small": replace(SCALED, bits=15, largest=0.5),
     "gradient": LogisticGradient(SCALED, "c", ((1.0, -3.0, 2.0),)),
     "deviations": Deviations(("x", "y"), CENTRES, 0.5),
     "deviations l2": Deviations(("x", "y"), CENTRES, 0.5, 2),

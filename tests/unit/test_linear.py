@@ -17,7 +17,7 @@ from discreto.errors import DomainError, ParameterError
 from discreto.kernel import clamp
 from discreto.kernel.query import Block, Everyone, Sum
 from discreto.models import LinearRegression
-from discreto.queries import Products, Scaled, from_json, to_json
+from discreto.queries import Scaled, from_json, to_json
 from discreto.testing import simulate
 
 
@@ -68,7 +68,8 @@ def test_no_row_is_scaled_with_a_large_row_norm(line):
     X, y = line
     model = make(alpha=0, row_norm=100).fit(X, y)
     np.testing.assert_allclose(model.row_weights(X, y), 1)
-    np.testing.assert_allclose(model.coef_, Plain().fit(X, y).coef_, atol=1e-6)
+    # The grid has 2^15 steps for a norm of 100: 0.003 each, averaged over 500 rows.
+    np.testing.assert_allclose(model.coef_, Plain().fit(X, y).coef_, atol=3e-4)
 
 
 def test_the_worked_example_of_the_slides():
@@ -115,9 +116,11 @@ def test_useful_at_epsilon_one():
 def _rows(norm, width, constant, reach):
     values = (-1.0, 0.0, 0.4, 1.0, np.nan, np.inf)
     names = tuple(f"x{i}" for i in range(width))
-    scaled = Scaled(names, (0.0,) * width, (1.0,) * width, constant, reach, norm)
+    scaled = Scaled(
+        names, (0.0,) * width, (1.0,) * width, constant, reach, norm, bits=15
+    )
     table = np.array(list(itertools.product(values, repeat=width)))
-    return Products(scaled), {n: table[:, i] for i, n in enumerate(names)}, len(table)
+    return scaled, {n: table[:, i] for i, n in enumerate(names)}, len(table)
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
@@ -128,7 +131,7 @@ def test_products_move_no_further_than_declared(norm, constant, reach, neighbour
     products, batch, count = _rows(norm, 3, constant, reach)
     rows = None if neighbours == "add-remove" else 5
     domain = Domain.cube(3, neighbours=neighbours, rows=rows)
-    block = Block(products)
+    block = Block(products, "gram")
     moved = [
         clamp.fold(
             Sum(Everyone(), (block,)),
@@ -161,8 +164,6 @@ def test_questions_travel_as_json_and_refuse_nonsense():
     for change in bad:
         with pytest.raises(ParameterError):
             Scaled(**good | change)
-    with pytest.raises(ParameterError):
-        Products("rows")
 
 
 HOSTILE = {

@@ -52,7 +52,7 @@ from discreto.queries import (
     to_json,
 )
 from discreto.queries.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
-from discreto.queries.regression import LogisticGradient, Products, Scaled
+from discreto.queries.regression import LogisticGradient, Scaled
 from discreto.testing import simulate
 
 DOMAIN = Domain(
@@ -81,7 +81,7 @@ VALID = [
     ),
     Sum(Nearest(("x", "y"), POINTS), COUNT),
     Sum(SIDES, COUNT),
-    Sum(Rings(("x", "y"), POINTS, 4), (Block(Products(SCALED)),)),
+    Sum(Rings(("x", "y"), POINTS, 4), (Block(SCALED),)),
     Sum(Everyone(), (Block(LogisticGradient(SCALED, "c", ((1.0, 2.0, 3.0),))),)),
     Sum(Everyone(), (Block(Deviations(("x", "y"), POINTS, 0.5)),)),
     Sum(Everyone(), (Block(FuzzyWeights(("x", "y"), POINTS, 2.0)),)),

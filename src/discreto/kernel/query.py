@@ -154,8 +154,11 @@ class Block:
         if self.form == "gram":
             # Upper triangle of z z' for z in a box: a replaced row that stays in its
             # cell moves it no further than an added one (docs/proofs/sensitivity.md).
-            one = shape.width * (shape.width + 1) // 2 * shape.limit**2
-            one *= double if cells > 1 else 1
+            box = shape.width * (shape.width + 1) // 2 * shape.limit**2
+            box *= double if cells > 1 else 1
+            # For z of bounded norm: half of the squared l1 plus half of the squared l2.
+            ball = (shape.total**2 + shape.square + 1) // 2 * double
+            one = min(box, ball)
         elif self.form == "pair":
             one = 2 * shape.width * shape.limit * double
         else:
@@ -178,9 +181,10 @@ class Block:
         """The square of how far neighbours can move this block, in the l2 norm."""
         shape, replace = self.features.shape(domain), domain.neighbours == "replace"
         if self.form == "gram":
-            # Replace: an entry moves by at most 2, all of them by the l1 bound: Hölder.
+            # Replace, in a box: an entry moves by at most 2, all of them by the l1
+            # bound (Hölder). In a ball: z z' and y y' have no negative inner product.
             one = shape.width * (shape.width + 1) // 2 * shape.limit**4
-            factor = 2
+            one, factor = min(one, shape.square**2), 2
         elif self.form == "pair":
             one, factor = 4 * shape.width * shape.limit**2, 2
         else:

@@ -15,7 +15,7 @@ from discreto.models._base import PrivateRegressor
 from discreto.models._quadratic import centred, least_squares, moments_of, scores_of
 from discreto.models._space import Space
 from discreto.planning import Ask
-from discreto.queries import Bernstein, Products, Scaled, Values
+from discreto.queries import Bernstein, Scaled, Values
 from discreto.queries.features import PRODUCT_BITS, SUM_BITS, grid
 
 _METHODS = ("weighted", "functional")
@@ -151,16 +151,14 @@ class LinearRegression(PrivateRegressor):
         weights = np.array([_ONE] * bool(self.fit_intercept) + [1.0] * len(names))
         weights[-1] = _TARGET
         query = Sum(Everyone(), self._blocks(rows, names[-1]))
-        step = ((1 << SUM_BITS) - width * (width + 1) // 2) / rows.reach**2
-        return query, weights, step
+        return query, weights, rows.steps() ** 2
 
     def _blocks(self, rows: Scaled, target: str) -> tuple[Block, ...]:
-        products = Products(rows, _TARGET)
         if not self.fit_intercept or self.alpha != "auto":
-            return (Block(products),)
+            return (Block(rows, "gram"),)
         # The noise on products grows with their number, and so would the mean's.
         mean = Block(Bernstein((target,), 1), share=_MEAN)
-        return (Block(products, share=1 - _MEAN), mean)
+        return (Block(rows, "gram", share=1 - _MEAN), mean)
 
     def _rows_of(self, names: tuple[str, ...], space: Space, gaussian: bool) -> Scaled:
         width = len(names) + bool(self.fit_intercept)
@@ -177,7 +175,16 @@ class LinearRegression(PrivateRegressor):
         scales[-1] /= _TARGET
         constant = _ONE if self.fit_intercept else 0.0
         norm = "l2" if gaussian else "l1"
-        return Scaled(names, _plain(origins), _plain(scales), constant, reach, norm)  # type: ignore[arg-type]
+        return Scaled(
+            names,
+            _plain(origins),
+            _plain(scales),
+            constant,
+            reach,
+            norm,  # type: ignore[arg-type]
+            bits=PRODUCT_BITS,
+            largest=_TARGET,
+        )
 
     def _solve(
         self, answer: Measurement, weights: Any, step: float, alpha: float | None

@@ -46,7 +46,7 @@ from discreto.queries.neighbours import (
     RowsInReach,
 )
 from discreto.queries.partitions import Partition, SoftVotes
-from discreto.queries.regression import LogisticGradient, Products, Scaled
+from discreto.queries.regression import LogisticGradient, Scaled
 from discreto.queries.scores import Extreme, Largest, Ranks
 
 KINDS: dict[str, type] = KERNEL_KINDS | {
@@ -70,7 +70,6 @@ KINDS: dict[str, type] = KERNEL_KINDS | {
         NearestVotes,
         Partition,
         Present,
-        Products,
         Ranks,
         ReachVotes,
         Rings,
@@ -121,7 +120,6 @@ __all__ = [
     "Ones",
     "Partition",
     "Present",
-    "Products",
     "Query",
     "Randomise",
     "Ranks",

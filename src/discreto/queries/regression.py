@@ -1,4 +1,4 @@
-"""Row maps of linear models: rows of a bounded norm, their products, their gradients.
+"""Row maps of linear models: rows of a bounded norm, and their gradients.
 
 Every row is first put on [-1, 1] (or on a scale that the question brings), and then, if
 its norm is above ``reach``, scaled down as a whole. A scaled row is a row of smaller
@@ -21,7 +21,7 @@ from discreto.kernel.domain import Domain
 from discreto.kernel.query import Batch, Floats, Shape
 from discreto.queries._names import check_names
 from discreto.queries.clusters import unit_rows
-from discreto.queries.features import SUM_BITS
+from discreto.queries.features import PRODUCT_BITS, SUM_BITS
 
 Norm = Literal["l1", "l2"]
 _TOP = 1 << SUM_BITS
@@ -34,7 +34,8 @@ class Scaled:
     ``constant`` is put in front (0: nothing is). With ``rotate`` the columns are
     replaced by their cosine transform, in which columns that move together, or lie
     off the middle together, have a small l1 norm. A row whose norm is above ``reach``
-    is scaled down to it; ``reach`` is 2^30 grid steps.
+    is scaled down to it; ``reach`` is 2^bits grid steps (take 15 bits for products). If
+    no number can be above ``largest``, saying so makes the bound of products tighter.
     """
 
     names: tuple[str, ...]
@@ -45,9 +46,14 @@ class Scaled:
     norm: Norm = "l1"
     rotate: bool = False
     power: int = 1
+    bits: int = SUM_BITS
+    largest: float = 1e12
 
     def __post_init__(self) -> None:
         check_names(self.names)
+        if self.bits not in (PRODUCT_BITS, SUM_BITS) or self.width() > 1 << 10:
+            raise ParameterError("Scaled takes 15 or 30 bits and at most 1024 columns.")
+        _check_numbers((self.largest,), 1, 1e-9, 1e12)
         _check_numbers(self.origins, len(self.names), -1e6, 1e6)
         _check_numbers(self.scales, len(self.names), 1e-9, 1e9)
         _check_numbers((self.constant,), 1, 0.0, 1e9)
@@ -62,11 +68,17 @@ class Scaled:
     def shape(self, domain: Domain) -> Shape:
         for name in self.names:
             domain.number(name)
-        return _unit_shape(self.width(), self.norm)
+        top = 1 << self.bits
+        limit = min(math.ceil(self.largest / self.reach * top), top)
+        return _unit_shape(self.width(), self.norm, top, limit)
+
+    def steps(self) -> float:
+        """Grid steps of a 1, with room for rounding."""
+        return ((1 << self.bits) - self.width()) / self.reach
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
         out = self.points(batch, domain)
-        out *= (_TOP - self.width()) / self.reach
+        out *= self.steps()
         return out
 
     def points(self, batch: Batch, domain: Domain) -> Floats:
@@ -91,48 +103,6 @@ class Scaled:
 
     def columns(self) -> tuple[str, ...]:
         return self.names
-
-
-@dataclass(frozen=True, slots=True)
-class Products:
-    """All products i <= j of the numbers of a scaled row.
-
-    With the l1 norm of a row at most R and its entries at most ``largest``, the
-    products add up to at most (R^2 + R largest) / 2, because the sum over i <= j of
-    |z_i z_j| is half of the squared l1 norm plus half of the squared l2 norm. With
-    the l2 norm at most R, the squares of the products add up to at most R^4.
-    """
-
-    of: Scaled
-    largest: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.of, Scaled):
-            raise ParameterError("Products are made of a Scaled.")
-        _check_numbers((self.largest,), 1, 1e-9, 1e12)
-
-    def shape(self, domain: Domain) -> Shape:
-        self.of.shape(domain)
-        width = self.of.width() * (self.of.width() + 1) // 2
-        if self.of.norm == "l2":
-            return _unit_shape(width, "l2")
-        part = (1 + min(self.largest / self.of.reach, 1.0)) / 2
-        return Shape(width, _TOP, total=min(math.ceil(part * _TOP) + width, _TOP))
-
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        z = self.of.points(batch, domain)
-        z /= self.of.reach
-        count = len(z)
-        top = float(_TOP - count * (count + 1) // 2)  # leaves room for rounding
-        out = np.empty((count * (count + 1) // 2, z.shape[1]))
-        at = 0
-        for i in range(count):
-            np.multiply(z[i:], z[i] * top, out=out[at : at + count - i])
-            at += count - i
-        return out
-
-    def columns(self) -> tuple[str, ...]:
-        return self.of.names
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +201,11 @@ def _sizes(rows: Floats, norm: Norm) -> Floats:
     return np.sqrt(add_up(rows * rows))
 
 
-def _unit_shape(width: int, norm: Norm) -> Shape:
-    """Rows of norm 2^30 at most."""
+def _unit_shape(width: int, norm: Norm, top: int = _TOP, limit: int = _TOP) -> Shape:
+    """Rows of norm ``top`` at most, and no number above ``limit``."""
     if norm == "l1":
-        return Shape(width, _TOP, total=_TOP)
-    return Shape(width, _TOP, square=_TOP**2)
+        return Shape(width, limit, total=top)
+    return Shape(width, limit, square=top**2)
 
 
 def _check_numbers(numbers: object, count: int, low: float, high: float) -> None:

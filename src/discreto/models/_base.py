@@ -8,6 +8,7 @@ of releases and public facts, so they are safe to publish.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +36,10 @@ from discreto.ledger import Ledger
 from discreto.models._space import Ready, Space, as_matrix, columns_of
 from discreto.planning import Ask, Conversation, Plan, paper_gate
 from discreto.tables import Table
+
+_ELSEWHERE = ("ledger", "domain", "bounds", "classes", "target_bounds")  # in the space
+_SIMPLE = (bool, int, float, str, Fraction)
+_PLANS: dict[tuple[Any, ...], Plan] = {}  # a cache; see PrivateEstimator._plan_for
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,7 @@ class PrivateEstimator(BaseEstimator):
 
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Any:
         space = self._space(table.domain, target)
-        plan = clone(self)._rehearse(space, cost, 0)
+        plan = self._plan_for(space, cost)
         facts = {"questions": [question.to_dict() for question in plan]}
         reservation = table.reserve(cost, f"fit {type(self).__name__}", facts)
         gate = table.gate(reservation)
@@ -141,6 +146,24 @@ class PrivateEstimator(BaseEstimator):
             reservation.receipt,
         )
         return self
+
+    def _plan_for(self, space: Space, cost: Cost) -> Plan:
+        """The plan of a fit, kept for when the same fit is made again.
+
+        A plan depends on public facts alone: the parameters, the space and the cost.
+        """
+        params = {
+            k: v for k, v in self.get_params(False).items() if k not in _ELSEWHERE
+        }
+        if not all(v is None or isinstance(v, _SIMPLE) for v in params.values()):
+            return clone(self)._rehearse(space, cost, 0)
+        facts = (space.domain.fingerprint, space.features, space.target, cost)
+        key = (type(self), *params.items(), *map(type, params.values()), *facts)
+        if key not in _PLANS:
+            if len(_PLANS) >= 256:
+                _PLANS.clear()
+            _PLANS[key] = clone(self)._rehearse(space, cost, 0)
+        return _PLANS[key]
 
     def _space(self, domain: Domain, target: str | None) -> Space:
         if not isinstance(domain, Domain):

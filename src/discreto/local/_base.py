@@ -58,7 +58,7 @@ class RowTransformer(TransformerMixin, BaseEstimator):
         for name in names:
             kind = mechanism_for(domain, name, kinds.get(name, "staircase"))
             part = epsilon * parts[name] / whole
-            plan[name] = (kind, min(part, Fraction(MOST_EPSILON[kind])))
+            plan[name] = (kind, min(part, Fraction(MOST_EPSILON)))
         self.domain_ = domain.select(names)
         self.columns_ = plan
         self.n_features_in_ = len(names)

@@ -28,7 +28,7 @@ class LocalSanitizer(RowTransformer):
         columns are dropped; an array has all of them, with or without the target.
     epsilon
         What one transform costs a row, shared by the columns. A column takes no more
-        than 12 (Laplace and responses 256); what it cannot use is not spent.
+        than 256; what it cannot use is not spent.
     bounds
         Instead of a domain, for numbers: ``(low, high)``, or one pair of lists.
     mechanism

@@ -12,7 +12,7 @@ from discreto.kernel.domain import Domain
 from discreto.kernel.query import Ints, Sum, Tally
 
 # Few numbers at once stay in the cache; many keep threads from waiting on each other.
-_NUMBERS = 1 << 20
+_NUMBERS = 1 << 21
 
 
 class LocalEngine:

@@ -35,7 +35,8 @@ def clamp(rows: Floats, shape: Shape) -> Floats:
     np.rint(rows, out=rows)
     np.clip(rows, -shape.limit if shape.signed else 0, shape.limit, out=rows)
     if shape.total < shape.width * shape.limit:
-        _shrink(rows, add_up(np.abs(rows)), shape.total, shape.width)
+        sizes = add_up(np.abs(rows) if shape.signed else rows)
+        _shrink(rows, sizes, shape.total, shape.width)
     if shape.square < min(shape.width * shape.limit**2, shape.total * shape.limit):
         reach = int(np.sqrt(np.float64(shape.square)) * (1 - 2.0**-40))
         _shrink(rows, np.sqrt(add_up(rows * rows)), reach, shape.width)
@@ -57,6 +58,8 @@ def add_up(numbers: Floats) -> Floats:
 def _shrink(rows: Floats, norms: Floats, bound: int, width: int) -> None:
     """Scale rows of too large a norm down, toward zero; ``width`` covers rounding."""
     over = norms > bound
+    if not over.any():
+        return
     np.multiply(rows, max(bound - width, 0), out=rows, where=over)
     np.divide(rows, norms, out=rows, where=over)
     np.trunc(rows, out=rows, where=over)

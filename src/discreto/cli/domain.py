@@ -121,7 +121,7 @@ def check(
     console.print(f"neighbours       {screen.relation(known.neighbours)}")
     person = f" (person column: {known.person})" if known.person else ""
     console.print(screen.plain(f"rows per person  {known.rows_per_person}{person}"))
-    if known.rows is not None:
+    if known.neighbours == "replace":
         console.print(f"public row count {known.rows}")
     if data is not None and stored is not None:
         Table(data, known, Ledger(epsilon=1))  # refuses what does not fit

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreto.errors import ParameterError, UnsafeError
 from discreto.kernel import clamp
-from discreto.kernel.charge import Charger, Event, Receipt, Simulation
+from discreto.kernel.charge import Event, Receipt, Simulation
 from discreto.kernel.cost import Amount, Cost, read_amount, show
 from discreto.kernel.domain import Category, Domain, Number
 from discreto.kernel.entropy import Entropy
@@ -350,7 +350,10 @@ def _prime(index: int) -> int:
     return found[index]
 
 
-def coins(seed: Any = None) -> np.random.Generator:
+Coins = np.random.Generator
+
+
+def coins(seed: Any = None) -> Coins:
     """Public coins (starting points, random splits); noise never comes from here."""
     if isinstance(seed, np.random.RandomState):
         return np.random.default_rng(seed.randint(2**31))
@@ -378,11 +381,10 @@ class _Paper:
 
 __all__ = [
     "Ask",
-    "Charger",
+    "Coins",
     "Conversation",
     "Plan",
     "Question",
-    "Source",
     "Statistic",
     "coins",
     "epsilon_for",

@@ -264,7 +264,7 @@ def check_movement(query, here, there, domain):
 
 
 def test_the_movement_check_can_fail(case, monkeypatch):
-    """A forgotten clamp is caught by the check above."""
+    """The check above refuses sums that moved further than their bound."""
     data = case.data(12)
     domain = case.domain()
     _, questions = questions_of(case, domain, data, monkeypatch)

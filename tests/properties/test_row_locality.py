@@ -69,7 +69,16 @@ def scaled(norm, rotate, constant=1.0):
     )
 
 
+def sides():
+    marks = tuple((row,) for row in map(tuple, COINS.uniform(-1, 1, (4, 3)).tolist()))
+    flat = COINS.uniform(-1, 1, (4, WIDTH)).tolist()
+    offsets = tuple(COINS.uniform(-1, 1, 4).tolist())
+    return Sides(NAMES, ("y",), tuple(map(tuple, flat)), marks, offsets)
+
+
 MAPS = [
+    sides(),
+    Memberships((sides(), sides())),
     Values(NAMES),
     Values(NAMES, bits=15, constant=True),
     Bernstein(NAMES[:3], 2),
@@ -96,11 +105,10 @@ MAPS = [
     Magnitudes("x1"),
     Cross(Bins("x1", 7), Categories(("y",))),
 ]
-# Plain data (blocks, scores) and maps that are made of the ones above.
+# Plain data: questions, blocks and scores.
 OTHERS = {
     *("Block", "Sum", "Choice", "Randomise", "Everyone", "Ones"),
     *("Largest", "Ranks", "Extreme", "NearestVotes", "ReachVotes"),
-    *("Sides", "Memberships"),
 }
 
 
@@ -134,12 +142,6 @@ def test_maps_are_row_local(one, size):
         np.testing.assert_array_equal(np.sort(total, axis=1), np.sort(whole, axis=1))
     else:
         np.testing.assert_array_equal(np.concatenate(parts, axis=1), whole)
-
-
-@pytest.mark.parametrize("kind", [Sides, Memberships])
-def test_hashes_are_row_local(kind):
-    """They take their cuts from a helper; see tests/unit/test_neighbors.py too."""
-    assert kind.__name__ in KINDS
 
 
 @pytest.mark.parametrize(

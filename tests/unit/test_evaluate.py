@@ -121,6 +121,17 @@ def test_select_with_a_validation_table_charges_each_its_part():
     assert (train.total(), check.total()) == (0.8, 0.2)
 
 
+def test_select_pays_for_the_choice_before_it_fits(monkeypatch):
+    def fit(*args):
+        pytest.fail("a candidate was fitted although the choice cannot be paid")
+
+    monkeypatch.setattr(GaussianNB, "_fit_table", fit)
+    poor = dp.Table(people(50, seed=1), CLASSES, dp.Ledger(epsilon="0.1"))
+    table = dp.Table(people(50), CLASSES, dp.Ledger(epsilon=1))
+    with pytest.raises(BudgetError):
+        select([GaussianNB(epsilon=1)], table, epsilon=1, validation=poor)
+
+
 def test_select_refuses_a_bad_candidate_before_it_spends():
     ledger = dp.Ledger(epsilon=1)
     table = dp.Table(people(50), CLASSES, ledger)

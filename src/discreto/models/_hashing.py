@@ -15,6 +15,7 @@ from discreto.kernel.domain import Domain
 from discreto.kernel.gate import Measurement
 from discreto.kernel.query import Block, Ones
 from discreto.models._space import Array, Space
+from discreto.planning import Coins
 from discreto.queries import Sides
 from discreto.queries.features import SUM_BITS
 
@@ -60,7 +61,7 @@ def middle(answer: Measurement, domain: Domain) -> Array:
 
 
 def draw_cuts(
-    space: Space, centre: Array, tables: int, cuts: int, coins: np.random.Generator
+    space: Space, centre: Array, tables: int, cuts: int, coins: Coins
 ) -> tuple[Sides, ...]:
     """Hyperplanes between the middle of the range and the middle of the rows.
 
@@ -94,7 +95,7 @@ def draw_cuts(
     )
 
 
-def _directions(count: int, width: int, coins: np.random.Generator) -> Array:
+def _directions(count: int, width: int, coins: Coins) -> Array:
     """Random directions of length root ``width``, orthogonal in blocks of ``width``."""
     if not width:
         return np.empty((count, 0))

@@ -109,12 +109,14 @@ def select(
         clone(model)._rehearse(model._space(table.domain, y), part, 0)
     reservation = table.reserve(here, f"select among {len(candidates)} models")
     own = table.paid_by(reservation)
+    judge = own
+    if validation is not None:  # a choice that cannot be paid must not come last
+        judge = validation.paid_by(validation.reserve(share, "best candidate"))
     fitted = [clone(model)._fit_table(own, y, part) for model in candidates]
     texts = tuple(persist.dumps(model) for model in fitted)
     classes = isinstance(table.domain[fitted[0].space_.goal], Category)
     choice = Choice(Contest(texts), MostPoints(1 if classes else ERROR_STEPS))
-    gate = own.gate() if validation is None else validation.gate()
-    best = gate.select(choice, share, "best candidate")
+    best = judge.gate().select(choice, share, "best candidate")
     winner = fitted[int(best.indices[0])]
     winner.selection_cost_ = str(cost)
     return winner

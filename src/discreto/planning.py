@@ -24,6 +24,7 @@ from discreto.kernel.domain import Category, Domain, Number
 from discreto.kernel.entropy import Entropy
 from discreto.kernel.gate import (
     Gate,
+    Keep,
     Measurement,
     Selection,
     Source,
@@ -295,7 +296,7 @@ class NoRows:
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
 
-    def fold(self, query: Sum | Tally) -> list[Ints]:
+    def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
         """Zeros."""
         return clamp.empty(query, self._domain)
 
@@ -310,7 +311,7 @@ class MadeUpRows:
     def __init__(self, domain: Domain, rows: int) -> None:
         self._domain, self._rows = domain, rows
 
-    def fold(self, query: Sum | Tally) -> list[Ints]:
+    def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
         """What the sums would be, to the nearest step."""
         batch = {name: self.column(name) for name in query.columns()}
         exact = clamp.fold(query, batch, _SAMPLE, self._domain)

@@ -9,15 +9,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
-from discreto.engines import LocalEngine
+from discreto.accounting import check_steps
+from discreto.engines import LocalEngine, fold_all
 from discreto.errors import DomainError, ParameterError
 from discreto.frames import Frame, PersonFrame, open_frame
 from discreto.kernel.charge import Charger, Event, Reservation
 from discreto.kernel.cost import Amount, Cost
 from discreto.kernel.domain import Domain
 from discreto.kernel.entropy import Entropy
-from discreto.kernel.gate import Gate
+from discreto.kernel.gate import Gate, Keep
 from discreto.kernel.query import Ints, Sum, Tally
+from discreto.kernel.training import Steps, Training, check_sampling
 from discreto.planning import Conversation, Plan, Statistic, plan_of, statistics
 from discreto.release import Release
 
@@ -107,6 +109,19 @@ class Table:
         """Pay for a whole conversation before its first question."""
         return Reservation(self.ledger, self.ledger.charge(cost, label, event))
 
+    def train(
+        self, steps: Steps, label: str, *, key: str | None = None, taken: int = 0
+    ) -> Training:
+        """Pay for Gaussian steps on samples of the rows, all of them up front.
+
+        With a ``key`` the same block is paid once, however often it is opened;
+        ``taken`` then says how many of its steps were taken before.
+        """
+        check_steps(steps)
+        check_sampling(steps.rate, self.domain)
+        receipt = self.ledger.charge(steps.cost, label, {"steps": steps.to_dict()}, key)
+        return Training(self.gate(), steps, receipt, taken)
+
     def plan(
         self,
         wanted: Statistic | Iterable[Statistic],
@@ -188,7 +203,9 @@ class _Rows:
     def __init__(self, frame: Frame, domain: Domain, engine: Engine) -> None:
         self._frame, self._domain, self._engine = frame, domain, engine
 
-    def fold(self, query: Sum | Tally) -> list[Ints]:
+    def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
+        if keep is not None:  # secret coins stay in this process
+            return fold_all(query, self._frame, self._domain, keep)
         return self._engine.fold(query, self._frame, self._domain)
 
     def column(self, name: str) -> Any:

@@ -65,7 +65,7 @@ class Rows:
         if self.fail:
             raise ValueError(SECRET)
 
-    def fold(self, query):
+    def fold(self, query, keep=None):
         self._touch()
         return clamp.empty(query, ADD)
 

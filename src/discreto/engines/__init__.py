@@ -1,5 +1,5 @@
 """Engines fold exact sums inside one owner's boundary; they never see noise."""
 
-from discreto.engines.local import LocalEngine
+from discreto.engines.local import LocalEngine, fold_all
 
-__all__ = ["LocalEngine"]
+__all__ = ["LocalEngine", "fold_all"]

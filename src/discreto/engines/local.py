@@ -6,9 +6,12 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import numpy as np
+
 from discreto.frames import Frame
 from discreto.kernel import clamp
 from discreto.kernel.domain import Domain
+from discreto.kernel.gate import Keep
 from discreto.kernel.query import Ints, Sum, Tally
 
 # Few numbers at once stay in the cache; many keep threads from waiting on each other.
@@ -47,8 +50,10 @@ def _has_products(query: Sum | Tally) -> bool:
     return isinstance(query, Sum) and any(b.form == "gram" for b in query.blocks)
 
 
-def fold_all(query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
-    """The exact sums over one frame, a batch at a time."""
+def fold_all(
+    query: Sum | Tally, frame: Frame, domain: Domain, keep: Keep | None = None
+) -> list[Ints]:
+    """The exact sums over one frame, or over a sample of its rows, by batches."""
     size = 1 << 13
     if isinstance(query, Sum):
         width = sum(block.features.shape(domain).width for block in query.blocks)
@@ -56,6 +61,10 @@ def fold_all(query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
         size = min(clamp.BATCH_ROWS, max(numbers // width, size))
     total = clamp.empty(query, domain)
     for batch, rows in frame.batches(query.columns(), size):
+        if keep is not None:
+            chosen = keep(rows)
+            batch = {name: values[chosen] for name, values in batch.items()}
+            rows = int(np.count_nonzero(chosen))
         part = clamp.fold(query, batch, rows, domain)
         total = clamp.merge(query, total, part)
     return total

@@ -2,6 +2,7 @@
 
 Read it from the bottom up::
 
+    training   many Gaussian steps, paid for as one (epsilon, delta) block
     gate       measure, select, randomise: charge, fold, add noise
     clamp      rows become bounded integers, sums are exact
     query      questions as data, and their sensitivities

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.errors import DomainError, KernelFault, ParameterError
 from discreto.kernel import clamp
@@ -38,13 +39,14 @@ from discreto.kernel.query import (
 from discreto.kernel.sampler import Sampler, check_scale
 
 T = TypeVar("T")
+Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
 ROW_STEPS = 1 << 20  # grid steps of half a column's range in randomised rows
 
 
 class Source(Protocol):
     """Rows behind the gate: exact folds and plain columns, for the gate only."""
 
-    def fold(self, query: Sum | Tally) -> list[Ints]: ...
+    def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]: ...
     def column(self, name: str) -> Floats | Ints: ...
 
 
@@ -151,11 +153,7 @@ class Gate:
         receipt = self._charge("measure", query, cost, label, {"noise": law}, key)
         if receipt.answer is not None:
             return Measurement(_tables(receipt.answer), noises, receipt)
-        # Should a sum ever leave the 64 bits, it wraps: a function of the noisy sum.
-        tables = tuple(
-            exact + self._noise(noise, exact.size).reshape(exact.shape)
-            for exact, noise in zip(self._fold(query), noises, strict=True)
-        )
+        tables = self._noisy(query, noises)
         if key is not None:
             text = json.dumps([table.tolist() for table in tables])
             tables = _tables(self.ledger.keep(receipt, text))
@@ -240,13 +238,16 @@ class Gate:
     # What stands between a question and the rows
 
     def _check(self, query: Query, cost: Cost, label: str) -> None:
+        self._check_columns(query, label)
+        if cost.infinite or bool(cost.epsilon) == bool(cost.rho) or cost.block_epsilon:
+            raise ParameterError(f"{label!r} needs a cost of one kind. Got {cost}.")
+
+    def _check_columns(self, query: Query, label: str) -> None:
         for name in query.columns():
             if isinstance(self.domain[name], Opaque):
                 raise DomainError(
                     f"{label!r} asks about {name!r}, which the domain keeps opaque."
                 )
-        if cost.infinite or bool(cost.epsilon) == bool(cost.rho) or cost.block_epsilon:
-            raise ParameterError(f"{label!r} needs a cost of one kind. Got {cost}.")
 
     def _charge(
         self,
@@ -268,8 +269,17 @@ class Gate:
         }
         return self.ledger.charge(cost, label, event, key)
 
-    def _fold(self, query: Sum | Tally) -> list[Ints]:
-        return _quietly(lambda: self._source.fold(query))
+    def _fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
+        return _quietly(lambda: self._source.fold(query, keep))
+
+    def _noisy(
+        self, query: Sum, noises: tuple[Noise, ...], keep: Keep | None = None
+    ) -> tuple[Ints, ...]:
+        # Should a sum ever leave the 64 bits, it wraps: a function of the noisy sum.
+        return tuple(
+            exact + self._noise(noise, exact.size).reshape(exact.shape)
+            for exact, noise in zip(self._fold(query, keep), noises, strict=True)
+        )
 
     def _scores(self, query: Choice) -> Ints:
         sums = self._fold(query.tally)[0]
@@ -302,6 +312,7 @@ def _tables(text: str) -> tuple[Ints, ...]:
 
 __all__ = [
     "Gate",
+    "Keep",
     "Measurement",
     "Noise",
     "Selection",

@@ -1,0 +1,180 @@
+"""Gaussian steps on samples: enough noise, secret samples, no step too many."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreto import Domain, Ledger, Number, Opaque, Table
+from discreto.accounting import check_steps, gaussian_delta, gaussian_mu, steps_for
+from discreto.errors import (
+    BudgetError,
+    DomainError,
+    LedgerError,
+    ParameterError,
+    UnsafeError,
+)
+from discreto.kernel.query import Block, Everyone, Ones, Sum
+from discreto.kernel.training import Steps, Training
+from discreto.queries import Values
+from discreto.testing import simulate
+
+DOMAIN = Domain({"x": Number(-1, 1)})
+TOTAL = Sum(Everyone(), (Block(Values(("x",))),))
+DELTA = Fraction(1, 10**5)
+
+
+def table(ledger=None, rows=400, domain=DOMAIN):
+    data = {"x": np.ones(rows), "who": np.arange(rows)}
+    return Table(data, domain, ledger or Ledger(epsilon=5, delta=DELTA))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "mu"), [(0.5, 0.1422), (1, 0.2681), (2, 0.5016), (5, 1.1212)]
+)
+def test_the_closed_form(epsilon, mu):
+    assert gaussian_mu(epsilon, 1e-5) == pytest.approx(mu, abs=1e-4)
+    assert gaussian_delta(epsilon, gaussian_mu(epsilon, 1e-5)) <= 1e-5
+
+
+@pytest.mark.parametrize("rate", ["1/20", "1/2", "1"])
+def test_no_more_noise_than_needed(rate):
+    steps = steps_for(1, DELTA, 50, rate)
+    check_steps(steps)
+    # A planted bug: one percent less noise than the claim needs.
+    with pytest.raises(UnsafeError, match="too small"):
+        check_steps(dataclasses.replace(steps, noise=steps.noise * Fraction(99, 100)))
+
+
+def test_sampling_saves_noise_and_more_steps_need_more():
+    few, many = steps_for(1, DELTA, 10), steps_for(1, DELTA, 1000)
+    assert many.noise == pytest.approx(float(few.noise) * 10, rel=1e-3)
+    assert steps_for(1, DELTA, 10, "1/10").noise < few.noise / 4
+
+
+def test_the_accountants_agree_without_sampling():
+    pld = pytest.importorskip("dp_accounting.pld", reason="dp-accounting is absent")
+    from dp_accounting import dp_event
+
+    steps = steps_for(1, DELTA, 30)
+    event = dp_event.SelfComposedDpEvent(
+        dp_event.GaussianDpEvent(float(steps.noise)), steps.count
+    )
+    spent = pld.PLDAccountant().compose(event).get_epsilon(float(DELTA))
+    assert 0.99 < spent <= 1.0001
+
+
+def test_the_whole_block_is_charged_up_front_and_steps_run_out():
+    people = table()
+    training = people.train(steps_for(1, DELTA, 3), "three steps")
+    assert people.ledger.spent().block_epsilon == 1
+    assert people.ledger.spent().delta == DELTA
+    for _ in range(3):
+        training.measure(TOTAL, "step")
+    with pytest.raises(BudgetError, match="left of what was reserved"):
+        training.measure(TOTAL, "one too many")
+    assert len(people.ledger.entries()) == 1
+
+
+def test_steps_that_were_taken_before_are_gone():
+    people, steps = table(), steps_for(1, DELTA, 3)
+    again = people.train(steps, "steps", key="run 7", taken=2)
+    again.measure(TOTAL, "the last one")
+    with pytest.raises(BudgetError):
+        again.measure(TOTAL, "one too many")
+    people.train(steps, "steps", key="run 7", taken=3)
+    assert people.ledger.spent().block_epsilon == 1  # paid once
+    with pytest.raises(BudgetError):
+        people.train(steps, "steps", key="run 7", taken=4)
+
+
+def test_nothing_is_spent_on_a_refusal():
+    people = table()
+    forged = dataclasses.replace(steps_for(1, DELTA, 3), noise=Fraction(1))
+    with pytest.raises(UnsafeError):
+        people.train(forged, "forged")
+    with pytest.raises(BudgetError):
+        people.train(steps_for(6, DELTA, 3), "too much")
+    coarse = Sum(Everyone(), (Block(Ones()),))
+    assert not people.ledger.entries()
+    with pytest.raises(ParameterError, match="too coarse"):
+        people.train(steps_for(1, DELTA, 3), "counts").measure(coarse, "count")
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Domain({"x": Number(-1, 1)}, neighbours="replace", rows=400),
+        Domain({"x": Number(-1, 1), "who": Opaque()}, person="who", rows_per_person=2),
+    ],
+)
+def test_samples_need_the_neighbours_of_the_theorem(domain):
+    people = table(domain=domain)
+    with pytest.raises(DomainError, match="add-remove"):
+        people.train(steps_for(1, DELTA, 3, "1/2"), "sampled")
+    people.train(steps_for(1, DELTA, 3), "all rows").measure(TOTAL, "step")
+
+
+def test_a_receipt_must_cover_the_steps():
+    people = table()
+    small = people.ledger.charge(steps_for("1/2", DELTA, 3).cost, "half")
+    with pytest.raises(BudgetError, match="does not pay"):
+        Training(people.gate(), steps_for(1, DELTA, 3), small)
+
+
+def test_a_sample_takes_each_row_with_its_chance_and_anew():
+    people = table(simulate(1, noise=False), rows=10_000)
+    training = people.train(steps_for(1, DELTA, 40, "3/10"), "sampled")
+    taken = [training.measure(TOTAL, "s").tables[0][0, 0] / 2**30 for _ in range(40)]
+    # Binomial(10,000, 0.3): standard deviation 46, of the mean of 40 about 7.
+    assert abs(np.mean(taken) - 3000) < 45
+    assert 25 < np.std(taken) < 75
+
+
+@pytest.mark.parametrize("rate", ["1", "1/2"])
+def test_the_noise_has_the_size_of_the_claim(rate):
+    people = table(simulate(2), rows=0)
+    steps = steps_for(1, DELTA, 2000, rate)
+    training = people.train(steps, "noise alone")
+    draws = [training.measure(TOTAL, "s").tables[0][0, 0] / 2**30 for _ in range(2000)]
+    spread = np.std(draws) / float(steps.noise)
+    assert 0.93 < spread < 1.07
+
+
+def test_real_samples_are_secret():
+    first, second = (
+        table(rows=2000).train(steps_for(1, DELTA, 1, "1/2"), "s").measure(TOTAL, "s")
+        for _ in range(2)
+    )
+    assert first.tables[0] != second.tables[0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"delta": 0},
+        {"count": 0},
+        {"count": 1.5},
+        {"rate": 0},
+        {"rate": 2},
+        {"epsilon": -1},
+    ],
+)
+def test_bad_steps_are_refused(wrong):
+    asked = {"epsilon": 1, "delta": DELTA, "count": 3, "rate": 1} | wrong
+    with pytest.raises(ParameterError):
+        steps_for(**asked)
+    if all(value != 1.5 for value in wrong.values()):
+        exact = {name: Fraction(value) for name, value in asked.items()}
+        with pytest.raises((ParameterError, UnsafeError)):
+            check_steps(Steps(**exact, noise=Fraction(1000)))
+
+
+def test_a_forked_child_cannot_take_steps(monkeypatch):
+    training = table().train(steps_for(1, DELTA, 3), "steps")
+    monkeypatch.setattr("discreto.kernel.charge.os.getpid", lambda: -1)
+    with pytest.raises(LedgerError, match="process"):
+        training.measure(TOTAL, "step")

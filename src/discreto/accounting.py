@@ -15,7 +15,8 @@ from typing import Any
 
 from discreto.errors import MissingExtraError, ParameterError, UnsafeError
 from discreto.kernel.cost import Amount, read_amount, read_delta
-from discreto.kernel.training import GRID_PART, Steps
+from discreto.kernel.gaussian import GRID_PART, epsilon_of
+from discreto.kernel.training import Steps
 
 _DIGITS = 10**6  # noise is rounded up to this denominator
 _KEPT = float(1 - GRID_PART)
@@ -26,7 +27,7 @@ def steps_for(epsilon: Amount, delta: Amount, count: int, rate: Amount = 1) -> S
     """Steps with the least noise that (epsilon, delta) allows.
 
     >>> float(steps_for(1, "1e-5", 100).noise)  # sqrt(100) / 0.2678
-    37.342572
+    37.342595
     """
     budget, chance = read_amount(epsilon, "epsilon"), read_delta(delta)
     share = read_amount(rate, "rate")
@@ -71,19 +72,9 @@ def _enough(steps: Steps) -> bool:
     if steps.rate == 1:
         # 1e-9 covers the rounding of a handful of float operations.
         mu = math.sqrt(steps.count) / float(steps.noise) * (1 + 1e-9)
-        return bool(gaussian_delta(epsilon, mu) <= delta)
+        return epsilon_of(mu, delta) <= epsilon
     event = _event(float(steps.noise), steps.count, float(steps.rate))
     return bool(_accountant().compose(event).get_epsilon(delta) <= epsilon)
-
-
-def gaussian_delta(epsilon: float, mu: float) -> float:
-    """The delta at which mu-Gaussian privacy is (epsilon, delta)-privacy."""
-    from scipy.special import log_ndtr
-
-    first = log_ndtr(-epsilon / mu + mu / 2)
-    second = epsilon + log_ndtr(-epsilon / mu - mu / 2)
-    # exp(first) - exp(second), without losing the digits they share.
-    return float(-math.exp(first) * math.expm1(second - first))
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
@@ -92,15 +83,13 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     >>> round(gaussian_mu(1, 1e-5), 4)
     0.2681
     """
-    low, high = 0.0, 2 * (math.sqrt(2 * epsilon) + 10)
+    low, high = 1e-9, 2 * (math.sqrt(2 * epsilon) + 10)
     for _ in range(100):
         middle = (low + high) / 2
-        if gaussian_delta(epsilon, middle) <= delta:
+        if epsilon_of(middle, delta) <= epsilon:
             low = middle
         else:
             high = middle
-    if low == 0:
-        raise ParameterError("this epsilon and delta are too small for Gaussian noise.")
     return low
 
 
@@ -157,4 +146,4 @@ def _dp_accounting() -> Any:
     return dp_accounting
 
 
-__all__ = ["check_steps", "gaussian_delta", "gaussian_mu", "steps_for"]
+__all__ = ["Steps", "check_steps", "gaussian_mu", "steps_for"]

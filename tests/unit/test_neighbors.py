@@ -333,7 +333,8 @@ def test_noise_grows_with_the_points_and_with_their_root_under_delta():
     one, many, root_one, root_many = (plan.questions[0].noise[0] for plan in plans)
     assert many == 100 * one == 200
     # The gate rounds these scales up to whole numbers.
-    assert 10 * (root_one - 1) <= root_many <= 10 * root_one
+    # A choice is worth a little less than its share where rho is small.
+    assert 10 * (root_one - 1) <= root_many <= 10.1 * root_one
     assert root_many < many
 
 

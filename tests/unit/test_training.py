@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreto import Domain, Ledger, Number, Opaque, Table
-from discreto.accounting import check_steps, gaussian_delta, gaussian_mu, steps_for
+from discreto.accounting import check_steps, gaussian_mu, steps_for
 from discreto.errors import (
     BudgetError,
     DomainError,
@@ -17,6 +17,7 @@ from discreto.errors import (
     ParameterError,
     UnsafeError,
 )
+from discreto.kernel.gaussian import delta_of
 from discreto.kernel.query import Block, Everyone, Ones, Sum
 from discreto.kernel.training import Steps, Training
 from discreto.queries import Values
@@ -37,7 +38,7 @@ def table(ledger=None, rows=400, domain=DOMAIN):
 )
 def test_the_closed_form(epsilon, mu):
     assert gaussian_mu(epsilon, 1e-5) == pytest.approx(mu, abs=1e-4)
-    assert gaussian_delta(epsilon, gaussian_mu(epsilon, 1e-5)) <= 1e-5
+    assert delta_of(epsilon, gaussian_mu(epsilon, 1e-5)) <= 1e-5
 
 
 @pytest.mark.parametrize("rate", ["1/20", "1/2", "1"])
@@ -98,10 +99,16 @@ def test_nothing_is_spent_on_a_refusal():
         people.train(forged, "forged")
     with pytest.raises(BudgetError):
         people.train(steps_for(6, DELTA, 3), "too much")
-    coarse = Sum(Everyone(), (Block(Ones()),))
     assert not people.ledger.entries()
-    with pytest.raises(ParameterError, match="too coarse"):
-        people.train(steps_for(1, DELTA, 3), "counts").measure(coarse, "count")
+
+
+def test_counts_get_noise_on_a_finer_grid():
+    steps = steps_for(1, DELTA, 3)
+    (noise,) = steps.noises(Sum(Everyone(), (Block(Ones()),)), DOMAIN)
+    spread = float(steps.noise) * 2**noise.bits
+    assert 13 * steps.count / spread <= 1 / 1000
+    (noise,) = steps.noises(TOTAL, DOMAIN)
+    assert noise.bits == 0  # a grid of 2^30 steps is fine enough
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What a release costs, in exact fractions.
 
-A cost has three parts, which a ledger adds up separately: pure ``epsilon``, zero-
-concentrated ``rho``, and ``(block_epsilon, delta)`` for work that was accounted as one
+A cost has three parts, which a ledger adds up separately: pure ``epsilon``, Gaussian
+``rho`` (mu^2 / 2), and ``(block_epsilon, delta)`` for work that was accounted as one
 block elsewhere (subsampled training). ``Cost.leak()`` is infinite: a real ledger
 refuses it, a simulation ledger records it.
 """
@@ -16,6 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreto.errors import ParameterError
+from discreto.kernel.gaussian import GRID_PART, epsilon_of
 
 Amount = int | float | str | Fraction | Decimal
 
@@ -201,38 +202,26 @@ def _tidy(total: Fraction) -> Fraction:
 
 
 def epsilon_for(rho: Fraction, delta: Fraction) -> float:
-    """An epsilon such that rho-zCDP implies (epsilon, delta)-DP, rounded up.
+    """The epsilon that rho amounts to at ``delta``, rounded up.
 
-    Canonne, Kamath and Steinke 2020: the bound holds for *every* order above 1, so
-    the search for the best order may be as rough as it likes.
+    A thousandth of rho and of delta are for noise being drawn on a grid.
     """
     if rho == 0:
         return 0.0
-    r, log_delta = float(rho), _log(delta)
-
-    def bound(order: float) -> float:
-        gap = order - 1.0
-        return r * order + (-log_delta - math.log(order)) / gap + math.log(gap / order)
-
-    # The bound is unimodal in log(order - 1); golden-section search.
-    low, high = math.log(1e-6), math.log(1e9)
-    ratio = (math.sqrt(5) - 1) / 2
-    for _ in range(100):
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        if bound(1 + math.exp(left)) < bound(1 + math.exp(right)):
-            high = right
-        else:
-            low = left
-    best = bound(1 + math.exp((low + high) / 2))
+    mu = math.sqrt(2 * float(rho))
+    best = epsilon_of(mu, float(delta * (1 - GRID_PART)))
     # 1e-9 covers the rounding of a few dozen float operations many times over.
-    return max(0.0, best) * (1 + 1e-9) + 1e-12
+    return (best + float(rho * GRID_PART)) * (1 + 1e-9) + 1e-12
 
 
 @lru_cache(maxsize=256)
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho (to 12 digits, rounded down) that implies (epsilon, delta)-DP."""
     target = float(epsilon)
-    low, high = 0.0, target
+    low, high = (
+        0.0,
+        2 * target + 100,
+    )  # delta is below 1, so mu is below sqrt(2 eps) + 13
     for _ in range(80):
         middle = (low + high) / 2
         if epsilon_for(Fraction(middle), delta) <= target:
@@ -244,7 +233,3 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     if low <= 0:
         raise ParameterError(f"delta {show(delta)} is too small for Gaussian noise.")
     return Fraction(math.floor(Fraction(low) * scale), scale)
-
-
-def _log(value: Fraction) -> float:
-    return math.log(value.numerator) - math.log(value.denominator)

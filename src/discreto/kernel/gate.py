@@ -25,6 +25,7 @@ from discreto.kernel.charge import Charger, Event, Receipt
 from discreto.kernel.cost import Cost
 from discreto.kernel.domain import Category, Domain, Opaque
 from discreto.kernel.entropy import Entropy
+from discreto.kernel.gaussian import GRID_PART, fine_bits, log_tail, pure_of
 from discreto.kernel.query import (
     Choice,
     Floats,
@@ -54,12 +55,14 @@ class Source(Protocol):
 class Noise:
     """The law of the noise on one block: a scale, or for Gauss a variance.
 
-    ``width`` is how many numbers of a cell share one draw of a ``cube``.
+    ``width`` is how many numbers of a cell share one draw of a ``cube``. Gaussian noise
+    is drawn in steps of 2^-``bits`` and rounded.
     """
 
     law: Literal["laplace", "gaussian", "cube"]
     amount: Fraction
     width: int = 1
+    bits: int = 0
 
     @property
     def variance(self) -> float:
@@ -68,7 +71,7 @@ class Noise:
         if self.law == "cube":
             return amount**2 * (self.width + 1) * (self.width + 2) / 3
         if self.law == "gaussian":
-            return amount  # the discrete Gaussian's is smaller by a hair
+            return _rounded_variance(amount) if self.bits else amount
         return 2 * math.exp(-1 / amount) / math.expm1(-1 / amount) ** 2
 
     def draw(self, sampler: Sampler, count: int) -> Ints:
@@ -76,7 +79,8 @@ class Noise:
         if self.law == "cube":
             return sampler.cube(self.amount, count // self.width, self.width).ravel()
         if self.law == "gaussian":
-            return sampler.gaussian(self.amount, count)
+            fine = sampler.gaussian(self.amount * 4**self.bits, count)
+            return (fine + (1 << self.bits >> 1)) >> self.bits
         return sampler.laplace(self.amount, count)
 
 
@@ -105,10 +109,10 @@ def noises_for(query: Sum, cost: Cost, domain: Domain) -> tuple[Noise, ...]:
     for block in query.blocks:
         if cost.rho:
             reach = block.square_sensitivity(domain)
-            variance = Fraction(reach) / (2 * cost.rho * block.share)
-            if not 0 < variance < 1 << 100:
-                raise ParameterError("this epsilon is too small for exact integers.")
-            out.append(Noise("gaussian", variance))
+            rho = cost.rho * block.share
+            variance = Fraction(reach) / (2 * rho)
+            bits = fine_bits(variance, block.touched(domain), rho * GRID_PART)
+            out.append(Noise("gaussian", variance, bits=bits))
         elif block.noise == "cube":
             scale = Fraction(block.reach(domain)) / (cost.epsilon * block.share)
             size = block.width(domain)
@@ -121,16 +125,24 @@ def noises_for(query: Sum, cost: Cost, domain: Domain) -> tuple[Noise, ...]:
     return tuple(out)
 
 
+def _rounded_variance(variance: float) -> float:
+    """The variance of a Gaussian number that was rounded to a whole one."""
+    if variance > 4:
+        return variance + 1 / 12
+    places = [k - 0.5 for k in range(1, 30)]
+    return sum(4 * k * math.exp(log_tail(k / math.sqrt(variance))) for k in places)
+
+
 def scale_for(query: Choice, cost: Cost, domain: Domain) -> Fraction:
-    """The noise scale on scores; under rho a noisy maximum costs epsilon^2 / 2."""
+    """The noise scale on scores; under rho, that of the epsilon it is worth."""
     epsilon = cost.epsilon
     if cost.rho:
-        root = Fraction(math.isqrt(int(2 * cost.rho * 10**36)), 10**18)
-        # Rounded down to short fractions, so that the scale need not be rounded up.
-        digits = 10 ** max(0, 6 - math.floor(math.log10(root))) if root else 1
-        epsilon = Fraction(math.floor(root * digits), digits)
-        if not epsilon:
+        worth = pure_of(float(cost.rho))
+        if worth < 1e-12:
             raise ParameterError("this epsilon is too small for a choice.")
+        # Rounded down to short fractions, so that the scale need not be rounded up.
+        digits = 10 ** max(0, 6 - math.floor(math.log10(worth)))
+        epsilon = Fraction(math.floor(worth * digits), digits)
     return check_scale(Fraction(query.width(domain)) / epsilon)
 
 

@@ -147,6 +147,11 @@ class Block:
             "gram": width * (width + 1) // 2,
         }[self.form]
 
+    def touched(self, domain: Domain) -> int:
+        """How many numbers of the answer can differ between neighbours."""
+        double = 2 if domain.neighbours == "replace" else 1
+        return self.width(domain) * double * domain.rows_per_person
+
     def sensitivity(self, domain: Domain, cells: int) -> int:
         """How far neighbours can move this block, in the l1 norm and grid steps."""
         shape = self.features.shape(domain)

@@ -8,7 +8,6 @@ shows that the last thousandth of epsilon covers the integer grid.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,15 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.errors import BudgetError, DomainError, ParameterError
+from discreto.errors import BudgetError, DomainError
 from discreto.kernel import clamp
 from discreto.kernel.charge import Receipt, Reservation
 from discreto.kernel.cost import Cost
 from discreto.kernel.domain import Domain
 from discreto.kernel.gate import Gate, Measurement, Noise
+from discreto.kernel.gaussian import GRID_PART, fine_bits
 from discreto.kernel.query import Sum
-
-GRID_PART = Fraction(1, 1000)  # of epsilon and delta, kept for noise being integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +46,14 @@ class Steps:
 
     def noises(self, query: Sum, domain: Domain) -> tuple[Noise, ...]:
         """The noise on each block of a step's sums."""
-        width = sum(block.width(domain) for block in query.blocks)
-        numbers = self.count * width * query.cells.count(domain)
         out = []
         for block in query.blocks:
             reach = Fraction(block.square_sensitivity(domain))
             variance = self.noise**2 * reach / block.share
-            if not 0 < variance < 1 << 100:
-                raise ParameterError("this noise is outside of the exact integers.")
-            if 10 * numbers > math.isqrt(int(variance)) * self.epsilon * GRID_PART:
-                raise ParameterError(
-                    "the grid of this question is too coarse for so many steps."
-                )
-            out.append(Noise("gaussian", variance))
+            numbers = self.count * block.touched(domain)
+            part = self.epsilon * GRID_PART * block.share
+            bits = fine_bits(variance, numbers, part)
+            out.append(Noise("gaussian", variance, bits=bits))
         return tuple(out)
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,4 +113,4 @@ def check_sampling(rate: Fraction, domain: Domain) -> None:
         )
 
 
-__all__ = ["GRID_PART", "Steps", "Training", "check_sampling"]
+__all__ = ["Steps", "Training", "check_sampling"]

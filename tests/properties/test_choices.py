@@ -8,6 +8,7 @@ import brute
 import numpy as np
 import pytest
 from brute import ADD, REPLACE, TWICE, check_choice, check_tally, counts_of, near_counts
+from scipy import special
 
 from discreto.errors import ParameterError
 from discreto.kernel.cost import Cost
@@ -109,9 +110,10 @@ def test_the_scale_is_the_width_over_epsilon(domain):
         choice = _choice(score)
         scale = scale_for(choice, Cost.of("0.1"), domain)
         assert scale == choice.width(domain) * 10
-        # Under rho a choice costs epsilon^2 / 2, and never more.
+        # Under rho a range r of log-ratios costs mu^2 / 2 for Phi(mu / 2) = expit(r/2).
         scale = scale_for(choice, Cost(rho=Fraction(1, 50)), domain)
-        assert (choice.width(domain) / scale) ** 2 / 2 <= Fraction(1, 50)
+        half = special.ndtri(special.expit(choice.width(domain) / float(scale) / 2))
+        assert 0.0199 < 2 * half**2 <= 0.02
 
 
 # Votes of neighbours: calibrations, rows 1 and 1d

@@ -9,7 +9,7 @@ import laws
 import numpy as np
 import pytest
 from laws import WRONG, chi_square, same_law, smooth
-from scipy import stats
+from scipy import special, stats
 
 from discreto.kernel import sampler as module
 from discreto.kernel.entropy import Entropy
@@ -172,11 +172,57 @@ def test_noisy_max_law_is_permute_and_flip_exactly():
             assert sum(flips) == 1
 
 
-def test_noisy_max_takes_each_row_on_its_own(noise):
+@pytest.mark.parametrize("draw", ["noisy_max", "gumbel_max"])
+def test_a_maximum_takes_each_row_on_its_own(noise, draw):
     scores = np.zeros((1000, 50), dtype=np.int64)
     best = np.arange(1000) % 50
     scores[np.arange(1000), best] = 10**6
-    assert np.array_equal(noise.noisy_max(scores, Fraction(3)), best)
+    assert np.array_equal(getattr(noise, draw)(scores, Fraction(3)), best)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(7, 3), Fraction(40)])
+def test_gumbel_max(noise, scale):
+    scores = np.array([0, 3, 5, 5, -2])
+    draws = noise.gumbel_max(np.tile(scores, (DRAWS // 5, 1)), scale)
+    right, wrong = (
+        (0, weights / weights.sum())
+        for weights in (np.exp((scores - 5) / float(scale) / f) for f in (1, 1.2))
+    )
+    if scale == 40:  # a scale that is 20 % off is too near to see in so few draws
+        wrong = (0, np.full(5, 0.2))
+    same_law(chi_square(draws, right), chi_square(draws, wrong))
+
+
+def test_fallback_gives_the_same_gumbel_choices():
+    scores = np.random.default_rng(0).integers(-9, 9, (200, 4))
+    fast, slow = _pairs(lambda s, n: s.gumbel_max(scores[:n], Fraction(3)), 200)
+    assert np.array_equal(fast, slow)
+
+
+WORDS = [0, 1, (1 << 64) - 1, (1 << 64) - 2, 1 << 63, (1 << 63) - 1, 1 << 20]
+
+
+@pytest.mark.parametrize("one", WORDS)
+@pytest.mark.parametrize("two", WORDS)
+def test_races_of_extreme_words_are_decided_alike(one, two):
+    scores = np.array([[0, 1]])
+    fast, slow = (
+        Sampler(_Fixed([one, two]), exact_always=always).gumbel_max(scores, Fraction(2))
+        for always in (False, True)
+    )
+    assert fast == slow
+
+
+def test_gumbel_max_has_a_bounded_range():
+    """All neighbouring scores of 3 candidates: log-ratios within 2 / scale."""
+    scale = 1.5
+    for one in itertools.product(range(4), repeat=3):
+        for move in itertools.product((-1, 0, 1), repeat=3):
+            p, q = (
+                special.log_softmax(np.array(s) / scale)
+                for s in (one, np.add(one, move))
+            )
+            assert np.ptp(p - q) <= 2 / scale + 1e-12
 
 
 def _largest_ratio(sensitivity: int, *, monotone: bool, ratio: Fraction) -> Fraction:
@@ -281,10 +327,8 @@ def test_fallback_has_the_right_law():
 
 def test_fallback_is_rare(monkeypatch):
     calls = []
-    exact = module._floor_of_log
-    monkeypatch.setattr(
-        module, "_floor_of_log", lambda *a: calls.append(1) or exact(*a)
-    )
+    exact = module.floor_of_log
+    monkeypatch.setattr(module, "floor_of_log", lambda *a: calls.append(1) or exact(*a))
     Sampler(Entropy(b"rare")).geometric(Fraction(10), 10**6)
     assert len(calls) <= 10
 
@@ -313,6 +357,6 @@ def test_extreme_words_are_decided_alike(word, scale):
 def test_smallest_word_of_a_tiny_scale_is_decided_exactly(monkeypatch):
     # Only this word can give a 1 at scale 1/100: P[k >= 1] = e^-100 < 2^-64.
     calls = []
-    monkeypatch.setattr(module, "_floor_of_log", lambda *a: calls.append(a) or 0)
+    monkeypatch.setattr(module, "floor_of_log", lambda *a: calls.append(a) or 0)
     Sampler(_Fixed([0])).geometric(Fraction(1, 100), 1)
     assert calls, "the first 64 bits alone decided a draw that they cannot decide"

@@ -25,7 +25,7 @@ from discreto.kernel.charge import Charger, Event, Receipt
 from discreto.kernel.cost import Cost
 from discreto.kernel.domain import Category, Domain, Opaque
 from discreto.kernel.entropy import Entropy
-from discreto.kernel.gaussian import GRID_PART, fine_bits, log_tail, pure_of
+from discreto.kernel.gaussian import GRID_PART, fine_bits, log_tail, range_of
 from discreto.kernel.query import (
     Choice,
     Floats,
@@ -134,10 +134,10 @@ def _rounded_variance(variance: float) -> float:
 
 
 def scale_for(query: Choice, cost: Cost, domain: Domain) -> Fraction:
-    """The noise scale on scores; under rho, that of the epsilon it is worth."""
+    """The noise scale on scores; under rho, that of the range it is worth."""
     epsilon = cost.epsilon
     if cost.rho:
-        worth = pure_of(float(cost.rho))
+        worth = range_of(float(cost.rho))
         if worth < 1e-12:
             raise ParameterError("this epsilon is too small for a choice.")
         # Rounded down to short fractions, so that the scale need not be rounded up.
@@ -188,7 +188,10 @@ class Gate:
         scores = self._scores(query)
         simulation = self.ledger.simulation
         if simulation is None or simulation.noise:
-            indices = self._sampler().noisy_max(scores, scale)
+            # Gumbel noise has a bounded range, which is what rho pays for.
+            sampler = self._sampler()
+            draw = sampler.gumbel_max if cost.rho else sampler.noisy_max
+            indices = draw(scores, scale)
         else:
             indices = scores.argmax(axis=1)
         if key is not None:

@@ -54,16 +54,17 @@ def epsilon_of(mu: float, delta: float) -> float:
     return high
 
 
-def pure_of(rho: float) -> float:
-    """The epsilon of a choice that is worth ``rho``, rounded down.
+def range_of(rho: float) -> float:
+    """The range of log-ratios that a choice worth ``rho`` may have, rounded down.
 
-    Whatever is epsilon-private is mu-Gaussian private for the mu at which a fair guess
-    is right as often, Phi(mu / 2) = e^eps / (1 + e^eps): randomised response is worst.
+    Where log-ratios stay within an interval of length r, telling neighbours apart is
+    hardest to prevent for two answers with log-ratios r/2 and -r/2. That is as easy as
+    telling N(0, 1) from N(mu, 1) where Phi(mu / 2) = e^(r/2) / (1 + e^(r/2)).
     """
     half = math.sqrt(2 * rho) / 2
     line = half * 4 / math.sqrt(2 * math.pi)  # the tangent at 0, never above
     exact = log_tail(-half) - log_tail(half)
-    return (line if half < 1e-4 else exact) * (1 - 1e-9)
+    return 2 * (line if half < 1e-4 else exact) * (1 - 1e-9)
 
 
 def fine_bits(variance: Fraction, numbers: int, allowance: Fraction) -> int:

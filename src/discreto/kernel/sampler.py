@@ -12,105 +12,43 @@ The margins rest on one assumption, which a test checks against ``decimal``:
 
 from __future__ import annotations
 
-import decimal
 import math
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.errors import ParameterError
-from discreto.kernel.entropy import Entropy, more_bits
+from discreto.kernel.entropy import Entropy
+from discreto.kernel.exact import (
+    ONE,
+    below_exp,
+    below_ratio,
+    first,
+    floor_of_log,
+    times,
+)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-ONE = Fraction(1)
 SCALE_LIMIT = 1 << 54  # keeps |noise| below 2^62 but for a chance of e^-256
 CHUNK = 1 << 15  # draws that stay in the cache together
 SLACK = 2.0**-42  # relative; 64 times the assumed error of log and exp
 _LOG2_64 = 64 * math.log(2.0)
 
 
-def _context(digits: int) -> decimal.Context:
-    return decimal.Context(
-        prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[]
+def _waits(words: NDArray[np.uint64]) -> tuple[Floats, Floats]:
+    """-log(1 - U) at both ends of [word, word + 1) / 2^64, to a few last bits."""
+    done, left = words.astype(np.float64), (~words).astype(np.float64)
+    low = words < 1 << 63
+    part = 2.0**-64
+    return (
+        np.where(low, -np.log1p(-done * part), -np.log((left + 1) * part)),
+        np.where(low, -np.log1p(-(done + 1) * part), -np.log(left * part)),
     )
-
-
-def _floor_of_log(word: int, scale: Fraction, tag: bytes, index: int) -> int:
-    """floor(-scale * log U) for the uniform U whose first 64 bits are ``word``."""
-    bits, digits = 64, 60
-    while True:
-        ctx = _context(digits)
-
-        def value(numerator: int, ctx: decimal.Context = ctx, bits: int = bits) -> int:
-            log = ctx.subtract(
-                ctx.multiply(Decimal(bits), ctx.ln(Decimal(2))),
-                ctx.ln(Decimal(numerator)),
-            )
-            exact = ctx.divide(
-                ctx.multiply(Decimal(scale.numerator), log), Decimal(scale.denominator)
-            )
-            slip = Decimal(10) ** (28 - ctx.prec)
-            low = ctx.subtract(exact, slip).to_integral_value(decimal.ROUND_FLOOR)
-            high = ctx.add(exact, slip).to_integral_value(decimal.ROUND_FLOOR)
-            return int(low) if low == high else -1
-
-        # -log falls, so the two ends of [word, word + 1) enclose the answer.
-        if word:
-            low, high = value(word + 1), value(word)
-            if low == high and low >= 0:
-                return low
-        word = (word << 64) | more_bits(tag, index, bits // 64)
-        bits, digits = bits + 64, digits + 25
-
-
-def _below_exp(
-    word: int, rate: Fraction, tag: bytes, index: int, factor: Fraction = ONE
-) -> bool:
-    """Whether the uniform U that starts with ``word`` is below factor * exp(-rate)."""
-    bits, digits = 64, 60
-    while True:
-        ctx = _context(digits)
-        ratio = ctx.divide(Decimal(rate.numerator), Decimal(rate.denominator))
-        edge = ctx.multiply(
-            ctx.exp(ctx.minus(ratio)), Decimal(factor.numerator << bits)
-        )
-        edge = ctx.divide(edge, Decimal(factor.denominator))
-        slip = Decimal(10) ** (int(math.log10(2) * bits) + 30 - digits)
-        if Decimal(word + 1) <= ctx.subtract(edge, slip):
-            return True
-        if Decimal(word) >= ctx.add(edge, slip):
-            return False
-        word = (word << 64) | more_bits(tag, index, bits // 64)
-        bits, digits = bits + 64, digits + 25
-
-
-def _below_ratio(word: int, top: int, bottom: int, tag: bytes, index: int) -> bool:
-    """Whether the uniform U that starts with ``word`` is below top / bottom."""
-    bits = 64
-    while True:
-        if (word + 1) * bottom <= top << bits:
-            return True
-        if word * bottom >= top << bits:
-            return False
-        word = (word << 64) | more_bits(tag, index, bits // 64)
-        bits += 64
-
-
-def _times(word: int, limit: int, tag: bytes, index: int) -> int:
-    """floor(U * limit) for the uniform U whose first 64 bits are ``word``."""
-    bits = 64
-    while True:
-        low, high = word * limit >> bits, ((word + 1) * limit - 1) >> bits
-        if low == high:
-            return low
-        word = (word << 64) | more_bits(tag, index, bits // 64)
-        bits += 64
 
 
 class Sampler:
@@ -161,7 +99,7 @@ class Sampler:
         if self._exact_always:
             unsure[:] = True
         for i in np.flatnonzero(unsure):
-            out[i] = _floor_of_log(int(words[i]), scale, tag, int(i))
+            out[i] = floor_of_log(int(words[i]), scale, tag, int(i))
         return out
 
     def _low_digits(self, top: int, bits: int, count: int) -> Ints:
@@ -203,7 +141,7 @@ class Sampler:
             unsure[:] = True
         for i in np.flatnonzero(unsure):
             exact = exact_rate(int(i))
-            out[i] = _below_exp(int(words[i]), exact, tag, int(i), factor)
+            out[i] = below_exp(int(words[i]), exact, tag, int(i), factor)
         return out
 
     def laplace(self, scale: Fraction, count: int) -> Ints:
@@ -277,7 +215,7 @@ class Sampler:
             number = int(size[i])
             top = (2 * number + 1) ** width
             bottom = math.prod(2 * number + 2 * k for k in range(1, width + 1))
-            out[i] = _below_ratio(int(words[i]), top, bottom, tag, int(i))
+            out[i] = below_ratio(int(words[i]), top, bottom, tag, int(i))
         return out
 
     def _below(self, limits: NDArray[np.uint64]) -> Ints:
@@ -298,7 +236,7 @@ class Sampler:
         if self._exact_always:
             unsure[:] = True
         for i in np.flatnonzero(unsure):
-            out[i] = _times(int(words[i]), int(limits[i]), tag, int(i))
+            out[i] = times(int(words[i]), int(limits[i]), tag, int(i))
         return out
 
     def noisy_max(self, scores: Ints, scale: Fraction) -> Ints:
@@ -316,6 +254,35 @@ class Sampler:
         ranked = np.where(noisy == best, order >> np.uint64(1), np.uint64(0))
         chosen: Ints = ranked.argmax(axis=1)
         return chosen
+
+    def gumbel_max(self, scores: Ints, scale: Fraction) -> Ints:
+        """For each row of ``scores``, an index with weight ``exp(score / scale)``.
+
+        A race: candidate i comes at exp(-score_i / scale) times an exponential time,
+        and the first one wins. That is the largest score with Gumbel noise.
+        """
+        rows, candidates = scores.shape
+        words = self.entropy.words(rows * candidates).reshape(rows, candidates)
+        tag = self.entropy.bytes(32)
+        behind = scores.max(axis=1, keepdims=True) - scores
+        delay = behind.astype(np.float64) / float(scale)
+        margin = SLACK * (64.0 + delay)
+        with np.errstate(divide="ignore"):  # the first and the last word: unsure
+            early, late = (np.log(end) + delay for end in _waits(words))
+        early -= margin
+        late += margin
+        out: Ints = late.argmin(axis=1)
+        rival = early <= late.min(axis=1, keepdims=True)
+        unsure = np.count_nonzero(rival, axis=1) > 1
+        for row in np.flatnonzero(unsure | self._exact_always):
+            near = np.flatnonzero(rival[row] | self._exact_always)
+            racers = [
+                (int(words[row, i]), Fraction(int(behind[row, i])) / scale)
+                for i in near
+            ]
+            place = [int(row) * candidates + int(i) for i in near]
+            out[row] = near[first(racers, tag, place)]
+        return out
 
     def staircase(self, epsilon: Fraction, width: int, step: int, count: int) -> Ints:
         """Staircase noise for sensitivity ``width``, with a first tread of ``step``.

@@ -15,6 +15,27 @@ from discreto.frames.convert import convert, listed, plain
 from discreto.kernel.domain import Domain
 
 _ALONE_BELOW = 1 << 17  # rows that one thread folds sooner than two
+_MEMORIES = 1 << 10  # batches whose memory is kept at most
+
+
+class Rows(dict[str, Array]):
+    """A batch of rows that lie in memory, with a memory of its own.
+
+    What a row map computes from these rows again and again (codes of columns, scores
+    of trees) it may keep there. A memory is as private as the rows: it lives with
+    their table and never leaves it.
+    """
+
+    def __init__(
+        self, columns: dict[str, Array], frame: MemoryFrame, place: tuple[int, int]
+    ) -> None:
+        super().__init__(columns)
+        self._frame, self._place = frame, place
+
+    @property
+    def memory(self) -> dict[str, Any]:
+        """What was kept for exactly these rows."""
+        return self._frame.memory(self._place)
 
 
 def array_columns(data: Array, domain: Domain) -> dict[str, Array]:
@@ -75,6 +96,7 @@ class MemoryFrame:
             raise DomainError("the columns of a table must have the same length.")
         self._raw, self._domain, self._length = columns, domain, lengths.pop()
         self._ready: dict[str, Array] = {}
+        self._memories: dict[tuple[int, int], dict[str, Any]] = {}
         self._lock = threading.Lock()
 
     def length(self) -> int:
@@ -88,6 +110,13 @@ class MemoryFrame:
 
     def raw(self, name: str) -> Array:
         return plain(self._raw[name])
+
+    def memory(self, place: tuple[int, int]) -> dict[str, Any]:
+        """What was kept for the rows from one number up to another."""
+        with self._lock:
+            if place not in self._memories and len(self._memories) >= _MEMORIES:
+                self._memories.clear()
+            return self._memories.setdefault(place, {})
 
     def split(self, parts: int) -> list[Frame]:
         if self._length < _ALONE_BELOW:
@@ -125,4 +154,5 @@ class _Slice:
         columns = {name: self._frame.column(name) for name in names}
         for start in range(self._start, self._stop, size):
             stop = min(start + size, self._stop)
-            yield {n: c[start:stop] for n, c in columns.items()}, stop - start
+            part = {n: c[start:stop] for n, c in columns.items()}
+            yield Rows(part, self._frame, (start, stop)), stop - start

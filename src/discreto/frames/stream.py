@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import copy
 import csv
 import glob
 import io
 from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,36 +21,48 @@ from discreto.kernel.domain import Domain
 STREAM_ROWS = 1 << 16  # rows read from a file at once
 _BLOCK = 1 << 22  # bytes of a CSV file parsed at once; no line may be longer
 
+# A file and one of its row groups; CSV files are read whole (None).
+Unit = tuple[str, int | None]
+
 
 class StreamFrame:
     """Parquet or CSV files, read a piece at a time and never whole."""
 
     def __init__(self, paths: Sequence[Path], domain: Domain) -> None:
-        self._paths, self._domain = paths, domain
-        self._part = (0, 1)  # which row groups to read: those i with i % 1 == 0
+        units: list[Unit] = []
         for path in paths:
-            names, types = _schema(path)
+            names, types, groups = _schema(path)
             need_columns(domain, names)
             for name, spec in domain.columns.items():
                 if asked(spec) and (found := types.get(name)):
                     raise wrong_type(name, spec, found)
+            units += [(str(path.absolute()), group) for group in groups]
+        self._domain, self.units = domain, units
+
+    @classmethod
+    def of(cls, units: Sequence[Unit], domain: Domain) -> StreamFrame:
+        """Some row groups of files that were checked before."""
+        out = cls([], domain)
+        out.units = list(units)
+        return out
 
     def length(self) -> int:
         import pyarrow.parquet as pq
 
-        if all(_is_parquet(path) for path in self._paths):
-            return sum(pq.ParquetFile(path).metadata.num_rows for path in self._paths)
-        return sum(rows for _, rows in self._pieces([next(iter(self._domain))]))
+        if any(group is None for _, group in self.units):
+            return sum(rows for _, rows in self._pieces([next(iter(self._domain))]))
+        rows = 0
+        for path, units in groupby(self.units, lambda unit: unit[0]):
+            facts = pq.read_metadata(path)
+            rows += sum(facts.row_group(group).num_rows for _, group in units)
+        return rows
 
     def split(self, parts: int) -> list[Frame]:
-        if not all(_is_parquet(path) for path in self._paths):
+        units, parts = self.units, min(parts, len(self.units))
+        if parts < 2:
             return [self]
-        out: list[Frame] = []
-        for part in range(parts):
-            piece = copy.copy(self)
-            piece._part = (part, parts)
-            out.append(piece)
-        return out
+        ends = [len(units) * i // parts for i in range(parts + 1)]
+        return [StreamFrame.of(units[a:b], self._domain) for a, b in pairwise(ends)]
 
     def column(self, name: str) -> Array:
         parts = [batch[name] for batch, _ in self.batches([name], STREAM_ROWS)]
@@ -74,13 +86,17 @@ class StreamFrame:
                 yield {n: c[start:stop] for n, c in ready.items()}, stop - start
 
     def _pieces(self, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
-        for path in self._paths:
-            if _is_parquet(path):
-                pieces = _parquet(path, names, *self._part)
-            else:
-                pieces = _csv(path, names)
-            for piece in pieces:
+        for path, units in groupby(self.units, lambda unit: unit[0]):
+            for piece in _read(path, names, [group for _, group in units]):
                 yield {name: piece.column(name) for name in names}, piece.num_rows
+
+
+def _read(path: str, names: list[str], groups: list[int | None]) -> Iterator[Any]:
+    if None not in groups:
+        yield from _parquet(path, names, groups)
+    else:
+        for _ in groups:  # a file that is named twice counts twice
+            yield from _csv(path, names)
 
 
 def _is_parquet(path: Path) -> bool:
@@ -100,16 +116,18 @@ def paths_of(pattern: str | Path) -> list[Path]:
     return paths
 
 
-def _schema(path: Path) -> tuple[list[str], dict[str, str]]:
-    """Column names, and the types among them that no column of a domain can have."""
+def _schema(path: Path) -> tuple[list[str], dict[str, str], Sequence[int | None]]:
+    """Column names, the types among them that no domain can have, and row groups."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         if not _is_parquet(path):
             with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-                return next(csv.reader(file, delimiter=_comma(path)), []), {}
-        schema = pq.ParquetFile(path).schema_arrow
+                names = next(csv.reader(file, delimiter=_comma(path)), [])
+            return names, {}, [None]
+        with pq.ParquetFile(path) as parquet:
+            schema, groups = parquet.schema_arrow, range(parquet.num_row_groups)
     except (OSError, csv.Error, pa.ArrowException):
         raise DomainError(f"{path.name!r} cannot be read as a table.") from None
     kinds = pa.types
@@ -120,21 +138,21 @@ def _schema(path: Path) -> tuple[list[str], dict[str, str]]:
         or kinds.is_temporal(field.type)
         or kinds.is_binary(field.type)
     }
-    return schema.names, odd
+    return schema.names, odd, groups
 
 
-def _parquet(path: Path, names: list[str], part: int, parts: int) -> Iterator[Any]:
+def _parquet(path: str, names: list[str], groups: Sequence[Any]) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     # One group after the other, in small reads: memory does not grow with the file.
     with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
-        for group in range(part, file.num_row_groups, parts):
+        for group in groups:
             yield from file.iter_batches(
                 STREAM_ROWS, row_groups=[group], columns=names, use_threads=False
             )
 
 
-def _csv(path: Path, names: list[str]) -> Iterator[Any]:
+def _csv(path: str, names: list[str]) -> Iterator[Any]:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -143,7 +161,7 @@ def _csv(path: Path, names: list[str]) -> Iterator[Any]:
     options = {
         "read_options": arrow_csv.ReadOptions(block_size=_BLOCK),
         "parse_options": arrow_csv.ParseOptions(
-            delimiter=_comma(path), invalid_row_handler=lambda row: "skip"
+            delimiter=_comma(Path(path)), invalid_row_handler=lambda row: "skip"
         ),
         "convert_options": arrow_csv.ConvertOptions(
             include_columns=names,
@@ -152,7 +170,7 @@ def _csv(path: Path, names: list[str]) -> Iterator[Any]:
         ),
     }
     with (
-        path.open("rb") as file,
+        open(path, "rb") as file,
         arrow_csv.open_csv(_CleanText(file), **options) as reader,
     ):
         yield from reader

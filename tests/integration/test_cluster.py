@@ -1,0 +1,330 @@
+"""Statistics and models on process pools and on Dask: the bits of one process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreto as dp
+from discreto import models, stats
+from discreto.engines import ExecutorEngine, LocalEngine
+from discreto.errors import DiscretoError, KernelFault, ParameterError
+from discreto.models._base import PrivateClusterer, PrivateEstimator, PrivateRegressor
+from discreto.testing import simulate
+
+NUMBERS = {"a": dp.Number(0, 10, missing=True), "b": dp.Number(-1, 1)}
+CATEGORIES = {"s": dp.Category(["x", "y", "z"]), "t": dp.Category(["u", "v"])}
+TARGETS = {"label": dp.Category(["no", "yes"]), "amount": dp.Number(0, 100)}
+DOMAIN = dp.Domain(NUMBERS | CATEGORIES | TARGETS)
+SPAWN = partial(ProcessPoolExecutor, 2, mp_context=get_context("spawn"))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Three files of three row groups each."""
+    folder, coins = tmp_path_factory.mktemp("people"), np.random.default_rng(0)
+    for number in range(3):
+        rows = 700
+        yes = coins.random(rows) < 0.4
+        columns = {
+            "a": np.where(yes, 7.0, 3.0) + coins.normal(0, 1.5, rows),
+            "b": np.where(yes, 0.4, -0.3) + coins.normal(0, 0.3, rows),
+            "s": np.where(coins.random(rows) < 0.3 + 0.4 * yes, "x", "z"),
+            "t": np.where(coins.random(rows) < 0.2 + 0.5 * yes, "u", "v"),
+            "label": np.where(yes, "yes", "no"),
+            "amount": 30 + 40 * yes + coins.normal(0, 5, rows),
+        }
+        columns["a"][::9] = np.nan
+        path = folder / f"part-{number}.parquet"
+        pq.write_table(pa.table(columns), path, row_group_size=250)
+    return f"{folder}/*.parquet"
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Two worker processes, as on two machines."""
+    distributed = pytest.importorskip(
+        "distributed", reason='Dask is not installed: pip install "discreto[cluster]"'
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+        with (
+            distributed.LocalCluster(**options, processes=True) as cluster,
+            distributed.Client(cluster, set_as_default=False) as client,
+        ):
+            yield client
+
+
+@pytest.fixture(scope="module", params=["processes", "dask"])
+def engine(request: pytest.FixtureRequest) -> Iterator[ExecutorEngine]:
+    if request.param == "dask":
+        yield dp.engines.dask(request.getfixturevalue("client"), parts=5)
+    else:
+        engine = ExecutorEngine(SPAWN, parts=5)
+        yield engine
+        engine.close()
+
+
+class Twin:
+    """Folds on two engines and notes where they differ in a single bit."""
+
+    def __init__(self, engine: ExecutorEngine) -> None:
+        self.engines, self.asked, self.wrong = (LocalEngine(), engine), 0, []
+
+    def fold(self, query: Any, frame: Any, domain: dp.Domain) -> Any:
+        here, there = (e.fold(query, frame, domain) for e in self.engines)
+        self.asked += 1
+        pairs = zip(here, there, strict=True)
+        if not all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in pairs):
+            self.wrong.append(query)
+        return here
+
+
+# Every statistic
+
+
+STATISTICS: dict[str, Callable[[dp.Table], Any]] = {
+    "bounds": lambda t: stats.bounds(t, "amount", epsilon=1),
+    "correlation": lambda t: stats.correlation(t, ["a", "b"], epsilon=1),
+    "count": lambda t: stats.count(t, by=["s", "t"], epsilon=1),
+    "covariance": lambda t: stats.covariance(t, ["b", "amount"], epsilon=1),
+    "histogram": lambda t: stats.histogram(t, ["a", "s"], bins=7, epsilon=1),
+    "max": lambda t: stats.max(t, "a", epsilon=1),
+    "mean": lambda t: stats.mean(t, "a", by="label", epsilon=1, delta=1e-6),
+    "median": lambda t: stats.median(t, "amount", epsilon=1),
+    "min": lambda t: stats.min(t, "a", epsilon=1),
+    "mode": lambda t: stats.mode(t, "s", epsilon=1),
+    "quantile": lambda t: stats.quantile(t, "a", ["0.1", "0.9"], epsilon=1),
+    "std": lambda t: stats.std(t, "b", epsilon=1),
+    "sum": lambda t: stats.sum(t, "amount", epsilon=1),
+    "variance": lambda t: stats.variance(t, "b", epsilon=1),
+}
+
+
+def test_every_statistic_is_here():
+    assert set(STATISTICS) == {name for name in stats.__all__ if name.islower()}
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_statistics_have_the_bits_of_one_process(files, engine, name):
+    twin = Twin(engine)
+    table = dp.Table.scan(files, DOMAIN, simulate(noise=False), engine=twin)
+    STATISTICS[name](table)
+    assert twin.asked
+    assert not twin.wrong
+
+
+# Every model
+
+
+MODELS = [
+    name
+    for name in models.__all__
+    if isinstance(kind := getattr(models, name), type)
+    and issubclass(kind, PrivateEstimator)
+]
+
+
+def make(name: str) -> tuple[Any, dp.Domain]:
+    """A model, and the first kind of table that it can plan for."""
+    kind = getattr(models, name)
+    target = "amount" if issubclass(kind, PrivateRegressor) else "label"
+    goal = {} if issubclass(kind, PrivateClusterer) else {target: TARGETS[target]}
+    known = kind(epsilon=1).get_params()
+    small = {"random_state": 0, "n_estimators": 3, "max_iter": 3}
+    params = {"epsilon": 1} | {k: v for k, v in small.items() if k in known}
+    for columns in (NUMBERS, CATEGORIES):
+        domain = dp.Domain(columns | goal, target=next(iter(goal), None))
+        for extra in ({}, {"delta": 1e-5}):
+            model = kind(**params | extra)
+            try:
+                if hasattr(model, "plan"):
+                    model.plan(domain)
+                return model, domain
+            except DiscretoError:
+                continue
+    raise AssertionError(f"no table fits {name}")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_have_the_bits_of_one_process(files, engine, name):
+    model, domain = make(name)
+    points = {"a": [2.0, 8.0], "b": [-0.5, 0.5], "s": ["x", "z"], "t": ["u", "v"]}
+    points = {n: np.array(v) for n, v in points.items() if n in domain.columns}
+    twin = Twin(engine)
+    table = dp.Table.scan(files, domain, simulate(0, noise=False), engine=twin)
+    model.fit(table)
+    if "Neighbors" in name and not twin.asked:  # these ask when they predict
+        model.predict(np.column_stack(list(points.values())))
+    assert twin.asked
+    assert not twin.wrong
+
+
+def test_an_engine_that_is_off_by_one_would_be_caught(files):
+    class Off(LocalEngine):
+        def fold(self, *parts: Any) -> Any:
+            return [table + 1 for table in super().fold(*parts)]
+
+    twin = Twin(Off())
+    stats.count(dp.Table.scan(files, DOMAIN, simulate(0), engine=twin), epsilon=1)
+    assert twin.wrong
+
+
+# Workers that die
+
+
+class Watched(ProcessPoolExecutor):
+    """A pool whose futures can be looked at."""
+
+    def __init__(self) -> None:
+        super().__init__(2, mp_context=get_context("spawn"))
+        self.futures: list[Future] = []
+
+    def submit(self, *parts: Any, **named: Any) -> Future:
+        self.futures.append(super().submit(*parts, **named))
+        return self.futures[-1]
+
+
+def wait_for(what: Callable[[], Any]) -> Any:
+    for _ in range(600):
+        if found := what():
+            return found
+        time.sleep(0.1)
+    raise AssertionError("waited for a minute")
+
+
+class Trap:
+    """The first file, replaced by a pipe: whoever opens it waits until it is killed."""
+
+    def __init__(self, folder: Path, files: str) -> None:
+        for path in sorted(Path(files).parent.glob("*.parquet")):
+            (folder / path.name).write_bytes(path.read_bytes())
+        self.pattern = f"{folder}/*.parquet"
+        self.path, self.kept = folder / "part-0.parquet", folder / "kept"
+
+    def set(self) -> None:
+        self.path.rename(self.kept)
+        os.mkfifo(self.path)
+
+    def lift(self) -> None:
+        self.kept.rename(self.path)
+
+
+def asked_in_thread(table: dp.Table) -> tuple[threading.Thread, list[Any]]:
+    out: list[Any] = []
+
+    def ask() -> None:
+        try:
+            out.append(stats.sum(table, "amount", epsilon="0.5").value)
+        except DiscretoError as error:
+            out.append(error)
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    return thread, out
+
+
+def check_one_charge(ledger: Any, thread: threading.Thread, out: list[Any], truth: Any):
+    thread.join(60)
+    assert out == [truth]
+    assert len(ledger.entries()) == 1
+    assert ledger.spent() == dp.Cost.of("0.5")
+
+
+def test_a_killed_process_is_replaced_without_a_second_charge(files, tmp_path):
+    trap, pools = Trap(tmp_path, files), []
+
+    def pool() -> Watched:
+        pools.append(Watched())
+        return pools[-1]
+
+    engine, ledger = ExecutorEngine(pool, parts=3), simulate(noise=False)
+    table = dp.Table.scan(trap.pattern, DOMAIN, ledger, engine=engine)
+    plain = dp.Table.scan(trap.pattern, DOMAIN, simulate(noise=False))
+    truth = stats.sum(plain, "amount", epsilon="0.5").value
+    trap.set()
+    thread, out = asked_in_thread(table)
+    wait_for(lambda: pools and sum(f.done() for f in pools[0].futures) == 2)
+    trap.lift()
+    for pid in list(pools[0]._processes):
+        os.kill(pid, signal.SIGKILL)
+    check_one_charge(ledger, thread, out, truth)
+    assert len(pools) == 2
+    engine.close()
+
+
+def test_a_killed_dask_worker_is_replaced_without_a_second_charge(
+    client, files, tmp_path
+):
+    trap, ledger = Trap(tmp_path, files), simulate(noise=False)
+    pids = client.run(os.getpid)
+    engine = dp.engines.dask(client, parts=3)
+    table = dp.Table.scan(trap.pattern, DOMAIN, ledger, engine=engine)
+    plain = dp.Table.scan(trap.pattern, DOMAIN, simulate(noise=False))
+    truth = stats.sum(plain, "amount", epsilon="0.5").value
+    trap.set()
+    thread, out = asked_in_thread(table)
+
+    def stuck() -> list[str]:
+        busy = [name for name, tasks in client.processing().items() if tasks]
+        seconds = time.monotonic() - start
+        return busy if len(busy) == 1 and seconds > 2 else []
+
+    start = time.monotonic()
+    (worker,) = wait_for(stuck)
+    trap.lift()
+    os.kill(pids[worker], signal.SIGKILL)
+    check_one_charge(ledger, thread, out, truth)
+    assert pids != wait_for(lambda: len(p := client.run(os.getpid)) == 2 and p)
+
+
+def test_files_that_are_gone_are_a_fault_and_the_charge_stands(
+    engine, files, tmp_path, capfd
+):
+    trap, ledger = Trap(tmp_path, files), dp.Ledger(epsilon=1)
+    table = dp.Table.scan(trap.pattern, DOMAIN, ledger, engine=engine)
+    trap.path.unlink()
+    with pytest.raises(KernelFault, match="the charge stands"):
+        stats.sum(table, "amount", epsilon="0.5")
+    assert ledger.spent() == dp.Cost.of("0.5")
+    assert "amount" not in capfd.readouterr().err
+
+
+# How a cluster is named
+
+
+def test_a_scheduler_is_reached_by_its_address(client, files):
+    engine = dp.engines.dask(client.scheduler.address)
+    table = dp.Table.scan(files, DOMAIN, simulate(noise=False), engine=engine)
+    assert stats.count(table, epsilon=1).value == 2100
+
+
+def test_dask_refuses_what_is_no_cluster(client):
+    with pytest.raises(ParameterError, match="no Dask scheduler"):
+        dp.engines.dask("nowhere://x:9")
+    with pytest.raises(ParameterError, match="address"):
+        dp.engines.dask(7)
+
+
+def test_rows_in_memory_do_not_go_to_dask(client):
+    engine = dp.engines.dask(client)
+    engine._executor = None  # nothing can be submitted
+    data = {"a": np.arange(140_000.0) % 10}
+    domain = dp.Domain({"a": NUMBERS["a"]})
+    table = dp.Table(data, domain, simulate(noise=False), engine=engine)
+    assert stats.count(table, epsilon=1).value == 140_000

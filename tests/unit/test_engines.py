@@ -1,0 +1,286 @@
+"""Every engine gives the sums of one process, and a lost worker costs nothing more."""
+
+from __future__ import annotations
+
+import json
+import sys
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreto as dp
+from discreto.engines import ExecutorEngine, LocalEngine, executor
+from discreto.errors import KernelFault, MissingExtraError, ParameterError
+from discreto.frames import StreamFrame, open_frame
+from discreto.kernel.query import Block, Everyone, Ones, Sum
+from discreto.queries import Categories, NearestRows, Values
+from discreto.testing import simulate
+
+DOMAIN = dp.Domain(
+    {
+        "x": dp.Number(0, 10, missing=True),
+        "y": dp.Number(-1, 1),
+        "c": dp.Category(["a", "b"]),
+    }
+)
+SUMS = Sum(
+    Categories(("c",)),
+    (
+        Block(Values(("x", "y")), share=Fraction(1, 2)),
+        Block(Ones(), share=Fraction(1, 2)),
+    ),
+)
+QUERIES = {
+    "count": Sum(Everyone(), (Block(Ones()),)),
+    "sums": SUMS,
+    "gram": Sum(Everyone(), (Block(Values(("x", "y"), bits=14), "gram"),)),
+    "nearest": NearestRows(("x", "y"), "c", ((0.0, 0.5), (0.3, -0.5)), 3),
+}
+
+
+def columns(rows: int, seed: int = 0) -> dict[str, Any]:
+    coins = np.random.default_rng(seed)
+    x = coins.uniform(-2, 12, rows)
+    x[::5] = np.nan
+    return {
+        "x": x,
+        "y": coins.normal(0, 1, rows),
+        "c": coins.choice(["a", "b", "?"], rows),
+    }
+
+
+def write(folder: Path, files: int = 3, rows: int = 1000, group: int = 300) -> str:
+    for number in range(files):
+        table = pa.table(columns(rows, number))
+        pq.write_table(table, folder / f"{number}.parquet", row_group_size=group)
+    return f"{folder}/*.parquet"
+
+
+def same(first: list[Any], second: list[Any]) -> bool:
+    pairs = zip(first, second, strict=True)
+    return all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in pairs)
+
+
+class Flaky(ThreadPoolExecutor):
+    """An executor whose chosen submissions fail, in one of the ways pools do."""
+
+    def __init__(self, fail: set[int], error: Exception) -> None:
+        super().__init__(2)
+        self.fail, self.error, self.submitted, self.seen = fail, error, 0, []
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future:
+        self.submitted += 1
+        self.seen.append(args)
+        if self.submitted not in self.fail:
+            return super().submit(fn, *args, **kwargs)
+        future: Future = Future()
+        future.set_exception(self.error)
+        return future
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+@pytest.mark.parametrize("parts", [1, 2, 7, 100])
+def test_files_give_the_sums_of_one_process(tmp_path, query, parts):
+    frame = open_frame(write(tmp_path), DOMAIN)
+    engine = ExecutorEngine(ThreadPoolExecutor(2), parts=parts)
+    truth = LocalEngine(1).fold(query, frame, DOMAIN)
+    assert same(engine.fold(query, frame, DOMAIN), truth)
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+def test_rows_in_memory_give_the_sums_of_one_process(query):
+    frame = open_frame(columns(140_000), DOMAIN)
+    pool = Flaky(set(), OSError())
+    engine = ExecutorEngine(pool, parts=3)
+    truth = LocalEngine(1).fold(query, frame, DOMAIN)
+    assert same(engine.fold(query, frame, DOMAIN), truth)
+    assert pool.submitted == 3
+
+
+def test_parts_hold_every_row_group_once(tmp_path):
+    frame = open_frame(write(tmp_path, files=5, rows=100, group=100), DOMAIN)
+    for parts in (2, 3, 5, 9):
+        pieces = frame.split(parts)
+        units = [unit for piece in pieces for unit in piece.units]
+        assert units == frame.units
+        assert len(pieces) == min(parts, 5), "files of one group are split, too"
+
+
+def test_csv_files_are_split_by_file_and_a_file_named_twice_counts_twice(tmp_path):
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("x,y,c\n1,0.5,a\n2,,b\n")
+    pq.write_table(pa.table(columns(10)), tmp_path / "c.parquet")
+    paths = [tmp_path / name for name in ("a.csv", "a.csv", "b.csv", "c.parquet")]
+    frame = open_frame([str(path) for path in paths], DOMAIN)
+    engine = ExecutorEngine(ThreadPoolExecutor(2))
+    count = QUERIES["count"]
+    assert engine.fold(count, frame, DOMAIN)[0].tolist() == [[16]]
+    assert LocalEngine().fold(count, frame, DOMAIN)[0].tolist() == [[16]]
+    assert frame.length() == 16
+
+
+def test_an_empty_file_has_no_rows(tmp_path):
+    pq.write_table(pa.table(columns(0)), tmp_path / "0.parquet")
+    frame = open_frame(str(tmp_path / "0.parquet"), DOMAIN)
+    engine = ExecutorEngine(ThreadPoolExecutor(1))
+    assert engine.fold(QUERIES["count"], frame, DOMAIN)[0].tolist() == [[0]]
+    assert frame.length() == 0
+
+
+def test_a_task_is_a_question_a_domain_and_a_place(tmp_path):
+    pool = Flaky(set(), OSError())
+    frame = open_frame(write(tmp_path), DOMAIN)
+    ExecutorEngine(pool, parts=4).fold(SUMS, frame, DOMAIN)
+    for question, domain, place in pool.seen:
+        assert json.loads(question)["kind"] == "Sum"
+        assert dp.Domain.from_dict(json.loads(domain)) == DOMAIN
+        assert json.loads(json.dumps(place)) == [[path, group] for path, group in place]
+        assert all(path.startswith(str(tmp_path)) for path, _ in place)
+
+
+@pytest.mark.parametrize(
+    ("kept", "person"), [(True, False), (False, True)], ids=["files only", "people"]
+)
+def test_some_rows_stay_in_this_process(kept, person):
+    data = columns(140_000) | {"id": np.arange(140_000) // 3}
+    domain = DOMAIN
+    if person:
+        domain = dp.Domain(
+            dict(DOMAIN.columns) | {"id": dp.Opaque()}, person="id", rows_per_person=2
+        )
+    pool = Flaky(set(), OSError())
+    engine = ExecutorEngine(pool, parts=3, files_only=kept)
+    ledger = simulate(noise=False)
+    table = dp.Table(data, domain, ledger, engine=engine)
+    rows = dp.stats.count(table, epsilon=1).value
+    assert rows == (93_333 + 1 if person else 140_000)
+    assert pool.submitted == 0
+
+
+# Workers that fail
+
+
+FAILURES = [OSError("SECRET 37.2"), BrokenExecutor("SECRET 37.2")]
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=lambda e: type(e).__name__)
+def test_lost_parts_are_folded_again_and_charged_once(tmp_path, error):
+    pattern = write(tmp_path)
+    ledger = simulate(noise=False)
+    truth = dp.stats.sum(dp.Table.scan(pattern, DOMAIN, ledger), "x", epsilon=1)
+    # The first round loses two parts of four, the second round one of those.
+    pool = Flaky({2, 4, 6}, error)
+    book = simulate(noise=False)
+    engine = ExecutorEngine(pool, parts=4)
+    table = dp.Table.scan(pattern, DOMAIN, book, engine=engine)
+    assert dp.stats.sum(table, "x", epsilon=1).value == truth.value
+    assert pool.submitted == 4 + 2 + 1
+    assert len(book.entries()) == 1
+
+
+def test_a_pool_that_broke_is_made_anew(tmp_path):
+    frame = open_frame(write(tmp_path), DOMAIN)
+    pools: list[Flaky] = []
+
+    def make() -> Flaky:
+        pools.append(Flaky({1} if not pools else set(), BrokenExecutor()))
+        return pools[-1]
+
+    engine = ExecutorEngine(make, parts=4)
+    truth = LocalEngine(1).fold(SUMS, frame, DOMAIN)
+    assert same(engine.fold(SUMS, frame, DOMAIN), truth)
+    assert [pool.submitted for pool in pools] == [4, 1]
+    assert same(engine.fold(SUMS, frame, DOMAIN), truth)
+    assert len(pools) == 2, "a pool that works is kept"
+
+
+def test_a_pool_that_takes_no_tasks_is_made_anew(tmp_path):
+    frame = open_frame(write(tmp_path), DOMAIN)
+    pools: list[ThreadPoolExecutor] = []
+
+    def make() -> ThreadPoolExecutor:
+        pools.append(ThreadPoolExecutor(1))
+        return pools[-1]
+
+    engine = ExecutorEngine(make, parts=4)
+    truth = engine.fold(SUMS, frame, DOMAIN)
+    pools[0].shutdown()
+    assert same(engine.fold(SUMS, frame, DOMAIN), truth)
+    assert len(pools) == 2
+
+
+def test_after_all_retries_the_charge_stands_and_no_reason_is_given(tmp_path):
+    pool = Flaky(set(range(100)), ValueError("SECRET 37.2"))
+    ledger = dp.Ledger(epsilon=1)
+    engine = ExecutorEngine(pool, parts=4, retries=1)
+    table = dp.Table.scan(write(tmp_path), DOMAIN, ledger, engine=engine)
+    with pytest.raises(KernelFault) as caught:
+        dp.stats.mean(table, "x", epsilon="0.5")
+    assert pool.submitted == 8
+    assert ledger.spent().epsilon == Fraction(1, 2)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_a_worker_never_raises_or_prints(tmp_path, monkeypatch, capfd):
+    def burst(*parts: Any) -> Any:
+        raise ValueError("SECRET 37.2")
+
+    frame = open_frame(write(tmp_path), DOMAIN)
+    question = json.dumps(executor.encode(SUMS)), json.dumps(DOMAIN.to_dict())
+    assert executor.fold_place(*question, frame.units) is not None
+    gone = [(str(tmp_path / "gone.parquet"), 0)]
+    assert executor.fold_place(*question, gone) is None
+    assert executor.fold_place("no question", "no domain", frame.units) is None
+    monkeypatch.setattr(executor, "fold_all", burst)
+    assert executor.fold_place(*question, frame.units) is None
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_engine_that_folds_a_retried_part_twice_would_be_caught(tmp_path):
+    class Twice(ExecutorEngine):
+        def _try(self, question: Any, places: Any) -> Any:
+            for place, sums in super()._try(question, places):
+                yield place, sums
+                if sums is None:  # a slow worker that was given up, but answers
+                    yield place, executor.fold_place(*question, place)
+
+    frame = open_frame(write(tmp_path), DOMAIN)
+    truth = LocalEngine(1).fold(SUMS, frame, DOMAIN)
+    wrong = Twice(Flaky({2}, OSError()), parts=4).fold(SUMS, frame, DOMAIN)
+    assert not same(wrong, truth)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    "options", [{"parts": 0}, {"parts": 1.5}, {"retries": -1}, {"retries": None}]
+)
+def test_impossible_options_are_refused(options):
+    with pytest.raises(ParameterError):
+        ExecutorEngine(ThreadPoolExecutor(1), **options)
+
+
+def test_an_engine_needs_an_executor():
+    with pytest.raises(ParameterError, match="ThreadPoolExecutor"):
+        ExecutorEngine("tcp://127.0.0.1:1")
+
+
+def test_without_dask_the_install_command_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match=r"discreto\[cluster\]"):
+        dp.engines.dask("tcp://127.0.0.1:1")
+
+
+def test_a_stream_of_units_is_a_stream(tmp_path):
+    frame = open_frame(write(tmp_path), DOMAIN)
+    part = StreamFrame.of(frame.units[3:5], DOMAIN)
+    assert part.length() == sum(rows for _, rows in part.batches(["x"], 64)) == 400

@@ -1,0 +1,188 @@
+"""Released statistics with their intervals: histograms and quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreto.errors import ParameterError
+from discreto.plots.style import BLUE, GREY, PALE, Display, legend, tidy
+
+INTERVAL = "private, with 95 % interval"
+
+
+@dataclass
+class HistogramDisplay(Display):
+    """Noisy counts with their intervals; exact ones behind them where they are public.
+
+    Parameters
+    ----------
+    labels
+        The names of the bins or categories.
+    values, low, high
+        The counts and the ends of their intervals.
+    edges
+        Numbers that bound the bins; without them the bars stand side by side.
+    exact
+        What a private table would never show: for public or made-up data only.
+    """
+
+    labels: Sequence[str]
+    values: NDArray[Any]
+    low: NDArray[Any]
+    high: NDArray[Any]
+    edges: NDArray[Any] | None = None
+    exact: NDArray[Any] | None = None
+    title: str = ""
+    quantity: str = "rows"
+    simulated: bool = False
+
+    @classmethod
+    def from_release(
+        cls,
+        release: Any,
+        *,
+        edges: ArrayLike | None = None,
+        exact: ArrayLike | None = None,
+        quantity: str = "rows",
+    ) -> HistogramDisplay:
+        """From the release of a histogram."""
+        if not release.keys:
+            raise ParameterError("this release is one number: it has no bins to draw.")
+        return cls(
+            [_text(key) for key in release.keys],
+            np.ravel(release.value),
+            np.ravel(release.low),
+            np.ravel(release.high),
+            None if edges is None else np.asarray(edges, dtype=float),
+            None if exact is None else np.asarray(exact, dtype=float),
+            f"{release.label}, {release.cost}",
+            quantity,
+            release.simulated,
+        )
+
+    def _draw(self, ax: Any) -> None:
+        bins = len(self.labels)
+        edges = np.arange(bins + 1) - 0.5 if self.edges is None else self.edges
+        gap = 0.8 if self.edges is None else 1.0
+        middle, wide = (edges[1:] + edges[:-1]) / 2, np.diff(edges) * gap
+        # Noise can take a count below 0; the nearest possible value is drawn.
+        value = np.clip(self.values, self.low, self.high)
+        bars = value if self.exact is None else self.exact
+        name = None if self.exact is None else "exact (public data)"
+        colour = BLUE if self.exact is None else PALE
+        shade = 0.35 if self.exact is None else 1.0
+        ax.bar(
+            middle,
+            bars,
+            wide,
+            color=colour,
+            alpha=shade,
+            edgecolor=GREY,
+            linewidth=0.4,
+            label=name,
+        )
+        ax.errorbar(
+            middle,
+            value,
+            [value - self.low, self.high - value],
+            fmt="o",
+            color=BLUE,
+            markersize=4,
+            capsize=2.5,
+            linewidth=1.2,
+            label=INTERVAL,
+        )
+        if self.edges is None:
+            steep = max(map(len, self.labels)) * bins > 70
+            ax.set_xticks(
+                middle,
+                self.labels,
+                rotation=40 if steep else 0,
+                ha="right" if steep else "center",
+            )
+        ax.set_ylim(bottom=min(0.0, -0.02 * float(np.max(self.high))))
+        ax.set_ylabel(self.quantity)
+        ax.set_title(self.title, fontsize=10, loc="left")
+        tidy(ax)
+        legend(ax)
+
+
+@dataclass
+class QuantileDisplay(Display):
+    """Noisy quantiles with their intervals, over the exact ones where they are public.
+
+    ``sample`` holds public or made-up values whose quantiles are drawn as a line.
+    """
+
+    probabilities: NDArray[Any]
+    values: NDArray[Any]
+    low: NDArray[Any]
+    high: NDArray[Any]
+    sample: NDArray[Any] | None = None
+    title: str = ""
+    unit: str = ""
+    simulated: bool = False
+
+    @classmethod
+    def from_release(
+        cls, release: Any, *, sample: ArrayLike | None = None
+    ) -> QuantileDisplay:
+        """From the release of several quantiles; its keys are the probabilities."""
+        try:
+            chances = np.array([float(key) for key in release.keys])
+        except (TypeError, ValueError):
+            chances = np.empty(0)
+        if not chances.size:
+            raise ParameterError(
+                "this release has no probabilities. Ask for several quantiles: "
+                "stats.Quantiles('age', (0.1, 0.5, 0.9))."
+            )
+        return cls(
+            chances,
+            np.ravel(release.value),
+            np.ravel(release.low),
+            np.ravel(release.high),
+            None if sample is None else np.asarray(sample, dtype=float),
+            f"{release.label}, {release.cost}",
+            release.unit,
+            release.simulated,
+        )
+
+    def _draw(self, ax: Any) -> None:
+        if self.sample is not None:
+            at = np.linspace(0, 1, 201)
+            exact = np.quantile(self.sample, at)
+            ax.plot(at, exact, color=GREY, linewidth=1.4, label="exact (public data)")
+        # An interval is about the exact value, so it need not hold the noisy one.
+        reach = [
+            np.maximum(self.values - self.low, 0),
+            np.maximum(self.high - self.values, 0),
+        ]
+        ax.errorbar(
+            self.probabilities,
+            self.values,
+            reach,
+            fmt="o",
+            color=BLUE,
+            markersize=5,
+            capsize=3,
+            linewidth=1.3,
+            label=INTERVAL,
+        )
+        ax.set_xlabel("share of rows below")
+        ax.set_ylabel(self.unit or "value")
+        ax.set_xlim(0, 1)
+        ax.set_title(self.title, fontsize=10, loc="left")
+        tidy(ax, grid="both")
+        legend(ax)
+
+
+def _text(key: Any) -> str:
+    if isinstance(key, tuple):
+        return " × ".join(_text(part) for part in key)
+    return f"{key:.6g}" if isinstance(key, float) else str(key)

@@ -1,0 +1,182 @@
+"""Curves over epsilon and over rounds, with bands of spread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreto.errors import ParameterError
+from discreto.plots.style import GREY, Display, epsilon_axis, legend, look, tidy
+
+Curve = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # where, middle, spread
+BAND = 0.13
+
+
+@dataclass
+class EpsilonCurveDisplay(Display):
+    """How good something is against what it costs.
+
+    Parameters
+    ----------
+    curves
+        For each name the values of epsilon, the means, and the spreads (one standard
+        deviation), drawn as a band.
+    references
+        Horizontal lines: the score without privacy, by name.
+    score_name
+        The label of the vertical axis.
+
+    >>> rows = [{"model": "ours", "epsilon": e, "mean": e / 4, "spread": 0.1}
+    ...         for e in (1, 2, 3)]
+    >>> EpsilonCurveDisplay.from_results(rows).curves["ours"][1].tolist()
+    [0.25, 0.5, 0.75]
+    """
+
+    curves: Mapping[str, Curve]
+    references: Mapping[str, float] = field(default_factory=dict)
+    score_name: str = "score"
+    simulated: bool = False
+
+    @classmethod
+    def from_results(
+        cls,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        name: str = "model",
+        score_name: str = "score",
+        simulated: bool = True,
+    ) -> EpsilonCurveDisplay:
+        """From dicts with ``epsilon``, ``mean``, ``spread`` and a name.
+
+        A line without an epsilon (None or infinite) becomes a reference line.
+        """
+        points: dict[str, list[tuple[float, float, float]]] = {}
+        references = {}
+        for row in rows:
+            epsilon = row["epsilon"]
+            if epsilon is None or not np.isfinite(epsilon):
+                references[str(row[name])] = float(row["mean"])
+                continue
+            point = (float(epsilon), float(row["mean"]), float(row.get("spread") or 0))
+            points.setdefault(str(row[name]), []).append(point)
+        curves = {}
+        for title, several in points.items():
+            where, middle, spread = np.array(sorted(several), dtype=float).T
+            curves[title] = (where, middle, spread)
+        return cls(curves, references, score_name, simulated)
+
+    @classmethod
+    def from_scores(
+        cls,
+        epsilons: Sequence[float],
+        scores: Mapping[str, ArrayLike],
+        *,
+        references: Mapping[str, float] | None = None,
+        score_name: str = "score",
+        simulated: bool = True,
+    ) -> EpsilonCurveDisplay:
+        """From repeated scores: for each name an array (epsilons, repeats)."""
+        curves = {}
+        where = np.asarray(epsilons, dtype=float)
+        for name, several in scores.items():
+            array = np.asarray(several, dtype=float)
+            if array.ndim != 2 or array.shape[0] != where.size:
+                raise ParameterError(
+                    f"the scores of {name!r} must have one line for each of the "
+                    f"{where.size} values of epsilon. Got shape {array.shape}."
+                )
+            curves[name] = (where, array.mean(axis=1), array.std(axis=1))
+        return cls(curves, dict(references or {}), score_name, simulated)
+
+    def _draw(self, ax: Any) -> None:
+        for place, (name, curve) in enumerate(self.curves.items()):
+            _curve(ax, curve, place, name)
+        for place, (name, value) in enumerate(self.references.items()):
+            line = ("--", ":", "-.")[place % 3]
+            ax.axhline(value, color=GREY, linestyle=line, linewidth=1.2, label=name)
+        if self.curves:
+            epsilon_axis(ax, np.concatenate([c[0] for c in self.curves.values()]))
+        ax.set_ylabel(self.score_name)
+        tidy(ax)
+        legend(ax)
+
+
+@dataclass
+class ConvergenceDisplay(Display):
+    """An error against the round of an iteration, over repeated runs.
+
+    Parameters
+    ----------
+    curves
+        For each name the rounds, the middle and the spread.
+    log
+        Whether the vertical axis is logarithmic.
+    """
+
+    curves: Mapping[str, Curve]
+    quantity: str = "error"
+    log: bool = True
+    simulated: bool = False
+
+    @classmethod
+    def from_runs(
+        cls,
+        runs: Mapping[str, ArrayLike],
+        *,
+        quantity: str = "error",
+        log: bool = True,
+        first: int = 1,
+        simulated: bool = True,
+    ) -> ConvergenceDisplay:
+        """From one value for each round, or an array (runs, rounds), by name.
+
+        >>> shown = ConvergenceDisplay.from_runs({"ours": [[4, 2, 1], [4, 4, 1]]})
+        >>> shown.curves["ours"][1].tolist()
+        [4.0, 3.0, 1.0]
+        """
+        curves = {}
+        for name, values in runs.items():
+            array = np.atleast_2d(np.asarray(values, dtype=float))
+            rounds = np.arange(first, first + array.shape[1])
+            curves[name] = (rounds, array.mean(axis=0), array.std(axis=0))
+        return cls(curves, quantity, log, simulated)
+
+    def _draw(self, ax: Any) -> None:
+        for place, (name, curve) in enumerate(self.curves.items()):
+            _curve(ax, curve, place, name, floor=self.log)
+        if self.log:
+            ax.set_yscale("log")
+        ax.set_xlabel("round")
+        ax.set_ylabel(self.quantity)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        tidy(ax)
+        legend(ax)
+
+
+def _curve(
+    ax: Any, curve: Curve, place: int, name: str, *, floor: bool = False
+) -> None:
+    """A line with markers and its band; a band on a log axis stays above zero."""
+    where, middle, spread = curve
+    style = look(place)
+    every = max(1, len(where) // 12)
+    ax.plot(
+        where,
+        middle,
+        color=style.colour,
+        marker=style.marker,
+        linestyle=style.line,
+        markevery=every,
+        markersize=4.5,
+        linewidth=1.6,
+        label=name,
+    )
+    if np.any(spread > 0):
+        low = np.maximum(middle - spread, middle / 10) if floor else middle - spread
+        ax.fill_between(
+            where, low, middle + spread, color=style.colour, alpha=BAND, linewidth=0
+        )

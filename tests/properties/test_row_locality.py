@@ -6,6 +6,8 @@ and pairwise sums round differently for other shapes, so both are ruled out here
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,11 +19,16 @@ from discreto.queries import (
     Bernstein,
     Bins,
     Categories,
+    ClippedGradient,
     Cross,
     Deviations,
     Edges,
     FuzzyPulls,
     FuzzyWeights,
+    Gradients,
+    Grid,
+    HashParts,
+    Leaves,
     LogisticGradient,
     Magnitudes,
     Memberships,
@@ -29,12 +36,16 @@ from discreto.queries import (
     NearestRows,
     Partition,
     Present,
+    Residuals,
     Rings,
     RowsInReach,
     Scaled,
     Sides,
     SoftVotes,
+    SplitHistogram,
+    Tree,
     Values,
+    Within,
 )
 
 WIDTH, ROWS = 12, 61
@@ -42,11 +53,13 @@ NAMES = tuple(f"x{i}" for i in range(WIDTH))
 DOMAIN = dp.Domain(
     {name: dp.Number(-3, 5, missing=True) for name in NAMES}
     | {"y": dp.Category(["a", "b", "c"]), "z": dp.Category([0, 1])}
+    | {"w": dp.Number(-2, 2, missing=True)}
 )
 COINS = np.random.default_rng(5)
 BATCH = {name: COINS.normal(1, 2, ROWS) for name in NAMES}
 BATCH["x3"][::7] = np.nan
 BATCH |= {"y": COINS.integers(-1, 3, ROWS), "z": COINS.integers(0, 2, ROWS)}
+BATCH["w"] = np.where(COINS.random(ROWS) < 0.1, np.nan, COINS.normal(0, 1, ROWS))
 
 
 def points(count):
@@ -76,7 +89,26 @@ def sides():
     return Sides(NAMES, ("y",), tuple(map(tuple, flat)), marks, offsets)
 
 
+GRID = Grid(("x0", "x3", "y"), ((0.0, 1.5), (-1.0, 0.1, 2.0), ()))
+NUMBERS = Grid(("x0", "x3"), ((0.0, 1.5), (-1.0, 0.1, 2.0)))
+SPLIT = Tree((1, 2, 0), ((0, 0, 1, 1, 0), (0, 1, 2, 0), (1, 0, 0, 1)))
+FULL = replace(SPLIT, values=weights(SPLIT.leaves, 1))
+SOFT = Tree((0,), ((0, 0, 1, 1),), weights(2, 3))
+PARTS = HashParts(("x2", "x3", "y"), (3, 2, 1), 5)
+SQUARES = Gradients(GRID, "x1", "squared", (0.7,), (FULL, FULL), clip=1.3)
+CHANCES = Gradients(GRID, "z", "logistic", (0.1,), (FULL,), bits=12)
+
 MAPS = [
+    Leaves(GRID, SPLIT, "z"),
+    SQUARES,
+    replace(SQUARES, drop=True, weight=0.3, norm="l2"),
+    replace(CHANCES, weight=1.0),
+    Gradients(NUMBERS, "y", "softmax", (0.0, 0.1, -0.2), (SOFT, SOFT), weight=0.2),
+    Residuals(SQUARES),
+    SplitHistogram(CHANCES, SPLIT),
+    SplitHistogram(CHANCES, Tree(), counts=False),
+    PARTS,
+    Within(PARTS, 1, Categories(("y",))),
     sides(),
     Memberships((sides(), sides())),
     Values(NAMES),
@@ -96,6 +128,15 @@ MAPS = [
     *[scaled(norm, rotate) for norm in ("l1", "l2") for rotate in (True, False)],
     LogisticGradient(scaled("l2", True), "y", weights(3, WIDTH + 1)),
     LogisticGradient(scaled("l1", True), "z", weights(1, WIDTH + 1)),
+    ClippedGradient(scaled("l2", True), "w", weights(1, WIDTH + 1)[0], 0.9),
+    ClippedGradient(
+        scaled("l2", False),
+        "z",
+        weights(1, WIDTH + 1)[0],
+        2.0,
+        "logistic",
+        weights(WIDTH + 1, WIDTH + 1),
+    ),
     NearestRows(NAMES, "y", points(4), 5),
     RowsInReach(NAMES, "y", points(4), 0.8),
     Present(NAMES),
@@ -109,6 +150,7 @@ MAPS = [
 OTHERS = {
     *("Block", "Sum", "Choice", "Randomise", "Everyone", "Ones"),
     *("Largest", "Ranks", "Extreme", "NearestVotes", "ReachVotes"),
+    *("Grid", "Tree", "SplitScore"),
 }
 
 

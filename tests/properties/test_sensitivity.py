@@ -28,12 +28,21 @@ from discreto.queries import (
     Values,
 )
 from discreto.queries.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
+from discreto.queries.gradients import ClippedGradient
+from discreto.queries.parts import HashParts, Within
 from discreto.queries.regression import LogisticGradient, Scaled
+from discreto.queries.trees import Grid, Leaves, Tree
+from discreto.queries.trees_gradients import Gradients, Residuals
 
 DOMAINS = (ADD, REPLACE, TWICE)
 SIDES = Sides(("y",), ("c",), ((0.5,),), (((-1.0, 1.0),),), (0.25,))
 CENTRES = ((-1.0, -1.0), (0.5, 1.0))
 SCALED = Scaled(("x", "y"), (0.5, 0.0), (1.0, 0.1), 1.0, 3.0)
+GRID = Grid(("x", "d"), ((0.0,), ()))
+TREE = Tree((0, 1, 1), ((0, 1), (0, 1, 2), (0, 1, 1)))
+GROWN = replace(TREE, values=((0.5,), (-1.0,), (2.0,), (0.0,), (9.0,)))
+LOGISTIC = Gradients(GRID, "c", "logistic", (0.3,), (GROWN,), bits=8)
+SQUARED = Gradients(GRID, "y", "squared", (0.4,), (GROWN,), clip=0.5, bits=8)
 CELLS = {
     "everyone": Everyone(),
     "present": Present(("x", "c")),
@@ -45,10 +54,22 @@ CELLS = {
     "nearest": Nearest(("x", "y"), ((-1.0, -1.0), (1.0, 1.0), (1.0, 1.0))),
     "sides": SIDES,
     "rings": Rings(("x", "y"), CENTRES, 4),
+    "leaves": Leaves(GRID, TREE, "c"),
+    "residuals": Residuals(SQUARED, 5),
+    "hash parts": HashParts(("x", "c"), (2, 1), 3),
+    "within": Within(HashParts(("x", "c"), (1, 1)), 0, Categories(("c",))),
     "cross": Cross(Categories(("c",)), Bins("y", 2)),
 }
 FEATURES = {
     "ones": Ones(),
+    "tree gradients": LOGISTIC,
+    "tree newton": replace(LOGISTIC, weight=1.0),
+    "tree newton l2": replace(LOGISTIC, weight=3.33, norm="l2"),
+    "tree softmax": Gradients(
+        Grid(("y",), ((0.5,),)), "d", "softmax", (0.0, 1.0), weight=0.3, bits=8
+    ),
+    "tree squared": replace(SQUARED, weight=0.2),
+    "tree squared l2": replace(SQUARED, weight=0.4, norm="l2", drop=True),
     "value": Values(("x",), bits=4),
     "value from zero": Values(("z",), bits=10, origin="zero"),
     "values": Values(("x", "y"), bits=3),
@@ -64,6 +85,14 @@ FEATURES = {
     "scaled short": replace(SCALED, bits=15),
     "scaled small": replace(SCALED, bits=15, largest=0.5),
     "gradient": LogisticGradient(SCALED, "c", ((1.0, -3.0, 2.0),)),
+    "squared loss": ClippedGradient(
+        replace(SCALED, names=("x",), origins=(0.5,), scales=(0.3,)),
+        "y",
+        (1.0, -3.0),
+        0.5,
+        basis=((1.0, 0.5), (-2.0, 3.0)),
+    ),
+    "logistic loss": ClippedGradient(SCALED, "c", (1.0, -3.0, 2.0), 0.5, "logistic"),
     "deviations": Deviations(("x", "y"), CENTRES, 0.5),
     "deviations l2": Deviations(("x", "y"), CENTRES, 0.5, 2),
     "fuzzy weights": FuzzyWeights(("x", "y"), CENTRES, 2.0),

@@ -1,5 +1,12 @@
 """Private models in scikit-learn's manner."""
 
+from discreto.models.boosting import (
+    DPBoost,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    PrivCatBoost,
+    PrivRandBoost,
+)
 from discreto.models.cells import CellNeighborsClassifier
 from discreto.models.cmeans import FuzzyCMeans
 from discreto.models.evaluation import Evaluation, evaluate
@@ -17,14 +24,19 @@ from discreto.models.selection import select
 __all__ = [
     "CategoricalNB",
     "CellNeighborsClassifier",
+    "DPBoost",
     "Evaluation",
     "FuzzyCMeans",
     "GaussianNB",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "KMeans",
     "KNeighborsClassifier",
     "LinearRegression",
     "LogisticRegression",
     "NaiveBayes",
+    "PrivCatBoost",
+    "PrivRandBoost",
     "RadiusNeighborsClassifier",
     "evaluate",
     "load",

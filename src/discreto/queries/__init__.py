@@ -38,6 +38,7 @@ from discreto.queries.clusters import (
     Rings,
 )
 from discreto.queries.features import Bernstein, Values
+from discreto.queries.gradients import ClippedGradient
 from discreto.queries.hashes import Memberships, Sides
 from discreto.queries.neighbours import (
     NearestRows,
@@ -46,8 +47,12 @@ from discreto.queries.neighbours import (
     RowsInReach,
 )
 from discreto.queries.partitions import Partition, SoftVotes
+from discreto.queries.parts import HashParts, Within
 from discreto.queries.regression import LogisticGradient, Scaled
 from discreto.queries.scores import Extreme, Largest, Ranks
+from discreto.queries.trees import Grid, Leaves, Tree
+from discreto.queries.trees_gradients import Gradients, Residuals
+from discreto.queries.trees_splits import SplitHistogram, SplitScore
 
 KINDS: dict[str, type] = KERNEL_KINDS | {
     kind.__name__: kind
@@ -55,13 +60,18 @@ KINDS: dict[str, type] = KERNEL_KINDS | {
         Bernstein,
         Bins,
         Categories,
+        ClippedGradient,
         Cross,
         Deviations,
         Edges,
         Extreme,
         FuzzyPulls,
         FuzzyWeights,
+        Gradients,
+        Grid,
+        HashParts,
         Largest,
+        Leaves,
         LogisticGradient,
         Magnitudes,
         Memberships,
@@ -72,12 +82,17 @@ KINDS: dict[str, type] = KERNEL_KINDS | {
         Present,
         Ranks,
         ReachVotes,
+        Residuals,
         Rings,
         RowsInReach,
         Scaled,
         Sides,
         SoftVotes,
+        SplitHistogram,
+        SplitScore,
+        Tree,
         Values,
+        Within,
     )
 }
 
@@ -103,6 +118,7 @@ __all__ = [
     "Block",
     "Categories",
     "Choice",
+    "ClippedGradient",
     "Cross",
     "Deviations",
     "Edges",
@@ -110,7 +126,11 @@ __all__ = [
     "Extreme",
     "FuzzyPulls",
     "FuzzyWeights",
+    "Gradients",
+    "Grid",
+    "HashParts",
     "Largest",
+    "Leaves",
     "LogisticGradient",
     "Magnitudes",
     "Memberships",
@@ -124,13 +144,18 @@ __all__ = [
     "Randomise",
     "Ranks",
     "ReachVotes",
+    "Residuals",
     "Rings",
     "RowsInReach",
     "Scaled",
     "Sides",
     "SoftVotes",
+    "SplitHistogram",
+    "SplitScore",
     "Sum",
+    "Tree",
     "Values",
+    "Within",
     "from_json",
     "present_in",
     "to_json",

@@ -1,0 +1,147 @@
+"""Peers in their own environments: ``PYTHON benchmarks/boosting/peers.py FOLDER NAME``.
+
+The benchmark writes a table into FOLDER and runs this file with the interpreter of an
+environment that has the peer (requirements.txt, requirements-forest.txt). NAME is
+``ebm`` or ``forest``; predictions are scored here, one line of JSON for each fit.
+Needs numpy, scikit-learn and the peer; nothing of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+DELTA = 1e-5
+# Settings of DP-EBM: its defaults, and what did best on some set at some epsilon.
+EBM = {
+    "DP-EBM": {},
+    "DP-EBM, rate .1": {"learning_rate": 0.1},
+    "DP-EBM, rate .1, 50 rounds": {"learning_rate": 0.1, "max_rounds": 50},
+    "DP-EBM, rate .3, 30 rounds": {"learning_rate": 0.3, "max_rounds": 30},
+    "DP-EBM, rate .2, 100 rounds, 8 leaves": {
+        "learning_rate": 0.2,
+        "max_rounds": 100,
+        "max_leaves": 8,
+    },
+    "DP-EBM, rate .5, 10 rounds, 8 leaves": {
+        "learning_rate": 0.5,
+        "max_rounds": 10,
+        "max_leaves": 8,
+    },
+}
+
+
+class Job:
+    """A table as the benchmark wrote it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+        stored = np.load(folder / "table.npz")
+        self.X, self.y, self.places = stored["X"], stored["y"], stored["fold"]
+        self.regression = self.facts["regression"]
+
+    def folds(self) -> Any:
+        for fold in range(self.facts["folds"]):
+            yield (
+                fold,
+                np.flatnonzero(self.places != fold),
+                np.flatnonzero(self.places == fold),
+            )
+
+    def score(self, found: Any, test: Any) -> dict[str, float]:
+        truth = self.y[test]
+        if self.regression:
+            return {"rmse": float(np.sqrt(np.mean((found - truth) ** 2)))}
+        accuracy = float(np.mean((found > 0.5) == (truth > 0.5)))
+        return {"accuracy": accuracy, "auc": float(roc_auc_score(truth, found))}
+
+
+def ebm(job: Job, name: str, epsilon: float, train: Any, test: Any) -> Any:
+    """DP-EBM with public bounds; values that are not there take the lower bound."""
+    from interpret import privacy
+
+    kinds, bounds = job.facts["kinds"], job.facts["bounds"]
+    columns: list[Any] = []
+    for j, kind in enumerate(kinds):
+        column = job.X[:, j]
+        if kind == "nominal":
+            columns.append(column.astype(int).astype(str).astype(object))
+        else:
+            columns.append(np.nan_to_num(column, nan=bounds[j][0]).astype(object))
+    X = np.column_stack(columns)
+    settings: dict[str, Any] = {
+        "feature_types": kinds,
+        "privacy_bounds": {j: tuple(b) for j, b in enumerate(bounds) if b},
+        "n_jobs": 1,
+        "epsilon": epsilon,
+        "delta": DELTA,
+        **EBM[name],
+    }
+    if job.regression:
+        low, high = job.facts["target_bounds"]
+        model = privacy.DPExplainableBoostingRegressor(
+            privacy_target_min=low, privacy_target_max=high, **settings
+        )
+        return model.fit(X[train], job.y[train]).predict(X[test])
+    model = privacy.DPExplainableBoostingClassifier(**settings)
+    return model.fit(X[train], job.y[train].astype(int)).predict_proba(X[test])[:, 1]
+
+
+def forest(job: Job, name: str, epsilon: float, train: Any, test: Any) -> Any:
+    """diffprivlib's random forest, 50 trees of depth 6, categories as indicators."""
+    from diffprivlib.models import RandomForestClassifier
+
+    parts, low, high = [], [], []
+    for j, kind in enumerate(job.facts["kinds"]):
+        if kind == "nominal":
+            width = job.facts["sizes"][j]
+            parts.append(np.eye(width)[job.X[:, j].astype(int)])
+            low += [0] * width
+            high += [1] * width
+        else:
+            bottom, top = job.facts["bounds"][j]
+            parts.append(np.nan_to_num(job.X[:, [j]], nan=bottom))
+            low.append(bottom)
+            high.append(top)
+    X = np.hstack(parts)
+    model = RandomForestClassifier(
+        50,
+        epsilon=epsilon,
+        bounds=(np.array(low), np.array(high)),
+        classes=[0, 1],
+        max_depth=6,
+        shuffle=True,
+    )
+    return model.fit(X[train], job.y[train].astype(int)).predict_proba(X[test])[:, 1]
+
+
+def main(folder: Path, what: str) -> None:
+    """Run a peer at every epsilon and fold of a job."""
+    warnings.filterwarnings("ignore")
+    job = Job(folder)
+    names = list(EBM) if what == "ebm" else ["diffprivlib forest"]
+    if what == "forest" and job.regression:
+        return
+    for name in names[: job.facts["settings"]]:
+        for epsilon in job.facts["epsilons"]:
+            for fold, train, test in job.folds():
+                if [name, epsilon, fold] in job.facts["done"]:
+                    continue
+                start = time.perf_counter()
+                run = ebm if what == "ebm" else forest
+                found = run(job, name, epsilon, train, test)
+                line = {"model": name, "epsilon": epsilon, "fold": fold, "seed": 0}
+                line |= job.score(found, test)
+                line["seconds"] = round(time.perf_counter() - start, 2)
+                print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,100 @@
+"""What both estimators share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from discreto.models._base import PrivateEstimator
+from discreto.models._space import Space
+from discreto.models.boosting import forest, show
+from discreto.models.boosting.defaults import settings_for
+from discreto.models.boosting.learning import learn
+from discreto.planning import coins
+
+
+class Boosting(PrivateEstimator):
+    """Trees one after another, each at the gradients that those before leave."""
+
+    def _learn(self, ask: Any, space: Space) -> None:
+        settings = settings_for(self, ask.cost, space)
+        ensemble = learn(ask, space, settings, coins(self.random_state))
+        for name, value in forest.pack(ensemble, space.domain).items():
+            setattr(self, name, value)
+
+    @property
+    def n_trees_(self) -> int:
+        """How many trees there are."""
+        return len(self.depths_)
+
+    @property
+    def feature_importances_(self) -> Any:
+        """How much the released leaf values differ along each column, in all 1.
+
+        Every split counts the spread of its children's values, all codes alike: how
+        many rows go where is not known.
+        """
+        return forest.importances(forest.Shipped(self))
+
+    def tree_text(self, number: int) -> str:
+        """A tree as text: its branches, and what its leaves add to the scores."""
+        check_is_fitted(self, "space_")
+        return show.text(forest.Shipped(self), number)
+
+    def plot_tree(self, number: int, ax: Any = None) -> Any:
+        """A tree as a picture, on matplotlib axes."""
+        check_is_fitted(self, "space_")
+        return show.picture(forest.Shipped(self), number, ax)
+
+    def partial_dependence(self, name: str, rows: int = 512) -> tuple[Any, Any]:
+        """The values of a column, and the mean scores that go with them.
+
+        The other columns are spread evenly over their cells: no row is looked at.
+        """
+        check_is_fitted(self, "space_")
+        return show.partial_dependence(forest.Shipped(self), name, rows)
+
+    def plot_partial_dependence(self, name: str, ax: Any = None) -> Any:
+        """The mean scores along a column as a picture."""
+        values, scores = self.partial_dependence(name)
+        return show.curve(name, values, scores, ax)
+
+    def _scores(self, X: Any) -> Any:
+        """The scores of rows: (rows, scores)."""
+        X = self._rows(X)
+        batch, _ = self.space_.batch(X)
+        return forest.Shipped(self).scores(batch)
+
+    def _stages(self, X: Any) -> Iterator[Any]:
+        """The scores of rows after each tree."""
+        X = self._rows(X)
+        batch, _ = self.space_.batch(X)
+        yield from forest.Shipped(self).stages(batch)
+
+    def _plain(self) -> dict[str, Any]:
+        """What scikit-learn's histogram boosting calls the same settings."""
+        return {
+            "max_iter": self.n_estimators or 100,
+            "max_depth": self.max_depth,
+            "learning_rate": self.learning_rate or 0.1,
+            "l2_regularization": self.reg_lambda or 0.0,
+            "max_bins": min(self.max_bins or 255, 255),
+            "early_stopping": False,
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
+
+
+def keep_all(model: Any, given: dict[str, Any]) -> None:
+    """Keep the parameters of a constructor, as scikit-learn wants them kept."""
+    for name, value in given.items():
+        if name not in ("self", "__class__"):
+            setattr(model, name, value)
+
+
+__all__ = ["Boosting", "keep_all"]

@@ -1,0 +1,167 @@
+"""Growing one tree: by chance, or by noisy choices among candidates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from discreto.errors import DomainError
+from discreto.kernel.domain import Category, Domain
+from discreto.kernel.query import Choice
+from discreto.models.boosting.settings import Settings
+from discreto.planning import Ask, Coins
+from discreto.queries.trees import Grid, Tree
+from discreto.queries.trees_gradients import Gradients, Norm
+from discreto.queries.trees_splits import (
+    BITS,
+    Candidate,
+    SplitHistogram,
+    SplitScore,
+    candidates,
+)
+
+Route = tuple[int, ...]
+Limits = dict[int, tuple[int, int]]  # the codes of a column that can reach a node
+
+
+class Grower:
+    """Splits for trees on one grid, all from public facts, coins and releases."""
+
+    def __init__(
+        self, grid: Grid, domain: Domain, settings: Settings, coins: Coins
+    ) -> None:
+        self.grid, self.domain = grid, domain
+        self.settings, self._coins = settings, coins
+        self.sizes = grid.sizes(domain)
+        self._usable = [
+            j
+            for j, name in enumerate(grid.names)
+            if self.sizes[j] > 1 + _spare(domain, name)
+        ]
+        if not self._usable:
+            raise DomainError("boosting needs a feature with more than one value.")
+        self._lasts = [
+            size - 1 - _spare(domain, name)
+            for size, name in zip(self.sizes, grid.names, strict=True)
+        ]
+        known = [isinstance(domain[name], Category) for name in grid.names]
+        self._one_hot = [one and settings.encoding == "onehot" for one in known]
+        self._candidates = candidates(grid, domain, settings.encoding, settings.several)
+        self._routes: dict[Candidate, Route] = {}
+
+    def by_chance(self, number: int) -> Tree:
+        """A tree of random splits, on some columns in turn or on any of them."""
+        depth = self.settings.depths[number]
+        columns = self._usable
+        if self.settings.splits == "cyclic":
+            size = min(self.settings.group, len(columns))
+            first = number * size
+            columns = [columns[(first + i) % len(columns)] for i in range(size)]
+        features: list[int] = []
+        routes: list[Route] = []
+        level: list[Limits] = [{}]
+        for _ in range(depth):
+            below: list[Limits] = []
+            for place, limits in enumerate(level):
+                room = self.settings.max_leaves - len(below) - len(level) + place + 1
+                feature, route, children = self._random_split(columns, limits, room)
+                features.append(feature)
+                routes.append(route)
+                below += children
+            level = below
+        return Tree(tuple(features), tuple(routes))
+
+    def _random_split(
+        self, columns: list[int], limits: Limits, room: int
+    ) -> tuple[int, Route, list[Limits]]:
+        """A split of a node into no more than ``room`` children."""
+        left = [j for j in columns if self._span(j, limits) > 1]
+        if not left or room < 2:
+            return columns[0], (0,) * self.sizes[columns[0]], [limits]
+        weights = [self._span(j, limits) if self._one_hot[j] else 1 for j in left]
+        feature = left[_draw(self._coins, weights)]
+        column, size = self.domain[self.grid.names[feature]], self.sizes[feature]
+        if not isinstance(column, Category):
+            return self._random_cut(feature, limits)
+        many = size - 1 + column.missing
+        if self.settings.encoding == "native" and many <= room:
+            kind = Candidate(feature, "each", 0)
+            done = limits | {feature: (0, 0)}
+            return feature, self.route(kind), [done] * many
+        if self._one_hot[feature]:
+            kind = Candidate(feature, "one", int(self._coins.integers(many)))
+            return feature, self.route(kind), [limits | {feature: (0, 0)}, limits]
+        sides = self._coins.permutation(size) % 2
+        route = tuple(int(side != sides[0]) for side in sides)
+        return feature, route, [limits, limits]
+
+    def _random_cut(
+        self, feature: int, limits: Limits
+    ) -> tuple[int, Route, list[Limits]]:
+        low, high = limits.get(feature, (0, self._lasts[feature]))
+        at = int(self._coins.integers(low, high))
+        missing = self.domain.number(self.grid.names[feature]).missing
+        kind = "with missing" if missing and self._coins.random() < 0.5 else "below"
+        route = self.route(Candidate(feature, kind, at))  # type: ignore[arg-type]
+        children = [limits | {feature: (low, at)}, limits | {feature: (at + 1, high)}]
+        return feature, route, children
+
+    def _span(self, feature: int, limits: Limits) -> int:
+        low, high = limits.get(feature, (0, self._lasts[feature]))
+        return high - low + 1
+
+    def by_choice(
+        self, ask: Ask, gradients: Gradients, tree: Tree, label: str, share: Fraction
+    ) -> Tree:
+        """The tree with one more level, by a noisy choice for each of its nodes."""
+        settings = self.settings
+        norm: Norm = "l1" if settings.score == "l1" else "l2"
+        plain = replace(gradients, weight=0.0, bits=BITS, norm=norm)
+        score = SplitScore(
+            self.grid,
+            tree.leaves,
+            settings.score,
+            settings.ridge,
+            settings.encoding,
+            settings.several,
+        )
+        query = Choice(SplitHistogram(plain, tree, settings.score == "gain"), score)
+        return self._split(tree, ask.select(query, label, share).indices.tolist())
+
+    def _split(self, tree: Tree, picked: list[int]) -> Tree:
+        """The tree with the chosen splits, as many as its number of leaves allows."""
+        features, routes = list(tree.features), list(tree.routes)
+        leaves = tree.leaves
+        for index in picked:
+            kind = self._candidates[index]
+            route = self.route(kind)
+            more = max(route)
+            if leaves + more > self.settings.max_leaves:
+                route, more = (0,) * len(route), 0
+            leaves += more
+            features.append(kind.feature)
+            routes.append(route)
+        return Tree(tuple(features), tuple(routes))
+
+    def route(self, kind: Candidate) -> Route:
+        """The child of each code, worked out once for each candidate."""
+        if kind not in self._routes:
+            self._routes[kind] = kind.route(self.grid, self.domain)
+        return self._routes[kind]
+
+
+def _spare(domain: Domain, name: str) -> int:
+    """Whether the last code of a column is for values that are not there."""
+    column = domain[name]
+    if isinstance(column, Category):
+        return int(not column.missing)
+    return int(domain.number(name).missing)
+
+
+def _draw(coins: Coins, weights: list[int]) -> int:
+    point = coins.random() * sum(weights)
+    for i, weight in enumerate(weights):
+        point -= weight
+        if point < 0:
+            return i
+    return len(weights) - 1

@@ -1,0 +1,82 @@
+"""Leaf sums from the gate, and the values that leaves get from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreto.kernel.query import Block, Sum
+from discreto.models.boosting.settings import Settings
+from discreto.planning import Ask
+from discreto.queries.trees import Leaves, Tree
+from discreto.queries.trees_gradients import Gradients
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LeafSums:
+    """Noisy sums by leaf: gradients (a column for each score), and weights.
+
+    A weight is a curvature, or a number of rows where the curvature is constant.
+    """
+
+    gradients: Floats
+    weights: Floats
+    gradient_noise: float  # variances
+    weight_noise: float
+
+
+def measure(
+    ask: Ask,
+    gradients: Gradients,
+    tree: Tree,
+    settings: Settings,
+    label: str,
+    share: Fraction,
+) -> LeafSums:
+    """Ask for the sums of a tree's leaves."""
+    cells = Leaves(gradients.grid, tree, gradients.target)
+    if settings.leaf == "pair":
+        return _pairs(ask, cells, gradients, label, share)
+    weighted = replace(gradients, weight=settings.weight)
+    answer = ask.measure(Sum(cells, (Block(weighted),)), label, share)
+    unit, w = 1 / weighted.steps(), settings.weight
+    table = answer.tables[0].astype(np.float64) * unit
+    variance = answer.noises[0].variance * unit**2
+    return LeafSums(table[:, 1:], table[:, 0] / w, variance, variance / w**2)
+
+
+def _pairs(
+    ask: Ask, cells: Leaves, gradients: Gradients, label: str, share: Fraction
+) -> LeafSums:
+    block = Block(gradients, "pair")
+    answer = ask.measure(Sum(cells, (block,)), label, share)
+    upper, lower = answer.tables[0].T.astype(np.float64)
+    unit, limit = 1 / gradients.steps(), float(1 << gradients.bits)
+    variance = answer.noises[0].variance / 2
+    # Rows stand for their curvature: at most 1/4 for two classes.
+    per_row = 0.25 if gradients.loss == "logistic" else 1.0
+    rows = (upper + lower) / (2 * limit)
+    return LeafSums(
+        ((upper - lower) / 2 * unit)[:, None],
+        rows * per_row,
+        variance * unit**2,
+        variance / limit**2 * per_row**2,
+    )
+
+
+def values_of(sums: LeafSums, settings: Settings) -> Floats:
+    """What each leaf should add to the scores, before the learning rate.
+
+    -sum / (weight + ridge), and with ``shrink`` less where the noise is large: the best
+    linear guess if values have a variance of 1.
+    """
+    weights = np.maximum(sums.weights, 0.0)[:, None]
+    square = weights**2 + settings.ridge * weights
+    if settings.shrink:
+        square += sums.gradient_noise
+    return -sums.gradients * weights / np.maximum(square, 1e-9)

@@ -1,0 +1,83 @@
+"""The algorithms of the literature as settings of our estimators.
+
+Each gives an estimator with the settings of its paper and a calibration that holds:
+rows go to trees by a hash of their own, cut points and categories are public, every
+declared category has a child and every leaf gets noise, and a split is chosen with
+exp(epsilon gain / 4 g^2), not 6. Leaves are noisy pairs of sums. Any setting can be
+changed by its name.
+
+Where they differ (table 1 of the PrivCatBoost paper): Li 2020 (DPBoost), PrivCatBoost
+and Zhao 2018 give half to the splits, 1/h of it to each level, and half to the leaves,
+on disjoint rows; Liu 2018 does so on all rows, with the cost divided among the trees;
+PrivRandBoost gives all to the leaves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreto.models.boosting.estimators import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
+
+Kind = type[GradientBoostingClassifier] | type[GradientBoostingRegressor]
+_PAPER: dict[str, Any] = {
+    "n_estimators": 50,
+    "max_depth": 6,
+    "learning_rate": 0.05,
+    "reg_lambda": 0.1,
+    "split_score": "gain",
+    "split_share": 0.5,
+    "leaf": "pair",
+    "multiway": False,
+    "staged": False,
+    "rows": "disjoint",
+    "leaf_clipping": True,
+    "start": False,
+    "shrink": False,
+}
+
+
+def DPBoost(kind: Kind = GradientBoostingClassifier, **settings: Any) -> Any:
+    """Greedy splits by the gain on one-hot categories, disjoint rows (Li 2020).
+
+    >>> model = DPBoost(epsilon=1)
+    >>> model.split_score, model.encoding, model.rows
+    ('gain', 'onehot', 'disjoint')
+    """
+    return _make(kind, {"splits": "greedy", "encoding": "onehot"} | settings)
+
+
+def PrivCatBoost(kind: Kind = GradientBoostingClassifier, **settings: Any) -> Any:
+    """DPBoost with a child for every declared category (Alves et al.)."""
+    return _make(kind, {"splits": "greedy", "encoding": "native"} | settings)
+
+
+def PrivRandBoost(
+    kind: Kind = GradientBoostingClassifier,
+    *,
+    encoding: str = "native",
+    **settings: Any,
+) -> Any:
+    """Random splits, so that leaves get the whole cost (Alves et al.)."""
+    return _make(kind, {"splits": "random", "encoding": encoding} | settings)
+
+
+def Zhao2018(kind: Kind = GradientBoostingClassifier, **settings: Any) -> Any:
+    """Disjoint rows, half for the splits, leaves that are not bounded by their turn."""
+    ours = {"splits": "greedy", "encoding": "onehot", "leaf_clipping": False}
+    return _make(kind, ours | settings)
+
+
+def Liu2018(kind: Kind = GradientBoostingClassifier, **settings: Any) -> Any:
+    """All rows for every tree, the cost divided among the trees equally."""
+    ours = {"splits": "greedy", "encoding": "onehot", "leaf_clipping": False}
+    return _make(kind, ours | {"rows": "all"} | settings)
+
+
+def _make(kind: Kind, settings: dict[str, Any]) -> Any:
+    given = _PAPER | settings
+    if issubclass(kind, GradientBoostingRegressor):
+        given = {"residual_bound": "range"} | given
+    return kind(**given)

@@ -33,6 +33,10 @@ class AnalystLedger:
         """Charge the analyst and the population."""
         return self.ledger.charge(cost, label, event, key, analyst=self.name)
 
+    def note(self, label: str, event: Event, key: str) -> Receipt:
+        """Commit an entry that costs nothing, in this analyst's name."""
+        return self.ledger.note(label, event, key, analyst=self.name)
+
     def keep(self, receipt: Receipt, answer: str) -> str:
         """Store the answer of a charge."""
         return self.ledger.keep(receipt, answer)

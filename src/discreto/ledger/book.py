@@ -169,7 +169,25 @@ class Ledger:
         A ``key`` makes repeating safe: the same key and content give the same entry
         with its stored answer; the same key with other content is refused.
         """
-        cost = check_cost(cost, label)
+        return self._enter(check_cost(cost, label), label, event, key, analyst)
+
+    def note(
+        self, label: str, event: Event, key: str, analyst: str = POPULATION
+    ) -> Receipt:
+        """Commit an entry that costs nothing: the use of something paid for before.
+
+        The ``key`` works as in ``charge``, so what was paid for is used once.
+        """
+        return self._enter(Cost(), label, event, key, analyst)
+
+    def _enter(
+        self,
+        cost: Cost,
+        label: str,
+        event: Event | None,
+        key: str | None,
+        analyst: str,
+    ) -> Receipt:
         if key is not None:
             check_name(key, "a key")
         if analyst != POPULATION:
@@ -275,6 +293,10 @@ class Ledger:
     def epsilon(self) -> Fraction:
         """The population's whole budget."""
         return self._account(POPULATION)[0]
+
+    def limit(self, analyst: str) -> Fraction:
+        """An analyst's whole budget."""
+        return self._account(analyst)[0]
 
     def spent(self, analyst: str = POPULATION) -> Cost:
         """What has been charged so far."""

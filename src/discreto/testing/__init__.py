@@ -7,9 +7,10 @@ and stamps every receipt SIMULATED. Use it for tests and studies on public data.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from discreto.errors import BudgetError
+from discreto.errors import BudgetError, LedgerError
 from discreto.kernel.charge import Event, Receipt, Reservation, Simulation
 from discreto.kernel.cost import Amount, Cost, read_amount
 from discreto.kernel.entropy import Entropy
@@ -26,6 +27,8 @@ class SimulationLedger:
         self._limit = None if epsilon is None else read_amount(epsilon, "epsilon")
         self._entries: list[Receipt] = []
         self._events: list[dict[str, Any]] = []
+        self._keys: dict[str, int] = {}
+        self._answers: dict[int, str] = {}
 
     def charge(
         self,
@@ -34,7 +37,9 @@ class SimulationLedger:
         event: Event | None = None,
         key: str | None = None,
     ) -> Receipt:
-        """Record a charge, leaks included."""
+        """Record a charge, leaks included; keys work as in a real ledger."""
+        if key is not None and key in self._keys:
+            return self._again(key, cost, label, event)
         if self._limit is not None and (self.spent() + cost).epsilon > self._limit:
             raise BudgetError(f"{label!r} costs {cost}: the simulation's budget is up.")
         receipt = Receipt(
@@ -42,11 +47,25 @@ class SimulationLedger:
         )
         self._entries.append(receipt)
         self._events.append(dict(event or {}))
+        if key is not None:
+            self._keys[key] = receipt.seq
         return receipt
 
+    def _again(self, key: str, cost: Cost, label: str, event: Event | None) -> Receipt:
+        seq = self._keys[key]
+        old = self._entries[seq - 1]
+        same = (old.cost, old.label, self._events[seq - 1])
+        if same != (cost, label, dict(event or {})):
+            raise LedgerError(f"the key {key!r} belongs to another question.")
+        return replace(old, answer=self._answers.get(seq))
+
+    def note(self, label: str, event: Event, key: str) -> Receipt:
+        """Record the use of something paid for before; it costs nothing."""
+        return self.charge(Cost(), label, event, key)
+
     def keep(self, receipt: Receipt, answer: str) -> str:
-        """Simulations store nothing."""
-        return answer
+        """Keep the answer of a charge that has a key; the first one stays."""
+        return self._answers.setdefault(receipt.seq, answer)
 
     def reserve(
         self, cost: Cost, label: str, event: Event | None = None

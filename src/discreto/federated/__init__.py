@@ -1,0 +1,42 @@
+"""Learning across silos that keep their rows: every silo is a gate of its own.
+
+A :class:`Silo` answers JSON messages with releases, by its owner's :class:`Policy`. A
+:class:`Federation` talks to silos and fits a learner; :class:`FederatedTable` lets the
+models of :mod:`discreto.models` run on the sum of the silos' releases. ``simulate``
+plays a run with public data, all silos, rounds and seeds at once.
+"""
+
+from discreto.federated.federation import Channel, Federation
+from discreto.federated.graph import TOPOLOGIES, Mixing, topology
+from discreto.federated.guarantee import Guarantee, client_level
+from discreto.federated.learners import (
+    FederatedAveraging,
+    GraphLearning,
+    ProximalPoint,
+)
+from discreto.federated.messages import Terms
+from discreto.federated.model import FederatedModel
+from discreto.federated.policy import Policy
+from discreto.federated.silo import Silo
+from discreto.federated.simulation import Result, simulate
+from discreto.federated.table import FederatedTable
+
+__all__ = [
+    "TOPOLOGIES",
+    "Channel",
+    "FederatedAveraging",
+    "FederatedModel",
+    "FederatedTable",
+    "Federation",
+    "GraphLearning",
+    "Guarantee",
+    "Mixing",
+    "Policy",
+    "ProximalPoint",
+    "Result",
+    "Silo",
+    "Terms",
+    "client_level",
+    "simulate",
+    "topology",
+]

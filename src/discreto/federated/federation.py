@@ -1,0 +1,287 @@
+"""Silos as a coordinator sees them: names on a wire, replies that are releases."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreto.errors import (
+    BudgetError,
+    DiscretoError,
+    DomainError,
+    ParameterError,
+    UnsafeError,
+)
+from discreto.federated import messages
+from discreto.federated.course import Descent, Moments, Nearby, Reply, Request, Setting
+from discreto.federated.guarantee import Guarantee
+from discreto.federated.learners import Learner
+from discreto.federated.messages import Message
+from discreto.federated.model import FederatedModel, to_columns
+from discreto.federated.silo import Silo
+from discreto.kernel.cost import Cost, read_delta, show
+from discreto.kernel.domain import Domain
+from discreto.kernel.entropy import Entropy
+from discreto.kernel.gate import Measurement
+from discreto.kernel.query import Block, Everyone, Ints, Ones, Sum
+
+
+class Channel(Protocol):
+    """A wire to silos. Who does not answer in time is left out of the replies."""
+
+    def names(self) -> list[str]: ...
+    def send(self, letters: Mapping[str, Message]) -> dict[str, Message]: ...
+
+
+class Local:
+    """Silos in this process; everything still crosses as JSON text."""
+
+    def __init__(self, silos: Mapping[str, Silo], partner: str = "coordinator") -> None:
+        self._silos, self._partner = dict(silos), partner
+
+    def names(self) -> list[str]:
+        """The silos' names."""
+        return list(self._silos)
+
+    def send(self, letters: Mapping[str, Message]) -> dict[str, Message]:
+        """Every silo's reply."""
+        out = {}
+        for name, letter in letters.items():
+            data = json.loads(json.dumps(letter))
+            reply = self._silos[name].answer(data, self._partner)
+            out[name] = json.loads(json.dumps(reply))
+        return out
+
+
+class Federation:
+    """Silos that describe their columns alike.
+
+    Parameters
+    ----------
+    silos
+        Silos by name, in this process, or a ``Channel`` to silos elsewhere.
+    partner
+        The name under which silos in this process know the asker.
+    """
+
+    def __init__(
+        self, silos: Mapping[str, Silo] | Channel, *, partner: str = "coordinator"
+    ) -> None:
+        self.channel: Any = (
+            Local(silos, partner) if isinstance(silos, Mapping) else silos
+        )
+        self.names = list(self.channel.names())
+        if not self.names:
+            raise ParameterError("a federation needs at least one silo.")
+        facts = self.facts()
+        for name in self.names:
+            if name not in facts:
+                raise DiscretoError(f"silo {name!r} does not answer.")
+            if facts[name].get("kind") != "silo":
+                messages.read_release(facts[name])
+        first = facts[self.names[0]]
+        self.schema, self.domain = first["schema"], Domain.from_dict(first["domain"])
+        for name in self.names:
+            if facts[name]["schema"] != self.schema:
+                raise DomainError(
+                    f"silo {name!r} describes its columns in another way than "
+                    f"{self.names[0]!r}. All silos need the same columns, bounds and "
+                    "classes: share one domain file."
+                )
+        self.rows = {name: facts[name]["rows"] for name in self.names}
+        self.simulated = any(facts[name]["simulated"] for name in self.names)
+
+    def facts(self) -> dict[str, Message]:
+        """What each silo says of itself, now."""
+        found: dict[str, Message] = self.channel.send(
+            {name: messages.hello() for name in self.names}
+        )
+        return found
+
+    def check_budget(self, cost: Cost, label: str) -> None:
+        """Refuse what some silo could not pay, before any silo is charged."""
+        for name, fact in self.facts().items():
+            left, delta = fact.get("remaining"), fact.get("delta", 0)
+            if left is None:
+                continue
+            total = cost.total(read_delta(delta))
+            if total > left:
+                raise BudgetError(
+                    f"{label!r} costs {cost}, but silo {name!r} has ε {show(left)} "
+                    "left for you. Ask for less, or without this silo."
+                )
+
+    def measure(
+        self, query: Sum, cost: Cost, label: str, name: str | None = None
+    ) -> dict[str, Measurement]:
+        """The same noisy sums from every silo; each is charged for them.
+
+        A question with a ``name`` is charged once, however often it is asked.
+        """
+        name = name or Entropy().bytes(12).hex()
+        letter = messages.measure(query, cost, label, name, self.schema)
+        replies = self.channel.send(dict.fromkeys(self.names, letter))
+        silent = [name for name in self.names if name not in replies]
+        if silent:
+            raise DiscretoError(f"silo {silent[0]!r} does not answer.")
+        return {name: messages.read_release(replies[name]) for name in self.names}
+
+    def count(self, epsilon: Any, name: str | None = None) -> dict[str, int]:
+        """Noisy numbers of rows, where they are not declared; costs ``epsilon``."""
+        unknown = [name for name, rows in self.rows.items() if rows is None]
+        if not unknown:
+            return dict(self.rows)
+        question = Sum(Everyone(), (Block(Ones()),))
+        found = self.measure(question, Cost.of(epsilon), "number of rows", name)
+        noisy = {name: max(1, int(found[name].tables[0][0, 0])) for name in unknown}
+        return self.rows | noisy
+
+    def fit(
+        self,
+        learner: Learner,
+        target: str | None = None,
+        *,
+        run: str | None = None,
+        count_epsilon: Any = None,
+    ) -> FederatedModel:
+        """Learn a model of ``target`` across the silos.
+
+        Parameters
+        ----------
+        learner
+            ``FederatedAveraging``, ``ProximalPoint`` or ``GraphLearning``.
+        run
+            A name for this run. With the same name, parameters and silos a run that
+            was broken off goes on: rounds that were answered are not paid again.
+        count_epsilon
+            What asking for the number of rows may cost, if some silo declares none.
+        """
+        goal = target or self.domain.target
+        if goal is None:
+            raise ParameterError("fit needs a target: fit(learner, 'COLUMN').")
+        terms = learner.terms
+        if terms is None or learner.noise != "silo":
+            raise UnsafeError(
+                "silos only send releases that are private on their own. Learning "
+                "without privacy, or with shared noise, is for simulate()."
+            )
+        if None in self.rows.values() and count_epsilon is None:
+            raise ParameterError(
+                "some silos keep their number of rows private. Declare it with "
+                "Silo(..., rows=...), or pay for it: fit(..., count_epsilon='0.05')."
+            )
+        cost = Cost(block_epsilon=terms.epsilon, delta=terms.delta)
+        if None in self.rows.values():
+            cost += Cost.of(count_epsilon)
+        # Whatever can be refused is refused before a silo is asked.
+        guess = [1 if n is None else n for n in self.rows.values()]
+        learner.course(learner.setting(self.domain, goal, guess))
+        if run is None:
+            self.check_budget(cost, f"a run of {type(learner).__name__}")
+        rows = self.count(count_epsilon, None if run is None else f"{run}: rows")
+        setting = learner.setting(self.domain, goal, rows.values())
+        engine = _Wire(self, setting, run)
+        outcome = drive(learner.course(setting), engine)
+        return FederatedModel(
+            self.domain,
+            goal,
+            setting.features,
+            to_columns(setting, outcome.path[0]),
+            Guarantee(dict.fromkeys(self.names, cost), self.simulated),
+            engine.dropped,
+        )
+
+    def __repr__(self) -> str:
+        return f"Federation({', '.join(self.names)})"
+
+
+class Engine(Protocol):
+    """Whatever can answer the requests of a course."""
+
+    def answer(self, request: Request) -> Reply: ...
+
+
+def drive(course: Any, engine: Engine) -> Any:
+    """Answer a course's requests until it is done; what it returns."""
+    request = next(course)
+    while True:
+        reply = engine.answer(request)
+        try:
+            request = course.send(reply)
+        except StopIteration as done:
+            return done.value
+
+
+class _Wire:
+    """Silos on a channel as an engine; one request is one round."""
+
+    def __init__(self, silos: Federation, setting: Setting, run: str | None) -> None:
+        self._silos, self._setting = silos, setting
+        self._run = run or Entropy().bytes(8).hex()
+        self._round = 0
+        self.dropped: dict[str, str] = {}
+
+    def answer(self, request: Request) -> Reply:
+        names = self._silos.names
+        letters = {
+            name: self._letter(request, place)
+            for place, name in enumerate(names)
+            if name not in self.dropped
+        }
+        replies = self._silos.channel.send(letters)
+        self._round += 1
+        found: dict[int, Any] = {}
+        shape = (self._setting.steps, 1, self._width(request))
+        for place, name in enumerate(names):
+            if name not in letters:
+                continue
+            try:
+                found[place] = _read(replies.get(name), shape)
+            except DiscretoError as error:
+                self.dropped[name] = f"round {self._round}: {error}"
+                last = error
+        if not found:
+            raise last
+        sums = np.zeros((1, len(names), shape[0], shape[2]), dtype=np.int64)
+        for place, part in found.items():
+            sums[0, place] = part
+        alive = np.array([name not in self.dropped for name in names])
+        return Reply(sums, alive)
+
+    def _width(self, request: Request) -> int:
+        if isinstance(request, Moments):
+            return request.query.blocks[0].width(self._silos.domain)
+        return request.weights.shape[-1]
+
+    def _letter(self, request: Request, place: int) -> Message:
+        terms = self._setting.terms
+        if terms is None:
+            raise UnsafeError("silos do not answer without privacy.")
+        if isinstance(request, Moments):
+            query, move = request.query, {"kind": "sums"}
+        else:
+            query = Sum(Everyone(), (Block(request.gradient(0, place)),))
+            move = _move(request, place)
+        schema = self._silos.schema
+        return messages.training_round(
+            query, terms, self._run, self._round, schema, move
+        )
+
+
+def _read(reply: Message | None, shape: tuple[int, ...]) -> Ints:
+    if reply is None:
+        raise DiscretoError("no answer")
+    tables = messages.read_release(reply).tables
+    if len(tables) != shape[0] or any(table.shape != shape[1:] for table in tables):
+        raise ParameterError("sums of another shape")
+    return np.concatenate(tables)
+
+
+def _move(request: Descent, place: int) -> Message:
+    if isinstance(request, Nearby):
+        rows = float(request.rates[place])
+        return {"kind": "proximal", "mu": request.mu, "rows": rows}
+    return {"kind": "steps", "rate": float(request.rates[0, place])}

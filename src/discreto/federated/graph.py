@@ -1,0 +1,237 @@
+"""Who talks to whom, and by how much each neighbour's word counts.
+
+A mixing matrix W is symmetric, its rows add up to 1, and entries are not 0 only along
+edges. Mixing leads to the mean if, and only if, every other eigenvalue is below 1 in
+absolute value; that is stricter than the usual condition on ``I - alpha L``, which
+lets a two-node graph swap its values forever.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreto.errors import MissingExtraError, ParameterError
+from discreto.kernel.query import Floats
+from discreto.planning import coins
+
+# The graphs of figures 4.10 and 4.11 of the thesis this follows, nodes from 0.
+_FIVE = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (4, 0)]
+_SEVEN = [(0, 1), (0, 2), (0, 5), (1, 2), (2, 3), (3, 4), (3, 6), (5, 6)]
+TOPOLOGIES = ("ring", "star", "complete", "grid", "regular", "random", "five", "seven")
+
+
+def topology(name: str, nodes: int, *, degree: int = 3, seed: Any = 0) -> Any:
+    """A connected networkx graph by name.
+
+    ``regular``: every node has ``degree`` neighbours, at random. ``random``: Erdos and
+    Renyi's graph with ``degree`` neighbours on average, made connected by a ring if
+    need be. ``five`` and ``seven`` are the thesis' own. ``seed`` tosses public coins.
+
+    >>> sorted(dict(topology("seven", 7).degree).values())
+    [1, 2, 2, 2, 3, 3, 3]
+    """
+    nx = _networkx()
+    if name not in TOPOLOGIES:
+        raise ParameterError(
+            f"topology must be one of {', '.join(TOPOLOGIES)}, or a networkx graph. "
+            f"Got {name!r}."
+        )
+    if not isinstance(nodes, int) or nodes < 1:
+        raise ParameterError(f"nodes must be a whole number from 1 up. Got {nodes!r}.")
+    fixed = {"five": (5, _FIVE), "seven": (7, _SEVEN)}
+    if name in fixed:
+        size, edges = fixed[name]
+        if nodes != size:
+            raise ParameterError(f"topology {name!r} has {size} nodes, not {nodes}.")
+        return nx.Graph(edges)
+    if name == "grid":
+        side = max(d for d in range(1, int(nodes**0.5) + 1) if nodes % d == 0)
+        grid = nx.grid_2d_graph(side, nodes // side)
+        return nx.convert_node_labels_to_integers(grid, ordering="sorted")
+    if name in ("ring", "star", "complete"):
+        make = {"ring": nx.cycle_graph, "complete": nx.complete_graph}.get(name)
+        graph = nx.star_graph(nodes - 1) if make is None else make(nodes)
+        graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+        return graph
+    return _by_chance(nx, name, nodes, degree, int(coins(seed).integers(2**31)))
+
+
+def _by_chance(nx: Any, name: str, nodes: int, degree: int, seed: int) -> Any:
+    if not isinstance(degree, int) or not 1 <= degree < nodes:
+        raise ParameterError(f"degree must be from 1 to {nodes - 1}. Got {degree!r}.")
+    if name == "regular":
+        if nodes * degree % 2 or (degree == 1 and nodes > 2):
+            raise ParameterError(
+                f"no connected graph has {nodes} nodes with {degree} neighbours each."
+            )
+        for attempt in range(100):
+            graph = nx.random_regular_graph(degree, nodes, seed=seed + attempt)
+            if nx.is_connected(graph):
+                return graph
+        raise ParameterError("no connected graph was found. Take a larger degree.")
+    graph = nx.gnp_random_graph(nodes, degree / (nodes - 1), seed=seed)
+    if not nx.is_connected(graph):
+        graph.add_edges_from(nx.cycle_graph(nodes).edges)
+    return graph
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """A checked mixing matrix.
+
+    Make one with :meth:`metropolis`, :meth:`constant`, or from a matrix of your own.
+    """
+
+    matrix: Floats
+
+    def __post_init__(self) -> None:
+        try:
+            matrix = np.array(self.matrix, dtype=float)
+        except (TypeError, ValueError):
+            raise ParameterError("a mixing matrix is a square of numbers.") from None
+        object.__setattr__(self, "matrix", matrix)
+        square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] > 0
+        if not square or not np.isfinite(matrix).all():
+            raise ParameterError("a mixing matrix is a square of finite numbers.")
+        for sums, what in ((matrix.sum(1), "rows"), (matrix.sum(0), "columns")):
+            bad = np.flatnonzero(np.abs(sums - 1) > 1e-9)
+            if bad.size:
+                raise ParameterError(
+                    f"the {what} of a mixing matrix add up to 1. Those of "
+                    f"{(bad + 1).tolist()} (counted from 1) do not."
+                )
+        if np.abs(matrix - matrix.T).max() > 1e-9:
+            i, j = np.unravel_index(np.abs(matrix - matrix.T).argmax(), matrix.shape)
+            raise ParameterError(
+                f"a mixing matrix is symmetric. Entries ({i + 1}, {j + 1}) and "
+                f"({j + 1}, {i + 1}) differ."
+            )
+        if self.second >= 1 - 1e-12:
+            raise ParameterError(
+                "mixing with this matrix never reaches the mean: its second largest "
+                f"eigenvalue in absolute value is {self.second:.4g}. The graph must "
+                "be connected, and alpha below 2 / the largest eigenvalue of L."
+            )
+
+    @classmethod
+    def metropolis(cls, graph: Any) -> Mixing:
+        """Local degrees: an edge weighs 1 / (1 + the larger degree of its ends).
+
+        >>> Mixing.metropolis(topology("seven", 7)).matrix[5].round(3).tolist()
+        [0.25, 0.0, 0.0, 0.0, 0.0, 0.417, 0.333]
+        """
+        edges = adjacency(graph)
+        degrees = edges.sum(axis=1)
+        weights = edges / (1 + np.maximum(degrees[:, None], degrees[None, :]))
+        return cls(weights + np.diag(1 - weights.sum(axis=1)))
+
+    @classmethod
+    def constant(cls, graph: Any, alpha: float | None = None) -> Mixing:
+        """``I - alpha L``, every edge with the same weight; by default the best alpha.
+
+        >>> graph = topology("seven", 7)
+        >>> mixing = Mixing.constant(graph)
+        >>> round(mixing.second, 3), mixing.negative
+        (0.756, True)
+        """
+        edges = adjacency(graph)
+        laplacian = np.diag(edges.sum(axis=1)) - edges
+        low, high = _ends(laplacian)
+        if alpha is None:
+            alpha = 2 / (low + high) if high else 1.0
+        if not isinstance(alpha, int | float) or not 0 < alpha < 2 / max(high, 1e-300):
+            raise ParameterError(
+                f"alpha must be above 0 and below {2 / high:.4g} for this graph "
+                f"({2 / (low + high):.4g} mixes fastest; up to "
+                f"{1 / edges.sum(axis=1).max():.4g} no weight is negative). Got "
+                f"{alpha!r}."
+            )
+        return cls(np.eye(len(edges)) - alpha * laplacian)
+
+    def graph(self) -> Any:
+        """Who talks to whom, as a networkx graph with nodes from 0."""
+        edges = np.argwhere(np.triu(np.abs(self.matrix) > 1e-12, 1))
+        graph = _networkx().empty_graph(len(self.matrix))
+        graph.add_edges_from(edges.tolist())
+        return graph
+
+    @property
+    def second(self) -> float:
+        """The second largest eigenvalue in absolute value: the smaller the faster."""
+        if len(self.matrix) == 1:
+            return 0.0
+        values = np.linalg.eigvalsh(self.matrix - 1 / len(self.matrix))
+        return float(np.abs(values).max())
+
+    @property
+    def negative(self) -> bool:
+        """Whether some weight is below 0: it still mixes, but is no average."""
+        return bool((self.matrix < -1e-12).any())
+
+    def power(self, mixes: int) -> Floats:
+        """Several mixes in a row as one matrix, by Chebyshev's polynomials.
+
+        They take as many messages as plain repetition and come closer to the mean.
+        """
+        if not isinstance(mixes, int) or isinstance(mixes, bool) or mixes < 1:
+            raise ParameterError(f"mixes must be 1 or more. Got {mixes!r}.")
+        one, second = np.eye(len(self.matrix)), self.second
+        if mixes == 1 or second < 1e-12:
+            return self.matrix
+        before, now = one, self.matrix / second
+        low, high = 1.0, 1 / second
+        for _ in range(mixes - 1):
+            before, now = now, 2 / second * (self.matrix @ now) - before
+            low, high = high, 2 / second * high - low
+        out: Floats = now / high
+        return out
+
+    def among(self, alive: NDArray[np.bool_]) -> Mixing:
+        """The mixing of those who are left; weight given to the others stays at home.
+
+        A graph that falls apart without them is refused.
+        """
+        weights = self.matrix[np.ix_(alive, alive)].copy()
+        np.fill_diagonal(weights, 0.0)
+        return Mixing(weights + np.diag(1 - weights.sum(axis=1)))
+
+
+def adjacency(graph: Any) -> Floats:
+    """The 0/1 matrix of a networkx graph, or of a name of TOPOLOGIES and its size."""
+    if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
+        raise ParameterError("a graph is a networkx graph, or made by topology(...).")
+    if graph.number_of_nodes() < 1:
+        raise ParameterError("a graph needs at least one node.")
+    order = list(graph.nodes)
+    with suppress(TypeError):  # nodes of several kinds stay as they were added
+        order = sorted(order)
+    place = {node: i for i, node in enumerate(order)}
+    out = np.zeros((len(order), len(order)))
+    for a, b in graph.edges():
+        if a != b:
+            out[place[a], place[b]] = out[place[b], place[a]] = 1.0
+    if not _networkx().is_connected(graph.to_undirected()):
+        raise ParameterError(
+            "this graph is not connected: some silos would never hear of others."
+        )
+    return out
+
+
+def _ends(laplacian: Floats) -> tuple[float, float]:
+    values = np.linalg.eigvalsh(laplacian)
+    return (float(values[1]), float(values[-1])) if len(values) > 1 else (0.0, 0.0)
+
+
+def _networkx() -> Any:
+    try:
+        import networkx
+    except ImportError:
+        raise MissingExtraError(
+            'graphs of silos need networkx: pip install "discreto[federated]"'
+        ) from None
+    return networkx

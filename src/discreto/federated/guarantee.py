@@ -1,0 +1,111 @@
+"""What a run across silos promises, to whom, and what it does not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreto.accounting import steps_for
+from discreto.errors import ParameterError
+from discreto.kernel.cost import Amount, Cost, show
+
+_FEW = 100  # client-level noise drowns an update among fewer silos than this
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The (epsilon, delta) of each silo's rows, against everybody outside of that silo.
+
+    It holds whoever sees all messages: the coordinator, a relay, the other silos
+    together, the public. Passing on or mixing releases does not make it better.
+
+    >>> both = Guarantee({"a": Cost.of(1), "b": Cost.of("0.5")})
+    >>> both.one_silo, both.several(["a", "b"])
+    ((1.0, 0.0), (1.5, 0.0))
+    """
+
+    silos: Mapping[str, Cost]
+    simulated: bool = False
+    trusted: str = "nobody"  # whom the guarantee relies on
+
+    def of(self, name: str) -> tuple[float, float]:
+        """Epsilon and delta of one silo's rows."""
+        cost = self.silos[name]
+        if cost.rho:
+            raise ParameterError(f"silo {name!r} is charged in rho: {cost}.")
+        return float(cost.epsilon + cost.block_epsilon), float(cost.delta)
+
+    @property
+    def one_silo(self) -> tuple[float, float]:
+        """For a person whose rows are in one silo only: the worst silo's."""
+        pairs = [self.of(name) for name in self.silos]
+        return max(e for e, _ in pairs), max(d for _, d in pairs)
+
+    def several(self, names: Iterable[str]) -> tuple[float, float]:
+        """For a person with a row in each of these silos: epsilons and deltas add."""
+        pairs = [self.of(name) for name in names]
+        return math.fsum(e for e, _ in pairs), math.fsum(d for _, d in pairs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON form."""
+        return {
+            "silos": {name: cost.to_dict() for name, cost in self.silos.items()},
+            "simulated": self.simulated,
+            "trusted": self.trusted,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Guarantee:
+        """The inverse of ``to_dict``."""
+        silos = {name: Cost.from_dict(c) for name, c in data["silos"].items()}
+        return cls(silos, bool(data["simulated"]), str(data["trusted"]))
+
+    def __str__(self) -> str:
+        stamp = "SIMULATED " if self.simulated else ""
+        if any(cost.infinite for cost in self.silos.values()):
+            return f"{stamp}no privacy"
+        (one, chance), (all_, more) = self.one_silo, self.several(self.silos)
+        return (
+            f"{stamp}(ε {show(one)}, δ {show(chance)}) for a row in one silo; "
+            f"(ε {show(all_)}, δ {show(more)}) for a person with a row in each of "
+            f"{len(self.silos)}; trusted: {self.trusted}"
+        )
+
+
+@dataclass(frozen=True)
+class ClientLevel:
+    """Protecting a whole silo instead of a row: how much noise that would take.
+
+    ``noise`` is the standard deviation on each coordinate of the mean update, in
+    multiples of the norm to which updates are clipped.
+    """
+
+    silos: int
+    noise: float
+
+    @property
+    def warning(self) -> str:
+        """Why this is not usable, if it is not."""
+        if self.silos >= _FEW:
+            return ""
+        return (
+            f"with {self.silos} silos the noise is {self.noise:.2g} times the largest "
+            "update: hiding a whole silo takes hundreds of silos. Protect rows instead."
+        )
+
+
+def client_level(
+    epsilon: Amount, delta: Amount, rounds: int, silos: int
+) -> ClientLevel:
+    """The noise that hides whether a silo took part at all (a trusted server adds it).
+
+    >>> round(client_level(1, "1e-5", 10, 7).noise, 1)
+    1.7
+    """
+    if not isinstance(silos, int) or silos < 1:
+        raise ParameterError(f"silos must be a whole number from 1 up. Got {silos!r}.")
+    noise = steps_for(epsilon, delta, rounds).noise
+    return ClientLevel(silos, float(noise / Fraction(silos)))

@@ -1,0 +1,256 @@
+"""The messages between a coordinator and silos: plain JSON, the same for every wire.
+
+Every message is a dict with ``"discreto": 1`` and a ``"kind"``; so is every reply.
+
+``hello``
+    Asks for public facts. Reply ``silo``: the domain, its ``schema``, the declared
+    ``rows`` (or None), the epsilon that is ``remaining`` for the asking partner.
+``measure``
+    ``id``, ``schema``, ``question`` (a Sum), ``cost``, ``label``. Reply ``release``.
+``round``
+    One round of a training run: ``run``, ``round``, ``schema``, ``question`` (a Sum),
+    ``terms`` (what the whole run costs, see ``Terms``), and ``move``: ``{"kind":
+    "sums"}`` asks the question ``steps`` times; ``{"kind": "steps", "rate": 0.01}``
+    walks down a gradient, ``w <- w - rate * sum``; ``{"kind": "proximal", "mu": 1,
+    "rows": 400}`` goes to the proximal point. The first round of a run charges the
+    whole run; every round is answered once. Reply ``release`` with a table for each
+    step.
+
+A ``release`` has integer ``tables``, the ``noise`` law on each block, and a
+``receipt``. Whatever a silo refuses comes back as ``refusal`` with ``error`` (a name
+from :mod:`discreto.errors`) and ``reason``. The same message sent again gets the same
+stored release; another message under the same name is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreto import errors
+from discreto.errors import DiscretoError, ParameterError
+from discreto.kernel.charge import Receipt
+from discreto.kernel.cost import Amount, Cost, read_amount, read_delta
+from discreto.kernel.domain import Domain
+from discreto.kernel.gate import Measurement, Noise
+from discreto.kernel.query import Ints, Sum
+from discreto.queries import to_json
+
+VERSION = 1
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a run costs a silo: all its rounds of local steps, as one block.
+
+    ``rate`` is the chance of each row to be in the sample of a step.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    rounds: int
+    steps: int = 1
+    rate: Fraction = Fraction(1)
+
+    @classmethod
+    def of(
+        cls,
+        epsilon: Amount,
+        delta: Amount,
+        rounds: int,
+        steps: int = 1,
+        rate: Amount = 1,
+    ) -> Terms:
+        """Terms from numbers as people write them."""
+        for name, count in (("rounds", rounds), ("steps", steps)):
+            whole = isinstance(count, int) and not isinstance(count, bool)
+            if not whole or not 1 <= count <= 10**6:
+                raise ParameterError(
+                    f"{name} must be a whole number from 1 to 1000000. Got {count!r}."
+                )
+        chance = read_amount(rate, "rate")
+        if chance > 1:
+            raise ParameterError(f"rate is a chance, at most 1. Got {rate!r}.")
+        amount = read_amount(epsilon, "epsilon")
+        return cls(amount, read_delta(delta), rounds, steps, chance)
+
+    def to_dict(self) -> Message:
+        """A JSON form."""
+        return {
+            "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
+            "rounds": self.rounds,
+            "steps": self.steps,
+            "rate": str(self.rate),
+        }
+
+
+def schema_of(domain: Domain) -> str:
+    """What silos must agree on: all of the domain but how rows are counted."""
+    return domain.with_(neighbours="add-remove", rows=None).fingerprint
+
+
+def hello() -> Message:
+    """Ask a silo for its public facts."""
+    return {"discreto": VERSION, "kind": "hello"}
+
+
+def measure(query: Sum, cost: Cost, label: str, name: str, schema: str) -> Message:
+    """Ask a silo for noisy sums."""
+    return {
+        "discreto": VERSION,
+        "kind": "measure",
+        "id": name,
+        "schema": schema,
+        "question": to_json(query),
+        "cost": cost.to_dict(),
+        "label": label,
+    }
+
+
+def training_round(
+    query: Sum, terms: Terms, run: str, number: int, schema: str, move: Message
+) -> Message:
+    """Ask a silo for one round of a training run."""
+    return {
+        "discreto": VERSION,
+        "kind": "round",
+        "run": run,
+        "round": number,
+        "schema": schema,
+        "question": to_json(query),
+        "terms": terms.to_dict(),
+        "move": move,
+    }
+
+
+def release(tables: Sequence[Ints], noises: Sequence[Noise], receipt: Receipt) -> Any:
+    """The reply that carries noisy sums."""
+    laws = [{"law": n.law, "amount": str(n.amount), "width": n.width} for n in noises]
+    return {
+        "discreto": VERSION,
+        "kind": "release",
+        "tables": [table.tolist() for table in tables],
+        "noise": laws,
+        "receipt": receipt.to_dict(),
+    }
+
+
+def refusal(error: DiscretoError) -> Message:
+    """The reply that says why there is no release."""
+    return {
+        "discreto": VERSION,
+        "kind": "refusal",
+        "error": type(error).__name__,
+        "reason": str(error),
+    }
+
+
+def read_release(reply: Mapping[str, Any]) -> Measurement:
+    """A release as a gate would give it; a refusal is raised as the error it names."""
+    if reply.get("kind") == "refusal":
+        kind = getattr(errors, str(reply.get("error")), DiscretoError)
+        known = isinstance(kind, type) and issubclass(kind, DiscretoError)
+        raise (kind if known else DiscretoError)(str(reply.get("reason"))[:2000])
+    try:
+        tables = tuple(np.array(t, dtype=np.int64) for t in reply["tables"])
+        noises = tuple(
+            Noise(n["law"], Fraction(n["amount"]), int(n["width"]))
+            for n in reply["noise"]
+        )
+        paid = reply["receipt"]
+        receipt = Receipt(
+            int(paid["seq"]),
+            str(paid["label"]),
+            Cost.from_dict(paid["cost"]),
+            str(paid["hash"]),
+            bool(paid.get("simulated", False)),
+        )
+    except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise ParameterError("a silo sent a reply that is not a release.") from None
+    return Measurement(tables, noises, receipt)
+
+
+def digest(message: Mapping[str, Any]) -> str:
+    """A short name for exactly this message."""
+    text = json.dumps(message, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def dump_tables(tables: Sequence[Ints]) -> str:
+    """Tables as the text under which a ledger keeps them."""
+    return json.dumps([table.tolist() for table in tables])
+
+
+def load_tables(text: str) -> list[Ints]:
+    """The inverse of ``dump_tables``."""
+    return [np.array(table, dtype=np.int64) for table in json.loads(text)]
+
+
+# What a stranger may have written
+
+
+def text_of(message: Message, name: str) -> str:
+    """A short text that must be there."""
+    text = message.get(name)
+    if not isinstance(text, str) or not 0 < len(text) <= 100:
+        raise ParameterError(f"a message needs {name!r}, a text of 1 to 100 letters.")
+    return text
+
+
+def only(data: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """A dict with exactly these names."""
+    if not isinstance(data, dict) or set(data) != set(names):
+        raise ParameterError(f"a message needs exactly {', '.join(names)} here.")
+    return data
+
+
+def cost_of(data: Any) -> Cost:
+    """The cost of a question: pure epsilon, or rho."""
+    if not isinstance(data, dict) or len(data) != 1 or not {*data} <= _COSTS:
+        raise ParameterError("a question costs either epsilon or rho.")
+    ((name, amount),) = data.items()
+    if not isinstance(amount, str) or len(amount) > 200:
+        raise ParameterError("a cost is written as a text, such as '1/2'.")
+    number = read_amount(amount, name)
+    return Cost(epsilon=number) if name == "epsilon" else Cost(rho=number)
+
+
+_COSTS = {"epsilon", "rho"}
+
+
+def terms_of(data: Any) -> Terms:
+    """The terms of a run."""
+    return Terms.of(**only(data, ("epsilon", "delta", "rounds", "steps", "rate")))
+
+
+def move_of(data: Any, terms: Terms) -> Message:
+    """What a round does: plain sums, steps down a gradient, or a proximal point."""
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if kind == "sums":
+        return only(data, ("kind",))
+    if kind == "steps":
+        move = only(data, ("kind", "rate"))
+        _number(move["rate"], "rate", 1e12)
+        return move
+    if kind == "proximal":
+        move = only(data, ("kind", "mu", "rows"))
+        _number(move["mu"], "mu", 1e9)
+        _number(move["rows"], "rows", 1e9)
+        if terms.steps != 1 or terms.rate != 1:
+            raise ParameterError("a proximal round has one step over all rows.")
+        return move
+    raise ParameterError("the move of a round is 'sums', 'steps' or 'proximal'.")
+
+
+def _number(value: Any, name: str, most: float) -> None:
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    if not plain or not 1e-12 <= value <= most:
+        raise ParameterError(f"{name} must be a number from 1e-12 to {most:g}.")

@@ -1,0 +1,142 @@
+"""What comes out of a run: a linear model, its way there, and what it cost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreto.errors import ParameterError
+from discreto.federated.course import ONE, Setting
+from discreto.federated.guarantee import Guarantee
+from discreto.kernel.domain import Category, Domain
+from discreto.kernel.query import Floats
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class FederatedModel:
+    """A linear or logistic model learned across silos; safe to publish.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        In the units of the columns; of the mean over nodes, if there are several.
+    path_
+        Coefficients after every round: (rounds, nodes, 1 + features), intercept first.
+    guarantee
+        What the run promises to the people in the silos.
+    dropped
+        Silos that stopped answering, and why.
+    """
+
+    domain: Domain
+    target: str
+    features: tuple[str, ...]
+    path_: Floats
+    guarantee: Guarantee
+    dropped: dict[str, str]
+
+    @property
+    def nodes_(self) -> Floats:
+        """The last coefficients of each node, intercept first."""
+        last: Floats = self.path_[-1]
+        return last
+
+    @property
+    def coef_(self) -> Floats:
+        """One coefficient for each feature."""
+        out: Floats = self.nodes_.mean(axis=0)[1:]
+        return out
+
+    @property
+    def intercept_(self) -> float:
+        """The score of a row of zeros."""
+        return float(self.nodes_.mean(axis=0)[0])
+
+    @property
+    def classes_(self) -> tuple[Any, ...]:
+        """The two classes of a logistic model."""
+        return self.domain.category(self.target).categories
+
+    def decision_function(self, X: Any) -> Floats:
+        """The score of each row; values outside of their bounds count as the bound."""
+        from discreto.models._space import Space
+
+        space = Space(self.domain, self.features, self.target)
+        values = space.unscale(space.matrix(X))
+        scores: Floats = values @ self.coef_ + self.intercept_
+        return scores
+
+    def predict(self, X: Any) -> Any:
+        """The expected target, or the likelier class, of each row. Free."""
+        scores = self.decision_function(X)
+        column = self.domain[self.target]
+        if isinstance(column, Category):
+            return np.array(column.categories)[(scores > 0).astype(int)]
+        number = self.domain.number(self.target)
+        return np.clip(scores, number.lower, number.upper)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The chances of both classes."""
+        _ = self.classes_
+        second = 1 / (1 + np.exp(-np.clip(self.decision_function(X), -500, 500)))
+        return np.column_stack([1 - second, second])
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON form, read back by ``from_dict``."""
+        return {
+            "discreto_federated": FORMAT,
+            "domain": self.domain.to_dict(),
+            "target": self.target,
+            "features": list(self.features),
+            "path": self.path_.tolist(),
+            "guarantee": self.guarantee.to_dict(),
+            "dropped": self.dropped,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> FederatedModel:
+        """A model from JSON data."""
+        try:
+            return cls(
+                Domain.from_dict(data["domain"]),
+                str(data["target"]),
+                tuple(data["features"]),
+                np.array(data["path"], dtype=float),
+                Guarantee.from_dict(data["guarantee"]),
+                dict(data["dropped"]),
+            )
+        except (KeyError, TypeError, ValueError):
+            raise ParameterError("this is not a federated model.") from None
+
+    def save(self, path: str | Path) -> None:
+        """Write the model as JSON."""
+        text = json.dumps(self.to_dict(), ensure_ascii=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> FederatedModel:
+        """Read a model that ``save`` wrote."""
+        return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+
+
+def to_columns(setting: Setting, path: Floats) -> Floats:
+    """Weights on [-1, 1] columns in the units of the columns, intercept first."""
+    columns = [setting.domain.number(name) for name in setting.features]
+    centres = np.array([column.centre for column in columns])
+    halves = np.array([column.half for column in columns])
+    middle, half = 0.0, 1.0
+    if setting.loss == "squared":
+        goal = setting.domain.number(setting.target)
+        middle, half = goal.centre, goal.half
+    out = np.empty_like(path)
+    out[..., 1:] = path[..., 1:] * (half / halves)
+    out[..., 0] = middle + half * ONE * path[..., 0]
+    for j, centre in enumerate(centres, start=1):
+        out[..., 0] -= out[..., j] * centre
+    return out

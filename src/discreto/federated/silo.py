@@ -1,0 +1,248 @@
+"""A silo: a table whose owner answers JSON questions by rules of their own."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreto.accounting import steps_for
+from discreto.errors import (
+    DiscretoError,
+    DomainError,
+    KernelFault,
+    LedgerError,
+    ParameterError,
+    UnsafeError,
+)
+from discreto.federated import messages, proximal
+from discreto.federated.messages import Message
+from discreto.federated.policy import Policy
+from discreto.federated.updates import local_steps
+from discreto.kernel import clamp
+from discreto.kernel.cost import read_amount
+from discreto.kernel.query import Block, Everyone, Floats, Ints, Sum
+from discreto.kernel.training import Training
+from discreto.ledger import Ledger
+from discreto.planning import question_of
+from discreto.queries import from_json
+from discreto.queries.gradients import ClippedGradient
+from discreto.tables import Table
+
+
+class Silo:
+    """A table that answers JSON messages with releases, within its owner's policy.
+
+    Parameters
+    ----------
+    table
+        The silo's own rows, domain and ledger. The ledger must be a file (or a
+        simulation): what was spent and which rounds were answered must survive.
+    policy
+        What may be asked.
+    rows
+        The number of rows, if the owner declares it public; it weights the silo.
+        Nothing: it is private, and a coordinator has to ask (and pay) for it.
+
+    How to drive it
+    ---------------
+    ``reply = silo.answer(message, partner)`` is all there is. Both are plain JSON data
+    (see :mod:`discreto.federated.messages`); integers have up to 64 bits, so send them
+    as JSON text. ``partner`` is the name under which the *wire* knows the sender, never
+    something the message says. ``answer`` does not raise: a refusal is a reply.
+    A new ``Silo`` on the same ledger file goes on where the last one stopped, so a
+    process may be started for each message. Charges are on disk before a row is read,
+    and answers before they are returned: a message sent again, to this process or the
+    next, gets the same answer and costs nothing more.
+
+    >>> import discreto as dp
+    >>> from discreto.federated import messages
+    >>> domain = dp.Domain({"age": dp.Number(0, 120)})
+    >>> table = dp.Table({"age": [40, 50, 60]}, domain, dp.Ledger(epsilon=1))
+    >>> silo = Silo(table, rows=3)
+    >>> silo.answer(messages.hello())["rows"]
+    3
+    >>> silo.answer({"kind": "raw rows, please"})["error"]
+    'ParameterError'
+    """
+
+    def __init__(
+        self, table: Table, policy: Policy | None = None, *, rows: int | None = None
+    ) -> None:
+        if not isinstance(table, Table):
+            raise ParameterError("a Silo needs a Table: Silo(Table(...), Policy(...)).")
+        self.policy = policy or Policy()
+        self.domain, self._table = table.domain, table
+        self.schema = messages.schema_of(table.domain)
+        if rows is not None and (not isinstance(rows, int) or rows < 0):
+            raise ParameterError(
+                f"rows must be a whole number from 0 up. Got {rows!r}."
+            )
+        self.rows = table.domain.rows if rows is None else rows
+        ledger = table.ledger
+        if isinstance(ledger, Ledger):
+            for name, amount in self.policy.partners.items():
+                _allow(ledger, name, read_amount(amount, f"the epsilon of {name!r}"))
+
+    @property
+    def ledger(self) -> Any:
+        """The book of what was spent on these rows."""
+        return self._table.ledger
+
+    def answer(self, message: Any, partner: str = "") -> Message:
+        """The reply to a message: a release, public facts, or a refusal."""
+        try:
+            return self._answer(message, str(partner))
+        except DiscretoError as error:
+            return messages.refusal(error)
+        except Exception:  # whatever it is, its text may quote a row
+            return messages.refusal(KernelFault("this message could not be answered."))
+
+    def _answer(self, message: Any, partner: str) -> Message:
+        if not isinstance(message, dict) or message.get("discreto") != messages.VERSION:
+            raise ParameterError("this is not a message that this discreto can read.")
+        self.policy.check_partner(partner)
+        kind = message.get("kind")
+        if kind == "hello":
+            return self._facts(partner)
+        if kind not in ("measure", "round"):
+            raise ParameterError(f"unknown kind of message {str(kind)[:40]!r}.")
+        if message.get("schema") != self.schema:
+            raise DomainError(
+                "this silo describes its columns in another way (schema "
+                f"{self.schema}). All silos need the same columns, bounds and classes."
+            )
+        query = from_json(message.get("question"))
+        if not isinstance(query, Sum):
+            raise ParameterError("a silo answers sums only: choices do not add up.")
+        self.policy.check_kinds(query)
+        if kind == "measure":
+            return self._measure(message, query, partner)
+        return self._round(message, query, partner)
+
+    def _facts(self, partner: str) -> Message:
+        ledger = self.ledger
+        simulated = ledger.simulation is not None
+        named = bool(self.policy.partners) and not simulated
+        left = None if simulated else ledger.remaining()
+        if named:
+            left = ledger.analyst(partner).remaining()
+        return {
+            "discreto": messages.VERSION,
+            "kind": "silo",
+            "domain": self.domain.to_dict(),
+            "schema": self.schema,
+            "rows": self.rows,
+            "remaining": left,
+            "delta": str(self._delta()),
+            "simulated": simulated,
+        }
+
+    # Sums
+
+    def _measure(self, message: Message, query: Sum, partner: str) -> Message:
+        name = messages.text_of(message, "id")
+        label = messages.text_of(message, "label")
+        cost = messages.cost_of(message.get("cost"))
+        question = question_of(query, label, cost, self.domain)
+        self.policy.check_noise(min(question.ratios()))
+        self.policy.check_cost(cost, self._delta())
+        gate = self._table.gate(self._payer(partner))
+        answer = gate.measure(query, cost, label, key=f"{partner}:{name}")
+        return messages.release(answer.tables, answer.noises, answer.receipt)
+
+    # Training
+
+    def _round(self, message: Message, query: Sum, partner: str) -> Message:
+        run, number = messages.text_of(message, "run"), message.get("round")
+        terms = messages.terms_of(message.get("terms"))
+        # True is 1 to Python, but would be another name for round 1.
+        if type(number) is not int or not 0 <= number < terms.rounds:
+            raise ParameterError(f"this run has rounds 0 to {terms.rounds - 1}.")
+        if terms.steps > self.policy.most_steps:
+            raise UnsafeError(
+                f"this silo takes at most {self.policy.most_steps} steps in a round."
+            )
+        move = messages.move_of(message.get("move"), terms)
+        steps = steps_for(
+            terms.epsilon, terms.delta, terms.rounds * terms.steps, terms.rate
+        )
+        self.policy.check_noise(float(steps.noise))
+        self.policy.check_cost(steps.cost, self._delta())
+        payer = self._payer(partner)
+        table = self._table.paid_by(payer)
+        if move["kind"] != "sums":
+            gradient = _gradient(query)
+        if move["kind"] == "proximal":
+            proximal.check_rows(gradient, self.rows)
+            parts = float(move["mu"]), float(move["rows"])
+            table = proximal.solved(table, gradient, *parts)
+            query = proximal.question(gradient, *parts)
+        # What can be refused is refused before anything is paid.
+        if len(query.blocks) != 1:
+            raise ParameterError("the question of a round has one block.")
+        clamp.check(query, self.domain)
+        noises = steps.noises(query, self.domain)
+        # Steps of a round are in the name: so many steps were paid, no more are taken.
+        name = f"{partner}:{run} of {terms.rounds} x {terms.steps}"
+        training = table.train(
+            steps, f"train {run}", key=name, taken=number * terms.steps
+        )
+        event = {"run": run, "round": number, "message": messages.digest(message)}
+        label = f"round {number} of {run}"
+        receipt = payer.note(label, event, key=f"{name}, {number}")
+        if receipt.answer is None:
+            tables = _train(training, query, move, terms.steps)
+            kept = payer.keep(receipt, messages.dump_tables(tables))
+        else:
+            kept = receipt.answer
+        tables = messages.load_tables(kept)
+        return messages.release(tables, noises, training.receipt)
+
+    # What stands behind
+
+    def _payer(self, partner: str) -> Any:
+        ledger = self.ledger
+        if not self.policy.partners or not isinstance(ledger, Ledger):
+            return ledger
+        return ledger.analyst(partner)
+
+    def _delta(self) -> Fraction:
+        return getattr(self.ledger, "delta", Fraction(1, 10**5))
+
+    def __repr__(self) -> str:
+        return f"Silo({self.domain!r})"
+
+
+def _train(training: Training, query: Sum, move: Message, count: int) -> list[Ints]:
+    """The noisy sums of a round: those of each step, or of one question repeated."""
+    if move["kind"] != "steps":
+        return [training.measure(query, move["kind"]).tables[0] for _ in range(count)]
+    gradient = _gradient(query)
+
+    def measure(weights: Floats, number: int) -> Ints:
+        question = Sum(Everyone(), (Block(gradient.at(weights)),))
+        return training.measure(question, f"step {number + 1}").tables[0][0]
+
+    start = np.array(gradient.weights)
+    taken = local_steps(measure, start, count, gradient.unit, move["rate"])
+    return [sums[None, :] for sums in taken]
+
+
+def _allow(ledger: Ledger, name: str, amount: Fraction) -> None:
+    """Give a partner its budget, unless it has it already."""
+    try:
+        if ledger.limit(name) == amount:
+            return
+    except LedgerError:
+        pass  # a new partner
+    ledger.allow(name, amount)
+
+
+def _gradient(query: Sum) -> ClippedGradient:
+    features = query.blocks[0].features
+    plain = query == Sum(Everyone(), (Block(features),))
+    if not plain or not isinstance(features, ClippedGradient):
+        raise ParameterError("steps need a question that is one gradient of a loss.")
+    return features

@@ -1,0 +1,156 @@
+"""A run on public data: all silos, rounds and seeds at once, and how good it gets.
+
+The sums are the very integers that silos would fold, and the course is the very same,
+so without noise a simulation and silos give the same model bit for bit. Noise comes
+from simulation ledgers; nothing here protects anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreto.errors import ParameterError
+from discreto.federated.arrays import Arrays
+from discreto.federated.federation import drive
+from discreto.federated.graph import Mixing
+from discreto.federated.guarantee import Guarantee
+from discreto.federated.learners import GraphLearning, Learner
+from discreto.federated.model import FederatedModel, to_columns
+from discreto.federated.reference import excess, pooled
+from discreto.frames import open_frame
+from discreto.kernel.cost import Cost
+from discreto.kernel.domain import Domain
+from discreto.kernel.query import Batch, Floats
+from discreto.testing import SimulationLedger
+from discreto.testing import simulate as simulation_ledger
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a simulation found.
+
+    Attributes
+    ----------
+    models
+        One model for each seed.
+    curves
+        The excess error of the worst node over the model of all rows pooled, as a
+        fraction of the latter's: (seeds, rounds).
+    ledgers
+        One simulation ledger for each silo, charged as in a real run.
+    mixing
+        The :class:`~discreto.federated.Mixing` of a graph (``mixing.graph()`` is its
+        networkx graph), if there is one.
+    """
+
+    learner: Learner
+    models: tuple[FederatedModel, ...]
+    curves: Floats
+    pooled: Floats
+    ledgers: dict[str, SimulationLedger]
+    mixing: Mixing | None = None
+
+    @property
+    def curve(self) -> Floats:
+        """The median curve over seeds."""
+        out: Floats = np.median(self.curves, axis=0)
+        return out
+
+    @property
+    def error(self) -> float:
+        """The median excess error after the last round."""
+        return float(self.curve[-1])
+
+    def __str__(self) -> str:
+        name = type(self.learner).__name__
+        return (
+            f"SIMULATED {name}: excess error {self.error:.3g} over pooled rows after "
+            f"{self.curves.shape[1]} rounds; {self.models[0].guarantee}"
+        )
+
+
+def simulate(
+    learner: Learner,
+    parts: Mapping[str, Any] | Sequence[Any],
+    domain: Domain,
+    target: str | None = None,
+    *,
+    seeds: Sequence[int] = (0,),
+    noise: bool = True,
+    drop: Mapping[str, int] | None = None,
+) -> Result:
+    """Play a run of ``learner`` on public data.
+
+    Parameters
+    ----------
+    parts
+        Each silo's data: frames, dicts of columns or arrays, by name or in order.
+    seeds
+        One run for each, on the same data, with its own noise.
+    noise
+        ``False``: everything as it would be, but no noise is added.
+    drop
+        Silos that stop answering, and the round (from 0) from which they do.
+    """
+    named = dict(parts) if isinstance(parts, Mapping) else _number(parts)
+    goal = target or domain.target
+    if goal is None or not named or not list(seeds):
+        raise ParameterError("simulate needs silos, seeds and a target.")
+    batches = [_batch(data, domain) for data in named.values()]
+    rows = [length for _, length in batches]
+    setting = learner.setting(domain, goal, rows, len(seeds))
+    engine = Arrays(setting, batches, list(seeds), noise, _drops(named, drop))
+    outcome = drive(learner.course(setting), engine)
+    path = to_columns(setting, outcome.path)
+    cost = Cost.leak()
+    if setting.terms is not None:
+        cost = Cost(block_epsilon=setting.terms.epsilon, delta=setting.terms.delta)
+    trusted = "the aggregation" if setting.shared else "nobody"
+    promise = Guarantee(dict.fromkeys(named, cost), True, trusted)
+    lost = {name: f"round {number + 1}" for name, number in (drop or {}).items()}
+    best = pooled(setting, batches)
+    mixing = None
+    if isinstance(learner, GraphLearning):
+        mixing = learner.mixing_for(len(named))
+    return Result(
+        learner,
+        tuple(
+            FederatedModel(domain, goal, setting.features, one, promise, lost)
+            for one in path
+        ),
+        excess(setting, batches, path[:, :, outcome.alive_nodes()], best),
+        best,
+        {name: _charged(cost, learner) for name in named},
+        mixing,
+    )
+
+
+def _batch(data: Any, domain: Domain) -> tuple[Batch, int]:
+    frame = open_frame(data, domain)
+    length = frame.length()
+    names = tuple(name for name in domain)
+    for batch, rows in frame.batches(names, max(length, 1)):
+        return dict(batch), rows
+    return {name: np.empty(0) for name in names}, 0
+
+
+def _number(parts: Sequence[Any]) -> dict[str, Any]:
+    return {f"silo {place + 1}": data for place, data in enumerate(parts)}
+
+
+def _drops(named: Mapping[str, Any], drop: Mapping[str, int] | None) -> dict[int, int]:
+    places = {name: place for place, name in enumerate(named)}
+    unknown = [name for name in drop or {} if name not in places]
+    if unknown:
+        raise ParameterError(f"there is no silo {unknown[0]!r} to drop out.")
+    return {places[name]: number for name, number in (drop or {}).items()}
+
+
+def _charged(cost: Cost, learner: Learner) -> SimulationLedger:
+    ledger = simulation_ledger()
+    ledger.charge(cost, f"train {type(learner).__name__}")
+    return ledger

@@ -1,0 +1,393 @@
+"""Learning across silos: one model whichever engine, what it costs, how good it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from silos import LINEAR, YES_NO, federation, parts, silo
+
+import discreto as dp
+from discreto.accounting import steps_for
+from discreto.errors import BudgetError, DomainError, ParameterError, UnsafeError
+from discreto.federated import (
+    FederatedAveraging,
+    FederatedModel,
+    Federation,
+    GraphLearning,
+    Mixing,
+    Policy,
+    ProximalPoint,
+    Silo,
+    client_level,
+    simulate,
+    topology,
+)
+from discreto.federated.arrays import Arrays
+from discreto.federated.course import Moments
+from discreto.federated.federation import Local
+from discreto.federated.guarantee import Guarantee
+from discreto.kernel.cost import Cost
+from discreto.testing import simulate as ledger_of
+
+SMALL = parts(3, [20, 35, 50])
+FEW = {"epsilon": 1, "rounds": 5}
+LEARNERS = [
+    FederatedAveraging(**FEW),
+    FederatedAveraging(**FEW, local_steps=3),
+    ProximalPoint(**FEW),
+    GraphLearning(**FEW, graph="star", mixes=2),
+    GraphLearning(**FEW, graph="ring", mixing="constant"),
+]
+NAMES = ["averaging", "local steps", "proximal", "star", "ring"]
+EVERY = pytest.mark.parametrize("learner", LEARNERS, ids=NAMES)
+# With so few rows an epsilon of 1 would be shrunk to nothing, which is always equal.
+CLEAR = [replace(learner, epsilon=30) for learner in LEARNERS]
+
+
+@pytest.mark.parametrize("learner", CLEAR, ids=NAMES)
+@pytest.mark.parametrize("domain", [LINEAR, YES_NO], ids=["linear", "logistic"])
+def test_all_engines_give_the_same_model(learner, domain):
+    """Bit for bit, without noise: silos behind gates, and arrays of seeds."""
+    far = federation(SMALL, domain, noise=False).fit(learner)
+    near = simulate(learner, SMALL, domain, seeds=[1, 2], noise=False)
+    for model in near.models:
+        assert np.array_equal(far.path_, model.path_)
+    assert np.isfinite(far.path_).all()
+    assert far.path_.any()
+
+
+@pytest.mark.parametrize("learner", CLEAR, ids=NAMES)
+def test_seeds_do_not_touch_each_other(learner):
+    both = simulate(learner, SMALL, LINEAR, seeds=[5, 6])
+    for place, seed in enumerate((5, 6)):
+        alone = simulate(learner, SMALL, LINEAR, seeds=[seed])
+        assert np.array_equal(alone.models[0].path_, both.models[place].path_)
+    assert not np.array_equal(both.models[0].path_, both.models[1].path_)
+
+
+@EVERY
+def test_without_privacy_it_is_the_pooled_model(learner):
+    several = parts(1, [60, 90, 120])
+    free = replace(learner, epsilon=None, rounds=80)
+    result = simulate(free, several, LINEAR)
+    assert result.error < 0.004
+    assert result.curves.shape == (1, 80)
+    assert all(ledger.spent().infinite for ledger in result.ledgers.values())
+    assert "no privacy" in str(result)
+
+
+# The figures that the prototype reached after tuning on the data: ours are by rule.
+@pytest.mark.parametrize(
+    ("learner", "most"),
+    [
+        (FederatedAveraging(epsilon=1), 0.0046),
+        (ProximalPoint(epsilon=1), 0.0070),
+        (GraphLearning(epsilon=1, graph="seven"), 0.0066),
+    ],
+    ids=["averaging", "proximal", "graph"],
+)
+def test_it_is_good_with_seven_silos(learner, most):
+    errors = [
+        simulate(learner, parts(seed), LINEAR, seeds=[seed]).error for seed in range(20)
+    ]
+    assert np.median(errors) <= most / 2
+
+
+def test_samples_and_local_steps_are_good_too():
+    learner = FederatedAveraging(
+        epsilon=1, rounds=20, local_steps=5, sample_rate="1/10"
+    )
+    several = parts(2)
+    assert simulate(learner, several, LINEAR, seeds=range(5)).error < 0.02
+    assert simulate(FederatedAveraging(epsilon=1), several, LINEAR).error > 0.0001
+
+
+def test_shared_noise_is_less_noise():
+    alone, shared, wary = (
+        simulate(
+            FederatedAveraging(epsilon=1, **options), parts(4), LINEAR, seeds=range(9)
+        )
+        for options in ({}, {"noise": "shared"}, {"noise": "shared", "colluders": 5})
+    )
+    assert shared.error < wary.error < alone.error
+    assert "aggregation" in str(shared)
+    with pytest.raises(UnsafeError):
+        federation(SMALL).fit(FederatedAveraging(**FEW, noise="shared"))
+    with pytest.raises(ParameterError):
+        simulate(FederatedAveraging(**FEW, noise="shared", colluders=3), SMALL, LINEAR)
+
+
+@EVERY
+def test_a_real_run_charges_each_silo_once(learner, tmp_path):
+    ledgers = {
+        f"silo {k}": dp.Ledger(tmp_path / f"{k}.ledger", epsilon=1, delta="1e-5")
+        for k in range(3)
+    }
+    several = Federation(
+        {
+            name: silo(part, ledger=ledger)
+            for part, (name, ledger) in zip(SMALL, ledgers.items(), strict=True)
+        }
+    )
+    model = several.fit(learner, run="study")
+    block = Cost(block_epsilon=Fraction(1), delta=Fraction(1, 10**5))
+    for ledger in ledgers.values():
+        assert ledger.spent() == block
+        assert ledger.verify() == 1 + learner.rounds
+    assert model.guarantee.one_silo == (1.0, 1e-5)
+    assert model.guarantee.several(ledgers)[0] == 3.0
+    # The same run again is answered from the ledgers.
+    assert np.array_equal(several.fit(learner, run="study").path_, model.path_)
+    assert all(ledger.spent() == block for ledger in ledgers.values())
+    with pytest.raises(BudgetError, match="silo 0"):
+        several.fit(learner)
+    model.save(tmp_path / "model.json")
+    read = FederatedModel.load(tmp_path / "model.json")
+    assert np.array_equal(read.coef_, model.coef_)
+    assert not read.guarantee.simulated
+    assert str(read.guarantee) == str(model.guarantee)
+
+
+def test_a_silo_that_cannot_pay_drops_out_uncharged(tmp_path):
+    poor = dp.Ledger(tmp_path / "poor.ledger", epsilon="0.5", delta="1e-5")
+    several = Federation(
+        {
+            "rich": silo(SMALL[0]),
+            "poor": silo(SMALL[1], ledger=poor),
+            "third": silo(SMALL[2]),
+        }
+    )
+    with pytest.raises(BudgetError, match="poor"):
+        several.fit(FederatedAveraging(**FEW))
+    model = several.fit(FederatedAveraging(**FEW), run="anyway")
+    assert list(model.dropped) == ["poor"]
+    assert not poor.spent()
+    assert np.isfinite(model.coef_).all()
+    alone = Federation({"poor": silo(SMALL[1], ledger=poor)})
+    with pytest.raises(BudgetError):
+        alone.fit(FederatedAveraging(**FEW), run="alone")
+    assert not poor.spent()
+
+
+class Fragile(Local):
+    """A wire on which some silos fall silent after so many letters."""
+
+    def __init__(self, silos, lives):
+        super().__init__(silos)
+        self.lives = lives
+
+    def send(self, letters):
+        if any(letter["kind"] != "hello" for letter in letters.values()):
+            for name in self.lives:
+                self.lives[name] -= 1
+        heard = {n: m for n, m in letters.items() if self.lives.get(n, 1) > 0}
+        return super().send(heard)
+
+
+@pytest.mark.parametrize("learner", CLEAR[:3], ids=NAMES[:3])
+def test_a_silo_that_falls_silent(learner):
+    silos = {
+        f"silo {k + 1}": silo(p, ledger=ledger_of(k, noise=False))
+        for k, p in enumerate(SMALL)
+    }
+    model = Federation(Fragile(silos, {"silo 2": 4})).fit(learner)
+    assert "no answer" in model.dropped["silo 2"]
+    same = simulate(learner, SMALL, LINEAR, noise=False, drop={"silo 2": 3})
+    assert np.array_equal(model.path_, same.models[0].path_)
+    with pytest.raises(dp.DiscretoError):
+        Federation(Fragile(silos, dict.fromkeys(silos, 3))).fit(learner, run="none")
+
+
+def test_nodes_that_drop_out_of_a_graph():
+    learner = GraphLearning(epsilon=1, rounds=12, graph="seven")
+    several = parts(5)
+    whole = simulate(learner, several, LINEAR, noise=False)
+    leaf = simulate(learner, several, LINEAR, noise=False, drop={"silo 5": 6})
+    assert whole.mixing.graph().number_of_edges() == 8
+    assert leaf.error < 0.05
+    with pytest.raises(ParameterError, match="never reaches the mean"):
+        simulate(learner, several, LINEAR, drop={"silo 4": 6})
+    with pytest.raises(ParameterError):
+        simulate(learner, several, LINEAR, drop={"nobody": 6})
+
+
+def test_empty_and_tiny_silos():
+    several = [*parts(0, [0, 1, 300]), *parts(1, [300])]
+    for learner in (*CLEAR[:3], CLEAR[4]):
+        for rows in (several, several[:2]):
+            far = federation(rows, noise=False).fit(learner)
+            near = simulate(learner, rows, LINEAR, noise=False)
+            assert np.array_equal(far.path_, near.models[0].path_)
+            assert np.isfinite(far.path_).all()
+    with pytest.raises(ParameterError, match="no rows"):
+        simulate(LEARNERS[0], several[:1], LINEAR)
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, 1e300])
+def test_odd_values_do_no_harm(odd):
+    rows = {name: np.full(40, odd) for name in LINEAR}
+    several = [rows, *parts(0, [200, 200])]
+    for learner in CLEAR[:4]:
+        model = federation(several, noise=False).fit(learner)
+        assert np.isfinite(model.path_).all()
+        result = simulate(learner, several, LINEAR, noise=False)
+        assert np.array_equal(result.models[0].path_, model.path_)
+
+
+def test_silos_must_agree_on_their_columns():
+    wide = LINEAR.with_(columns={**LINEAR.columns, "days": dp.Number(-9, 9)})
+    ledgers = [ledger_of(0), ledger_of(1)]
+    with pytest.raises(DomainError, match="second"):
+        Federation(
+            {
+                "first": silo(SMALL[0], ledger=ledgers[0]),
+                "second": silo(SMALL[1], wide, ledger=ledgers[1]),
+            }
+        )
+    assert not any(ledger.entries() for ledger in ledgers)
+
+
+def test_rows_that_are_not_declared_are_paid_for():
+    def hidden(part, seed):
+        columns = {name: part[name] for name in LINEAR}
+        return Silo(dp.Table(columns, LINEAR, ledger_of(seed)))
+
+    several = Federation({f"{k}": hidden(p, k) for k, p in enumerate(SMALL)})
+    with pytest.raises(ParameterError, match="count_epsilon"):
+        several.fit(LEARNERS[0])
+    model = several.fit(LEARNERS[0], count_epsilon="1/10", run="once")
+    assert model.guarantee.one_silo[0] == pytest.approx(1.1)
+    spent = several.channel._silos["0"].ledger.spent()
+    again = several.fit(LEARNERS[0], count_epsilon="1/10", run="once")
+    assert np.array_equal(again.path_, model.path_)
+    assert several.channel._silos["0"].ledger.spent() == spent
+    with pytest.raises(ParameterError, match="declare"):
+        several.fit(LEARNERS[2], count_epsilon="1/10")
+
+
+def test_what_can_be_refused_is_refused_before_a_charge():
+    ledgers = [ledger_of(k) for k in range(3)]
+    several = Federation(
+        {
+            f"{k}": silo(part, ledger=ledger)
+            for k, (part, ledger) in enumerate(zip(SMALL, ledgers, strict=True))
+        }
+    )
+    bad = [
+        (FederatedAveraging(epsilon=None), "balance"),
+        (GraphLearning(**FEW, graph="seven"), "balance"),
+        (GraphLearning(**FEW, graph=topology("ring", 4)), "balance"),
+        (GraphLearning(**FEW, graph="ring", mixing="constant", alpha=2.0), "balance"),
+        (GraphLearning(**FEW, mixing=Mixing.metropolis(topology("five", 5))), None),
+        (GraphLearning(**FEW, mixing="strange"), None),
+        (FederatedAveraging(**FEW), "nothing"),
+    ]
+    for learner, target in bad:
+        with pytest.raises(dp.DiscretoError):
+            several.fit(learner, target)
+    three = dp.Domain({"x": dp.Number(0, 1), "y": dp.Category(["a", "b", "c"])})
+    with pytest.raises(DomainError, match="two classes"):
+        simulate(LEARNERS[0], [{"x": [0.5], "y": ["a"]}], three, "y")
+    fixed = LINEAR.with_(neighbours="replace", rows=20)
+    sampled = FederatedAveraging(**FEW, sample_rate="1/4")
+    with pytest.raises(DomainError, match="rate=1"):
+        simulate(sampled, SMALL[:1], fixed)
+    assert not any(ledger.entries() for ledger in ledgers)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epsilon": 0},
+        {"epsilon": -1},
+        {"epsilon": 1, "delta": 0},
+        {"epsilon": 1, "rounds": 1},
+        {"epsilon": 1, "rounds": 2.5},
+        {"epsilon": 1, "clip": 0},
+        {"epsilon": 1, "learning_rate": float("nan")},
+        {"epsilon": 1, "noise": "none"},
+        {"epsilon": 1, "local_steps": 0},
+        {"epsilon": 1, "sample_rate": 2},
+    ],
+)
+def test_parameters_are_checked(options):
+    with pytest.raises((ParameterError, TypeError)):
+        FederatedAveraging(**options)
+    with pytest.raises(ParameterError):
+        ProximalPoint(epsilon=1, mu=0)
+
+
+def test_replaced_rows_need_twice_the_noise():
+    """The simulation takes the noise of the domain's neighbours, as gates do."""
+    several = parts(6, [300, 300])
+    fixed = LINEAR.with_(neighbours="replace", rows=300)
+    learner = FederatedAveraging(epsilon=1, rounds=10)
+    runs = [
+        simulate(learner, several, domain, seeds=range(9)) for domain in (LINEAR, fixed)
+    ]
+    assert 2 < runs[1].error / runs[0].error < 16
+    far = [
+        Federation(
+            {f"{k}": silo(p, domain, ledger_of(k)) for k, p in enumerate(several)}
+        )
+        for domain in (LINEAR, fixed)
+    ]
+    assert [f.rows for f in far] == [{"0": 300, "1": 300}] * 2
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_a_simulation_adds_the_noise_it_claims(neighbours):
+    """Moments of no rows are pure noise, as large as a silo's would be."""
+    rows = None if neighbours == "add-remove" else 1
+    domain = LINEAR.with_(neighbours=neighbours, rows=rows)
+    nobody = [({name: np.empty(0) for name in domain}, 0)] * 7
+    setting = FederatedAveraging(epsilon=1).setting(domain, "balance", [1] * 7, 20)
+    request = Moments(setting.moments())
+    reply = Arrays(setting, nobody, range(20), True, {}).answer(request)
+    steps = steps_for(1, "1e-5", 50)
+    (law,) = steps.noises(request.query, domain)
+    assert 0.95 < reply.sums.std() / np.sqrt(law.variance) < 1.05
+    silent = Arrays(setting, nobody, range(20), False, {}).answer(request)
+    assert not silent.sums.any()
+
+
+def test_predictions_and_the_model():
+    model = federation(parts(7, [200, 300]), YES_NO).fit(FederatedAveraging(epsilon=8))
+    rows = {name: np.array([-3.0, 3.0]) for name in YES_NO if name != "late"}
+    import pandas as pd
+
+    assert model.predict(pd.DataFrame(rows)).tolist() == ["no", "yes"]
+    assert np.allclose(model.predict_proba(pd.DataFrame(rows)).sum(axis=1), 1)
+    line = federation(parts(7, [200, 300])).fit(FederatedAveraging(epsilon=8))
+    assert np.abs(line.predict(np.full((1, 4), 1e9))).max() <= 4
+    with pytest.raises(DomainError):
+        line.predict_proba(np.zeros((1, 4)))
+    with pytest.raises(ParameterError):
+        FederatedModel.from_dict({})
+
+
+def test_the_guarantee_says_for_whom():
+    three = Guarantee({"a": Cost.of(1), "b": Cost.of(2), "c": Cost.of("0.5")})
+    assert three.one_silo == (2.0, 0.0)
+    assert three.several("ac") == (1.5, 0.0)
+    assert "nobody" in str(three)
+
+
+def test_hiding_a_silo_takes_many_silos():
+    few, many = client_level(1, "1e-5", 10, 7), client_level(1, "1e-5", 10, 1000)
+    assert round(few.noise, 1) == 1.7
+    assert "hundreds" in few.warning
+    assert round(many.noise, 3) == 0.012
+    assert not many.warning
+    with pytest.raises(ParameterError):
+        client_level(1, "1e-5", 10, 0)
+
+
+def test_a_policy_may_end_a_run_early():
+    strict = silo(SMALL[0], policy=Policy(questions=("Scaled",)))
+    several = Federation({"strict": strict, "open": silo(SMALL[1])})
+    model = several.fit(FederatedAveraging(**FEW))
+    assert "ClippedGradient" in model.dropped["strict"]

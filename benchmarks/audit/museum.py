@@ -1,0 +1,36 @@
+"""The museum over fresh seeds: ``python benchmarks/audit/museum.py [seeds] [first]``.
+
+Every planted bug must be caught and no honest twin accused, whatever the seed.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from discreto.audit.museum import PIECES
+
+
+def main(seeds: int, first: int) -> int:
+    """Count misses and false accusations."""
+    start, wrong = time.perf_counter(), 0
+    shown: dict[str, list[float]] = {piece.name: [] for piece in PIECES}
+    for seed in range(first, first + seeds):
+        for piece in PIECES:
+            bug, twin = (piece.audit(seed, honest=honest) for honest in (False, True))
+            shown[piece.name].append(bug.shown)
+            for found, bad in ((bug, not bug.violation), (twin, twin.violation)):
+                if bad:
+                    wrong += 1
+                    print(f"seed {seed}: WRONG about {found}", flush=True)
+        print(f"seed {seed}: {time.perf_counter() - start:.0f} s", flush=True)
+    for name, values in shown.items():
+        print(f"| {name} | {min(values):.3g} | {max(values):.3g} |")
+    print(f"{len(PIECES)} pieces, {seeds} seeds, {wrong} wrong judgements")
+    return wrong
+
+
+if __name__ == "__main__":
+    numbers = [int(word) for word in sys.argv[1:]]
+    count = numbers[0] if numbers else 20
+    sys.exit(bool(main(count, numbers[1] if len(numbers) > 1 else 1000)))

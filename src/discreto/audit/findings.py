@@ -1,0 +1,73 @@
+"""What an audit found: one small record that can be printed, kept and compared."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Method = Literal["transcript", "black box", "ledger"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The outcome of one audit of one subject.
+
+    Attributes
+    ----------
+    violation
+        Whether the claim is broken. ``False`` means: not shown to be broken.
+    claimed, shown
+        The epsilon (or rho, see ``unit``) that the subject claims, and what the audit
+        saw. A transcript shows the largest true loss of any pair; a black box shows a
+        lower bound that holds with ``confidence``.
+    pair, event
+        The neighbouring tables and the observation that gave it away, or that came
+        closest to it.
+    pairs, runs
+        How many pairs of tables were tried, and how many runs a side were made.
+    """
+
+    subject: str
+    method: Method
+    violation: bool
+    claimed: float
+    shown: float
+    event: str
+    pair: str
+    pairs: int
+    relation: str = "add-remove"
+    unit: str = "ε"
+    delta: float = 0.0
+    runs: int = 1
+    confidence: float | None = None
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        """One word for a table."""
+        return "VIOLATION" if self.violation else "holds"
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON form; an infinite loss is the text ``"inf"``."""
+        out = asdict(self)
+        for name in ("claimed", "shown"):
+            if math.isinf(out[name]):
+                out[name] = "inf"
+        return {"audit": 1, "simulated": True, "verdict": self.verdict} | out
+
+    def __str__(self) -> str:
+        claim = f"{self.unit} {self.claimed:.4g}"
+        if self.delta:
+            claim += f", δ {self.delta:.2g}"
+        shown = "∞" if math.isinf(self.shown) else f"{self.shown:.4g}"
+        lines = [f"{self.verdict}: {self.subject} claims {claim} ({self.relation})"]
+        if self.method == "black box":
+            sure = f"{100 * (self.confidence or 0):g} %"
+            lines.append(
+                f"  shown: at least ε {shown} with {sure} confidence, "
+                f"{self.runs} runs a side, {self.pairs} pair(s)"
+            )
+        else:
+            lines.append(f"  shown: {self.unit} {shown} over {self.pairs} pair(s)")
+        return "\n".join([*lines, f"  pair: {self.pair}", f"  event: {self.event}"])

@@ -1,0 +1,62 @@
+"""The ledger check: is everything paid for, before it leaves, and for good?"""
+
+from __future__ import annotations
+
+import time
+
+from discreto.audit.findings import Finding
+from discreto.audit.neighbours import Data, bases, table_of
+from discreto.audit.transcripts import Work
+from discreto.audit.witness import Witness
+from discreto.errors import BudgetError
+from discreto.kernel.cost import Cost
+from discreto.kernel.domain import Domain
+
+
+def ledger(
+    work: Work, domain: Domain, *, name: str = "", data: Data | None = None
+) -> Finding:
+    """Check what some work charges, on one table.
+
+    Rows may be read only when they are paid for; all that was released must be on the
+    ledger at the end; nothing may be given back; and a ledger that is used up must
+    stop the work before anything is released.
+    """
+    start = time.perf_counter()
+    rows = data or table_of(bases(domain)["typical rows"], domain)
+    sized = domain
+    if domain.neighbours == "replace":
+        sized = domain.with_(rows=len(next(iter(rows.values()))))
+    witness = Witness(sized)
+    work(rows, witness)
+    asked = sum((turn.cost for turn in witness.turns), Cost())
+    charged = witness.ledger.spent()
+    complaints = [f"{label!r} left before it was paid for" for label in witness.early]
+    if not charged.covers(asked):
+        complaints.append(f"{asked} was released, {charged} was charged")
+    if not charged.covers(witness.peak):
+        complaints.append(f"{witness.peak} had been charged, {charged} is left of it")
+    complaints += _when_used_up(work, rows, sized)
+    return Finding(
+        name or "this work",
+        "ledger",
+        violation=bool(complaints),
+        claimed=float(charged.epsilon),
+        shown=float(asked.epsilon),
+        event="; ".join(complaints) or "all of it was paid for first",
+        pair="one table, and a ledger that is used up",
+        pairs=1,
+        relation=domain.neighbours,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _when_used_up(work: Work, rows: Data, domain: Domain) -> list[str]:
+    witness = Witness(domain, limit="1e-9")
+    try:
+        work(rows, witness)
+    except BudgetError:
+        if witness.turns:
+            return [f"{witness.turns[0].label!r} left although the ledger refused"]
+        return []
+    return ["a ledger that was used up did not stop it"]

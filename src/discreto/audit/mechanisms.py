@@ -1,0 +1,198 @@
+"""Our own statistics and models as black boxes, the quick way or the slow one.
+
+The quick way takes the questions of one conversation, sums them exactly on each table
+once, and draws the noise of n conversations at once. Where no question depends on an
+earlier answer that is the same as n fits; elsewhere it audits one path of questions,
+each of which must be private. The outputs are the noisy answers themselves, which show
+at least as much as anything that is made of them. The slow way fits n times.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreto.audit.losses import log_chances, log_softmax
+from discreto.audit.neighbours import Data
+from discreto.audit.outputs import Matrix
+from discreto.audit.subjects import probes, seeded, work_of
+from discreto.audit.transcripts import Work
+from discreto.audit.turns import Diverged, Turn
+from discreto.audit.witness import WatchedTable, Witness
+from discreto.errors import ParameterError
+from discreto.kernel.cost import Amount
+from discreto.kernel.domain import Domain
+from discreto.kernel.gate import Noise
+from discreto.kernel.query import Ints
+from discreto.kernel.sampler import Sampler
+from discreto.testing import simulate
+
+_DRAWS = 1 << 22  # noise numbers held at a time
+
+
+def mechanism_of(
+    subject: Any,
+    domain: Domain,
+    *,
+    epsilon: Amount | None = None,
+    delta: Amount = 0,
+    replicates: bool = True,
+) -> Any:
+    """A black box of a model or statistic over rows of a domain.
+
+    It takes dicts of columns, as :func:`discreto.audit.pairs` makes them.
+    ``replicates=False`` fits again for every run instead of drawing noise again; what
+    perturbs rows one by one is always run again.
+    """
+    if replicates and not hasattr(subject, "transform"):
+        return Replicates(work_of(subject, epsilon=epsilon, delta=delta), domain)
+    return _Repeated(subject, domain, epsilon, delta)
+
+
+class Replicates:
+    """Many independent answers to the questions that some work asks of a table.
+
+    The first table decides the questions; others are asked the same.
+    """
+
+    def __init__(self, work: Work, domain: Domain) -> None:
+        self._work, self._domain = work, domain
+        self._script: list[Turn] | None = None
+        self._asked: dict[int, tuple[Data, list[Turn]]] = {}
+        self._sampler = simulate(None).simulation.sampler
+
+    def __call__(self, data: Data) -> Any:
+        return self.many(data, 1)[0]
+
+    def many(self, data: Data, count: int) -> Matrix:
+        """``count`` releases, one a row."""
+        parts = [redraw(turn, count, self._sampler) for turn in self._turns(data)]
+        return np.hstack(parts)
+
+    def ratio(self, first: Data, second: Data) -> Any:
+        """The best attack there is: the log-likelihood ratio of the noise."""
+        return Ratio(self._turns(first), self._turns(second))
+
+    def _turns(self, data: Data) -> list[Turn]:
+        """The questions with their exact answers on this table."""
+        if id(data) in self._asked:
+            return self._asked[id(data)][1]
+        witness = Witness(_sized(self._domain, data), 0, self._script)
+        try:
+            self._work(data, witness)
+            witness.finish()
+        except Diverged as gap:
+            raise ParameterError(
+                f"its questions depend on rows ({gap}): the transcript audit shows it."
+            ) from None
+        self._script = self._script or witness.turns
+        self._asked[id(data)] = (data, witness.turns)
+        return witness.turns
+
+
+class Ratio:
+    """How much likelier each output is on the second table than on the first."""
+
+    def __init__(self, first: list[Turn], second: list[Turn]) -> None:
+        self._pairs = list(zip(first, second, strict=True))
+
+    def __call__(self, outputs: Matrix) -> Any:
+        score, start = np.zeros(len(outputs)), 0
+        for one, two in self._pairs:
+            if one.door == "select":
+                scale = one.laws[0].amount
+                for a, b in zip(one.exact[0], two.exact[0], strict=True):
+                    chances = log_softmax if one.cost.rho else log_chances
+                    gain = chances(b, scale) - chances(a, scale)
+                    score += gain[outputs[:, start].astype(np.int64)]
+                    start += 1
+                continue
+            for law, a, b in zip(one.laws, one.exact, two.exact, strict=True):
+                seen = outputs[:, start : start + a.size]
+                score += _log_ratio(law, seen, a, b)
+                start += a.size
+        return score
+
+
+def _log_ratio(law: Noise, seen: Matrix, first: Ints, second: Ints) -> Any:
+    far, near = (np.abs(seen - part.reshape(1, -1)) for part in (first, second))
+    amount = float(law.amount)
+    if law.law == "gaussian":
+        return ((far - near) * (far + near)).sum(axis=1) / (2 * amount)
+    if law.law == "cube":
+        far, near = (p.reshape(len(p), -1, law.width).max(axis=2) for p in (far, near))
+    return (far - near).sum(axis=1) / amount
+
+
+def redraw(turn: Turn, count: int, sampler: Sampler) -> Matrix:
+    """``count`` independent answers to the question of a turn."""
+    if turn.door == "select":
+        scores, scale = turn.exact[0], turn.laws[0].amount
+        batch = max(1, _DRAWS // max(scores.size, 1))
+        out = []
+        for start in range(0, count, batch):
+            size = min(batch, count - start)
+            draw = sampler.gumbel_max if turn.cost.rho else sampler.noisy_max
+            chosen = draw(np.tile(scores, (size, 1)), scale)
+            out.append(chosen.reshape(size, -1))
+        return np.vstack(out).astype(np.float64)
+    blocks = []
+    for exact, law in zip(turn.exact, turn.laws, strict=True):
+        batch = max(1, _DRAWS // max(exact.size, 1))
+        rows = []
+        for start in range(0, count, batch):
+            size = min(batch, count - start)
+            noise = law.draw(sampler, size * exact.size).reshape(size, -1)
+            rows.append(exact.reshape(1, -1) + noise)
+        blocks.append(np.vstack(rows))
+    return np.hstack(blocks).astype(np.float64)
+
+
+class _Repeated:
+    """Asks or fits again and again, each time with fresh simulated noise.
+
+    An output is all that was answered on the way, and what was made of it.
+    """
+
+    def __init__(
+        self, subject: Any, domain: Domain, epsilon: Amount | None, delta: Amount
+    ) -> None:
+        fits = hasattr(subject, "fit")
+        self._subject, self._domain = seeded(subject) if fits else subject, domain
+        self._epsilon, self._delta = epsilon, delta
+        self._tables: dict[int, tuple[Data, WatchedTable]] = {}
+
+    def _table(self, data: Data) -> WatchedTable:
+        """A watched table with fresh noise; the rows are read once."""
+        if id(data) not in self._tables:
+            if len(self._tables) > 8:
+                self._tables.clear()
+            witness = Witness(_sized(self._domain, data), None)
+            table = WatchedTable(data, witness.domain, witness)
+            self._tables[id(data)] = (data, table)
+        return self._tables[id(data)][1].watched_by(
+            Witness(_sized(self._domain, data), None)
+        )
+
+    def __call__(self, data: Data) -> Any:
+        table = self._table(data)
+        output = self._output(table)
+        return {"answer": [t.answer for t in table.witness.turns], "result": output}
+
+    def _output(self, table: WatchedTable) -> Any:
+        if hasattr(self._subject, "learn"):
+            epsilon = 1 if self._epsilon is None else self._epsilon
+            return table.answer(self._subject, epsilon=epsilon, delta=self._delta)
+        if hasattr(self._subject, "transform"):
+            return self._subject.fit().transform(table)
+        fitted = self._subject.fit(table, table.domain.target)
+        if fitted.privacy_.cost:
+            return fitted  # predictions are made of its attributes
+        return fitted.predict(probes(table.domain, fitted))
+
+
+def _sized(domain: Domain, data: Data) -> Domain:
+    if domain.neighbours != "replace":
+        return domain
+    return domain.with_(rows=len(next(iter(data.values()))))

@@ -1,0 +1,225 @@
+"""The transcript audit: record on one table, replay the answers on its neighbour.
+
+A private algorithm sees rows through noisy answers only. So if it gets the *same*
+answers on a neighbouring table it must ask the same questions, charge the same, and
+show the same result, warnings and errors included; and the exact values behind the
+answers may have moved only as far as was declared. All of this is checked without
+statistics. The sum of what was really lost must not exceed what was charged.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from discreto.audit.findings import Finding
+from discreto.audit.losses import Loss
+from discreto.audit.neighbours import Data, Pair
+from discreto.audit.neighbours import pairs as hostile_pairs
+from discreto.audit.shown import shown_as
+from discreto.audit.turns import Diverged, judge
+from discreto.audit.witness import Witness
+from discreto.errors import ParameterError
+from discreto.kernel.cost import Cost
+from discreto.kernel.domain import Domain
+
+Work = Callable[[Data, Witness], Any]
+_SLIP = 1 + 1e-9  # exact losses are compared as floats
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What replaying one pair gave: the loss, the charge, and complaints."""
+
+    pair: Pair
+    loss: Loss
+    charged: Cost
+    complaints: tuple[str, ...]
+    error: str = ""  # what the work raised on the first table
+
+    @property
+    def used(self) -> float:
+        """The part of the charge that was really lost; above 1 is a violation."""
+        if self.complaints or self.charged.infinite:
+            return math.inf
+        parts = (
+            (self.loss.epsilon, float(self.charged.epsilon)),
+            (self.loss.rho, float(self.charged.rho)),
+        )
+        return max(
+            (lost / paid if paid else math.inf for lost, paid in parts if lost),
+            default=0.0,
+        )
+
+
+def transcript(
+    work: Work,
+    domain: Domain,
+    *,
+    name: str = "",
+    pairs: Iterable[Pair] | None = None,
+    seed: int = 0,
+) -> Finding:
+    """Audit ``work(data, witness)`` on hostile neighbours of a domain.
+
+    Parameters
+    ----------
+    work
+        Gets a dict of columns and a :class:`Witness`; whatever it returns is taken as
+        published. :func:`work_of` makes one of a model or a statistic.
+    pairs
+        Neighbouring tables; by default :func:`discreto.audit.pairs` of the domain.
+        Every pair is replayed both ways.
+
+    >>> from discreto import Domain, Number
+    >>> from discreto.audit import transcript, work_of
+    >>> from discreto.stats import Mean
+    >>> domain = Domain({"age": Number(0, 120)})
+    >>> finding = transcript(work_of(Mean("age"), epsilon=1), domain)
+    >>> finding.verdict, finding.shown <= finding.claimed
+    ('holds', True)
+    """
+    start, tried, failed = time.perf_counter(), 0, 0
+    worst: Comparison | None = None
+    told: Record | None = None
+    for pair in pairs if pairs is not None else hostile_pairs(domain):
+        if worst is None:
+            _check_repeatable(work, pair, seed)
+        if told is None or told.data is not pair.first:
+            told = record(work, pair.first, pair.domain, seed)
+        for one in (pair, pair.swapped()):
+            tried += 1
+            result = compare(work, one, seed, told if one is pair else None)
+            failed += bool(result.error)
+            if worst is None or result.used > worst.used:
+                worst = result
+        if worst is not None and worst.complaints:
+            break
+    if worst is None:
+        raise ParameterError("there is no pair of tables to compare.")
+    if failed == tried and not worst.complaints:
+        raise ParameterError(f"this work fails on every table: {worst.error}")
+    return _finding(worst, name, tried, time.perf_counter() - start)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run on one table: what the witness heard, and what everybody saw."""
+
+    data: Data
+    witness: Witness
+    seen: dict[str, Any]
+
+
+def record(work: Work, data: Data, domain: Domain, seed: int = 0) -> Record:
+    """Run the work on a table, with simulated noise."""
+    witness = Witness(domain, seed)
+    return Record(data, witness, _run(work, data, witness))
+
+
+def compare(
+    work: Work, pair: Pair, seed: int = 0, told_before: Record | None = None
+) -> Comparison:
+    """Record on the first table (unless that was done before), replay on the second."""
+    base = told_before or record(work, pair.first, pair.domain, seed)
+    told, first = base.witness, base.seen
+    heard = Witness(pair.domain, seed, told.turns)
+    complaints = [f"{label!r} left before it was paid for" for label in told.early]
+    try:
+        second = _run(work, pair.second, heard)
+        heard.finish()
+    except Diverged as gap:
+        return Comparison(pair, Loss(), told.ledger.spent(), (*complaints, str(gap)))
+    if first != second:
+        complaints.append(_first_difference(first, second))
+    if told.ledger.spent() != heard.ledger.spent():
+        complaints.append("what is charged depends on rows")
+    loss = Loss()
+    for one, two in zip(told.turns, heard.turns, strict=True):
+        lost, complaint = judge(one, two)
+        loss += lost
+        if complaint:
+            complaints.append(complaint)
+    if pair.same and any(turn.door == "randomise" for turn in told.turns):
+        # Rows that answer one by one stand where their people stand: no neighbours.
+        return Comparison(pair, Loss(), told.ledger.spent(), ())
+    if pair.same and loss != Loss():
+        complaints.append("exact values depend on the order of rows")
+    error = first.get("error", "")
+    return Comparison(pair, loss, told.ledger.spent(), tuple(complaints), error)
+
+
+def _run(work: Work, data: Data, witness: Witness) -> dict[str, Any]:
+    """Everything that somebody outside would see."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            out = {"result": shown_as(work(_copy(data), witness))}
+        except Diverged:
+            raise
+        except Exception as error:
+            out = {"error": f"{type(error).__name__}: {error}"}
+    return out | {"warnings": sorted(str(warning.message) for warning in seen)}
+
+
+def _copy(data: Data) -> Data:
+    return {name: column.copy() for name, column in data.items()}
+
+
+def _check_repeatable(work: Work, pair: Pair, seed: int) -> None:
+    same = Pair("the same table twice", pair.first, pair.first, pair.domain)
+    result = compare(work, same, seed)
+    left_early = [c for c in result.complaints if c.endswith("before it was paid for")]
+    if len(result.complaints) > len(left_early):
+        raise ParameterError(
+            "this work is not repeatable: with the same answers on the same table, "
+            f"{result.complaints[-1]}. Fix its public coins (random_state=0)."
+        )
+
+
+def _first_difference(one: dict[str, Any], two: dict[str, Any]) -> str:
+    for kind in ("error", "warnings"):
+        if one.get(kind) != two.get(kind):
+            return f"{kind}: {one.get(kind) or 'none'!s} or {two.get(kind) or 'none'!s}"
+    place = _path(one["result"], two["result"])
+    return f"with the same answers the result differs{place}: it bypasses the noise"
+
+
+def _path(one: Any, two: Any) -> str:
+    """Where two shown results first differ."""
+    if isinstance(one, dict) and isinstance(two, dict) and one.keys() == two.keys():
+        for key in one:
+            if one[key] != two[key]:
+                return f" at {key}{_path(one[key], two[key])}"
+    return ""
+
+
+def _finding(worst: Comparison, name: str, tried: int, seconds: float) -> Finding:
+    charged, loss = worst.charged, worst.loss
+    rho = bool(charged.rho) and not charged.epsilon
+    claimed = float(charged.rho if rho else charged.epsilon)
+    shown = loss.rho if rho else loss.epsilon
+    broken = worst.used > _SLIP
+    # A loss in a coin that was not paid, or something that no noise covers.
+    if broken and (shown <= claimed * _SLIP):
+        shown = math.inf
+    event = "; ".join(worst.complaints) or (
+        f"{shown:.6g} of {claimed:.6g} was really lost"
+    )
+    return Finding(
+        name or "this work",
+        "transcript",
+        violation=broken,
+        claimed=math.inf if charged.infinite else claimed,
+        shown=shown,
+        event=event,
+        pair=worst.pair.name,
+        pairs=tried,
+        relation=worst.pair.domain.neighbours,
+        unit="ρ" if rho else "ε",
+        seconds=seconds,
+    )

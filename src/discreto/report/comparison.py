@@ -1,0 +1,205 @@
+"""The page of a comparison: which model at which epsilon is worth it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from discreto.plots import EpsilonCurveDisplay
+from discreto.report.card import plan_table
+from discreto.report.markup import (
+    Html,
+    Measured,
+    code,
+    facts,
+    figure,
+    note,
+    table,
+    text,
+)
+from discreto.report.page import Page
+
+if TYPE_CHECKING:
+    from discreto.study.compare import Comparison, Score
+
+PRIVATE = (
+    "Everything on this page was computed from the rows, freely. If the rows are "
+    "private, so are the scores and the advice: do not publish them. They are for the "
+    "people who may see the rows. Fitting for real is paid for; choosing by this page "
+    "is not. Where even the choice must be covered, compare on public data, or let "
+    "discreto.models.select choose at a price."
+)
+
+
+def comparison_page(
+    comparison: Comparison, *, command: str = "", name: str = ""
+) -> Page:
+    """A page for the people who may see the rows.
+
+    Parameters
+    ----------
+    command
+        What to run to fit the recommended model for real.
+    name
+        What the table is called.
+    """
+    what = f" in {name}" if name else ""
+    page = Page(
+        f"Predicting {comparison.target}{what}: privacy against {_metric(comparison)}",
+        f"{len(comparison.contestants)} private models, {_prices(comparison)} values "
+        f"of ε, {comparison.folds}-fold cross-validation, "
+        f"{'once' if comparison.repeats == 1 else f'{comparison.repeats} times'}.",
+        simulated=True,
+    )
+    page.section("Advice", *_advice(comparison, command))
+    page.section("Scores", *_scores(comparison), simulated=True)
+    page.section("What it would cost for real", *_cost(comparison))
+    page.section("Who took part", *_contestants(comparison))
+    page.section(
+        "How to read this page", note(PRIVATE, kind="warn"), *_method(comparison)
+    )
+    return page
+
+
+def fit_command(
+    comparison: Comparison, *, data: str, domain: str, ledger: str, budget: str = ""
+) -> str:
+    """The command that fits the recommended model for real."""
+    if comparison.advice is None:
+        return ""
+    who, score = comparison.advice.contestant, comparison.advice.score
+    words = ["discreto", "fit", who.model, data, "--domain", domain]
+    words += ["--target", comparison.target, "--epsilon", str(score.epsilon)]
+    if who.part:
+        words += ["--columns", ",".join(who.features)]
+    if comparison.delta not in ("0", "0.0"):
+        words += ["--delta", comparison.delta]
+    words += ["--ledger", ledger, *(["--budget", budget] if budget else [])]
+    return shlex.join([*words, "--out", "model.json"])
+
+
+def _metric(comparison: Comparison) -> str:
+    return "accuracy" if comparison.metric == "accuracy" else "error"
+
+
+def _prices(comparison: Comparison) -> int:
+    return len({score.epsilon for score in comparison.scores})
+
+
+def _number(comparison: Comparison, score: Score) -> Measured:
+    epsilon = None if score.epsilon is None else float(score.epsilon)
+    return Measured(score.mean, score.spread, epsilon, comparison.unit)
+
+
+def _advice(comparison: Comparison, command: str) -> list[Html]:
+    advice = comparison.advice
+    reference, baseline = comparison.reference, comparison.baseline
+    shown: dict[str, Any] = {}
+    if advice is None:
+        box = note(
+            "No model beats the baseline clearly at these prices. More rows, a larger "
+            "ε, tighter public bounds or fewer columns would help.",
+            kind="warn",
+        )
+    else:
+        kept = comparison.gain(advice.score) / max(comparison.gain(reference), 1e-12)
+        box = note(
+            text(
+                Html("<strong>"),
+                advice.contestant.label,
+                Html("</strong>"),
+                f" at ε {advice.score.epsilon}: {advice.reason}.",
+            ),
+            kind="good",
+        )
+        shown["recommended"] = (
+            _number(comparison, advice.score),
+            f"keeps {min(kept, 1):.0%} of the gain that is possible without privacy",
+        )
+    shown["without privacy"] = (_number(comparison, reference), reference.model)
+    shown["baseline"] = (_number(comparison, baseline), baseline.model)
+    shown["rows"] = (comparison.rows, "a private number")
+    blocks = [box, facts(shown)]
+    if command:
+        blocks += [text("To do it for real:"), code(command, block=True)]
+    return blocks
+
+
+def _scores(comparison: Comparison) -> list[Html]:
+    rows = [
+        score.to_dict() | {"epsilon": float(score.epsilon or 0)}
+        for score in comparison.scores
+    ]
+    display = EpsilonCurveDisplay.from_results(rows, score_name=_axis(comparison))
+    display.references = {
+        comparison.reference.model: comparison.reference.mean,
+        comparison.baseline.model: comparison.baseline.mean,
+    }
+    caption = (
+        f"Mean over {comparison.scores[0].count} fits on rows that were not fitted; "
+        "bands are one standard deviation."
+    )
+    lower = "" if comparison.metric == "accuracy" else " Lower is better."
+    return [figure(display, caption=caption + lower), _matrix(comparison)]
+
+
+def _axis(comparison: Comparison) -> str:
+    if comparison.metric == "accuracy":
+        return "accuracy"
+    return f"root mean squared error{comparison.unit and f' ({comparison.unit})'}"
+
+
+def _matrix(comparison: Comparison) -> Html:
+    prices = list(dict.fromkeys(score.epsilon for score in comparison.scores))
+    found = {(s.model, s.epsilon): s for s in comparison.scores}
+    lines = [
+        [c.label, *(_plain(found[c.label, price]) for price in prices)]
+        for c in comparison.contestants
+    ]
+    for score in (comparison.reference, comparison.baseline):
+        lines.append([score.model, *([_plain(score)] * len(prices))])
+    heads = ["model", *(f"ε {price}" for price in prices)]
+    return table(
+        heads, lines, caption="Mean ± standard deviation. Press a heading to sort."
+    )
+
+
+def _plain(score: Score) -> Measured:
+    return Measured(score.mean, score.spread)
+
+
+def _cost(comparison: Comparison) -> list[Html]:
+    if comparison.advice is None:
+        return [text("Nothing is recommended, so nothing is priced.")]
+    plan = comparison.advice.plan
+    return [
+        text(
+            f"A fit of {comparison.advice.contestant.label} asks {len(plan)} "
+            f"question(s) and charges {plan.total} to the ledger, whatever comes out. "
+            "Predicting with the model afterwards is free."
+        ),
+        plan_table(plan),
+    ]
+
+
+def _contestants(comparison: Comparison) -> list[Html]:
+    ours = [[c.label, len(c.features)] for c in comparison.contestants]
+    blocks = [table(["model", "columns"], ours)]
+    if comparison.left_out:
+        rows = [[name, why] for name, why in comparison.left_out.items()]
+        blocks.append(table(["left out", "why"], rows))
+    return blocks
+
+
+def _method(comparison: Comparison) -> list[Html]:
+    return [
+        text(
+            "Each model was fitted with its default settings on all folds but one and "
+            "scored on that one, with noise as large as a real fit would get."
+        ),
+        text(
+            "The line without privacy is the better of scikit-learn's gradient boosted "
+            "trees and a linear model on the same folds. The baseline looks at no "
+            "column."
+        ),
+    ]

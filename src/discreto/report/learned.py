@@ -1,0 +1,81 @@
+"""What a fitted model has learned, as far as a person can read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreto.plots import CentroidsDisplay
+from discreto.report.markup import Html, Measured, figure, table, text
+
+# Attributes that people know, and where the variance of their noise is released too.
+TITLES = {
+    "cluster_centers_": "centres of the clusters",
+    "class_prior_": "share of each class",
+    "theta_": "mean of each column by class",
+    "var_": "variance of each column by class",
+    "coef_": "coefficients",
+    "intercept_": "intercept",
+}
+VARIANCES = {"theta_": "theta_doubt_"}
+MOST = 400  # numbers of a table that is printed
+
+
+def learned(model: Any) -> list[Html]:
+    """Tables of what was released, a picture of centres, and the names of the rest."""
+    cost, blocks = str(model.privacy_.cost), []
+    if hasattr(model, "cluster_centers_") and len(model.space_.numbers) >= 2:
+        shown = CentroidsDisplay.from_model(model)
+        blocks.append(figure(shown, caption=f"Released centres, {cost}."))
+    arrays = {n: v for n, v in vars(model).items() if _is_released(n, v)}
+    for name in TITLES:
+        if name in arrays and 0 < arrays[name].size <= MOST:
+            blocks.append(_table(model, name, arrays.pop(name)))
+    rest = [f"{name} {tuple(array.shape)}" for name, array in sorted(arrays.items())]
+    if rest:
+        blocks.append(text(f"Also in the model file: {', '.join(rest)}."))
+    if not model.privacy_.cost:
+        return [text("Nothing: it answers from the rows.")]
+    about = f"All of it follows from the answers of one fit, {cost}"
+    free = "." if model.privacy_.simulated else ", and may be published."
+    doubts = " ± is one standard deviation of the noise, where the fit released it."
+    return [text(about + free + doubts), *blocks]
+
+
+def _is_released(name: str, value: Any) -> bool:
+    number = isinstance(value, np.ndarray) and value.dtype.kind in "fi"
+    return number and name.endswith("_") and value.ndim > 0
+
+
+def _table(model: Any, name: str, array: Any) -> Html:
+    noise = getattr(model, VARIANCES.get(name, ""), None)
+    spread = None if noise is None else np.sqrt(np.atleast_2d(noise))
+    lines = np.atleast_2d(array)
+    head, first = _first(model, name, len(lines))
+    rows = []
+    for i, line in enumerate(lines):
+        doubts = [None] * len(line) if spread is None else spread[i].tolist()
+        cells = zip(line.tolist(), doubts, strict=True)
+        rows.append([first[i], *(Measured(value, doubt) for value, doubt in cells)])
+    caption = f"{TITLES[name]}, {model.privacy_.cost}"
+    return table([head, *_heads(model, array, lines.shape[1])], rows, caption=caption)
+
+
+def _heads(model: Any, array: Any, wide: int) -> list[str]:
+    numbers, features = list(model.space_.numbers), list(model.space_.features)
+    classes = [str(kind) for kind in getattr(model, "classes_", [])]
+    for names in (numbers, features, classes):
+        if len(names) == wide and (array.ndim == 2 or names is not classes):
+            return names
+    return classes if len(classes) == wide else [str(i + 1) for i in range(wide)]
+
+
+def _first(model: Any, name: str, many: int) -> tuple[str, list[str]]:
+    classes = [str(kind) for kind in getattr(model, "classes_", [])]
+    if many == 1:
+        return "", [""]
+    if len(classes) == many:
+        return "class", classes
+    kind = "cluster" if name == "cluster_centers_" else "row"
+    return kind, [str(i + 1) for i in range(many)]

@@ -1,0 +1,172 @@
+"""The page of a study: every figure and table of an output folder, on one page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from discreto.errors import ParameterError
+from discreto.report.markup import (
+    Html,
+    Measured,
+    facts,
+    figure,
+    join,
+    note,
+    table,
+    tag,
+    text,
+)
+from discreto.report.page import Page, anchor
+
+AGREES = {True: "agrees", False: "differs", None: "no claim"}
+
+
+def study_page(folder: str | Path) -> Page:
+    """A page about an output folder of ``discreto study run``."""
+    try:
+        return _page(Path(folder))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(
+            f"{str(folder)!r} is not the output folder of a study: a manifest is "
+            "malformed."
+        ) from None
+
+
+def _page(root: Path) -> Page:
+    whole = read_json(root / "manifest.json")
+    names = [str(name) for name in whole.get("experiments", [])]
+    parts = [(root / name, read_json(root / name / "manifest.json")) for name in names]
+    if not parts:
+        raise ParameterError(f"{str(root)!r} holds no experiments of a study.")
+    quick = " A quick run: fewer repeats, smaller sets." if whole.get("quick") else ""
+    lead = f"{len(parts)} experiments, computed again from the sources.{quick}"
+    page = Page("The study", lead, simulated=bool(whole.get("simulated", True)))
+    page.section("At a glance", *_glance(whole, parts))
+    for path, manifest in parts:
+        page.section(_title(manifest), *_experiment(path, manifest), simulated=True)
+    page.section("Made with", *_versions(parts))
+    return page
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object of a file."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise ParameterError(f"{str(path)!r} cannot be read as JSON.") from None
+    if not isinstance(data, dict):
+        raise ParameterError(f"{str(path)!r} holds no JSON object.")
+    return data
+
+
+def _glance(whole: Mapping[str, Any], parts: list[Any]) -> list[Html]:
+    found = [f for _, manifest in parts for f in manifest.get("findings", [])]
+    differs = sum(f.get("agrees") is False for f in found)
+    failed = sum(len(manifest.get("failed", [])) for _, manifest in parts)
+    shown = {
+        "experiments": len(parts),
+        "cells": sum(int(manifest.get("done", 0)) for _, manifest in parts),
+        "claims checked": sum(f.get("agrees") is not None for f in found),
+        "differ from the source": differs,
+        "time": f"{float(whole.get('seconds') or 0):.0f} s",
+    }
+    lines = [
+        [
+            tag("a", manifest["name"], href=f"#{anchor(_title(manifest))}"),
+            manifest["title"],
+            manifest.get("source", ""),
+            f"{manifest.get('done', 0)} of {manifest.get('cells', 0)}",
+        ]
+        for _, manifest in parts
+    ]
+    blocks = [facts(shown), table(["experiment", "what", "source", "cells"], lines)]
+    if failed:
+        blocks.append(
+            note(f"{failed} cell(s) failed; see their sections.", kind="warn")
+        )
+    return blocks
+
+
+def _title(manifest: Mapping[str, Any]) -> str:
+    return f"{manifest['name']}: {manifest['title']}"
+
+
+def _experiment(path: Path, manifest: Mapping[str, Any]) -> list[Html]:
+    blocks = [text(manifest.get("shows") or "")] if manifest.get("shows") else []
+    found = manifest.get("findings", [])
+    if found:
+        blocks.append(_findings(found))
+    for picture in manifest.get("pictures", []):
+        blocks.append(_picture(path, picture))
+    for entry in manifest.get("tables", []):
+        blocks.append(_table(path, entry))
+    for failure in manifest.get("failed", []):
+        blocks.append(note(f"Failed: {failure}", kind="warn"))
+    return blocks
+
+
+def _findings(found: list[Any]) -> Html:
+    lines = []
+    for finding in found:
+        agrees = finding.get("agrees")
+        kind = {True: "yes", False: "no"}.get(agrees, "")
+        word = tag("span", AGREES.get(agrees, "?"), class_=kind)
+        lines.append(
+            [
+                finding.get("claim", ""),
+                finding.get("seen", ""),
+                word,
+                finding.get("why", ""),
+            ]
+        )
+    return table(["the source says", "seen here", "", "why"], lines)
+
+
+def _picture(path: Path, entry: Mapping[str, Any]) -> Html:
+    caption = join([entry.get("title", ""), _tail(entry)])
+    try:
+        svg = _inside(path, entry).read_text(encoding="utf-8")
+        return figure(svg, caption=caption, alt=str(entry.get("title", "")))
+    except (OSError, UnicodeDecodeError, ParameterError):
+        return note(f"The picture {entry.get('file')!r} cannot be shown.", kind="warn")
+
+
+def _table(path: Path, entry: Mapping[str, Any]) -> Html:
+    try:
+        data = read_json(_inside(path, entry))
+        columns = [str(column) for column in data["columns"]]
+        rows = [[_cell(cell) for cell in row] for row in data["rows"]]
+        caption = join([data.get("title", ""), _tail(data)])
+        return table(columns, rows, caption=caption)
+    except (ParameterError, KeyError, TypeError, ValueError):
+        return note(f"The table {entry.get('file')!r} cannot be shown.", kind="warn")
+
+
+def _inside(path: Path, entry: Mapping[str, Any]) -> Path:
+    """A file of the folder, and of no other one."""
+    file = (path / str(entry.get("file", ""))).resolve()
+    if not file.is_relative_to(path.resolve()):
+        raise ParameterError("a manifest names a file outside of its folder.")
+    return file
+
+
+def _tail(entry: Mapping[str, Any]) -> str:
+    return f". {entry['note']}" if entry.get("note") else ""
+
+
+def _cell(cell: Any) -> Any:
+    if isinstance(cell, Mapping):
+        return Measured(float(cell["mean"]), float(cell["spread"]))
+    return cell
+
+
+def _versions(parts: list[Any]) -> list[Html]:
+    versions: dict[str, str] = {}
+    for _, manifest in parts:
+        versions |= manifest.get("versions", {})
+    return [table(["package", "version"], sorted(versions.items()))]

@@ -1,0 +1,30 @@
+"""Seeds that follow from the facts of a cell, whatever the order cells run in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from discreto.planning import Coins, coins
+from discreto.testing import SimulationLedger, simulate
+
+
+def seed_for(*facts: Any) -> int:
+    """A number below 2**31 that depends on all facts.
+
+    >>> seed_for("adult", 1.0, 3) == seed_for("adult", 1.0, 3) != seed_for("adult", 3)
+    True
+    """
+    text = json.dumps(facts, sort_keys=True).encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1
+
+
+def ledger_for(*facts: Any, noise: bool = True) -> SimulationLedger:
+    """A simulation ledger whose noise depends on all facts."""
+    return simulate(seed_for("noise", *facts), noise=noise)
+
+
+def coins_for(*facts: Any) -> Coins:
+    """Public coins (folds, made-up data) that depend on all facts."""
+    return coins(seed_for("coins", *facts))

@@ -1,6 +1,6 @@
 """Differentially private statistics and machine learning for tables."""
 
-from discreto import errors, stats
+from discreto import engines, errors, stats
 from discreto import planning as plan
 from discreto.errors import DiscretoError
 from discreto.kernel.cost import Cost
@@ -22,6 +22,7 @@ __all__ = [
     "Opaque",
     "Release",
     "Table",
+    "engines",
     "errors",
     "plan",
     "stats",

@@ -16,7 +16,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import discreto as dp
-from discreto.cli import app, words
+from discreto import models
+from discreto.cli import app, learning, words
 from discreto.cli.ledger import harmless
 from discreto.errors import (
     BudgetError,
@@ -528,7 +529,8 @@ class TestLedger:
 
 
 class TestDemo:
-    def test_runs_twice(self, tmp_path: Path) -> None:
+    def test_runs_twice(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(learning, "PRICES", ("8",))
         for _ in range(2):
             result = run("demo", "--out", tmp_path)
             assert result.exit_code == 0, result.output
@@ -537,6 +539,11 @@ class TestDemo:
         assert "'mean of texture' costs ε 0.5, but ε 0.25 of 4 is left" in text
         assert "SIMULATED" in text
         assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
+        assert text.endswith(f"The report: {tmp_path / 'report.html'}")
+        assert "SIMULATED" in (tmp_path / "report.html").read_text(encoding="utf-8")
+        paid = dp.Ledger(tmp_path / "learning.ledger").spent()
+        assert paid == Cost.of("8.5")
+        assert not models.load(tmp_path / "model.json").privacy_.simulated
         ledger = dp.Ledger(tmp_path / "demo.ledger")
         assert ledger.spent() == Cost.of("3.75")
         domain = dp.Domain.load(tmp_path / "demo.domain.json")
@@ -553,6 +560,10 @@ class TestTop:
             "query",
             "plan",
             "demo",
+            "compare",
+            "fit",
+            "predict",
+            "report",
             "domain draft",
             "domain check",
             "ledger show",

@@ -52,7 +52,12 @@ from discreto.queries import (
     to_json,
 )
 from discreto.queries.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
+from discreto.queries.gradients import ClippedGradient
+from discreto.queries.parts import HashParts, Within
 from discreto.queries.regression import LogisticGradient, Scaled
+from discreto.queries.trees import Grid, Leaves, Tree
+from discreto.queries.trees_gradients import Gradients, Residuals
+from discreto.queries.trees_splits import SplitHistogram, SplitScore
 from discreto.testing import simulate
 
 DOMAIN = Domain(
@@ -67,7 +72,16 @@ COUNT = (Block(Ones()),)
 POINTS = ((0.5, -0.25), (-1.0, 1.0))
 SIDES = Sides(("x",), ("c",), ((0.5,),), (((-1.0, 1.0),),), (0.25,))
 SCALED = Scaled(("x", "y"), (0.0, 0.5), (1.0, 2.0), 1.0, 3.0)
+LINE = Scaled(("x",), (0.5,), (2.0,), 1.0, 3.0)
+GRID = Grid(("x", "d"), ((0.0,), ()))
+TREE = Tree((0,), ((0, 1),), ((0.5,), (-1.0,)))
+GRADIENTS = Gradients(GRID, "c", "logistic", (0.0,), (TREE,), bits=12)
+PARTS = HashParts(("x", "d"), (1, 2), 7)
 VALID = [
+    Sum(Leaves(GRID, Tree((0,), ((0, 1),)), "c"), (Block(GRADIENTS),)),
+    Sum(Residuals(Gradients(GRID, "y", "squared", (0.5,))), COUNT),
+    Sum(Within(PARTS, 1, Everyone()), COUNT),
+    Choice(SplitHistogram(GRADIENTS, Tree()), SplitScore(GRID, 1, "gain")),
     Sum(Everyone(), COUNT),
     Sum(Present(("x", "c")), (Block(Values(("x", "y")), "pair"),)),
     Sum(Categories(("c", "d")), (Block(Values(("x",), 15, "zero", True), "gram"),)),
@@ -83,6 +97,7 @@ VALID = [
     Sum(SIDES, COUNT),
     Sum(Rings(("x", "y"), POINTS, 4), (Block(SCALED),)),
     Sum(Everyone(), (Block(LogisticGradient(SCALED, "c", ((1.0, 2.0, 3.0),))),)),
+    Sum(Everyone(), (Block(ClippedGradient(LINE, "y", (0.5, 1.0), 0.25)),)),
     Sum(Everyone(), (Block(Deviations(("x", "y"), POINTS, 0.5)),)),
     Sum(Everyone(), (Block(FuzzyWeights(("x", "y"), POINTS, 2.0)),)),
     Sum(Everyone(), (Block(FuzzyPulls(("x", "y"), POINTS, 2.0, 0.5)),)),

@@ -13,10 +13,24 @@ from typing import Annotated
 import typer
 
 from discreto import __version__
-from discreto.cli import demo, domain, ledger, plan, query
+from discreto.cli import (
+    audit,
+    compare,
+    demo,
+    domain,
+    federate,
+    fit,
+    ledger,
+    plan,
+    predict,
+    query,
+    report,
+    silo,
+    study,
+)
 from discreto.cli.screen import SafeGroup
 
-HELP = """Differentially private statistics for tables.
+HELP = """Differentially private statistics and machine learning for tables.
 
 You need three files: the data, a domain (what everybody may know about the data: bounds
 and categories), and a ledger (how much privacy may be spent, and what was spent).
@@ -33,7 +47,10 @@ and categories), and a ledger (how much privacy may be spent, and what was spent
 
 5. `discreto ledger show patients.ledger`
 
-In a hurry: `discreto demo` shows all of it on public data in a few seconds.
+To learn a model: `discreto compare` tries all of them in a simulation, `discreto fit`
+does it for real, `discreto predict` uses it. `discreto report` writes a page about it.
+
+In a hurry: `discreto demo` shows all of it on public data in less than a minute.
 """
 
 EXIT_CODES = (
@@ -57,6 +74,14 @@ app.add_typer(domain.app, name="domain")
 app.command("plan", epilog=plan.EXAMPLE)(plan.plan)
 app.command("query", epilog=query.EXAMPLE)(query.query)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(silo.app, name="silo")
+app.add_typer(federate.app, name="federate")
+app.add_typer(study.app, name="study")
+app.command("audit", epilog=audit.EXAMPLE)(audit.audit)
+app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
+app.command("fit", epilog=fit.EXAMPLE)(fit.fit)
+app.command("predict", epilog=predict.EXAMPLE)(predict.predict)
+app.command("report", epilog=report.EXAMPLE)(report.report)
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 
 

@@ -1,4 +1,4 @@
-"""``discreto demo``: the whole job on public data, in a few seconds."""
+"""``discreto demo``: the whole job on public data, in less than a minute."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.progress import track
 from rich.table import Table as Grid
 
 from discreto import Ledger, Release, Table, stats
-from discreto.cli import patients, screen
+from discreto.cli import learning, patients, screen
 from discreto.cli.ledger import print_ledger
 from discreto.cli.plan import plan_table
 from discreto.errors import BudgetError
@@ -58,11 +58,15 @@ def demo(
     out: Annotated[
         Path, typer.Option("--out", help="The folder for the files it writes.")
     ] = Path("discreto-demo"),
+    download: Annotated[
+        bool, typer.Option("--download", help="Fetch the Pima data if it is not here.")
+    ] = False,
 ) -> None:
-    """Show the whole job on public data: plan, ask, be refused, read the ledger.
+    """Show the whole job on public data: ask, be refused, compare models, fit one.
 
-    Uses 569 tumours that come with scikit-learn. Writes the table, its domain, a fresh
-    ledger and a picture. Takes a few seconds and needs no network.
+    Uses data that comes with scikit-learn, and the Pima data where it can be had.
+    Writes the table, its domain, fresh ledgers, a model, a picture and a report. Takes
+    less than a minute and needs no network.
     """
     files = Files(out)
     with screen.working("loading the table"):
@@ -81,7 +85,8 @@ def demo(
     print_ledger(Ledger(files.ledger))
     with screen.working("drawing"):
         _draw(files.picture, releases, people)
-    _finish(files)
+    made = _learn(learning.Files(out), download=download)
+    _finish(files, made)
 
 
 def _step(number: int, title: str) -> None:
@@ -206,22 +211,51 @@ def _refuse(table: Table) -> None:
         _say("No row was read and nothing was charged.")
 
 
+def _learn(files: learning.Files, *, download: bool) -> learning.Files:
+    """Compare all models, fit the recommended one, and write the report."""
+    with screen.working("looking for the Pima data"):
+        data = learning.patients(download=download)
+    _step(6, f"Which model is worth it? A simulation on {data.name}")
+    _say(f"{data.about}, {data.rows} rows from {data.source}. Public, so we may look.")
+    made = learning.compare_models(data)
+    _step(7, "That one for real, paid for from a ledger of its own")
+    model, judged = learning.fit_for_real(files, data, made)
+    with screen.working("writing the report"):
+        learning.write_pages(files, data, made, model, judged)
+    return files
+
+
 def _draw(path: Path, releases: list[Release], people: patients.Columns) -> None:
-    from discreto.cli.picture import draw
+    """One histogram at two prices, against the exact one."""
+    from matplotlib.figure import Figure
+
+    from discreto.plots import HistogramDisplay
 
     exact = patients.Question(patients.histogram(), "1").exact(people)
-    draw(path, releases, exact, patients.EDGES)
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    panels = figure.subplots(1, len(releases), sharey=True)
+    for axes, release in zip(panels, releases, strict=True):
+        shown = HistogramDisplay.from_release(
+            release, edges=patients.EDGES, exact=exact, quantity="patients"
+        )
+        shown.plot(axes).ax_.set_xlabel("radius (px)")
+    figure.suptitle("Tumour radius: less noise costs more privacy")
+    figure.savefig(path, dpi=150)
 
 
-def _finish(files: Files) -> None:
-    _step(6, "Files")
+def _finish(files: Files, learned: learning.Files) -> None:
+    _step(8, "Files")
     console = screen.out()
     texts = {
         files.picture: "the histogram at two prices, against the exact one",
         files.data: "the table (public)",
         files.domain: "its domain",
         files.ledger: "the ledger",
+        learned.model: "the model",
+        learned.card: "its card: open it in a browser",
+        learned.ledger: "the ledger that paid for it",
     }
+    texts = {path: text for path, text in texts.items() if path.exists()}
     wide = max(len(str(path)) for path in texts)
     for path, text in texts.items():
         console.print(screen.plain(f"{path!s:<{wide}}  {text}"), soft_wrap=True)
@@ -232,3 +266,6 @@ def _finish(files: Files) -> None:
         f"--ledger {files.ledger} --epsilon 0.25"
     )
     console.print(screen.plain(command), soft_wrap=True)
+    console.print()
+    where = learned.report.resolve()
+    console.print(screen.plain(f"The report: {where}"), style="bold", soft_wrap=True)

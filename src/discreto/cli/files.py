@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import glob
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from discreto.errors import DomainError, LedgerError, ParameterError
 from discreto.kernel.domain import Domain
@@ -132,12 +134,37 @@ def open_ledger(
     return Ledger(path, epsilon=budget, delta=budget_delta, anchor=anchor)
 
 
+@contextmanager
+def reserved(path: Path) -> Iterator[TextIO]:
+    """A new file that is there before something is paid for, and gone if that fails."""
+    try:
+        file = open(path, "x", encoding="utf-8", newline="")  # noqa: SIM115
+    except FileExistsError:
+        raise _taken(path) from None
+    try:
+        with file:
+            yield file
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def refuse_existing(path: Path) -> None:
+    """Refuse to write over a file."""
+    if path.exists():
+        raise _taken(path)
+
+
+def _taken(path: Path) -> ParameterError:
+    return ParameterError(
+        f"{str(path)!r} exists already. Choose another name or move it away."
+    )
+
+
 def write_new(path: Path, text: str) -> None:
     """Write a file that does not exist yet; nothing is ever overwritten."""
     try:
         with open(path, "x", encoding="utf-8", newline="") as file:
             file.write(text)
     except FileExistsError:
-        raise ParameterError(
-            f"{str(path)!r} exists already. Choose another name or move it away."
-        ) from None
+        raise _taken(path) from None

@@ -64,14 +64,12 @@ class Question:
 
 def load() -> Columns:
     """The columns of the table."""
-    from sklearn.datasets import load_breast_cancer
+    from discreto.datasets import load as dataset
 
-    raw = load_breast_cancer()
-    place = {str(name): i for i, name in enumerate(raw.feature_names)}
+    found = dataset("breast_cancer").columns
     numbers = ("radius", "texture", "concavity")
-    columns: Columns = {name: raw.data[:, place[f"mean {name}"]] for name in numbers}
-    columns["diagnosis"] = raw.target_names[raw.target].astype(object)
-    return columns
+    columns: Columns = {name: found[f"mean_{name}"] for name in numbers}
+    return columns | {"diagnosis": found["diagnosis"]}
 
 
 def questions() -> list[Question]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,23 +24,16 @@ EXAMPLE = """Examples:
 
 
 def query(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Parquet or CSV: a path or a pattern.")
-    ],
+    data: words.DataWord,
     stat: words.StatWord,
     columns: words.ColumnWords = None,
     *,
-    domain: Annotated[Path, typer.Option("--domain", help="The domain file.")],
-    ledger: Annotated[Path, typer.Option("--ledger", help="The ledger that pays.")],
+    domain: words.DomainFile,
+    ledger: words.LedgerFile,
     epsilon: Annotated[str, typer.Option("--epsilon", help="What this may cost.")],
     delta: words.DeltaWord = "0",
-    budget: Annotated[
-        str | None,
-        typer.Option("--budget", help="Make the ledger, with this epsilon in all."),
-    ] = None,
-    budget_delta: Annotated[
-        str | None, typer.Option("--budget-delta", help="... and this delta in all.")
-    ] = None,
+    budget: words.BudgetWord = None,
+    budget_delta: words.BudgetDeltaWord = None,
     by: words.ByWords = None,
     bins: words.BinsWord = None,
     probability: words.ProbabilityWord = None,
@@ -49,13 +41,8 @@ def query(
         str | None,
         typer.Option("--key", help="Asked again, it gives the same answer for free."),
     ] = None,
-    analyst: Annotated[
-        str | None, typer.Option("--analyst", help="Also charge this analyst's budget.")
-    ] = None,
-    anchor: Annotated[
-        Path | None,
-        typer.Option("--anchor", help="A file elsewhere that learns every entry."),
-    ] = None,
+    analyst: words.AnalystWord = None,
+    anchor: words.AnchorFile = None,
     as_json: words.JsonFlag = False,
 ) -> None:
     """Ask one private statistic, and pay for it from the ledger.

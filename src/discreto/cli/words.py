@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -102,6 +103,29 @@ ProbabilityWord = Annotated[
 DeltaWord = Annotated[
     str,
     typer.Option("--delta", help="Above 0: Gaussian noise; the ledger needs a delta."),
+]
+# The options of commands that open a table, or pay.
+DataWord = Annotated[
+    str, typer.Argument(metavar="DATA", help="Parquet or CSV: a path or a pattern.")
+]
+DomainFile = Annotated[Path, typer.Option("--domain", help="The domain file.")]
+TargetWord = Annotated[
+    str | None, typer.Option("--target", help="The column to predict.")
+]
+LedgerFile = Annotated[Path, typer.Option("--ledger", help="The ledger that pays.")]
+BudgetWord = Annotated[
+    str | None,
+    typer.Option("--budget", help="Make the ledger, with this epsilon in all."),
+]
+BudgetDeltaWord = Annotated[
+    str | None, typer.Option("--budget-delta", help="... and this delta in all.")
+]
+AnalystWord = Annotated[
+    str | None, typer.Option("--analyst", help="Also charge this analyst's budget.")
+]
+AnchorFile = Annotated[
+    Path | None,
+    typer.Option("--anchor", help="A file elsewhere that learns every entry."),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 

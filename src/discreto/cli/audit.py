@@ -1,0 +1,217 @@
+"""``discreto audit``: try to break a model, a statistic, or the audits themselves."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from discreto.cli import screen, words
+from discreto.cli.files import read_domain, refuse_existing
+from discreto.errors import ParameterError, UnsafeError
+
+EXAMPLE = """Examples:
+
+`discreto audit NaiveBayes --domain d.json --epsilon 1 --out audit.html`
+
+`discreto audit mean age --domain d.json --epsilon 0.1`
+
+`discreto audit museum`: planted bugs, all of which must be caught.
+"""
+
+
+def audit(
+    subject: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="A model, a statistic, or 'museum'."),
+    ],
+    columns: words.ColumnWords = None,
+    *,
+    domain: Annotated[
+        Path | None, typer.Option("--domain", help="The domain file (JSON).")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="What it claims to cost.")
+    ] = None,
+    delta: words.DeltaWord = "0",
+    runs: Annotated[
+        int, typer.Option("--runs", help="Runs of the black box a side; 0: none.")
+    ] = 20_000,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="That the honest are not accused.")
+    ] = 0.999,
+    workers: Annotated[int, typer.Option("--workers", help="Processes.")] = 2,
+    seed: Annotated[int, typer.Option("--seed", help="Of the museum.")] = 0,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Fit anew for every run: slow.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of the model: n_clusters=3"),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A new file for the page (HTML).")
+    ] = None,
+    as_json: words.JsonFlag = False,
+) -> None:
+    """Try to show that a model or a statistic loses more than it claims.
+
+    Needs the domain only: tables are made up, to hurt. The first audit replays noisy
+    answers on neighbouring tables, the second runs the whole thing many times and
+    bounds epsilon from below. Exit code 6 means that a claim is broken.
+    """
+    if out is not None:
+        refuse_existing(out)
+    museum = subject == "museum"
+    if museum:
+        findings = _museum(seed, runs)
+    else:
+        findings = _examine(
+            _subject(subject, columns, settings or [], epsilon, delta),
+            domain,
+            runs=runs,
+            confidence=confidence,
+            workers=workers,
+            replicates=not refit,
+            progress=not as_json,
+            epsilon=epsilon,
+            delta=delta,
+            name=" ".join([subject, *(columns or [])]),
+        )
+    _tell(findings, out, as_json=as_json, museum=museum)
+
+
+def _tell(
+    findings: list[Any], out: Path | None, *, as_json: bool, museum: bool
+) -> None:
+    """Print and write what was found; a broken claim ends in an error."""
+    if out is not None:
+        from discreto.report import audit_page
+
+        audit_page(findings).save(out)
+    _print(findings, out, as_json=as_json, museum=museum)
+    # A planted bug must be a violation; its honest twin, or anything else, must not.
+    wrong = [
+        finding.subject
+        for finding in findings
+        if finding.violation != (museum and finding.subject.endswith("planted"))
+    ]
+    if wrong:
+        verb = "judged wrongly" if museum else "shown to break its claim"
+        raise UnsafeError(f"{verb}: {', '.join(wrong)}.")
+
+
+def _museum(seed: int, runs: int) -> list[Any]:
+    from discreto.audit.museum import PIECES
+
+    out = []
+    for piece in PIECES:
+        with screen.working(f"looking at: {piece.name}"):
+            for honest in (False, True):
+                out.append(piece.audit(seed, honest=honest, runs=runs or 20_000))
+    return out
+
+
+def _examine(subject: Any, path: Path | None, **options: Any) -> list[Any]:
+    from discreto.audit import examine
+
+    if path is None:
+        raise ParameterError("an audit needs --domain, the public facts of the rows.")
+    with screen.working("replaying answers on hostile neighbours"):
+        known = read_domain(path)
+    return examine(subject, known, **options)
+
+
+def _subject(
+    name: str,
+    columns: list[str] | None,
+    settings: list[str],
+    epsilon: str | None,
+    delta: str,
+) -> Any:
+    from discreto import models
+
+    if epsilon is None:
+        raise ParameterError("an audit needs --epsilon, the claim to break.")
+    if name in words.KINDS:
+        return words.statistic(name, columns)
+    kind: Any = getattr(models, name, None)
+    if not isinstance(kind, type) or not hasattr(kind, "fit"):
+        known = [n for n in models.__all__ if hasattr(getattr(models, n), "fit")]
+        raise ParameterError(
+            f"there is no model or statistic {name!r}. Models: {', '.join(known)}."
+        )
+    given = dict(_setting(text) for text in settings)
+    try:
+        return kind(**given, epsilon=epsilon, delta=delta)
+    except TypeError:
+        raise ParameterError(
+            f"{name} has no such setting. Its settings: {', '.join(_names(kind))}."
+        ) from None
+
+
+def _names(kind: Any) -> list[str]:
+    return list(kind._get_param_names())
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ParameterError(f"--set takes NAME=VALUE. Got {text!r}.")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def _print(
+    findings: list[Any], out: Path | None, *, as_json: bool, museum: bool
+) -> None:
+    if as_json:
+        typer.echo(json.dumps({"findings": [f.to_dict() for f in findings]}))
+        return
+    console = screen.out()
+    console.print(_museum_table(findings) if museum else _table(findings))
+    if not museum:
+        for line in "\n".join(map(str, findings)).splitlines():
+            console.print(screen.plain(line), soft_wrap=True)
+    if out is not None:
+        console.print(screen.plain(f"wrote {out}"), soft_wrap=True)
+
+
+def _table(findings: list[Any]) -> Table:
+    table = Table(title="audit, SIMULATED", title_justify="left")
+    for head in ("subject", "method", "verdict", "claims", "shown"):
+        table.add_column(head)
+    for one in findings:
+        claim = f"{one.unit} {one.claimed:.3g}"
+        cells = (one.subject, one.method, one.verdict, claim, _number(one.shown))
+        table.add_row(*map(screen.plain, cells))
+    return table
+
+
+def _museum_table(findings: list[Any]) -> Table:
+    """One line for each planted bug and its honest twin."""
+    title = "the museum of planted bugs, SIMULATED"
+    table = Table(title=title, title_justify="left")
+    for head in ("planted bug", "audit", "shown", "caught", "twin", "what it saw"):
+        table.add_column(head)
+    for bug, twin in zip(findings[::2], findings[1::2], strict=True):
+        cells = (
+            bug.subject.removesuffix(", planted"),
+            bug.method,
+            _number(bug.shown),
+            "yes" if bug.violation else "MISSED",
+            "ACCUSED" if twin.violation else "clear",
+            bug.event[:60],
+        )
+        table.add_row(*map(screen.plain, cells))
+    return table
+
+
+def _number(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:.3g}"

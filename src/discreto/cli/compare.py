@@ -1,0 +1,146 @@
+"""``discreto compare``: which model at which epsilon is worth it, on your table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table as Grid
+
+from discreto.cli import screen, words
+from discreto.cli.files import read_domain
+
+if TYPE_CHECKING:
+    from discreto.study.compare import Comparison, Score
+    from discreto.study.compare import Progress as Report
+
+EXAMPLE = """Example:
+
+`discreto compare patients.parquet --domain d.json --target outcome
+--epsilon 0.5,1,2,4,8 --out comparison.html`
+"""
+PRIVATE = (
+    "SIMULATED: the rows were used freely. These scores are as private as the rows; "
+    "do not publish them."
+)
+
+
+def compare(
+    data: words.DataWord,
+    *,
+    domain: words.DomainFile,
+    target: words.TargetWord = None,
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", help="What a fit may cost: several.")
+    ] = "0.5,1,2,4,8",
+    delta: words.DeltaWord = "0",
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Of a repeat.")] = 5,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="How often to cut the rows anew.")
+    ] = 2,
+    out: Annotated[Path, typer.Option("--out", help="The report (HTML).")] = Path(
+        "comparison.html"
+    ),
+    as_json: words.JsonFlag = False,
+) -> None:
+    """Try all suitable models on your table in a simulation, and say what is worth it.
+
+    Nothing is charged, because nothing is protected: the rows are used freely, and the
+    report is as private as they are. `discreto fit` then does it for real.
+    """
+    from discreto.report import comparison_page, fit_command
+    from discreto.study.compare import compare as run
+
+    known = read_domain(domain)
+    prices = [part.strip() for part in epsilon.split(",") if part.strip()]
+    with bar("simulating") as progress:
+        made = run(
+            data,
+            known,
+            target,
+            epsilons=prices,
+            delta=delta,
+            folds=folds,
+            repeats=repeats,
+            progress=progress,
+        )
+    ledger = f"{Path(data).stem}.ledger"
+    command = fit_command(made, data=data, domain=str(domain), ledger=ledger)
+    comparison_page(made, command=command, name=Path(data).name).save(out)
+    if as_json:
+        typer.echo(json.dumps(made.to_dict()))
+    else:
+        print_comparison(made)
+        console = screen.out()
+        if command:
+            console.print()
+            console.print("For real:")
+            console.print(screen.plain(command), soft_wrap=True)
+        console.print()
+        console.print(screen.plain(f"The report: {out}"), soft_wrap=True)
+
+
+@contextmanager
+def bar(what: str) -> Iterator[Report | None]:
+    """A progress bar with the time that is left, on a terminal."""
+    console = screen.err()
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def print_comparison(made: Comparison) -> None:
+    """The scores and the advice, on the screen."""
+    console = screen.out()
+    console.print(f"[yellow]{PRIVATE}[/]", highlight=False)
+    prices = list(dict.fromkeys(score.epsilon for score in made.scores))
+    better = "higher" if made.metric == "accuracy" else "lower"
+    title = f"{made.metric} of {made.target} ({better} is better), mean ± spread"
+    grid = Grid(title=screen.plain(title), title_justify="left")
+    grid.add_column("model")
+    for price in prices:
+        grid.add_column(f"ε {price}", justify="right", no_wrap=True)
+    found = {(score.model, score.epsilon): score for score in made.scores}
+    for contestant in made.contestants:
+        grid.add_section()
+        name = contestant.label
+        grid.add_row(name, *(_shown(found[name, price]) for price in prices))
+    grid.add_section()
+    for score in (made.reference, made.baseline):
+        grid.add_row(score.model, _shown(score), style="dim")
+    console.print(grid)
+    if made.advice is None:
+        console.print("No model beats the baseline clearly at these prices.")
+        return
+    advice = made.advice
+    console.print(
+        f"[bold]{advice.contestant.label} at ε {advice.score.epsilon}[/]: "
+        f"{advice.reason}. For real it costs {advice.plan.total}, in "
+        f"{len(advice.plan)} question(s).",
+        highlight=False,
+    )
+
+
+def _shown(score: Score) -> str:
+    digits = screen.digits_for(score.spread, score.mean)
+    return f"{score.mean:.{digits}f}\n± {score.spread:.{digits}f}"

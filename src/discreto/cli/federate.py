@@ -1,0 +1,189 @@
+"""``discreto federate``: connect silos and learn from what they release."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreto import errors
+from discreto.cli import screen
+from discreto.errors import DiscretoError, ParameterError
+
+app = typer.Typer(
+    help="Coordinate silos: each keeps its rows, its ledger and its own rules.",
+    no_args_is_help=True,
+)
+Link = Annotated[str, typer.Option("--superlink", help="Its address, host:port.")]
+Root = Annotated[
+    Path, typer.Option("--root-certificates", help="The certificate authority's file.")
+]
+Home = Annotated[Path, typer.Option("--home", help="A folder for Flower's files.")]
+HOME = Path("flower")
+
+
+@app.command(epilog="Example: `discreto federate serve --certificates certificates`")
+def serve(
+    certificates: Annotated[
+        Path,
+        typer.Option(help="A folder with ca.crt, server.crt and server.key."),
+    ],
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Where to listen.")] = 8000,
+    home: Home = HOME,
+) -> None:
+    """Start the SuperLink to which silos connect."""
+    from discreto.federated import flower
+
+    for name in ("ca.crt", "server.crt", "server.key"):
+        if not (certificates / name).is_file():
+            raise ParameterError(f"there is no file {str(certificates / name)!r}.")
+    command, environment = flower.superlink(certificates, host, port, home)
+    os.execvpe(command[0], command, environment)  # noqa: S606 - no shell, fixed command
+
+
+@app.command(epilog="Example: `discreto federate register north.pub --name north ...`")
+def register(
+    key: Annotated[Path, typer.Argument(metavar="KEY", help="A silo's public key.")],
+    name: Annotated[str, typer.Option(help="A name for the silo.")],
+    superlink: Link,
+    root_certificates: Root,
+    home: Home = HOME,
+) -> None:
+    """Let the silo with this key in."""
+    words = ["supernode", "register", str(key), "discreto", "--name", name]
+    _flwr(words, home, superlink, root_certificates)
+    screen.out().print(screen.plain(f"{name} may connect."))
+
+
+@app.command(
+    epilog="Example: `discreto federate run averaging --target y --silos north,south "
+    "--epsilon 1 --out model.json ...`"
+)
+def run(
+    learner: Annotated[
+        str,
+        typer.Argument(
+            help="averaging, proximal, graph, or a model such as NaiveBayes."
+        ),
+    ],
+    target: Annotated[str, typer.Option(help="The column to learn.")],
+    silos: Annotated[str, typer.Option(help="Their names: north,south.")],
+    epsilon: Annotated[str, typer.Option(help="What the run costs each silo.")],
+    out: Annotated[Path, typer.Option(help="Where the model goes.")],
+    superlink: Link,
+    root_certificates: Root,
+    delta: Annotated[
+        str | None, typer.Option(help="The delta of that cost; learners take 1e-5.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Another parameter: NAME=VALUE.")
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--run", help="A name, to go on with a run that broke off."),
+    ] = None,
+    count_epsilon: Annotated[
+        str | None, typer.Option(help="What asking for numbers of rows may cost.")
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds after which a silo counts as gone.", min=1)
+    ] = 600,
+    home: Home = HOME,
+) -> None:
+    """Learn a model across the silos and write it to a file.
+
+    Run it on the SuperLink's machine: the file is written there.
+    """
+    from discreto.federated import flower
+    from discreto.federated.jobs import check_job
+
+    flower.need_flower()
+    if out.exists():
+        raise ParameterError(f"{str(out)!r} exists already. Choose another name.")
+    params = {"epsilon": epsilon} | ({"delta": delta} if delta else {})
+    params |= dict(map(_setting, settings or []))
+    job = {
+        "learner": learner,
+        "params": params,
+        "target": target,
+        "silos": [part.strip() for part in silos.split(",")],
+        "out": str(out.absolute()),
+        "run": name,
+        "count_epsilon": count_epsilon,
+        "timeout": timeout,
+    }
+    check_job(job)
+    _carry_out(job, home, superlink, root_certificates)
+
+
+def _carry_out(job: dict[str, Any], home: Path, superlink: str, root: Path) -> None:
+    """Submit a job, wait for its result and say what came of it."""
+    from discreto.federated import flower
+
+    out = Path(job["out"])
+    with tempfile.TemporaryDirectory() as folder:
+        bundle = flower.bundle(Path(folder) / "run", job)
+        words = ["run", str(bundle), "discreto", "--format", "json"]
+        started = _flwr(words, home, superlink, root)
+    with screen.working(f"run {started['run-id']}: the silos are at work"):
+        _wait(out, lambda: _over(started["run-id"], home, superlink, root))
+    result = json.loads(out.read_text(encoding="utf-8"))
+    if "error" in result:
+        out.unlink()
+        kind = getattr(errors, str(result["error"]), DiscretoError)
+        raise kind(str(result["reason"]))
+    for silo, reason in result.get("dropped", {}).items():
+        screen.err().print(screen.plain(f"{silo} dropped out. {reason}"))
+    screen.out().print(screen.plain(f"the model is in {out}"))
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ParameterError(f"--set needs NAME=VALUE. Got {text!r}.")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _wait(out: Path, over: Any) -> None:
+    """Until the run has written its result, or is over without one."""
+    while not out.exists():
+        for _ in range(40):
+            time.sleep(0.25)
+            if out.exists():
+                return
+        if over() and not out.exists():
+            raise DiscretoError("the run ended without a result; see the SuperLink.")
+
+
+def _over(run: str, home: Path, superlink: str, root: Path) -> bool:
+    words = ["list", "discreto", "--run-id", run, "--format", "json"]
+    found = _flwr(words, home, superlink, root)
+    return all(str(r.get("status")).startswith("finished") for r in found["runs"])
+
+
+def _flwr(words: list[str], home: Path, superlink: str, root: Path) -> Any:
+    """What Flower's own command says, as JSON data if that was asked for."""
+    from discreto.federated import flower
+
+    environment = flower.connect(home, superlink, root)
+    done = subprocess.run(  # noqa: S603 - no shell, fixed command
+        ["flwr", *words],  # noqa: S607 - found in our own environment's PATH
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    start = done.stdout.find("{")
+    if done.returncode or ("json" in words and start < 0):
+        said = (done.stderr.strip() or done.stdout.strip())[-500:]
+        raise DiscretoError(f"Flower says: {said}")
+    return json.loads(done.stdout[start:]) if "json" in words else {}

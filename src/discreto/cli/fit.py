@@ -1,0 +1,172 @@
+"""``discreto fit``: learn a model for real, pay for it, and write its card."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreto import Ledger, Table
+from discreto.cli import screen, words
+from discreto.cli.files import open_ledger, read_domain, refuse_existing, reserved
+from discreto.cli.plan import plan_table
+from discreto.errors import ParameterError
+from discreto.kernel.cost import Cost, show
+from discreto.kernel.domain import Domain
+
+EXAMPLE = """Examples:
+
+`discreto fit NaiveBayes patients.parquet --domain d.json --target outcome
+--epsilon 1 --ledger patients.ledger --budget 3 --out model.json`
+
+`discreto fit KMeans patients.parquet --domain d.json --columns age,bmi
+--set n_clusters=3 --epsilon 1 --ledger patients.ledger --out groups.json`
+"""
+# What other options say, or what only Python can say.
+NOT_SET = ("epsilon", "delta", "domain", "bounds", "classes", "target_bounds", "ledger")
+
+
+def fit(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Such as NaiveBayes.")],
+    data: words.DataWord,
+    *,
+    domain: words.DomainFile,
+    epsilon: Annotated[str, typer.Option("--epsilon", help="What the fit costs.")],
+    ledger: words.LedgerFile,
+    out: Annotated[
+        Path, typer.Option("--out", help="A new file for the model (JSON).")
+    ],
+    target: words.TargetWord = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="Use these alone: age,bmi")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of the model: n_clusters=3"),
+    ] = None,
+    delta: words.DeltaWord = "0",
+    budget: words.BudgetWord = None,
+    budget_delta: words.BudgetDeltaWord = None,
+    evaluate: Annotated[
+        str | None,
+        typer.Option("--evaluate", help="Also spend this on measuring the model."),
+    ] = None,
+    analyst: words.AnalystWord = None,
+    anchor: words.AnchorFile = None,
+    card: Annotated[
+        Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
+    ] = None,
+) -> None:
+    """Fit a private model for real: show the plan, charge the ledger, write the model.
+
+    The charge is written down before any row is read, and nothing is given back. The
+    model file and its card hold released numbers and public facts only.
+    """
+    known = _narrow(read_domain(domain), columns, target)
+    learner = _make(model, settings or [], epsilon=epsilon, delta=delta)
+    planned = learner.plan(known, target)
+    if evaluate is not None and not learner._needs_target:
+        raise ParameterError(f"{model} predicts nothing: there is nothing to evaluate.")
+    price = None if evaluate is None else Cost.of(evaluate, delta)
+    card = card or out.with_suffix(".html")
+    refuse_existing(card)
+    if not ledger.exists():  # refuse what can be refused before a ledger is made
+        Table(data, known, Ledger(epsilon=1))
+    with reserved(out) as file:
+        book = open_ledger(
+            ledger, budget=budget, budget_delta=budget_delta, anchor=anchor
+        )
+        table = Table(data, known, book.analyst(analyst) if analyst else book)
+        screen.out().print(plan_table(planned))
+        file.write(_fit(learner, table, target))
+    judged = None
+    try:
+        if price is not None:
+            judged = _measure(learner, table, str(evaluate), delta)
+    finally:  # the model is paid for, whatever its evaluation says
+        _write_card(card, learner, judged)
+    _print(learner, judged, book, {"model": out, "card": card})
+
+
+def _fit(learner: Any, table: Table, target: str | None) -> str:
+    """Fit the model; its JSON form."""
+    from discreto.models.persist import dumps
+
+    with screen.working(f"fitting {type(learner).__name__}"):
+        learner.fit(table, target if learner._needs_target else None)
+    return dumps(learner)
+
+
+def _measure(learner: Any, table: Table, epsilon: str, delta: str) -> Any:
+    from discreto.models import evaluate
+
+    with screen.working("measuring the model"):
+        return evaluate(learner, table, epsilon=epsilon, delta=delta)
+
+
+def _narrow(known: Domain, columns: str | None, target: str | None) -> Domain:
+    if columns is None:
+        return known
+    names = [name.strip() for name in columns.split(",") if name.strip()]
+    goal = target or known.target
+    return known.select([*names, *([goal] if goal else [])])
+
+
+def _make(name: str, settings: list[str], **options: Any) -> Any:
+    """The model of that name with these settings, checked."""
+    from discreto import models
+    from discreto.models._base import PrivateEstimator
+    from discreto.models._votes import Voters
+
+    kinds = {
+        found: kind
+        for found in models.__all__
+        if isinstance(kind := getattr(models, found), type)
+        and issubclass(kind, PrivateEstimator)
+        and not issubclass(kind, Voters)  # they answer from rows: no file can hold them
+    }
+    if name not in kinds:
+        near = difflib.get_close_matches(name, kinds, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(kinds)}."
+        raise ParameterError(f"there is no model {name!r} to fit and save. {hint}")
+    known = [n for n in kinds[name]._get_param_names() if n not in NOT_SET]
+    given = {}
+    for text in settings:
+        key, equals, value = text.partition("=")
+        if not equals or key not in known:
+            raise ParameterError(
+                f"--set takes NAME=VALUE with a setting of {name}: {', '.join(known)}. "
+                f"Got {text!r}."
+            )
+        given[key] = _value(value)
+    return kinds[name](**given, **options)
+
+
+def _value(text: str) -> Any:
+    """A number, truth or list as JSON writes it, else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _write_card(path: Path, learner: Any, judged: Any) -> None:
+    from discreto.report import model_page
+
+    model_page(learner, evaluation=judged).save(path)
+
+
+def _print(learner: Any, judged: Any, book: Ledger, files: dict[str, Path]) -> None:
+    console = screen.out()
+    privacy = learner.privacy_
+    console.print(f"fitted    {type(learner).__name__}, {privacy}", highlight=False)
+    if judged is not None:
+        for line in str(judged).splitlines():
+            console.print(screen.plain(f"          {line}"), soft_wrap=True)
+    console.print(f"protects  {screen.relation(privacy.neighbours)}")
+    console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")
+    for what, path in files.items():
+        console.print(screen.plain(f"{what:<9} {path}"), soft_wrap=True)

@@ -1,0 +1,86 @@
+"""``discreto predict``: what a fitted model says about rows. Free of charge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreto.cli import screen, words
+from discreto.cli.files import PARQUET, TEXT, refuse_existing
+from discreto.errors import ParameterError
+
+EXAMPLE = "Example: `discreto predict model.json new.csv --out predictions.csv`"
+BATCH = 1 << 16
+
+
+def predict(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A model file (JSON).")
+    ],
+    data: words.DataWord,
+    *,
+    out: Annotated[Path, typer.Option("--out", help="A new .csv or .parquet file.")],
+    chances: Annotated[
+        bool, typer.Option("--chances", help="Also the probability of every class.")
+    ] = False,
+) -> None:
+    """Predict rows with a fitted model, in their order, one line each.
+
+    A model is made of released numbers, so predicting costs nothing. But what is said
+    about a private row is as private as that row.
+    """
+    from discreto.models import load
+
+    refuse_existing(out)
+    if out.suffix.lower() not in (*PARQUET, *TEXT):
+        raise ParameterError("--out must end in .csv, .tsv or .parquet.")
+    learner = load(model)
+    if chances and not hasattr(learner, "predict_proba"):
+        raise ParameterError(
+            f"a {type(learner).__name__} has no classes: no --chances."
+        )
+    with screen.working("predicting"):
+        columns = _columns(learner, data, chances=chances)
+        _write(out, columns)
+    console = screen.out()
+    stamp = "SIMULATED " if learner.privacy_.simulated else ""
+    console.print(f"{stamp}predicted {len(columns['prediction'])} rows, free of charge")
+    console.print(screen.plain(f"wrote {out}"), soft_wrap=True)
+    console.print("What is said about a private row is private, too.", style="dim")
+
+
+def _columns(learner: Any, data: str, *, chances: bool) -> dict[str, list[Any]]:
+    """The predictions, and with ``chances`` the probabilities, by column name."""
+    from discreto.frames import open_frame
+    from discreto.models._space import Ready
+
+    space = learner.space_
+    # Rows to predict need the features alone, whoever they belong to.
+    domain = space.domain.with_(
+        person=None, rows_per_person=1, neighbours="add-remove", target=None
+    ).select(space.features)
+    classes = list(getattr(learner, "classes_", [])) if chances else []
+    out: dict[str, list[Any]] = {"prediction": []}
+    out |= {f"chance of {kind}": [] for kind in classes}
+    for batch, rows in open_frame(data, domain).batches(space.features, BATCH):
+        ready = Ready(dict(batch), rows)
+        out["prediction"] += learner.predict(ready).tolist()
+        if classes:
+            for kind, part in zip(classes, learner.predict_proba(ready).T, strict=True):
+                out[f"chance of {kind}"] += part.tolist()
+    return out
+
+
+def _write(path: Path, columns: dict[str, list[Any]]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyarrow import csv
+
+    table = pa.table(columns)
+    if path.suffix.lower() in PARQUET:
+        pq.write_table(table, path)
+        return
+    tab = "\t" if path.suffix.lower() == ".tsv" else ","
+    csv.write_csv(table, path, csv.WriteOptions(delimiter=tab))

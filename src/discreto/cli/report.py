@@ -1,0 +1,77 @@
+"""``discreto report``: one HTML page for a study, a model, a ledger or an audit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreto.cli import screen
+from discreto.cli.files import open_ledger
+from discreto.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreto.report import Page
+
+EXAMPLE = """Examples:
+
+`discreto report patients.ledger --out ledger.html`
+
+`discreto report model.json`, `discreto report study-results/`,
+`discreto report findings.json`
+"""
+KINDS = (
+    "a ledger file, a model file, the output folder of a study, or the findings of an "
+    "audit (JSON)"
+)
+
+
+def report(
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help=f"{KINDS}.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The page; by default beside SOURCE.")
+    ] = None,
+) -> None:
+    """Write one self-contained HTML page: no network, light and dark, ready to print.
+
+    SOURCE is a ledger file, a model file, the output folder of a study, or the findings
+    of an audit as JSON.
+    """
+    beside = source / "report.html" if source.is_dir() else source.with_suffix(".html")
+    with screen.working("writing the page"):
+        path = page_of(source).save(out or beside)
+    screen.out().print(screen.plain(f"wrote {path}"), soft_wrap=True)
+
+
+def page_of(source: Path) -> Page:
+    """The page of whatever a file or folder holds."""
+    from discreto.report import ledger_page, study_page
+
+    if source.is_dir():
+        return study_page(source)
+    if not source.is_file():
+        raise ParameterError(f"there is no file or folder {str(source)!r}.")
+    with source.open("rb") as file:
+        if file.read(16) == b"SQLite format 3\0":
+            return ledger_page(open_ledger(source))
+    return _json_page(source)
+
+
+def _json_page(source: Path) -> Page:
+    from discreto.models.persist import loads
+    from discreto.report import audit_page, model_page
+
+    try:
+        text = source.read_text(encoding="utf-8")
+        data: Any = json.loads(text)
+    except (OSError, ValueError):
+        raise ParameterError(f"{str(source)!r} is not {KINDS}.") from None
+    if isinstance(data, dict) and "discreto_model" in data:
+        return model_page(loads(text))
+    several = data.get("findings", [data]) if isinstance(data, dict) else data
+    listed = isinstance(several, list) and several
+    if listed and all(isinstance(f, dict) and "violation" in f for f in several):
+        return audit_page(several)
+    raise ParameterError(f"{str(source)!r} is not {KINDS}.")

@@ -19,23 +19,34 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 DELTA = 1e-5
-# Settings of DP-EBM: its defaults, and what did best on some set at some epsilon.
-EBM = {
-    "DP-EBM": {},
-    "DP-EBM, rate .1": {"learning_rate": 0.1},
-    "DP-EBM, rate .1, 50 rounds": {"learning_rate": 0.1, "max_rounds": 50},
-    "DP-EBM, rate .3, 30 rounds": {"learning_rate": 0.3, "max_rounds": 30},
-    "DP-EBM, rate .2, 100 rounds, 8 leaves": {
-        "learning_rate": 0.2,
-        "max_rounds": 100,
-        "max_leaves": 8,
-    },
-    "DP-EBM, rate .5, 10 rounds, 8 leaves": {
-        "learning_rate": 0.5,
-        "max_rounds": 10,
-        "max_leaves": 8,
-    },
-}
+# DP-EBM's defaults, and what did best on some of these tables at some epsilon: learning
+# rate, rounds, leaves, bins (None: its default).
+TRIED = [
+    (None, None, None, None),
+    (0.01, 100, 3, 8),
+    (0.03, 100, 3, 8),
+    (0.1, 100, 3, 8),
+    (0.03, 100, 3, 32),
+    (0.1, 100, 3, 32),
+    (0.3, 30, 8, 32),
+    (0.1, 300, 3, 32),
+    (0.2, 100, 8, 32),
+    (0.5, 10, 8, 32),
+]
+NAMES = ("learning_rate", "max_rounds", "max_leaves", "max_bins")
+
+
+def ebm_settings() -> dict[str, dict[str, Any]]:
+    """The settings of DP-EBM by a name for each."""
+    out: dict[str, dict[str, Any]] = {}
+    for tried in TRIED:
+        given = {k: v for k, v in zip(NAMES, tried, strict=True) if v is not None}
+        words = "rate {}, {} rounds, {} leaves, {} bins".format(*tried)
+        out[f"DP-EBM, {words if given else 'defaults'}"] = given
+    return out
+
+
+EBM = ebm_settings()
 
 
 class Job:

@@ -9,6 +9,7 @@ import pytest
 
 import discreto as dp
 from discreto import models, stats
+from discreto.accounting import steps_for
 from discreto.audit import (
     Pair,
     Witness,
@@ -23,8 +24,9 @@ from discreto.audit import (
 from discreto.errors import ParameterError
 from discreto.kernel.domain import Opaque
 from discreto.kernel.gate import Noise
-from discreto.kernel.query import Block
+from discreto.kernel.query import Block, Everyone, Sum
 from discreto.local import LocalSanitizer, RandomizedResponse
+from discreto.queries import Values
 from discreto.testing import simulate
 
 RELATIONS = {"add-remove": {}, "replace": {"neighbours": "replace", "rows": 6}}
@@ -148,6 +150,21 @@ def test_randomised_response_holds():
     assert found.shown == pytest.approx(2)
 
 
+def trained(data, witness):
+    """Three steps on secret samples, paid for as one block."""
+    steps = steps_for(1, "1e-5", 3, "1/2")
+    query = Sum(Everyone(), (Block(Values(("x",))),))
+    training = witness.table(data).train(steps, "training")
+    return [training.measure(query, "step").tables for _ in range(3)]
+
+
+def test_steps_of_a_training_hold():
+    domain = dp.Domain({"x": dp.Number(0, 1)})
+    found = transcript(trained, domain)
+    assert not found.violation, found
+    assert found.claimed == 1
+
+
 def test_evaluating_and_selecting_hold():
     domain = dp.Domain({"x": COLUMNS["x"], "c": COLUMNS["c"]}, target="c")
     data = {"x": np.linspace(0, 10, 30), "c": np.array(["u", "v", "w"] * 10)}
@@ -197,6 +214,15 @@ def test_half_of_the_square_sensitivity_is_seen(monkeypatch):
     whole = Block.square_sensitivity
     monkeypatch.setattr(Block, "square_sensitivity", lambda *a: whole(*a) // 2)
     assert broken(work_of(stats.Mean("x"), epsilon=1, delta="1e-6")).unit == "ρ"
+
+
+def test_half_of_the_bound_of_a_step_is_seen(monkeypatch):
+    domain = dp.Domain({"x": dp.Number(0, 1)})
+    right = Block.square_sensitivity
+    query = Sum(Everyone(), (Block(Values(("x",))),))
+    assert right(query.blocks[0], domain) > 4
+    monkeypatch.setattr(Block, "square_sensitivity", lambda *a: right(*a) // 2)
+    assert "times its bound" in broken(trained, domain).event
 
 
 def test_half_of_the_reach_of_a_cube_is_seen(monkeypatch):

@@ -28,7 +28,8 @@ from discreto.kernel.cost import Cost
 from discreto.models._base import PrivateClassifier, PrivateRegressor
 from discreto.study import _reference
 from discreto.study import compare as comparing
-from discreto.study.compare import Contestant, Score, compare, contestants
+from discreto.study.compare import compare, contestants
+from discreto.study.comparison import Comparison, Contestant, Score
 
 NUMBERS = dp.Domain(
     {"a": dp.Number(0, 1), "b": dp.Number(0, 1), "y": dp.Category(["n", "p"])},
@@ -52,20 +53,20 @@ def people(number: int = 300, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def quick(domain: dp.Domain = NUMBERS, **options: Any) -> comparing.Comparison:
+def quick(domain: dp.Domain = NUMBERS, **options: Any) -> Comparison:
     defaults: dict[str, Any] = {"epsilons": ["1", "8"], "folds": 3, "repeats": 1}
     data = options.pop("data", None) or people()
     return compare(data, domain, **(defaults | options))
 
 
 @pytest.fixture(scope="module")
-def clear() -> comparing.Comparison:
+def clear() -> Comparison:
     """A comparison of rows that are easy to learn."""
     return quick()
 
 
 @pytest.fixture(scope="module")
-def mixed() -> comparing.Comparison:
+def mixed() -> Comparison:
     """One with models that cannot take all columns."""
     return quick(MIXED, epsilons=["8"], folds=2)
 
@@ -102,7 +103,7 @@ class TestContestants:
 
 
 class TestCompare:
-    def test_scores_of_a_clear_case(self, clear: comparing.Comparison) -> None:
+    def test_scores_of_a_clear_case(self, clear: Comparison) -> None:
         made = clear
         assert made.simulated
         assert made.metric == "accuracy"
@@ -249,7 +250,7 @@ class TestReference:
 
 
 class TestPage:
-    def test_scores_advice_and_warnings(self, mixed: comparing.Comparison) -> None:
+    def test_scores_advice_and_warnings(self, mixed: Comparison) -> None:
         made = mixed
         command = report.fit_command(
             made, data="my table.parquet", domain="d.json", ledger="l", budget="3"
@@ -315,7 +316,7 @@ class TestCommands:
         assert "ε 2 of 3" in result.stdout
 
     def test_the_command_of_the_comparison_works(
-        self, place: Path, mixed: comparing.Comparison
+        self, place: Path, mixed: Comparison
     ) -> None:
         made = mixed
         command = report.fit_command(

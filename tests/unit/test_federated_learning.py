@@ -250,6 +250,26 @@ def test_silos_must_agree_on_their_columns():
     assert not any(ledger.entries() for ledger in ledgers)
 
 
+def test_a_silo_that_talks_nonsense():
+    class Rude(Local):
+        def send(self, letters):
+            replies = super().send(letters)
+            if self.rude(letters["silo 1"]):
+                replies["silo 1"] = self.nonsense
+            return replies
+
+    silos = {f"silo {k + 1}": silo(p) for k, p in enumerate(SMALL)}
+    wire = Rude(silos)
+    wire.rude, wire.nonsense = (lambda letter: True), {"kind": "silo"}
+    with pytest.raises(ParameterError, match="not a release"):
+        Federation(wire)
+    wire.rude = lambda letter: letter.get("round") == 2
+    for nonsense in ({}, {"kind": "release", "tables": [[[1]]]}):
+        wire.nonsense = nonsense
+        model = Federation(wire).fit(LEARNERS[0])
+        assert list(model.dropped) == ["silo 1"]
+
+
 def test_rows_that_are_not_declared_are_paid_for():
     def hidden(part, seed):
         columns = {name: part[name] for name in LINEAR}
@@ -374,6 +394,27 @@ def test_the_guarantee_says_for_whom():
     assert three.one_silo == (2.0, 0.0)
     assert three.several("ac") == (1.5, 0.0)
     assert "nobody" in str(three)
+
+
+def test_hiding_a_silo_in_a_simulation():
+    """A silo is clipped as a whole, whatever its rows are; with few it is hopeless."""
+    learner = FederatedAveraging(epsilon=1, protect="silo", rounds=20)
+    few = simulate(learner, parts(0), LINEAR, seeds=range(3))
+    assert few.error > 0.1
+    assert "whole silo" in str(few)
+    assert "hundreds" in str(few)
+    many = simulate(learner, parts(0, [30] * 600, shift=0.1), LINEAR)
+    assert many.error < 0.1
+    assert "hundreds" not in str(many)
+    with pytest.raises(UnsafeError):
+        federation(SMALL).fit(replace(learner, epsilon=1))
+    wild = {name: np.full(900, 4.0) for name in LINEAR}
+    setting = learner.setting(LINEAR, "balance", [1, 1, 900])
+    batches = [({n: v[:k] for n, v in wild.items()}, k) for k in (1, 1, 900)]
+    reply = Arrays(setting, batches, [0], False, {}).answer(Moments(setting.moments()))
+    sizes = np.sqrt((reply.sums.astype(float) ** 2).sum(axis=-1))
+    assert sizes.max() <= float(setting.most) * 2**30
+    assert sizes.max() > 0.99 * float(setting.most) * 2**30
 
 
 def test_hiding_a_silo_takes_many_silos():

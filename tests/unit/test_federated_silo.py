@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -130,6 +131,17 @@ def _killed(*_):
     raise KeyboardInterrupt
 
 
+def test_processes_that_answer_at_once_give_one_answer(tmp_path):
+    """Each computes with noise of its own; the first one stored is what leaves."""
+    on_disk(tmp_path)
+    several = [again(tmp_path) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        replies = list(pool.map(lambda one: one.answer(round_message(0)), several))
+    assert replies[0]["kind"] == "release"
+    assert all(reply == replies[0] for reply in replies)
+    assert several[0].ledger.spent().block_epsilon == 1
+
+
 def test_local_steps_are_what_their_sums_say():
     one = silo(PART, ledger=simulate(noise=False))
     reply = one.answer(round_message(0))
@@ -217,6 +229,13 @@ def test_what_the_owner_allows_is_answered(tmp_path):
     entries = len(next_one.ledger.entries())
     again(tmp_path, policy)
     assert len(next_one.ledger.entries()) == entries
+
+
+def test_strangers_learn_nothing():
+    closed = silo(PART, policy=Policy(partners={"hub": 1}))
+    for message in (messages.hello(), count_message(), round_message()):
+        refused(closed.answer(message, "stranger"), "UnsafeError")
+        assert closed.answer(message, "hub")["kind"] != "refusal"
 
 
 def test_partners_do_not_answer_for_each_other(tmp_path):

@@ -291,3 +291,12 @@ def test_saved_and_read_back():
     again = persist.loads(persist.dumps(model))
     new = np.array([[5, 0, "a", "u"], [None, 1, "c", None]], dtype=object)
     np.testing.assert_array_equal(again.predict_proba(new), model.predict_proba(new))
+
+
+def test_a_model_of_a_table_predicts_frames_by_name():
+    domain = dp.Domain({"a": dp.Number(0, 1), "y": dp.Category(["n", "p"])}, target="y")
+    data = {"a": np.linspace(0, 1, 100), "y": ["n"] * 50 + ["p"] * 50}
+    table = dp.Table(data, domain, simulate(noise=False))
+    model = NaiveBayes(epsilon=1).fit(table)
+    frame = pd.DataFrame({"other": [1, 1], "a": [0.1, 0.9]})
+    assert model.predict(frame).tolist() == ["n", "p"]

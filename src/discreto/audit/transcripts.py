@@ -201,7 +201,8 @@ def _path(one: Any, two: Any) -> str:
 def _finding(worst: Comparison, name: str, tried: int, seconds: float) -> Finding:
     charged, loss = worst.charged, worst.loss
     rho = bool(charged.rho) and not charged.epsilon
-    claimed = float(charged.rho if rho else charged.epsilon)
+    pure = charged.epsilon + charged.block_epsilon
+    claimed = float(charged.rho if rho else pure)
     shown = loss.rho if rho else loss.epsilon
     broken = worst.used > _SLIP
     # A loss in a coin that was not paid, or something that no noise covers.

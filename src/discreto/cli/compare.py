@@ -22,8 +22,8 @@ from discreto.cli import screen, words
 from discreto.cli.files import read_domain
 
 if TYPE_CHECKING:
-    from discreto.study.compare import Comparison, Score
     from discreto.study.compare import Progress as Report
+    from discreto.study.comparison import Comparison, Score
 
 EXAMPLE = """Example:
 

@@ -14,7 +14,7 @@ from discreto.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from discreto.datasets import Dataset
-    from discreto.study.compare import Comparison
+    from discreto.study.comparison import Comparison
 
 PRICES = ("0.5", "1", "2", "4", "8")
 JUDGING = "0.5"  # spent on measuring the model that was fitted

@@ -17,7 +17,7 @@ from discreto.kernel import clamp
 from discreto.kernel.domain import Domain
 from discreto.kernel.query import Batch, Block, Floats, Ints
 from discreto.kernel.training import check_sampling
-from discreto.queries.gradients import limits_of, norms, pulls_of
+from discreto.queries.gradients import TOP, limits_of, norms, pulls_of
 from discreto.testing import SimulationLedger
 from discreto.testing import simulate as simulation_ledger
 
@@ -88,7 +88,7 @@ class Arrays:
     def _moments(self, request: Moments) -> Ints:
         block, domain = request.query.blocks[0], self._setting.domain
         if self._exact is None or self._setting.rate < 1:
-            self._exact = self._fold(block, domain)
+            self._exact = self._bounded(self._fold(block, domain))
         square = block.square_sensitivity(domain)
         return self._exact + self._noise(self._exact.shape, square)
 
@@ -124,7 +124,7 @@ class Arrays:
         steps = self._setting.steps
 
         def noisy(weights: Floats, number: int) -> Ints:
-            exact = measure(weights, slice(None), self._mask())
+            exact = self._bounded(measure(weights, slice(None), self._mask()))
             return exact + self._noise(exact.shape, self._square)
 
         taken = local_steps(noisy, request.weights, steps, units, rates)
@@ -149,7 +149,7 @@ class Arrays:
                     sums, start, gradient, request.mu, request.rates, steep
                 ).astype(np.int64)
             )
-        exact = np.stack(out)[:, :, None, :]
+        exact = self._bounded(np.stack(out)[:, :, None, :])
         return exact + self._noise(exact.shape, self._square)
 
     def _measure(self, request: Descent) -> Callable[..., Ints]:
@@ -181,6 +181,15 @@ class Arrays:
 
         return measure
 
+    def _bounded(self, sums: Ints) -> Ints:
+        """Sums of silos that weigh no more than a silo may, if silos are protected."""
+        if self._setting.protect == "row":
+            return sums
+        most = float(self._setting.most) * TOP
+        sizes = np.sqrt((sums.astype(float) ** 2).sum(axis=-1, keepdims=True))
+        share = np.minimum(1.0, most * (1 - 1e-9) / np.maximum(sizes, 1.0))
+        return np.trunc(sums * share).astype(np.int64)
+
     # Chance, from simulation ledgers
 
     def _mask(self) -> Any:
@@ -198,6 +207,8 @@ class Arrays:
     def _noise(self, shape: tuple[int, ...], square: int) -> Any:
         if not self._noisy:
             return 0
+        if self._setting.protect == "silo":
+            square = TOP**2  # whatever the rows' neighbours are: a silo comes or goes
         size = math.prod(shape[1:])
         pool = self._pools.get(square)
         if pool is None or pool.shape[1] < size:

@@ -80,7 +80,7 @@ class Federation:
         for name in self.names:
             if name not in facts:
                 raise DiscretoError(f"silo {name!r} does not answer.")
-            if facts[name].get("kind") != "silo":
+            if not messages.is_facts(facts[name]):
                 messages.read_release(facts[name])
         first = facts[self.names[0]]
         self.schema, self.domain = first["schema"], Domain.from_dict(first["domain"])
@@ -163,7 +163,8 @@ class Federation:
         if goal is None:
             raise ParameterError("fit needs a target: fit(learner, 'COLUMN').")
         terms = learner.terms
-        if terms is None or learner.noise != "silo":
+        alone = learner.noise == "silo" and learner.protect == "row"
+        if terms is None or not alone:
             raise UnsafeError(
                 "silos only send releases that are private on their own. Learning "
                 "without privacy, or with shared noise, is for simulate()."

@@ -30,6 +30,8 @@ class Guarantee:
     silos: Mapping[str, Cost]
     simulated: bool = False
     trusted: str = "nobody"  # whom the guarantee relies on
+    warning: str = ""
+    protect: str = "row"
 
     def of(self, name: str) -> tuple[float, float]:
         """Epsilon and delta of one silo's rows."""
@@ -55,19 +57,27 @@ class Guarantee:
             "silos": {name: cost.to_dict() for name, cost in self.silos.items()},
             "simulated": self.simulated,
             "trusted": self.trusted,
+            "warning": self.warning,
+            "protect": self.protect,
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Guarantee:
         """The inverse of ``to_dict``."""
         silos = {name: Cost.from_dict(c) for name, c in data["silos"].items()}
-        return cls(silos, bool(data["simulated"]), str(data["trusted"]))
+        texts = [str(data[name]) for name in ("trusted", "warning", "protect")]
+        return cls(silos, bool(data["simulated"]), *texts)
 
     def __str__(self) -> str:
         stamp = "SIMULATED " if self.simulated else ""
         if any(cost.infinite for cost in self.silos.values()):
             return f"{stamp}no privacy"
         (one, chance), (all_, more) = self.one_silo, self.several(self.silos)
+        if self.protect == "silo":
+            return (
+                f"{stamp}(ε {show(one)}, δ {show(chance)}) for a whole silo; trusted: "
+                f"{self.trusted}. {self.warning}"
+            ).strip()
         return (
             f"{stamp}(ε {show(one)}, δ {show(chance)}) for a row in one silo; "
             f"(ε {show(all_)}, δ {show(more)}) for a person with a row in each of "

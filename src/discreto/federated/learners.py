@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from discreto.errors import ParameterError
-from discreto.federated import course, proximal
-from discreto.federated.course import Compass, Course, Descent, Nearby, Outcome, Setting
+from discreto.federated import compass as rules
+from discreto.federated import proximal
+from discreto.federated.compass import Compass
+from discreto.federated.course import Course, Descent, Nearby, Outcome, Setting
 from discreto.federated.graph import Mixing, topology
 from discreto.federated.messages import Terms
 from discreto.federated.updates import average, follow
@@ -41,6 +43,9 @@ class Learner:
         (simulations of secure aggregation only): the silos' noise adds up to it.
     colluders
         With shared noise, how many silos may tell each other theirs, or drop out.
+    protect
+        ``"row"``, or in simulations ``"silo"``: what a whole silo sends is clipped and
+        shared noise hides whether it took part. That takes hundreds of silos.
     """
 
     epsilon: Any
@@ -50,6 +55,7 @@ class Learner:
     clip: float | None = None
     noise: Literal["silo", "shared"] = "silo"
     colluders: int = 0
+    protect: Literal["row", "silo"] = "row"
 
     local_steps: ClassVar[Any] = 1
     sample_rate: ClassVar[Any] = 1
@@ -62,7 +68,9 @@ class Learner:
                 raise ParameterError(f"{name} must be a number above 0. Got {value!r}.")
         if self.noise not in ("silo", "shared"):
             raise ParameterError(f"noise is 'silo' or 'shared'. Got {self.noise!r}.")
-        course.moment_rounds(self.rounds, MOMENTS)
+        if self.protect not in ("row", "silo"):
+            raise ParameterError(f"protect is 'row' or 'silo'. Got {self.protect!r}.")
+        rules.moment_rounds(self.rounds, MOMENTS)
         _ = self.terms
 
     @property
@@ -80,7 +88,7 @@ class Learner:
     def setting(self, domain: Any, target: str, rows: Any, seeds: int = 1) -> Setting:
         """The public facts of a run."""
         shared = 0
-        if self.noise == "shared":
+        if self.noise == "shared" or self.protect == "silo":
             shared = len(rows) - self.colluders
             if shared < 1:
                 raise ParameterError("noise cannot be shared if everybody colludes.")
@@ -93,15 +101,16 @@ class Learner:
             self.local_steps,
             seeds,
             shared,
+            self.protect,
         )
 
     def course(self, setting: Setting) -> Course:
         """The rounds of a run; see :mod:`discreto.federated.course`."""
-        first = course.moment_rounds(self.rounds, MOMENTS)
-        compass = yield from course.orient(setting, first, self.clip)
-        pace = course.pace(setting, compass, self.clip, first)
+        first = rules.moment_rounds(self.rounds, MOMENTS)
+        compass = yield from rules.orient(setting, first, self.clip)
+        pace = rules.pace(setting, compass, self.clip, first)
         path, alive = yield from self._walk(setting, compass, pace, self.rounds - first)
-        walk = course.shrunk(setting, compass, pace, np.stack(path, axis=1))
+        walk = rules.shrunk(setting, compass, pace, np.stack(path, axis=1))
         # Until the moments are known the answer is 0, whoever asks.
         shape = (setting.seeds, first, *walk.shape[2:])
         return Outcome(

@@ -131,6 +131,12 @@ def training_round(
     }
 
 
+def is_facts(reply: Message) -> bool:
+    """Whether a reply has the public facts of a silo."""
+    names = {"domain", "schema", "rows", "remaining", "delta", "simulated"}
+    return reply.get("kind") == "silo" and names <= set(reply)
+
+
 def release(tables: Sequence[Ints], noises: Sequence[Noise], receipt: Receipt) -> Any:
     """The reply that carries noisy sums."""
     laws = [{"law": n.law, "amount": str(n.amount), "width": n.width} for n in noises]

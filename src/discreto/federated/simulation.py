@@ -15,9 +15,10 @@ import numpy as np
 
 from discreto.errors import ParameterError
 from discreto.federated.arrays import Arrays
+from discreto.federated.course import Setting
 from discreto.federated.federation import drive
 from discreto.federated.graph import Mixing
-from discreto.federated.guarantee import Guarantee
+from discreto.federated.guarantee import Guarantee, client_level
 from discreto.federated.learners import GraphLearning, Learner
 from discreto.federated.model import FederatedModel, to_columns
 from discreto.federated.reference import excess, pooled
@@ -109,8 +110,7 @@ def simulate(
     cost = Cost.leak()
     if setting.terms is not None:
         cost = Cost(block_epsilon=setting.terms.epsilon, delta=setting.terms.delta)
-    trusted = "the aggregation" if setting.shared else "nobody"
-    promise = Guarantee(dict.fromkeys(named, cost), True, trusted)
+    promise = _promise(setting, dict.fromkeys(named, cost))
     lost = {name: f"round {number + 1}" for name, number in (drop or {}).items()}
     best = pooled(setting, batches)
     mixing = None
@@ -127,6 +127,16 @@ def simulate(
         {name: _charged(cost, learner) for name in named},
         mixing,
     )
+
+
+def _promise(setting: Setting, silos: dict[str, Cost]) -> Guarantee:
+    trusted = "the aggregation" if setting.shared else "nobody"
+    warning, terms = "", setting.terms
+    if setting.protect == "silo" and terms is not None:
+        steps = terms.rounds * terms.steps
+        level = client_level(terms.epsilon, terms.delta, steps, setting.silos)
+        warning = level.warning
+    return Guarantee(silos, True, trusted, warning, setting.protect)
 
 
 def _batch(data: Any, domain: Domain) -> tuple[Batch, int]:

@@ -292,6 +292,8 @@ class PrivateEstimator(BaseEstimator):
             return X
         if not hasattr(X, "columns") and not isinstance(X, Table):
             as_matrix(X)
+        if hasattr(X, "columns") and not hasattr(self, "feature_names_in_"):
+            return X  # fitted from a Table: the space finds the columns by name
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
 

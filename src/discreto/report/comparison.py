@@ -20,7 +20,7 @@ from discreto.report.markup import (
 from discreto.report.page import Page
 
 if TYPE_CHECKING:
-    from discreto.study.compare import Comparison, Score
+    from discreto.study.comparison import Comparison, Score
 
 PRIVATE = (
     "Everything on this page was computed from the rows, freely. If the rows are "

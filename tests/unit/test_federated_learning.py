@@ -254,7 +254,7 @@ def test_a_silo_that_talks_nonsense():
     class Rude(Local):
         def send(self, letters):
             replies = super().send(letters)
-            if self.rude(letters["silo 1"]):
+            if self.rude(letters.get("silo 1", {})):
                 replies["silo 1"] = self.nonsense
             return replies
 

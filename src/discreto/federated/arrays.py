@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -118,20 +117,20 @@ class Arrays:
     # Gradients
 
     def _descend(self, request: Descent) -> Ints:
-        measure = self._measure(request)
-        units = request.units[:, None, None]
-        rates = request.rates[:, :, None]
-        steps = self._setting.steps
+        self._face(request)
+        rates, steps = request.rates[:, :, None], self._setting.steps
+        units = self._units[:, None, None]
 
         def noisy(weights: Floats, number: int) -> Ints:
-            exact = self._bounded(measure(weights, slice(None), self._mask()))
+            exact = self._bounded(self._measure(weights, slice(None), self._mask()))
             return exact + self._noise(exact.shape, self._square)
 
         taken = local_steps(noisy, request.weights, steps, units, rates)
         return np.stack(taken, axis=2) if steps > 1 else taken[0][:, :, None]
 
     def _proximal(self, request: Nearby) -> Ints:
-        measure, out = self._measure(request), []
+        self._face(request)
+        out = []
         counts = np.array([length for _, length in self._batches])
         for seed in range(self._setting.seeds):
             gradient = request.gradient(seed, 0)
@@ -141,7 +140,9 @@ class Arrays:
             def sums(
                 points: Floats, seed: int = seed, unit: float = gradient.unit
             ) -> Any:
-                return measure(points[None], slice(seed, seed + 1), None)[0] * unit
+                return (
+                    self._measure(points[None], slice(seed, seed + 1), None)[0] * unit
+                )
 
             start = request.weights[seed]
             out.append(
@@ -152,34 +153,33 @@ class Arrays:
         exact = self._bounded(np.stack(out)[:, :, None, :])
         return exact + self._noise(exact.shape, self._square)
 
-    def _measure(self, request: Descent) -> Callable[..., Ints]:
+    def _face(self, request: Descent) -> None:
+        """Turn rows into the coordinates of a run, once."""
+        if self._basis is request.basis:
+            return
+        self._basis, self._units = request.basis, request.units
+        self._points = np.zeros((len(request.basis), *self._z.shape))
+        for j, part in enumerate(self._z):
+            self._points += request.basis[:, :, j, None, None] * part
+        sizes = norms(np.moveaxis(self._points, 1, 0))
+        self._limits = limits_of(sizes, request.clip[:, None, None])
+        self._finer = (1 / self._units)[:, None, None]
+
+    def _measure(self, weights: Floats, seeds: slice, mask: Any) -> Ints:
         """Exact gradient sums, as the clamp would add them up."""
-        if self._basis is not request.basis:
-            self._basis = request.basis
-            self._points = np.zeros((len(request.basis), *self._z.shape))
-            for j, part in enumerate(self._z):
-                self._points += request.basis[:, :, j, None, None] * part
-            sizes = norms(np.moveaxis(self._points, 1, 0))
-            self._limits = limits_of(sizes, request.clip[:, None, None])
-        finer = (1 / request.units)[:, None, None]
-
-        def measure(weights: Floats, seeds: slice, mask: Any) -> Ints:
-            points = self._points[seeds]
-            scores = weights[:, :, 0, None] * points[:, 0]
-            for j in range(1, weights.shape[-1]):
-                scores += weights[:, :, j, None] * points[:, j]
-            pulls = pulls_of(
-                self._setting.loss, scores, self._goals, self._limits[seeds]
-            )
-            pulls *= finer[seeds]
-            if mask is not None:
-                pulls *= mask
-            grads = points * pulls[:, None]
-            np.rint(grads, out=grads)
-            # Whole numbers below 2^53: exact in any order.
-            return grads.sum(axis=-1).swapaxes(1, 2).astype(np.int64)
-
-        return measure
+        points = self._points[seeds]
+        scores = weights[:, :, 0, None] * points[:, 0]
+        for j in range(1, weights.shape[-1]):
+            scores += weights[:, :, j, None] * points[:, j]
+        limits = self._limits[seeds]
+        pulls = pulls_of(self._setting.loss, scores, self._goals, limits)
+        pulls *= self._finer[seeds]
+        if mask is not None:
+            pulls *= mask
+        grads = points * pulls[:, None]
+        np.rint(grads, out=grads)
+        # Whole numbers below 2^53: exact in any order.
+        return grads.sum(axis=-1).swapaxes(1, 2).astype(np.int64)
 
     def _bounded(self, sums: Ints) -> Ints:
         """Sums of silos that weigh no more than a silo may, if silos are protected."""

@@ -157,7 +157,7 @@ class FederatedAveraging(Learner):
         rates = pace[:, None] / setting.steps / (setting.rate * np.maximum(rows, 1))
         weights, mean, path = compass.start, compass.start, []
         for number in range(rounds):
-            starts = np.repeat(weights[:, None, :], setting.silos, axis=1)
+            starts = _for_all(weights, setting.silos)
             request = Descent(setting, compass.basis, compass.clip, starts, rates)
             reply = yield request
             units = request.units[:, None, None]
@@ -212,7 +212,7 @@ class ProximalPoint(Learner):
         mu = self.mu * setting.bend
         units = _shift_units(setting, compass, rows, mu)
         for number in range(rounds):
-            starts = np.repeat(weights[:, None, :], setting.silos, axis=1)
+            starts = _for_all(weights, setting.silos)
             reply = yield Nearby(setting, compass.basis, compass.clip, starts, rows, mu)
             shifts = units[:, :, None] * reply.sums[:, :, 0, :]
             weights = weights + pace[:, None] * _mean_of(shifts, counts * reply.alive)
@@ -287,7 +287,7 @@ class GraphLearning(Learner):
             pace = pace * min(1.0, rows.mean() / rows.max())
         else:
             pace = np.full_like(pace, self.learning_rate)
-        weights = np.repeat(compass.start[:, None, :], setting.silos, axis=1)
+        weights = _for_all(compass.start, setting.silos)
         mean, path, alive = weights, [], np.ones(setting.silos, dtype=bool)
         matrix = mixing.power(self.mixes)
         for number in range(rounds):
@@ -307,6 +307,12 @@ class GraphLearning(Learner):
         last = mixing.among(alive).power(self.final_mixes)
         path[-1] = _mixed(mean, last, alive)
         return path, alive
+
+
+def _for_all(weights: Floats, silos: int) -> Floats:
+    """The same weights for every silo."""
+    seeds, width = weights.shape
+    return np.broadcast_to(weights[:, None, :], (seeds, silos, width))
 
 
 def _mean_of(points: Floats, rows: Floats) -> Floats:

@@ -114,8 +114,7 @@ def pulls_of(loss: Loss, scores: Floats, goals: Floats, limits: Floats) -> Float
         scores += 1
         np.divide(1, scores, out=scores)
     scores -= goals
-    np.clip(scores, -limits, limits, out=scores)
-    return scores
+    return scores.clip(-limits, limits, out=scores)
 
 
 def limits_of(sizes: Floats, clip: float | Floats) -> Floats:

@@ -109,7 +109,7 @@ class Gradients:
         return ((1 << self.bits) - room) / self.bound()
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        scores, target = self.scores(batch, domain), batch[self.target]
+        scores, target = self.totals(batch, domain), batch[self.target]
         if self.loss == "squared":
             h, g = self._squared(scores, target)
         elif self.loss == "logistic":
@@ -127,7 +127,7 @@ class Gradients:
             np.copyto(g, 0.0, where=np.abs(g) > 1)
         return np.ones_like(g), np.clip(g, -1, 1, out=g)
 
-    def scores(self, batch: Batch, domain: Domain) -> Floats:
+    def totals(self, batch: Batch, domain: Domain) -> Floats:
         """The scores of each row, a line for each score; trees are added in order."""
         if not hasattr(batch, "memory"):
             batch = Fleeting(batch)  # so that codes are worked out once for all trees
@@ -177,7 +177,7 @@ class Residuals:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         target = batch[self.of.target]
-        far = np.abs(self.of.scores(batch, domain)[0] - target)
+        far = np.abs(self.of.totals(batch, domain)[0] - target)
         far = np.maximum(far / (2 * domain.number(self.of.target).half), 1e-300)
         place = np.ceil(3 * np.log2(far)) + (self.bins - 1)
         place = np.clip(place, 0, self.bins - 1)

@@ -132,7 +132,7 @@ class _View:
         scores = {n: self.score(data, n, epsilon) for n in PRINTED}
         there = [n for n in PRINTED if scores[n] > -math.inf]
         ranked = sorted(there, key=lambda n: scores[n])
-        return " > ".join(f"{n} {abs(scores[n]):.3g}" for n in reversed(ranked))
+        return ", ".join(f"{n} {abs(scores[n]):.3g}" for n in reversed(ranked))
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,8 @@ def _claims(view: _View, label: str) -> Iterator[Finding]:
         if claim.data not in view.sets:
             continue
         orders = [f"ε = {e:g}: {view.order(claim.data, e)}" for e in shown]
-        seen, words = "; ".join(orders), f"{claim.words} ({label})"
+        seen = f"best first: {'; '.join(orders)}"
+        words = f"{claim.words} ({label})"
         yield Finding(words, seen, claim.holds(view), claim.why)
     won = [
         max(view.score(d, RAND, e), view.score(d, RAND_HOT, e))

@@ -247,6 +247,21 @@ def test_a_second_fit_on_the_same_table_starts_afresh():
     assert state(first) == state(second)
 
 
+@pytest.mark.parametrize("rows", ["all", "disjoint"])
+def test_people_with_several_rows(rows):
+    data = data_for("label", 600) | {"who": np.arange(600) // 4}
+    columns = {**domain_for("label").columns, "who": dp.Opaque()}
+    domain = dp.Domain(columns, target="label", person="who", rows_per_person=2)
+    ledger = dp.Ledger(epsilon=1)
+    model = GradientBoostingClassifier(4, epsilon=1, rows=rows)
+    model.fit(dp.Table(data, domain, ledger))
+    alone = GradientBoostingClassifier(4, epsilon=1, rows=rows)
+    pairs = zip(model.privacy_.plan, alone.plan(domain_for("label")), strict=True)
+    for two, one in pairs:
+        assert two.sensitivity == tuple(2 * reach for reach in one.sensitivity)
+    assert ledger.total() == 1
+
+
 # Public facts decide, and nothing else
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier as _PlainClassifier
-from sklearn.ensemble import HistGradientBoostingRegressor as _PlainRegressor
 
 from discreto.models._base import PrivateClassifier, PrivateRegressor
 from discreto.models._space import Space
@@ -179,7 +177,9 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
 
     def reference(self) -> Any:
         """The comparable model without privacy, from scikit-learn."""
-        return _PlainClassifier(**self._plain())
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        return HistGradientBoostingClassifier(**self._plain())
 
 
 class GradientBoostingRegressor(Boosting, PrivateRegressor):
@@ -292,7 +292,9 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
 
     def reference(self) -> Any:
         """The comparable model without privacy, from scikit-learn."""
-        return _PlainRegressor(**self._plain())
+        from sklearn.ensemble import HistGradientBoostingRegressor
+
+        return HistGradientBoostingRegressor(**self._plain())
 
 
 def chances(scores: Any) -> Any:

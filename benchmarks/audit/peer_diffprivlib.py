@@ -102,9 +102,6 @@ def learners() -> list[Case]:
         model = models.KMeans(2, epsilon=1, bounds=(0, 1), random_state=None)
         return model.fit(data).cluster_centers_
 
-    def whole(data: Any) -> Any:
-        return models.KMeans(2, epsilon=1, bounds=(0, 1)).fit(data).inertia_
-
     def forest(data: Any) -> Any:
         model = models.RandomForestClassifier(
             1, epsilon=1, bounds=(0, 1), classes=[0, 1], max_depth=1
@@ -126,7 +123,6 @@ def learners() -> list[Case]:
         Case("LogisticRegression, with intercept", logistic, label,
              (table([1.0], [-1.0]), np.array([0, 1])), 3_000),
         Case("KMeans, centres", centres, *groups, 2_000),
-        Case("KMeans, inertia_", whole, *groups, 400),
         Case("RandomForestClassifier, one tree", forest,
              (table([0.5]), np.array([0])), (table([0.5]), np.array([1])),
              note="noise for add-remove"),

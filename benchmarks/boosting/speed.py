@@ -3,8 +3,9 @@
 500,000 rows of 90 numbers, 50 trees of depth 6: our random and greedy trees, LightGBM
 and scikit-learn's histogram boosting, in one run on the same threads. A time is the
 least of some repeats of the whole call: reading the table, binning, growing. On a busy
-machine the processor times tell more. What the first call of a process takes longer (compiling, or loading what was compiled) is shown
-apart, on a small table. The table is drawn from public coins; it has no other meaning.
+machine the processor times tell more. What the first call of a process takes longer
+(compiling, or loading what was compiled) is shown apart, on a small table. The table is
+drawn from public coins; it has no other meaning.
 """
 
 from __future__ import annotations

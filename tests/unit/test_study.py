@@ -16,15 +16,29 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from sklearn.linear_model import LinearRegression
 from typer.testing import CliRunner
 
 import discreto.ledger
 from discreto import errors, study
 from discreto.cli import app
-from discreto.study import Results, Spread, Table, folder, registry, workers
+from discreto.study import (
+    Results,
+    Spread,
+    Table,
+    debt,
+    folder,
+    registry,
+    s2_budgets,
+    s3_federated,
+    workers,
+)
+from discreto.study.federated_views import AVERAGING, DEGREES, PROXIMAL
 from discreto.study.results import summary
+from discreto.study.rules import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -394,3 +408,36 @@ def test_no_experiment_makes_a_ledger_or_noise_of_its_own() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom):
                 assert not (node.module or "").startswith("discreto.ledger"), path.name
+
+
+# What the experiments of S2 and S3 rest on
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_of_table_1_shares_out_one_epsilon(name: str) -> None:
+    rule = RULES[name](6, 8, 0.1)
+    assert 6 * rule.node + rule.tip == pytest.approx(1)
+
+
+def test_what_a_row_does_to_a_gain_and_to_a_leaf() -> None:
+    least, most = s2_budgets.reach_of_gain(0.1)
+    assert -3 < least < -2.99
+    assert 0.99 < most <= 1
+    assert s2_budgets.reach_of_leaf(0.1) == pytest.approx(1 / 1.1)
+
+
+def test_the_debt_has_the_printed_correlations() -> None:
+    X, y = debt.debt(3).pooled
+    found = np.corrcoef(np.column_stack([y, X[:, 1:]]).T)
+    assert np.abs(found - debt.CORRELATIONS).max() < 1e-9
+    plain = LinearRegression().fit(X[:, 1:], y)
+    best = debt.debt(3).best
+    assert best == pytest.approx([plain.intercept_, *plain.coef_])
+
+
+def test_many_steps_with_noise_for_one_cost_far_more() -> None:
+    spent = s3_federated._true_epsilon
+    assert spent(DEGREES, "as printed", 1.0) == pytest.approx(91.8, abs=0.1)
+    assert spent(DEGREES, "ours", 1.0) == 1
+    assert spent(AVERAGING, "as meant", 1.0) > spent(AVERAGING, "as printed", 1.0)
+    assert spent(PROXIMAL, "as printed", 1.0) == 0

@@ -17,7 +17,7 @@ RAND_HOT, DPBOOST = "PrivRandBoost (one-hot)", "DPBoost (one-hot)"
 PRINTED = (CAT, RAND, RAND_HOT, DPBOOST)
 CORRECTED = tuple(f"{name}, corrected" for name in PRINTED)
 OURS, FREE = "ours", "non-private"
-FAR = {"RMSE": 4.0}  # panels stop at so many times the non-private error
+FAR = {"RMSE": 6.0}  # panels stop at so many times the non-private error
 
 
 def pictures(results: Results) -> Iterator[Picture]:
@@ -55,12 +55,12 @@ def _picture(
         axis.set_ylabel(metric)
         free = mine.where(contestant=FREE)
         if metric in FAR and free:
-            low = axis.get_ylim()[0]
-            axis.set_ylim(max(low, 0), FAR[metric] * free.mean("score"))
+            low, high = axis.get_ylim()
+            axis.set_ylim(max(low, 0), min(high, FAR[metric] * free.mean("score")))
     legend_below(figure, axes)
     note = (
         "Learning rate 0.05, depth 6, λ 0.1, 50 trees; ours: its defaults. Bands are "
-        "one standard deviation over folds. Errors above four times the non-private "
+        "one standard deviation over folds. Errors above six times the non-private "
         "one are cut off."
     )
     return Picture(name, f"Boosted trees against ε, {title}", figure, note)
@@ -143,7 +143,8 @@ class _Claim:
     words: str
     pairs: tuple[tuple[str, str], ...]
     at_last: bool = False
-    why: str = ""
+    note: str = ""
+    why: str = ""  # it does not hold, where it does not
 
     def holds(self, view: _View) -> bool:
         if self.at_last:
@@ -162,13 +163,16 @@ CLAIMS = (
         SONGS,
         "random splits err less than DPBoost on the songs",
         ((RAND, DPBOOST),),
-        why="These rows are made up; they have the shape of the original only.",
+        note="These rows are made up; they have the shape of the original only.",
     ),
     _Claim(
         "steel_energy",
         "from some ε on PrivCatBoost is best on the steel set",
         ((CAT, RAND), (CAT, RAND_HOT), (CAT, DPBOOST)),
         at_last=True,
+        why="Choosing splits overtakes random ones from some ε on, as printed at about "
+        "16. But it ties with DPBoost: the three categories have 2, 3 and 7 values, "
+        "which one-hot columns do as well.",
     ),
     _Claim(
         "mushroom",
@@ -179,6 +183,8 @@ CLAIMS = (
         "adult",
         "PrivCatBoost is best on Adult",
         ((CAT, RAND), (CAT, RAND_HOT), (CAT, DPBOOST)),
+        why="Random splits leave all of ε to the leaves, which counts more while ε is "
+        "small: the source says so of its other sets.",
     ),
     _Claim(
         "diabetes_brfss2015",
@@ -196,7 +202,8 @@ def _claims(view: _View, label: str) -> Iterator[Finding]:
         orders = [f"ε = {e:g}: {view.order(claim.data, e)}" for e in shown]
         seen = f"best first: {'; '.join(orders)}"
         words = f"{claim.words} ({label})"
-        yield Finding(words, seen, claim.holds(view), claim.why)
+        holds = claim.holds(view)
+        yield Finding(words, seen, holds, claim.note or ("" if holds else claim.why))
     won = [
         max(view.score(d, RAND, e), view.score(d, RAND_HOT, e))
         >= max(view.score(d, CAT, e), view.score(d, DPBOOST, e))

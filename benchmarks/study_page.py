@@ -34,11 +34,9 @@ def main(out: Path) -> None:
     whole = read(out / "manifest.json")
     parts = [read(out / name / "manifest.json") for name in whole["experiments"]]
     quick = " (a quick run)" if whole["quick"] else ""
-    work = sum(part["seconds"] for part in parts)
     cells = sum(part["done"] for part in parts)
     lines = [
-        f"{len(parts)} experiments, {cells} cells, {work / 60:.0f} minutes of work on "
-        f"one core{quick}; discreto {whole['discreto']}.",
+        f"{len(parts)} experiments, {cells} cells{quick}; discreto {whole['discreto']}."
     ]
     for part in parts:
         lines += section(part)
@@ -57,9 +55,8 @@ def main(out: Path) -> None:
 def section(part: dict[str, Any]) -> list[str]:
     """An experiment's claims as a table."""
     out = ["", f"### {part['title']}", "", f"{part['source']}. {part['shows']}"]
-    out += [f"{part['done']} of {part['cells']} cells."] * (
-        part["done"] < part["cells"]
-    )
+    if part["done"] < part["cells"]:
+        out.append(f"Not all was run: {part['done']} of {part['cells']} cells.")
     if part["findings"]:
         out += ["", "| the source | here | | why |", "| --- | --- | --- | --- |"]
     for found in part["findings"]:

@@ -93,10 +93,12 @@ def learners() -> list[Case]:
         model = models.LogisticRegression(epsilon=1, data_norm=1.0, **options)
         return model.fit(*data)
 
-    def linear(data: Any) -> Any:
+    def linear(data: Any, **options: Any) -> Any:
         bounds = {"bounds_X": (0, 1), "bounds_y": (0, 1)}
-        model = models.LinearRegression(epsilon=1, fit_intercept=False, **bounds)
-        return model.fit(*data)
+        return models.LinearRegression(epsilon=1, **bounds, **options).fit(*data)
+
+    def inertia(data: Any) -> Any:
+        return models.KMeans(2, epsilon=1, bounds=(0, 1)).fit(data).inertia_
 
     def centres(data: Any) -> Any:
         model = models.KMeans(2, epsilon=1, bounds=(0, 1), random_state=None)
@@ -109,11 +111,16 @@ def learners() -> list[Case]:
         return model.fit(*data).predict(table([0.5]))
 
     label = (table([1.0], [1.0]), np.array([0, 1]))
+    flat, ramp = table([0.0], *[[0.5]] * 9), table([1.0], *[[0.5]] * 9)
+    goal = np.linspace(0, 1, 10)
     groups = table([0.1], [0.1], [0.1], [0.1]), table([0.9], [0.1], [0.1], [0.1])
     return [
         Case("GaussianNB, bounds (0, 1)", naive_bayes(0, 1), *spread(0)),
         Case("GaussianNB, bounds (100, 101)", naive_bayes(100, 101), *spread(100)),
-        Case("LinearRegression, no intercept", linear,
+        Case("LinearRegression, with intercept", linear, (flat, goal), (ramp, goal),
+             2_000),
+        Case("LinearRegression, no intercept",
+             lambda d: linear(d, fit_intercept=False),
              (table([0.0], [0.0]), rows(0, 1)), (table([0.0], [1.0]), rows(0, 1)),
              2_000),
         Case("LogisticRegression, no intercept",
@@ -123,6 +130,7 @@ def learners() -> list[Case]:
         Case("LogisticRegression, with intercept", logistic, label,
              (table([1.0], [-1.0]), np.array([0, 1])), 3_000),
         Case("KMeans, centres", centres, *groups, 2_000),
+        Case("KMeans, inertia_", inertia, *groups, 400),
         Case("RandomForestClassifier, one tree", forest,
              (table([0.5]), np.array([0])), (table([0.5]), np.array([1])),
              note="noise for add-remove"),

@@ -74,9 +74,10 @@ def splits_of(kinds):
 class Plain:
     """Boosting with complete trees, one noiseless greedy choice after another."""
 
-    def __init__(self, rows, trees, depth, rate, ridge, gain, loss):
+    def __init__(self, rows, trees, depth, rate, ridge, gain, loss, leaf="newton"):
         self.codes, self.kinds = codes_of(rows)
         self.rate, self.ridge, self.gain, self.loss = rate, ridge, gain, loss
+        self.leaf = leaf
         if loss == "logistic":
             self.y = (rows["label"] == "yes").astype(float)
             self.clip, self.scores = 1.0, np.zeros(len(self.y))
@@ -107,6 +108,7 @@ class Plain:
 
     def grow(self, depth):
         g, h = self.gradients()
+        h = np.ones(len(g)) if self.leaf == "mean" else h
         nodes = np.zeros(len(g), dtype=int)
         for _ in range(depth):
             below = np.zeros(len(g), dtype=int)
@@ -129,9 +131,10 @@ class Plain:
             self.scores[inside] += self.rate * self.clip * value
 
 
+@pytest.mark.parametrize("leaf", ["newton", "mean"])
 @pytest.mark.parametrize("gain", [False, True])
 @pytest.mark.parametrize("loss", ["logistic", "squared"])
-def test_trees_equal_the_plain_ones(loss, gain):
+def test_trees_equal_the_plain_ones(loss, gain, leaf):
     rows = data()
     target = "label" if loss == "logistic" else "amount"
     kind = GradientBoostingRegressor
@@ -146,6 +149,7 @@ def test_trees_equal_the_plain_ones(loss, gain):
         learning_rate=0.5,
         reg_lambda=1.5,
         split_score="gain" if gain else "l1",
+        leaf=leaf,
         max_bins=BINS,
         multiway=False,
         staged=False,
@@ -156,7 +160,7 @@ def test_trees_equal_the_plain_ones(loss, gain):
     domain = DOMAIN.select(names).with_(target=target)
     table = dp.Table({n: rows[n] for n in names}, domain, simulate(noise=False))
     model.fit(table)
-    plain = Plain(rows, 3, 2, 0.5, 1.5, gain, loss)
+    plain = Plain(rows, 3, 2, 0.5, 1.5, gain, loss, leaf)
     X = np.column_stack([np.asarray(rows[n], dtype=object) for n in ("a", "b", "s")])
     if loss == "logistic":
         found = model.decision_function(X)

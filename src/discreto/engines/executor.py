@@ -22,6 +22,10 @@ from discreto.kernel import clamp
 from discreto.kernel.domain import Domain
 from discreto.kernel.query import Ints, Sum, Tally, decode, encode
 from discreto.queries import KINDS
+from discreto.queries.parts import TallyWithin
+
+# Workers get what the gate asks, which may be about a part; strangers may not ask that.
+_KINDS = KINDS | {"TallyWithin": TallyWithin}
 
 
 class ExecutorEngine:
@@ -164,7 +168,7 @@ def fold_place(question: str, domain: str, place: Any) -> list[Ints] | None:
     exception might quote a row.
     """
     with suppress(Exception):
-        query = decode(json.loads(question), KINDS)
+        query = decode(json.loads(question), _KINDS)
         facts = Domain.from_dict(json.loads(domain))
         rows = place if isinstance(place, _Rows) else StreamFrame.of(place, facts)
         return fold_all(query, cast(Frame, rows), facts)

@@ -1,8 +1,9 @@
 """Private gradient boosting, one noun a file.
 
-``grids`` public cut points, ``growing`` splits, ``leaves`` sums and values,
-``learning`` the conversation, ``forest`` the shipped arrays, ``defaults`` what nobody
-set, ``papers`` the algorithms of the literature, ``show`` trees to look at.
+``grids`` public cut points, ``growing`` splits, ``leaves`` sums and values, ``means``
+the papers' leaves, ``learning`` the conversation, ``forest`` the shipped arrays,
+``defaults`` what nobody set, ``papers`` the algorithms of the literature, ``show``
+trees to look at.
 """
 
 from discreto.models.boosting.estimators import (

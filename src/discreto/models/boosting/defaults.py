@@ -20,7 +20,7 @@ TYPICAL_ROWS = 10_000  # where the domain does not say
 _CHOICES = {
     "splits": ("greedy", "random", "cyclic"),
     "split_score": ("l1", "gain"),
-    "leaf": ("newton", "pair"),
+    "leaf": ("newton", "pair", "mean"),
     "encoding": ("native", "onehot", "either", "subset"),
     "rows": ("all", "disjoint"),
 }
@@ -35,7 +35,7 @@ def settings_for(model: Any, cost: Cost, space: Space) -> Settings:
     loss, gaussian = _loss(space), bool(cost.rho)
     greedy = model.splits in (None, "greedy")
     leaf = model.leaf or "newton"
-    if loss == "softmax" and leaf == "pair":
+    if loss == "softmax" and leaf != "newton":
         raise _bad(model, "leaf", "'newton' for more than two classes", leaf)
     encoding = model.encoding or "native"
     if encoding == ("subset" if greedy else "either"):

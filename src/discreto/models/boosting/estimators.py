@@ -45,7 +45,9 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         Which part of a tree's cost greedy splits get.
     leaf
         ``"newton"`` (default): sums of gradients and of curvatures. ``"pair"``: sums of
-        (1 + g) / 2 and (1 - g) / 2.
+        (1 + g) / 2 and (1 - g) / 2. ``"mean"``, the papers' leaf: its value itself, for
+        comparison; its noise does not shrink with the rows of the leaf. The last two
+        are for two classes.
     staged
         Whether greedy trees add the values of every level before they choose the
         next one (default for a Number target), or only those of the leaves.
@@ -88,8 +90,9 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
     Asks         class shares, then for each tree one choice for each level (greedy
                  splits only) and one sum for its leaves.
     Bound        a leaf's sums: (h, g) = (p (1 - p), p - y) has |h| + |g| <= 1, so a row
-                 moves them by 2^20 grid steps in all. A choice: a row is in one node,
-                 and moves each score there by at most 2^12 steps.
+                 moves them by 2^20 grid steps in all. A leaf's mean: 2^20 / (1 +
+                 reg_lambda) steps, or less with ``leaf_clipping``. A choice: a row is
+                 in one node, and moves each score there by at most 2^12 steps.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
     Free         leaf values, shrinking, importances, pictures, predictions.
     Not covered  choosing parameters by looking; ``predict`` on private rows.
@@ -216,7 +219,8 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
     Asks         the mean of the target; twice the size of residuals (a choice); for
                  each tree and each of its levels a choice, and a sum for its nodes.
     Bound        a leaf's sums: a row's weight and its residual, clipped and on a grid,
-                 move by 2^20 steps in all. A choice: 2^12 steps for each score.
+                 move by 2^20 steps in all; a leaf's mean as in the classifier. A
+                 choice: 2^12 steps for each score.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
     Free         leaf values, shrinking, importances, pictures, predictions.
     Not covered  choosing parameters by looking; ``predict`` on private rows.

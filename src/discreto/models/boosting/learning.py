@@ -15,6 +15,7 @@ from discreto.models._space import Space
 from discreto.models.boosting.grids import grid_of
 from discreto.models.boosting.growing import Grower
 from discreto.models.boosting.leaves import measure, values_of
+from discreto.models.boosting.means import measure_means
 from discreto.models.boosting.settings import Settings
 from discreto.parts import split
 from discreto.planning import Ask, Coins, Conversation
@@ -75,12 +76,13 @@ def _turn(
             f"{label}, leaves" if len(shares) == 1 else f"{label}, nodes {level + 1}"
         )
         share = shares[min(level, len(shares) - 1)]
-        sums = measure(ask, gradients, tree, settings, words, share)
-        values = np.clip(values_of(sums, settings), -4, 4)
-        if settings.geometric:
-            most = (1 - settings.rate) ** (number % settings.ensemble)
-            values = np.clip(values, -most, most)
-        values *= settings.rate * gradients.clip
+        most = settings.most(number)
+        if settings.leaf == "mean":
+            values = measure_means(ask, gradients, tree, settings, most, words, share)
+        else:
+            sums = measure(ask, gradients, tree, settings, words, share)
+            values = values_of(sums, settings)
+        values = np.clip(values, -most, most) * (settings.rate * gradients.clip)
         grown = replace(tree, values=tuple(map(tuple, values.tolist())))
         gradients = replace(gradients, trees=(*gradients.trees, grown))
     return gradients

@@ -38,7 +38,7 @@ def measure(
     label: str,
     share: Fraction,
 ) -> LeafSums:
-    """Ask for the sums of a tree's leaves."""
+    """Ask for the sums of a tree's leaves: pairs, or gradients and curvatures."""
     cells = Leaves(gradients.grid, tree, gradients.target)
     if settings.leaf == "pair":
         return _pairs(ask, cells, gradients, label, share)

@@ -52,6 +52,12 @@ class Settings:
         """The part of the cost that all trees get."""
         return 1 - self.start_share - self.clip_share * len(self.clip_turns)
 
+    def most(self, number: int) -> float:
+        """The largest leaf value of a tree, before the learning rate."""
+        if not self.geometric:
+            return 4.0
+        return float(max(1 - self.rate, 0.0) ** (number % self.ensemble))
+
     def level_share(self, whole: Fraction, depth: int) -> Fraction:
         """What the choices of one level get of what a tree gets."""
         return whole * self.split_part / depth

@@ -1,0 +1,129 @@
+"""The leaf of the papers: its value, -S / (n + ridge), with noise of its own.
+
+A mean is no sum of rows, so no clamp can bound it. What is folded are the exact whole
+sums of clamped gradients and rows; the value follows from them in whole numbers, behind
+the gate, and ``LeafMean.reach`` bounds how far a row moves it, whatever the other rows
+are. ``docs/proofs/boosting.md`` has the proof.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreto.errors import ParameterError
+from discreto.kernel.domain import Domain
+from discreto.kernel.gate import Keep, Source
+from discreto.kernel.query import Batch, Block, Floats, Ints, Shape, Sum, Tally
+from discreto.models.boosting.settings import Settings
+from discreto.planning import Conversation
+from discreto.queries.trees import Leaves, Tree
+from discreto.queries.trees_gradients import Gradients
+
+
+@dataclass(frozen=True, slots=True)
+class LeafMean:
+    """-S / (n + ridge) of a leaf, cut to ``most`` either way, in steps of 2^-bits.
+
+    It is not among the maps that a question from elsewhere may hold: only the source
+    below can answer it.
+    """
+
+    gradients: Gradients
+    ridge: float
+    most: float
+
+    def __post_init__(self) -> None:
+        one = len(self.gradients.start) == 1 and not self.gradients.weight
+        if not one or not 0 <= self.ridge <= 1e12 or not 0 <= self.most <= 1:
+            raise ParameterError("a LeafMean is that of single bounded gradients.")
+
+    @property
+    def top(self) -> int:
+        """Grid steps of a 1, which no gradient exceeds."""
+        return 1 << self.gradients.bits
+
+    @property
+    def cut(self) -> int:
+        """The largest value, in steps."""
+        return max(math.floor(self.most * self.top), 1)
+
+    def reach(self) -> int:
+        """How far a row that comes or goes can move the value, in steps."""
+        most, ridge = Fraction(self.cut, self.top), Fraction(self.ridge)
+        far = min(2 * most, (1 + most) / (2 + ridge), 1 / (1 + ridge))
+        return math.ceil(far * self.top)  # whole: the value is rounded
+
+    def shape(self, domain: Domain) -> Shape:
+        # Rows that come or go one after another add up, so what holds for sums of rows
+        # (several rows of a person, replaced rows) holds for this as well.
+        self.gradients.shape(domain)
+        return Shape(1, self.reach())
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        raise NotImplementedError  # there is no such thing as a row's share of a mean
+
+    def columns(self) -> tuple[str, ...]:
+        return self.gradients.columns()
+
+    def of(self, pairs: Ints) -> Ints:
+        """The value of each leaf from its sums of top + g and top - g, exactly."""
+        upper, lower = (sums.astype(object) for sums in pairs.T)
+        over, under = Fraction(self.ridge).as_integer_ratio()
+        whole = (upper + lower) * under + 2 * self.top * over
+        whole = np.where(whole == 0, 1, whole)  # no rows and no ridge: 0
+        # To the nearest step, and only then cut: both never swap two values.
+        steps = (2 * self.top * under * (lower - upper) + whole) // (2 * whole)
+        return np.clip(steps.astype(np.int64), -self.cut, self.cut)[:, None]
+
+
+def measure_means(
+    ask: Conversation,
+    gradients: Gradients,
+    tree: Tree,
+    settings: Settings,
+    most: float,
+    label: str,
+    share: Fraction,
+) -> Floats:
+    """Ask for the values of a tree's leaves themselves."""
+    mean = LeafMean(gradients, settings.ridge, min(most, 1.0))
+    cells = Leaves(gradients.grid, tree, gradients.target)
+    query = Sum(cells, (Block(mean),))
+    answer = _averaging(ask).measure(query, label, share)
+    values = answer.tables[0].astype(np.float64) / mean.top
+    if settings.shrink:  # the best linear guess if values have a variance of 1
+        values /= 1 + answer.noises[0].variance / mean.top**2
+    return values
+
+
+def _averaging(ask: Conversation) -> Conversation:
+    """The same conversation and gate, whose source answers with means."""
+    out, gate = copy.copy(ask), copy.copy(ask._gate)
+    gate._source = _Means(gate._source)
+    out._gate = gate
+    return out
+
+
+class _Means:
+    """A source of rows whose one answer is the means of leaves."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
+        mean = query.blocks[0].features if isinstance(query, Sum) else None
+        if not isinstance(query, Sum) or not isinstance(mean, LeafMean):
+            raise NotImplementedError
+        pairs = Sum(query.cells, (Block(mean.gradients, "pair"),))
+        return [mean.of(self._source.fold(pairs, keep)[0])]
+
+    def column(self, name: str) -> Floats | Ints:
+        raise NotImplementedError
+
+
+__all__ = ["LeafMean", "measure_means"]

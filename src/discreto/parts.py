@@ -10,6 +10,7 @@ most half of its cost.
 
 from __future__ import annotations
 
+import copy
 from fractions import Fraction
 
 from discreto.errors import ParameterError
@@ -53,9 +54,11 @@ def split(
     receipt = gate.ledger.charge(cost, label)
     out: list[Conversation] = []
     for number in range(count):
-        payer = Reservation(gate.ledger, receipt)
-        rows = Part(gate._source, parts, number)
-        out.append(_Branch(Gate(gate.domain, payer, rows), cost, ask))
+        inner = copy.copy(gate)  # of the same kind: an audit's gate watches parts, too
+        inner.ledger = Reservation(gate.ledger, receipt)
+        inner._source = Part(gate._source, parts, number)
+        inner.part = (label, number)
+        out.append(_Branch(inner, cost, ask))
     return out
 
 

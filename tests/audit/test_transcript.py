@@ -372,3 +372,16 @@ def test_a_witness_gives_the_answers_of_its_script():
     heard = stats.count(second.table({"x": [], "c": []}), epsilon=1)
     assert told.value == heard.value
     assert isinstance(first.turns[0].laws[0], Noise)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+def test_parts_of_a_table_are_watched_and_paid_for_once(neighbours, delta):
+    model = models.GradientBoostingClassifier(
+        epsilon=1, delta=delta, rows="disjoint", n_estimators=3, max_depth=1
+    )
+    rows = 4 if neighbours == "replace" else None
+    domain = dp.Domain(COLUMNS, target="c", neighbours=neighbours, rows=rows)
+    found = transcript(work_of(model), domain, name="parts")
+    assert not found.violation, found.event
+    assert found.shown > 0

@@ -18,7 +18,7 @@ import numpy as np
 from discreto.audit.turns import Diverged, Turn, difference
 from discreto.engines import LocalEngine
 from discreto.frames import PersonFrame, open_frame
-from discreto.kernel.cost import Amount, Cost, read_amount
+from discreto.kernel.cost import Amount, Cost, read_amount, total_of
 from discreto.kernel.domain import Domain
 from discreto.kernel.gate import (
     ROW_STEPS,
@@ -65,7 +65,7 @@ class Witness:
         self.turns: list[Turn] = []
         self.early: list[str] = []  # labels of what left before it was paid for
         self._script = script
-        self._asked = Cost()
+        self._asked: dict[tuple[str, int] | None, Cost] = {}
 
     def table(self, data: Any, domain: Domain | None = None) -> Table:
         """A watched table over these rows."""
@@ -120,12 +120,22 @@ class Witness:
             Turn("select", label, facts, spent, laws, (reach,), (exact,), answer)
         )
 
-    def touch(self, cost: Cost, label: str) -> None:
-        """Rows are read for this cost: it must have been charged by now."""
-        self._asked = self._asked + cost
+    def touch(
+        self, cost: Cost, label: str, part: tuple[str, int] | None = None
+    ) -> None:
+        """Rows are read for this cost: it must have been charged by now.
+
+        Parts of a table are paid for together: the dearest of them counts.
+        """
+        self._asked[part] = self._asked.get(part, Cost()) + cost
+        dearest: dict[str | None, Cost] = {}
+        for place, asked in self._asked.items():
+            name = place[0] if place else None
+            if not dearest.setdefault(name, asked).covers(asked):
+                dearest[name] = asked
         spent = self.ledger.spent()
         self.peak = spent if spent.covers(self.peak) else self.peak
-        if not spent.covers(self._asked):
+        if not spent.covers(total_of(dearest.values())):
             self.early.append(label)
 
     def hear(self, turn: Turn) -> Any:
@@ -265,7 +275,7 @@ class WatchedGate(Gate):
 
     def _touch(self) -> None:
         if self._open is not None:
-            self._witness.touch(*self._open)
+            self._witness.touch(*self._open, self.part)
 
 
 def declared(block: Block, law: str, domain: Domain, cells: int) -> int:

@@ -218,10 +218,7 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> float:
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho (to 12 digits, rounded down) that implies (epsilon, delta)-DP."""
     target = float(epsilon)
-    low, high = (
-        0.0,
-        2 * target + 100,
-    )  # delta is below 1, so mu is below sqrt(2 eps) + 13
+    low, high = 0.0, 2 * target + 100  # more would not fit any delta
     for _ in range(80):
         middle = (low + high) / 2
         if epsilon_for(Fraction(middle), delta) <= target:
@@ -232,4 +229,7 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     scale = 10 ** max(0, 12 - math.floor(math.log10(low or 1e-300)))
     if low <= 0:
         raise ParameterError(f"delta {show(delta)} is too small for Gaussian noise.")
-    return Fraction(math.floor(Fraction(low) * scale), scale)
+    rho = Fraction(math.floor(Fraction(low) * scale), scale)
+    while epsilon_for(rho, delta) > target:  # last digits of floats do not only grow
+        rho = Fraction(math.floor(rho * (1 - Fraction(1, 10**9)) * scale), scale)
+    return rho

@@ -149,6 +149,8 @@ def scale_for(query: Choice, cost: Cost, domain: Domain) -> Fraction:
 class Gate:
     """A source of rows, its domain, and the ledger that pays for what leaves."""
 
+    part: tuple[str, int] | None = None  # of a table, if it leads to one only
+
     def __init__(self, domain: Domain, ledger: Charger, source: Source) -> None:
         self.domain, self.ledger = domain, ledger
         self._source = source

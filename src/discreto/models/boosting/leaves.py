@@ -73,10 +73,10 @@ def values_of(sums: LeafSums, settings: Settings) -> Floats:
     """What each leaf should add to the scores, before the learning rate.
 
     -sum / (weight + ridge), and with ``shrink`` less where the noise is large: the best
-    linear guess if values have a variance of 1.
+    linear guess if values have the variance of ``prior``.
     """
     weights = np.maximum(sums.weights, 0.0)[:, None]
     square = weights**2 + settings.ridge * weights
     if settings.shrink:
-        square += sums.gradient_noise
+        square += sums.gradient_noise / settings.prior
     return -sums.gradients * weights / np.maximum(square, 1e-9)

@@ -96,8 +96,8 @@ def measure_means(
     query = Sum(cells, (Block(mean),))
     answer = _averaging(ask).measure(query, label, share)
     values = answer.tables[0].astype(np.float64) / mean.top
-    if settings.shrink:  # the best linear guess if values have a variance of 1
-        values /= 1 + answer.noises[0].variance / mean.top**2
+    if settings.shrink:  # as in ``values_of``
+        values /= 1 + answer.noises[0].variance / mean.top**2 / settings.prior
     return values
 
 

@@ -55,8 +55,16 @@ class Settings:
     def most(self, number: int) -> float:
         """The largest leaf value of a tree, before the learning rate."""
         if not self.geometric:
-            return 4.0
+            return 1.0 if self.loss == "squared" else 4.0
         return float(max(1 - self.rate, 0.0) ** (number % self.ensemble))
+
+    @property
+    def prior(self) -> float:
+        """The variance that leaf values are expected to have, where they shrink.
+
+        Residuals are in units of their bound, which most of them are well within.
+        """
+        return 0.1 if self.loss == "squared" else 1.0
 
     def level_share(self, whole: Fraction, depth: int) -> Fraction:
         """What the choices of one level get of what a tree gets."""

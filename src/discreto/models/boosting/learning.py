@@ -24,7 +24,7 @@ from discreto.queries.scores import Ranks
 from discreto.queries.trees import Grid, Tree
 from discreto.queries.trees_gradients import Gradients, Residuals
 
-_QUANTILE = ((9,), 10)  # residuals are clipped near this quantile
+_QUANTILE = ((4,), 5)  # residuals are clipped near this quantile
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class Settings:
 
         Residuals are in units of their bound, which most of them are well within.
         """
-        return 0.1 if self.loss == "squared" else 1.0
+        return 0.3 if self.loss == "squared" else 1.0
 
     def level_share(self, whole: Fraction, depth: int) -> Fraction:
         """What the choices of one level get of what a tree gets."""

@@ -17,7 +17,9 @@ import discreto as dp
 from discreto.accounting import steps_for
 from discreto.errors import LedgerError, ParameterError, UnsafeError
 from discreto.federated import Policy, Silo, Terms, messages
+from discreto.kernel.charge import Receipt
 from discreto.kernel.cost import Cost
+from discreto.kernel.gate import Noise
 from discreto.kernel.query import Block, Choice, Everyone, Ones, Sum
 from discreto.queries import Bins, ClippedGradient, Largest, Scaled, Values, to_json
 from discreto.testing import simulate
@@ -359,3 +361,11 @@ def test_refusals_come_back_as_the_errors_they_are():
     for reply in ({}, {"kind": "release"}, {"kind": "release", "tables": [["x"]]}):
         with pytest.raises(ParameterError):
             messages.read_release(reply)
+
+
+def test_a_release_tells_how_its_noise_was_rounded():
+    """A count's noise is drawn on a finer grid; whoever adds releases must know it."""
+    noise = Noise("gaussian", Fraction(3), bits=20)
+    receipt = Receipt(1, "count", Cost(rho=Fraction(1, 6)), "hash")
+    sent = json.loads(json.dumps(messages.release([np.array([[5]])], [noise], receipt)))
+    assert messages.read_release(sent).noises == (noise,)

@@ -139,7 +139,10 @@ def is_facts(reply: Message) -> bool:
 
 def release(tables: Sequence[Ints], noises: Sequence[Noise], receipt: Receipt) -> Any:
     """The reply that carries noisy sums."""
-    laws = [{"law": n.law, "amount": str(n.amount), "width": n.width} for n in noises]
+    laws = [
+        {"law": n.law, "amount": str(n.amount), "width": n.width, "bits": n.bits}
+        for n in noises
+    ]
     return {
         "discreto": VERSION,
         "kind": "release",
@@ -168,7 +171,7 @@ def read_release(reply: Mapping[str, Any]) -> Measurement:
     try:
         tables = tuple(np.array(t, dtype=np.int64) for t in reply["tables"])
         noises = tuple(
-            Noise(n["law"], Fraction(n["amount"]), int(n["width"]))
+            Noise(n["law"], Fraction(n["amount"]), int(n["width"]), int(n["bits"]))
             for n in reply["noise"]
         )
         paid = reply["receipt"]

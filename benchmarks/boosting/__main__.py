@@ -81,6 +81,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3, help="noise seeds of each fold")
     parser.add_argument("--rows", type=int, help="no more rows than this")
     parser.add_argument("--settings", type=int, default=99, help="settings of DP-EBM")
+    parser.add_argument(
+        "--search",
+        type=int,
+        default=2,
+        help="folds that all settings get, not the best",
+    )
     parser.add_argument("--results", type=Path, default=Path("boosting.jsonl"))
     parser.add_argument("--ebm", default=os.environ.get("DISCRETO_EBM_PYTHON"))
     parser.add_argument("--forest", default=os.environ.get("DISCRETO_FOREST_PYTHON"))

@@ -85,5 +85,6 @@ def _facts(
         "folds": options.folds,
         "settings": options.settings,
         "epsilons": options.epsilons,
-        "done": [[x["model"], x["epsilon"], x["fold"]] for x in mine],
+        "search": min(options.search, options.folds),
+        "done": mine,
     }

@@ -136,24 +136,54 @@ def forest(job: Job, name: str, epsilon: float, train: Any, test: Any) -> Any:
 
 
 def main(folder: Path, what: str) -> None:
-    """Run a peer at every epsilon and fold of a job."""
+    """Run a peer at every epsilon of a job, and its best settings on all folds."""
     warnings.filterwarnings("ignore")
     job = Job(folder)
     names = list(EBM) if what == "ebm" else ["diffprivlib forest"]
     if what == "forest" and job.regression:
         return
-    for name in names[: job.facts["settings"]]:
-        for epsilon in job.facts["epsilons"]:
-            for fold, train, test in job.folds():
-                if [name, epsilon, fold] in job.facts["done"]:
-                    continue
-                start = time.perf_counter()
-                run = ebm if what == "ebm" else forest
-                found = run(job, name, epsilon, train, test)
-                line = {"model": name, "epsilon": epsilon, "fold": fold, "seed": 0}
-                line |= job.score(found, test)
-                line["seconds"] = round(time.perf_counter() - start, 2)
-                print(json.dumps(line), flush=True)
+    lines = job.facts["done"]
+    names = names[: job.facts["settings"]]
+    tried = job.facts["search"] if len(names) > 1 else job.facts["folds"]
+    for epsilon in job.facts["epsilons"]:
+        for name in names:
+            measure(job, name, epsilon, tried, lines)
+        measure(job, best(job, names, epsilon, lines), epsilon, None, lines)
+
+
+def measure(
+    job: Job, name: str, epsilon: float, folds: int | None, lines: list[Any]
+) -> None:
+    """A line for each fold (of the first of them) that was not measured before."""
+    done = {(x["model"], x["epsilon"], x["fold"]) for x in lines}
+    run = forest if name == "diffprivlib forest" else ebm
+    for fold, train, test in list(job.folds())[:folds]:
+        if (name, epsilon, fold) in done:
+            continue
+        start = time.perf_counter()
+        found = run(job, name, epsilon, train, test)
+        line = {"model": name, "epsilon": epsilon, "fold": fold, "seed": 0}
+        line |= job.score(found, test)
+        line["seconds"] = round(time.perf_counter() - start, 2)
+        lines.append(line)
+        print(json.dumps(line), flush=True)
+
+
+def best(job: Job, names: list[str], epsilon: float, lines: list[Any]) -> str:
+    """The settings that did best on the folds that all of them had."""
+    key, sign = ("rmse", -1) if job.regression else ("accuracy", 1)
+
+    def mean(name: str) -> float:
+        found = [
+            x[key]
+            for x in lines
+            if x["model"] == name
+            and x["epsilon"] == epsilon
+            and x["fold"] < job.facts["search"]
+        ]
+        return sign * float(np.mean(found))
+
+    return max(names, key=mean)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,9 @@ def _add_best(cells: Any, epsilons: list[float], kind: str) -> None:
     pick = min if kind == "rmse" else max
     for e in epsilons if len(peers) > 1 else ():
         tried = [found[e] for found in peers if e in found]
-        if tried:
+        if tried:  # the best of a search have been measured on more folds
+            most = max(map(len, tried))
+            tried = [values for values in tried if len(values) == most]
             cells["DP-EBM, best of these"][e] = pick(tried, key=np.mean)
 
 

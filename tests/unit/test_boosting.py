@@ -211,7 +211,8 @@ def state(model):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_streams_and_memories_give_the_same_bits(target, tmp_path):
+@pytest.mark.parametrize("shared", ["all", "disjoint"])
+def test_streams_and_memories_give_the_same_bits(target, shared, tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -220,19 +221,23 @@ def test_streams_and_memories_give_the_same_bits(target, tmp_path):
     models = []
     for rows in (data, str(tmp_path / "rows.parquet")):
         table = dp.Table(rows, domain_for(target), simulate(4))
-        models.append(kind_for(target)(epsilon=1, random_state=0).fit(table))
+        model = kind_for(target)(4, epsilon=1, rows=shared, random_state=0)
+        models.append(model.fit(table))
     assert state(models[0]) == state(models[1])
 
 
-@pytest.mark.parametrize("score", ["l1", "gain"])
-def test_compiled_loops_give_the_same_bits(score, monkeypatch):
+@pytest.mark.parametrize(
+    ("score", "shared"), [("l1", "all"), ("gain", "all"), ("gain", "disjoint")]
+)
+def test_compiled_loops_give_the_same_bits(score, shared, monkeypatch):
     pytest.importorskip("numba", reason="needs discreto[fast]")
     rows = trees_kernels.WORTH + 500
     settings = {"split_score": score, "max_depth": 3, "n_estimators": 3}
+    settings["rows"] = shared
     fast = fit("label", simulate(6), rows, **settings)
     X, _ = features("label", rows)
     found = fast.decision_function(X)
-    monkeypatch.setattr(trees_kernels, "_loops", dict)
+    monkeypatch.setattr(trees_kernels, "_compiled", lambda name, size: None)
     slow = fit("label", simulate(6), rows, **settings)
     assert state(fast) == state(slow)
     np.testing.assert_array_equal(found, fast.decision_function(X))

@@ -22,7 +22,7 @@ class LocalEngine:
     """Folds batches on ``threads`` threads; the sums do not depend on how many."""
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads or min(8, os.cpu_count() or 1)
+        self.threads = threads or min(8, _processors())
         self._pool: ThreadPoolExecutor | None = None
         self._pid = os.getpid()
 
@@ -44,6 +44,13 @@ class LocalEngine:
         if self._pool is None or self._pid != os.getpid():
             self._pool, self._pid = ThreadPoolExecutor(self.threads), os.getpid()
         return self._pool
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _has_products(query: Sum | Tally) -> bool:

@@ -16,7 +16,7 @@ from discreto.errors import ParameterError
 from discreto.kernel.domain import Domain
 from discreto.kernel.query import Batch, Cells, Everyone, Ints, Tally
 from discreto.queries._names import check_names
-from discreto.queries.trees import BATCH_ROWS, Fleeting, remember
+from discreto.queries.trees import BATCH_ROWS, Chosen, remember
 
 MAX_PARTS = 1 << 16
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # splitmix64
@@ -121,13 +121,13 @@ class TallyWithin:
         return self.tally.empty(domain)
 
     def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
-        def choose() -> tuple[Fleeting, int]:
+        def choose() -> Chosen:
             inside = self.parts.codes(batch, domain) == self.number
-            chosen = {name: values[inside] for name, values in batch.items()}
-            return Fleeting(chosen), int(np.count_nonzero(inside))
+            return Chosen(batch, np.flatnonzero(inside))
 
         key = (self.parts, self.number, *batch)
-        return self.tally.fold(*remember(batch, "chosen", key, choose), domain)
+        chosen = remember(batch, "chosen", key, choose)
+        return self.tally.fold(chosen, len(chosen.rows), domain)
 
     def merge(self, first: Ints, second: Ints) -> Ints:
         return self.tally.merge(first, second)

@@ -8,7 +8,7 @@ bit for bit the same.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -75,6 +75,9 @@ class Grid:
 
     def place(self, batch: Batch, domain: Domain) -> kernels.Codes:
         """The codes of each row: a line for each row, a column for each name."""
+        if isinstance(batch, Chosen) and hasattr(batch.whole, "memory"):
+            codes = self.place(batch.whole, domain)  # once for all parts of a batch
+            return remember(batch, "codes", (self,), lambda: codes[batch.rows])
         every = range(len(self.names))
         return remember(
             batch, "codes", (self,), lambda: self.some(batch, domain, every)
@@ -202,17 +205,32 @@ class Tree:
                 raise ParameterError("a Tree needs a route for every code.")
         object.__setattr__(self, "_checked", (grid, domain))
 
+    @cached_property
+    def firsts(self) -> Ints:
+        """For each parent of leaves its first child, from 0 in their level."""
+        level = self.arrays.firsts[sum(self.levels[:-2]) :]
+        return level - self.arrays.base
+
     def leaf(self, batch: Batch, grid: Grid, domain: Domain) -> NDArray[np.int32]:
         """The leaf of each row."""
         key = (grid, self.features, self.routes)
-        return remember(
-            batch, "leaf", key, lambda: self.walk(grid.place(batch, domain))
-        )
 
-    def walk(self, codes: kernels.Codes) -> NDArray[np.int32]:
-        """The leaf of each row of codes."""
-        depth, base, features, firsts, routes = self.arrays
-        node = kernels.walk(codes, depth, features, firsts, routes)
+        def reach() -> NDArray[np.int32]:
+            codes, begin = grid.place(batch, domain), sum(self.levels[:-2])
+            above = (grid, self.features[:begin], self.routes[:begin])
+            return self.walk(codes, recall(batch, "leaf", above) if begin else None)
+
+        return remember(batch, "leaf", key, reach)
+
+    def walk(
+        self, codes: kernels.Codes, above: NDArray[np.int32] | None = None
+    ) -> NDArray[np.int32]:
+        """The leaf of each row of codes, from its node one level above if known."""
+        depth, base, *arrays = self.arrays
+        node = np.zeros(len(codes), dtype=np.int32)
+        if above is not None:
+            node, depth = above + np.int32(sum(self.levels[:-2])), 1
+        node = kernels.walk(codes, node, depth, *arrays)
         node -= np.int32(base)
         return node
 
@@ -254,6 +272,26 @@ class Fleeting(dict[str, Any]):
         self.memory: dict[str, Any] = {}
 
 
+class Chosen(Mapping[str, Any]):
+    """Some rows of a batch, each column taken when asked for, with a memory."""
+
+    def __init__(self, whole: Batch, rows: Ints) -> None:
+        self.whole, self.rows = whole, rows
+        self.memory: dict[str, Any] = {}
+        self._taken: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._taken:
+            self._taken[name] = self.whole[name][self.rows]
+        return self._taken[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.whole)
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+
 def known(target: Any) -> NDArray[np.bool_]:
     """Which rows have a target."""
     out: NDArray[np.bool_]
@@ -267,17 +305,23 @@ def remember(batch: Batch, name: str, key: tuple[Any, ...], make: Callable[[], T
     Only the last two things under each name are kept, so a memory stays small: the
     leaves of the tree before, and of the one that is asked about.
     """
+    kept = recall(batch, name, key)
+    if kept is not None:
+        return kept
+    made = make()
     memory = getattr(batch, "memory", None)
-    if memory is None:
-        return make()
-    kept = memory.get(name, ())
-    for old, thing in kept:
+    if memory is not None:
+        # A new tuple, not a changed one: another thread may be reading it.
+        memory[name] = (*memory.get(name, ())[-1:], (key, made))
+    return made
+
+
+def recall(batch: Batch, name: str, key: tuple[Any, ...]) -> Any:
+    """What is in the batch's memory under a name and a key, or None."""
+    for old, thing in getattr(batch, "memory", {}).get(name, ()):
         if same(old, key):
             return thing
-    made = make()
-    # A new tuple, not a changed one: another thread may be reading it.
-    memory[name] = (*kept[-1:], (key, made))
-    return made
+    return None
 
 
 def same(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 BLOCK = 256
+NEAR = 1024  # rows whose codes stay in a processor's cache
 FEW = 64  # cuts that are compared one by one sooner than they are searched
 
 
@@ -39,43 +40,110 @@ def place(values, cuts, missing, out):
 
 
 @njit(cache=True, nogil=True)
-def walk(codes, depth, features, firsts, routes):
-    """The node that each row reaches after ``depth`` splits, from 0 in its level."""
+def walk(codes, node, depth, features, firsts, routes):
+    """The node that each row reaches from ``node`` after ``depth`` splits."""
     rows = codes.shape[0]
     out = np.empty(rows, dtype=np.int32)
     for i in range(rows):
-        node = 0
+        here = node[i]
         for _ in range(depth):
-            node = firsts[node] + routes[node, codes[i, features[node]]]
-        out[i] = node
+            here = firsts[here] + routes[here, codes[i, features[here]]]
+        out[i] = here
     return out
 
 
 @njit(cache=True, nogil=True)
-def tally(codes, node, packed, nodes, starts):
-    """Sums of ``packed`` numbers by node and code.
+def without_largest(node, inside, nodes, firsts):
+    """The rows inside but for those of each parent's largest child, and these."""
+    counts = np.zeros(nodes, dtype=np.int64)
+    for i in range(node.shape[0]):
+        if inside[i]:
+            counts[node[i]] += 1
+    largest = np.empty(firsts.shape[0], dtype=np.int64)
+    skip = np.zeros(nodes, dtype=np.bool_)
+    for parent in range(firsts.shape[0]):
+        end = firsts[parent + 1] if parent + 1 < firsts.shape[0] else nodes
+        best = firsts[parent]
+        for child in range(best + 1, end):
+            if counts[child] > counts[best]:
+                best = child
+        largest[parent] = best
+        skip[best] = True
+    left = np.empty(node.shape[0], dtype=np.bool_)
+    for i in range(node.shape[0]):
+        left[i] = inside[i] and not skip[node[i]]
+    return left, largest
 
-    Rows are taken node by node: the cells of one node stay in the cache.
+
+@njit(cache=True, nogil=True)
+def tally(codes, node, inside, packed, nodes, starts):
+    """Sums of ``packed`` numbers by node and code, and a number without a meaning.
+
+    Waiting for memory is most of the work. So some rows are read once in their order,
+    which brings their codes into the cache, and then taken node by node, for the cells
+    of a node to stay there, too; two at a time, since one waits while another adds.
     """
-    columns = starts.shape[0] - 1
+    total, columns = codes.shape
     out = np.zeros((nodes, starts[columns]), dtype=packed.dtype)
-    ends = np.zeros(nodes + 1, dtype=np.int64)
-    for i in range(node.shape[0]):
-        if node[i] >= 0:
-            ends[node[i] + 1] += 1
-    for k in range(nodes):
-        ends[k + 1] += ends[k]
-    order = np.empty(ends[nodes], dtype=np.int32)
-    for i in range(node.shape[0]):
-        if node[i] >= 0:
-            order[ends[node[i]]] = i
-            ends[node[i]] += 1
-    for place in range(order.shape[0]):
-        i = order[place]
-        number = packed[i]
-        line = out[node[i]]
-        for j in range(columns):
-            line[starts[j] + codes[i, j]] += number
+    flat, read = codes.reshape(-1), 0
+    order, places = np.empty(NEAR, dtype=np.int64), np.empty(nodes + 1, dtype=np.int64)
+    for begin in range(0, total, NEAR):
+        end = min(begin + NEAR, total)
+        for k in range(begin * columns, end * columns, 64):
+            read += flat[k]
+        places[:] = 0
+        for i in range(begin, end):
+            places[node[i] + 1] += inside[i]
+        for k in range(nodes):
+            places[k + 1] += places[k]
+        many = places[nodes]
+        for i in range(begin, end):
+            if inside[i]:
+                order[places[node[i]]] = i
+                places[node[i]] += 1
+        for place in range(0, many - 1, 2):
+            a, b = order[place], order[place + 1]
+            to_a, to_b, of_a, of_b = out[node[a]], out[node[b]], codes[a], codes[b]
+            add_a, add_b = packed[a], packed[b]
+            for j in range(columns):
+                start = np.uint64(starts[j])
+                to_a[start + np.uint64(of_a[j])] += add_a
+                to_b[start + np.uint64(of_b[j])] += add_b
+        if many % 2:
+            a = order[many - 1]
+            to_a, of_a, add_a = out[node[a]], codes[a], packed[a]
+            for j in range(columns):
+                to_a[np.uint64(starts[j]) + np.uint64(of_a[j])] += add_a
+    return out, read
+
+
+@njit(cache=True, nogil=True)
+def cuts(cells, extra, count, ridge, step):
+    """The score of each cut: codes up to it, with ``extra``, against all others."""
+    depth, nodes, columns, codes = cells.shape
+    out = np.empty((nodes, columns, count), dtype=np.int64)
+    left, right = np.empty(depth, dtype=np.int64), np.empty(depth, dtype=np.int64)
+    for n in range(nodes):
+        for c in range(columns):
+            for k in range(depth):
+                left[k], right[k] = extra[k, n, c, 0], -extra[k, n, c, 0]
+                for v in range(codes):
+                    right[k] += cells[k, n, c, v]
+            for v in range(count):
+                plain, one, two = 0, 0.0, 0.0
+                for k in range(depth):
+                    left[k] += cells[k, n, c, v]
+                    right[k] -= cells[k, n, c, v]
+                for k in range(depth - 1):
+                    plain += abs(left[k]) + abs(right[k])
+                    one += float(left[k]) * float(left[k])
+                    two += float(right[k]) * float(right[k])
+                if step:
+                    below, above = left[-1] + ridge, right[-1] + ridge
+                    one = one / below if below > 0 else 0.0
+                    two = two / above if above > 0 else 0.0
+                    plain = int(np.floor(one * step)) + int(np.floor(two * step))
+                out[n, c, v] = plain
     return out
 
 

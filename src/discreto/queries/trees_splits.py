@@ -68,30 +68,25 @@ class SplitHistogram:
     def _cells(self, batch: Batch, domain: Domain) -> list[Ints]:
         """Packed sums of each score, from those of the level above where kept."""
         tree, grid = self.tree, self.gradients.grid
-        target = batch[self.gradients.target]
-        node = tree.leaf(batch, grid, domain).copy()
-        node[~known(target)] = -1
         above = sum(tree.levels[:-2])
         key = (self.gradients, self.counts, tree.features, tree.routes)
         old = (*key[:2], tree.features[:above], tree.routes[:above])
         memory = getattr(batch, "memory", None)
         kept = (memory or {}).get("cells")
         parents = kept[1] if kept and tree.routes and same(kept[0], old) else None
-        places = kernels.siblings(tree.routes[above:]) if parents else None
-        if places is not None:  # the largest child is what the others leave
-            largest = kernels.largest(node, places, tree.leaves)
-            skip = np.zeros(tree.leaves, dtype=bool)
-            skip[largest] = True
-            node[skip[node] & (node >= 0)] = -1
+        rows = known(batch[self.gradients.target])
+        node = tree.leaf(batch, grid, domain)
+        if parents:
+            rows, largest = kernels.without_largest(
+                node, rows, tree.leaves, tree.firsts
+            )
         starts = np.cumsum((0, *grid.sizes(domain)))
         codes, cells = grid.place(batch, domain), []
         for k, packed in enumerate(self._whole(batch, domain)):
             # At most 2^17 rows at once: sums stay below 2^31.
-            part = kernels.tally(codes, node, packed, tree.leaves, starts)
-            if parents and places is not None:
-                part[largest] = parents[k]
-                others = np.flatnonzero(~skip)
-                np.subtract.at(part, largest[places[others]], part[others])
+            part = kernels.tally(codes, node, rows, packed, tree.leaves, starts)
+            if parents:  # the largest child is what the others leave
+                part[largest] = parents[k] - np.add.reduceat(part, tree.firsts)
             cells.append(part)
         if memory is not None and tree.leaves * starts[-1] <= _KEPT:
             memory["cells"] = (key, cells)
@@ -172,11 +167,7 @@ class SplitScore:
             width = len(many) * size
             cells = sums[:, :, start : start + width]
             cells = cells.reshape(*cells.shape[:2], len(many), size)
-            children = _children(cells, columns[many[0]], self.encoding, self.several)
-            each = [sum(map(self._worth, family)) for family in children]
-            if each:
-                joined = np.concatenate(each, axis=2)
-                parts.append(joined.reshape(len(joined), -1))
+            parts.append(self._run(cells, columns[many[0]]))
             start += width
         out = np.concatenate(parts, axis=1)
         if self.by == "l1":
@@ -184,16 +175,23 @@ class SplitScore:
         rows = sums[-1, :, : sizes[0]].sum(axis=1, keepdims=True)
         return out + (rows << GAIN_BITS)
 
-    def _worth(self, child: Ints) -> Ints:
-        """What one child of each candidate adds, from its sums and its count."""
-        if self.by == "l1":
-            return np.abs(child[:-1]).sum(axis=0)
-        # Off by less than half a step for 2^31 rows: docs/proofs/boosting.md.
-        square = (child[:-1].astype(np.float64) ** 2).sum(axis=0)
-        rows = child[-1] + self.ridge
-        gain = np.divide(square, rows, out=np.zeros_like(square), where=rows > 0)
-        out: Ints = np.floor(gain * 2.0 ** (GAIN_BITS - 2 * BITS)).astype(np.int64)
-        return out
+    def _run(self, cells: Ints, column: Category | Number) -> Ints:
+        """Scores of some columns of one form, in the order of ``candidates``.
+
+        Cells are (sums and count, nodes, columns, codes).
+        """
+        how = (self.ridge, 0.0 if self.by == "l1" else 2.0 ** (GAIN_BITS - 2 * BITS))
+        each = []
+        if isinstance(column, Number):
+            many = cells.shape[3] - 1
+            each.append(kernels.cuts(cells, 0 * cells[..., :1], many, *how))
+            if column.missing:
+                each.append(kernels.cuts(cells, cells[..., -1:], many - 1, *how))
+        for children in _children(cells, column, self.encoding, self.several):
+            worths = [kernels.worth(child, *how) for child in children]
+            each.append(np.sum(worths, axis=0))
+        joined = np.concatenate(each or [cells[0, :, :, :0]], axis=2)
+        return joined.reshape(len(joined), -1)
 
     def fits(self, tally: object) -> bool:
         if not isinstance(tally, SplitHistogram) or tally.tree.leaves != self.nodes:
@@ -280,10 +278,10 @@ def _groups(size: int) -> list[int]:
 def _children(
     cells: Ints, column: Category | Number, encoding: Encoding, several: bool
 ) -> list[list[Ints]]:
-    """For each kind of candidate of a column, in the order of ``candidates``, its
-    children. Cells and children are (sums and count, nodes, columns, codes).
+    """The children of each kind of candidate but cuts, in the order of ``candidates``.
+
+    Cells and children are (sums and count, nodes, columns, codes).
     """
-    total = cells.sum(axis=3, keepdims=True)
     out = []
     if isinstance(column, Category):
         many = cells.shape[3] - 1 + column.missing
@@ -293,13 +291,9 @@ def _children(
                 each[0] = each[0] + cells[..., -1:]
             out.append(each)
         if encoding != "native":
-            out.append([cells[..., :many], total - cells[..., :many]])
+            one = cells[..., :many]
+            out.append([one, cells.sum(axis=3, keepdims=True) - one])
         return out
-    left = np.cumsum(cells, axis=3)[..., :-1]
-    out.append([left, total - left])
-    if column.missing:
-        left = left[..., :-1] + cells[..., -1:]
-        out.append([left, total - left])
     present = cells.shape[3] - column.missing
     if several and present > GROUPS:
         starts = np.searchsorted(_groups(present), range(GROUPS)).tolist()

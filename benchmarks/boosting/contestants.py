@@ -89,6 +89,9 @@ PRIVATE: dict[str, Contestant] = {
     "PrivCatBoost": partial(ours, maker="PrivCatBoost"),
     "PrivRandBoost": partial(ours, maker="PrivRandBoost"),
     "PrivRandBoost, one-hot": partial(ours, maker="PrivRandBoost", encoding="onehot"),
+    "DPBoost, mean leaf": partial(ours, maker="DPBoost", leaf="mean"),
+    "PrivCatBoost, mean leaf": partial(ours, maker="PrivCatBoost", leaf="mean"),
+    "PrivRandBoost, mean leaf": partial(ours, maker="PrivRandBoost", leaf="mean"),
 }
 PLAIN: dict[str, Contestant] = {
     "LightGBM": lightgbm,

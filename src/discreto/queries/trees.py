@@ -145,9 +145,13 @@ class Tree:
             raise ParameterError("a Tree is made of lists.")
         if len(self.features) != len(self.routes) or len(self.routes) > MAX_NODES:
             raise ParameterError("each inner node of a Tree needs a column and routes.")
-        for feature, route in zip(self.features, self.routes, strict=True):
-            if type(feature) is not int or feature < 0 or not _is_route(route):
-                raise ParameterError("the nodes of a Tree are whole numbers.")
+        # Most nodes share their routes: each is looked at once.
+        good = (
+            set(map(type, self.features)) <= {int}
+            and min(self.features, default=0) >= 0
+        )
+        if not good or not all(map(_is_route, _different(self.routes))):
+            raise ParameterError("the nodes of a Tree are whole numbers.")
         leaves = self.leaves  # also checks the levels
         if self.values and (
             len(self.values) != leaves
@@ -160,12 +164,13 @@ class Tree:
     def levels(self) -> tuple[int, ...]:
         """How many nodes each level has; the last one holds the leaves."""
         sizes, done = [1], 0
+        many = {route: max(route) + 1 for route in set(self.routes)}
         while done < len(self.routes):
             level = self.routes[done : done + sizes[-1]]
             if len(level) < sizes[-1]:
                 raise ParameterError("a level of a Tree is split wholly or not at all.")
             done += len(level)
-            sizes.append(sum(max(route) + 1 for route in level))
+            sizes.append(sum(many[route] for route in level))
             if sum(sizes) > MAX_NODES:
                 raise ParameterError("a Tree has too many nodes.")
         return tuple(sizes)
@@ -178,13 +183,15 @@ class Tree:
     @cached_property
     def arrays(self) -> Arrays:
         """The nodes as arrays, for the loops."""
-        children = np.array([max(route) + 1 for route in self.routes], dtype=np.int64)
-        firsts = 1 + np.cumsum(children) - children
         widest = max((len(route) for route in self.routes), default=1)
         narrow = np.uint8 if widest <= 1 << 8 else np.uint16
-        routes = np.zeros((len(self.routes), widest), dtype=narrow)
-        for i, route in enumerate(self.routes):
-            routes[i, : len(route)] = route
+        number = {route: i for i, route in enumerate(dict.fromkeys(self.routes))}
+        lines = np.zeros((len(number), widest), dtype=narrow)
+        for route, i in number.items():
+            lines[i, : len(route)] = route
+        routes = lines[[number[route] for route in self.routes]]
+        children = routes.max(axis=1).astype(np.int64) + 1
+        firsts = 1 + np.cumsum(children) - children
         features = np.array(self.features, dtype=np.int64)
         base = sum(self.levels[:-1])
         return Arrays(len(self.levels) - 1, base, features, firsts, routes)
@@ -200,7 +207,7 @@ class Tree:
         if checked is not None and checked[0] is grid and checked[1] is domain:
             return
         sizes = grid.sizes(domain)
-        for feature, route in zip(self.features, self.routes, strict=True):
+        for feature, route in set(zip(self.features, self.routes, strict=True)):
             if feature >= len(sizes) or len(route) != sizes[feature]:
                 raise ParameterError("a Tree needs a route for every code.")
         object.__setattr__(self, "_checked", (grid, domain))
@@ -329,6 +336,11 @@ def same(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
     return len(one) == len(two) and all(
         a is b or a == b for a, b in zip(one, two, strict=True)
     )
+
+
+def _different(routes: tuple[Any, ...]) -> Iterable[Any]:
+    """Each of them once, by identity: what is equal may still be of another type."""
+    return {id(route): route for route in routes}.values()
 
 
 def _is_route(route: object) -> bool:

@@ -181,15 +181,21 @@ class SplitScore:
         Cells are (sums and count, nodes, columns, codes).
         """
         how = (self.ridge, 0.0 if self.by == "l1" else 2.0 ** (GAIN_BITS - 2 * BITS))
-        each = []
-        if isinstance(column, Number):
-            many = cells.shape[3] - 1
-            each.append(kernels.cuts(cells, 0 * cells[..., :1], many, *how))
+        codes, each = cells.shape[3], []
+        if isinstance(column, Category):
+            many = codes - 1 + column.missing
+            if self.encoding != "onehot" and many > 1:
+                each.append(_together(_each(cells, column.missing), *how))
+            if self.encoding != "native":
+                one = cells[..., :many]
+                rest = cells.sum(axis=3, keepdims=True) - one
+                each.append(kernels.worth(one, *how) + kernels.worth(rest, *how))
+        else:
+            each.append(kernels.cuts(cells, 0 * cells[..., :1], codes - 1, *how))
             if column.missing:
-                each.append(kernels.cuts(cells, cells[..., -1:], many - 1, *how))
-        for children in _children(cells, column, self.encoding, self.several):
-            worths = [kernels.worth(child, *how) for child in children]
-            each.append(np.sum(worths, axis=0))
+                each.append(kernels.cuts(cells, cells[..., -1:], codes - 2, *how))
+            if self.several and codes - column.missing > GROUPS:
+                each.append(_together(_several(cells, column.missing), *how))
         joined = np.concatenate(each or [cells[0, :, :, :0]], axis=2)
         return joined.reshape(len(joined), -1)
 
@@ -275,29 +281,24 @@ def _groups(size: int) -> list[int]:
     return [code * GROUPS // size for code in range(size)]
 
 
-def _children(
-    cells: Ints, column: Category | Number, encoding: Encoding, several: bool
-) -> list[list[Ints]]:
-    """The children of each kind of candidate but cuts, in the order of ``candidates``.
+def _each(cells: Ints, missing: bool) -> Ints:
+    """A child for each category; the first one has what is no category."""
+    if missing:
+        return cells
+    out = cells[..., :-1].copy()
+    out[..., 0] += cells[..., -1]
+    return out
 
-    Cells and children are (sums and count, nodes, columns, codes).
-    """
-    out = []
-    if isinstance(column, Category):
-        many = cells.shape[3] - 1 + column.missing
-        if encoding != "onehot" and many > 1:
-            each = [cells[..., k : k + 1] for k in range(many)]
-            if not column.missing:
-                each[0] = each[0] + cells[..., -1:]
-            out.append(each)
-        if encoding != "native":
-            one = cells[..., :many]
-            out.append([one, cells.sum(axis=3, keepdims=True) - one])
-        return out
-    present = cells.shape[3] - column.missing
-    if several and present > GROUPS:
-        starts = np.searchsorted(_groups(present), range(GROUPS)).tolist()
-        starts += [present] * column.missing
-        parts = np.add.reduceat(cells, starts, axis=3)
-        out.append([parts[..., k : k + 1] for k in range(len(starts))])
+
+def _several(cells: Ints, missing: bool) -> Ints:
+    """A child for each of some groups of codes, and one for missing values."""
+    present = cells.shape[3] - missing
+    starts = np.searchsorted(_groups(present), range(GROUPS)).tolist()
+    out: Ints = np.add.reduceat(cells, starts + [present] * missing, axis=3)
+    return out
+
+
+def _together(children: Ints, ridge: float, step: float) -> Ints:
+    """The score of a split into all these children."""
+    out: Ints = kernels.worth(children, ridge, step).sum(axis=2, keepdims=True)
     return out

@@ -48,6 +48,7 @@ class Grower:
         self._one_hot = [one and settings.encoding == "onehot" for one in known]
         self._candidates = candidates(grid, domain, settings.encoding, settings.several)
         self._routes: dict[Candidate, Route] = {}
+        self._all_to_one: list[Route] = [(0,) * size for size in self.sizes]
 
     def by_chance(self, number: int) -> Tree:
         """A tree of random splits, on some columns in turn or on any of them."""
@@ -77,7 +78,7 @@ class Grower:
         """A split of a node into no more than ``room`` children."""
         left = [j for j in columns if self._span(j, limits) > 1]
         if not left or room < 2:
-            return columns[0], (0,) * self.sizes[columns[0]], [limits]
+            return columns[0], self._all_to_one[columns[0]], [limits]
         weights = [self._span(j, limits) if self._one_hot[j] else 1 for j in left]
         feature = left[_draw(self._coins, weights)]
         column, size = self.domain[self.grid.names[feature]], self.sizes[feature]
@@ -132,13 +133,14 @@ class Grower:
         """The tree with the chosen splits, as many as its number of leaves allows."""
         features, routes = list(tree.features), list(tree.routes)
         leaves = tree.leaves
+        children = {i: max(self.route(self._candidates[i])) for i in set(picked)}
         for index in picked:
             kind = self._candidates[index]
             route = self.route(kind)
-            more = max(route)
-            if leaves + more > self.settings.max_leaves:
-                route, more = (0,) * len(route), 0
-            leaves += more
+            if leaves + children[index] > self.settings.max_leaves:
+                route = self._all_to_one[kind.feature]
+            else:
+                leaves += children[index]
             features.append(kind.feature)
             routes.append(route)
         return Tree(tuple(features), tuple(routes))

@@ -76,8 +76,8 @@ class Grower:
         self, columns: list[int], limits: Limits, room: int
     ) -> tuple[int, Route, list[Limits]]:
         """A split of a node into no more than ``room`` children."""
-        left = [j for j in columns if self._span(j, limits) > 1]
-        if not left or room < 2:
+        left = [j for j in columns if room > 1 and self._span(j, limits) > 1]
+        if not left:
             return columns[0], self._all_to_one[columns[0]], [limits]
         weights = [self._span(j, limits) if self._one_hot[j] else 1 for j in left]
         feature = left[_draw(self._coins, weights)]

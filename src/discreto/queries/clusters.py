@@ -15,6 +15,7 @@ from discreto.errors import ParameterError
 from discreto.kernel.domain import Domain
 from discreto.kernel.query import Batch, Floats, Ints, Shape
 from discreto.queries._distances import memberships, nearest
+from discreto.queries._memory import remember
 from discreto.queries._names import check_names
 from discreto.queries.features import SUM_BITS
 
@@ -38,7 +39,10 @@ class Nearest:
         return len(self.centres)
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
-        return nearest(unit_rows(self.names, batch, domain), np.array(self.centres))
+        def find() -> Ints:
+            return nearest(unit_rows(self.names, batch, domain), np.array(self.centres))
+
+        return remember(batch, "nearest", (self.names, self.centres), find)
 
     def columns(self) -> tuple[str, ...]:
         return self.names
@@ -69,8 +73,7 @@ class Rings:
         return self.bins
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
-        x = unit_rows(self.names, batch, domain)
-        _subtract_nearest(x, np.array(self.centres))
+        x = _from_nearest(self.names, self.centres, batch, domain)
         far = np.maximum(_norms(x, self.norm) / diameter(len(x), self.norm), 1e-300)
         place = np.ceil(2 * np.log2(far)) + (self.bins - 1)
         return np.clip(place, 0, self.bins - 1).astype(np.int64)
@@ -107,8 +110,7 @@ class Deviations:
         return _ball(len(self.names), self.norm)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        x = unit_rows(self.names, batch, domain)
-        _subtract_nearest(x, np.array(self.centres))
+        x = _from_nearest(self.names, self.centres, batch, domain)
         return _pull_in(x, self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
@@ -202,14 +204,20 @@ def diameter(width: int, norm: int) -> float:
     return 2.0 * (width if norm == 1 else math.sqrt(width))
 
 
-def _subtract_nearest(x: Floats, points: Floats) -> None:
+def _from_nearest(
+    names: tuple[str, ...], centres: Points, batch: Batch, domain: Domain
+) -> Floats:
+    """The way from the nearest centre to each row."""
+    x, points = unit_rows(names, batch, domain), np.array(centres)
     if len(points) == 1:
         x -= points.T
-        return
-    place, shift = nearest(x, points), np.empty(x.shape[1])
+        return x
+    place = remember(batch, "nearest", (names, centres), lambda: nearest(x, points))
+    shift = np.empty(x.shape[1])
     for row, column in zip(x, np.ascontiguousarray(points.T), strict=True):
         np.take(column, place, out=shift, mode="clip")
         row -= shift
+    return x
 
 
 def _norms(x: Floats, norm: int) -> Floats:

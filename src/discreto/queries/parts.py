@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from discreto.errors import ParameterError
 from discreto.kernel.domain import Domain
 from discreto.kernel.query import Batch, Cells, Everyone, Ints, Tally
+from discreto.queries._memory import Chosen, remember
 from discreto.queries._names import check_names
-from discreto.queries.trees import BATCH_ROWS, Chosen, remember
+from discreto.queries.trees import BATCH_ROWS
 
 MAX_PARTS = 1 << 16
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # splitmix64

@@ -8,11 +8,11 @@ bit for bit the same.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,12 @@ from discreto.errors import ParameterError
 from discreto.kernel.domain import Category, Domain
 from discreto.kernel.query import Batch, Floats, Ints
 from discreto.queries import trees_kernels as kernels
+from discreto.queries._memory import Chosen, recall, remember
 from discreto.queries._names import check_names
 
 MAX_CODES = 1 << 16  # of one column
 MAX_NODES = 1 << 20
 BATCH_ROWS = 1 << 17  # the same for all questions about trees, so that memories fit
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -271,71 +271,11 @@ class Leaves:
         return BATCH_ROWS
 
 
-class Fleeting(dict[str, Any]):
-    """A batch with a memory that lasts as long as the batch."""
-
-    def __init__(self, columns: Batch) -> None:
-        super().__init__(columns)
-        self.memory: dict[str, Any] = {}
-
-
-class Chosen(Mapping[str, Any]):
-    """Some rows of a batch, each column taken when asked for, with a memory."""
-
-    def __init__(self, whole: Batch, rows: Ints) -> None:
-        self.whole, self.rows = whole, rows
-        self.memory: dict[str, Any] = {}
-        self._taken: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._taken:
-            self._taken[name] = self.whole[name][self.rows]
-        return self._taken[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.whole)
-
-    def __len__(self) -> int:
-        return len(self.whole)
-
-
 def known(target: Any) -> NDArray[np.bool_]:
     """Which rows have a target."""
     out: NDArray[np.bool_]
     out = target >= 0 if target.dtype.kind == "i" else np.isfinite(target)
     return out
-
-
-def remember(batch: Batch, name: str, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-    """What ``make`` gives, kept in the batch's memory (if it has one) under a name.
-
-    Only the last two things under each name are kept, so a memory stays small: the
-    leaves of the tree before, and of the one that is asked about.
-    """
-    kept = recall(batch, name, key)
-    if kept is not None:
-        return kept
-    made = make()
-    memory = getattr(batch, "memory", None)
-    if memory is not None:
-        # A new tuple, not a changed one: another thread may be reading it.
-        memory[name] = (*memory.get(name, ())[-1:], (key, made))
-    return made
-
-
-def recall(batch: Batch, name: str, key: tuple[Any, ...]) -> Any:
-    """What is in the batch's memory under a name and a key, or None."""
-    for old, thing in getattr(batch, "memory", {}).get(name, ()):
-        if same(old, key):
-            return thing
-    return None
-
-
-def same(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
-    """Whether two tuples hold the same things, quick where they are identical."""
-    return len(one) == len(two) and all(
-        a is b or a == b for a, b in zip(one, two, strict=True)
-    )
 
 
 def _different(routes: tuple[Any, ...]) -> Iterable[Any]:

@@ -12,8 +12,9 @@ from discreto.errors import ParameterError
 from discreto.kernel.clamp import add_up
 from discreto.kernel.domain import Domain
 from discreto.kernel.query import Batch, Floats, Ints, Shape
+from discreto.queries._memory import Fleeting, same
 from discreto.queries._names import check_names
-from discreto.queries.trees import BATCH_ROWS, Fleeting, Grid, Tree, known, same
+from discreto.queries.trees import BATCH_ROWS, Grid, Tree, known
 
 Loss = Literal["squared", "logistic", "softmax"]
 Norm = Literal["l1", "l2"]

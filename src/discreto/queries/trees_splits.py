@@ -13,7 +13,8 @@ from discreto.kernel import clamp
 from discreto.kernel.domain import Category, Domain, Neighbours, Number
 from discreto.kernel.query import Batch, Ints
 from discreto.queries import trees_kernels as kernels
-from discreto.queries.trees import BATCH_ROWS, Grid, Tree, known, remember, same
+from discreto.queries._memory import remember, same
+from discreto.queries.trees import BATCH_ROWS, Grid, Tree, known
 from discreto.queries.trees_gradients import Gradients
 
 Encoding = Literal["native", "onehot", "either"]

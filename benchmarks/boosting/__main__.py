@@ -7,9 +7,9 @@ StratifiedKFold or KFold(5, shuffle=True, random_state=0). Noise is simulated.
 Every fit is a line of JSON in the results file as soon as it is done; a line that is
 there is not measured again, so a run can be stopped and taken up.
 
-Peers live in environments of their own (requirements.txt, requirements-forest.txt):
-name their interpreters with --ebm and --forest, or in DISCRETO_EBM_PYTHON and
-DISCRETO_FOREST_PYTHON. Without them they are left out.
+Peers live in environments of their own (the requirements files here): name their
+interpreters with --ebm, --forest and --xgboost, or in DISCRETO_EBM_PYTHON and so on.
+Without them they are left out.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from peer_runs import run_peer
 from results import Results, score
 from tables import SETS, Table, read
 
+PEERS = ("ebm", "forest", "xgboost")
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 QUICK = {"epsilons": (1.0,), "folds": 2, "seeds": 1, "rows": 10_000, "settings": 2}
 
@@ -88,8 +89,9 @@ def arguments() -> argparse.Namespace:
         help="folds that all settings get, not the best",
     )
     parser.add_argument("--results", type=Path, default=Path("boosting.jsonl"))
-    parser.add_argument("--ebm", default=os.environ.get("DISCRETO_EBM_PYTHON"))
-    parser.add_argument("--forest", default=os.environ.get("DISCRETO_FOREST_PYTHON"))
+    for peer in PEERS:
+        known = os.environ.get(f"DISCRETO_{peer.upper()}_PYTHON")
+        parser.add_argument(f"--{peer}", default=known, help="its interpreter")
     options = parser.parse_args()
     options.epsilons = EPSILONS
     if options.quick:
@@ -104,7 +106,8 @@ def main() -> None:
     for name in options.data:
         table = read(name, options.rows)
         measure(table, options, results)
-        for what, python in (("ebm", options.ebm), ("forest", options.forest)):
+        for what in PEERS:
+            python = getattr(options, what)
             if python:
                 run_peer(table, what, python, options, results)
             else:

@@ -1,8 +1,8 @@
 """Peers in their own environments: ``PYTHON benchmarks/boosting/peers.py FOLDER NAME``.
 
 The benchmark writes a table into FOLDER and runs this file with the interpreter of an
-environment that has the peer (requirements.txt, requirements-forest.txt). NAME is
-``ebm`` or ``forest``; predictions are scored here, one line of JSON for each fit.
+environment that has the peer (the requirements files here). NAME is ``ebm``,
+``forest`` or ``xgboost``; predictions are scored here, one line of JSON for each fit.
 Needs numpy, scikit-learn and the peer; nothing of ours.
 """
 
@@ -49,6 +49,13 @@ def ebm_settings() -> dict[str, dict[str, Any]]:
 
 
 EBM = ebm_settings()
+FOREST = {"diffprivlib forest": {"n_estimators": 50, "max_depth": 6}}
+# DP-XGBoost: trees, depth, least rows in a leaf; rate 0.3, a fifth of the rows each, as
+# in its examples. Its noise follows from the least rows.
+XGBOOST = {
+    f"DP-XGBoost, {trees} trees, depth {depth}, weight {rows}": (trees, depth, rows)
+    for trees, depth, rows in ((20, 6, 500), (20, 6, 50), (5, 3, 100))
+}
 
 
 class Job:
@@ -107,10 +114,8 @@ def ebm(job: Job, name: str, epsilon: float, train: Any, test: Any) -> Any:
     return model.fit(X[train], job.y[train].astype(int)).predict_proba(X[test])[:, 1]
 
 
-def forest(job: Job, name: str, epsilon: float, train: Any, test: Any) -> Any:
-    """diffprivlib's random forest, 50 trees of depth 6, categories as indicators."""
-    from diffprivlib.models import RandomForestClassifier
-
+def indicators(job: Job) -> tuple[Any, Any, Any]:
+    """All columns as numbers, a column for each category, with their bounds."""
     parts, low, high = [], [], []
     for j, kind in enumerate(job.facts["kinds"]):
         if kind == "nominal":
@@ -123,40 +128,85 @@ def forest(job: Job, name: str, epsilon: float, train: Any, test: Any) -> Any:
             parts.append(np.nan_to_num(job.X[:, [j]], nan=bottom))
             low.append(bottom)
             high.append(top)
-    X = np.hstack(parts)
+    return np.hstack(parts), np.array(low), np.array(high)
+
+
+def forest(job: Job, name: str, epsilon: float, train: Any, test: Any) -> Any:
+    """diffprivlib's random forest, 50 trees of depth 6, categories as indicators."""
+    from diffprivlib.models import RandomForestClassifier
+
+    X, *bounds = indicators(job)
     model = RandomForestClassifier(
-        50,
         epsilon=epsilon,
-        bounds=(np.array(low), np.array(high)),
+        bounds=tuple(bounds),
         classes=[0, 1],
-        max_depth=6,
         shuffle=True,
+        **FOREST[name],
     )
     return model.fit(X[train], job.y[train].astype(int)).predict_proba(X[test])[:, 1]
+
+
+def xgboost(job: Job, name: str, epsilon: float, train: Any, test: Any) -> Any:
+    """DP-XGBoost: a squared loss of a target on [-1, 1] or of the classes 0 and 1."""
+    import dp_xgboost
+
+    trees, depth, rows = XGBOOST[name]
+    part = 0.2  # a tree costs log(1 + part (exp(e) - 1)) of the e it is given
+    each = np.log1p(np.expm1(epsilon / trees) / part)
+    X, low, high = indicators(job)
+    middle, half = 0.0, 1.0
+    if job.regression:
+        bottom, top = job.facts["target_bounds"]
+        middle, half = (bottom + top) / 2, (top - bottom) / 2
+    bounds = {"feature_min": low.tolist(), "feature_max": high.tolist()}
+    goal = (job.y[train] - middle) / half
+    settings = {
+        "objective": "reg:squarederror",
+        "tree_method": "approxDP",
+        "dp_epsilon_per_tree": each,
+        "max_depth": depth,
+        "learning_rate": 0.3,
+        "lambda": 0.1,
+        "base_score": 0.0 if job.regression else 0.5,
+        "subsample": part,
+        "min_child_weight": rows,
+        "nthread": 1,
+        "verbosity": 0,
+    }
+    data = dp_xgboost.DMatrix(X[train], label=goal, **bounds)
+    model = dp_xgboost.train(settings, data, num_boost_round=trees)
+    found = model.predict(dp_xgboost.DMatrix(X[test], **bounds))
+    return found * half + middle
+
+
+PEERS: dict[str, tuple[Any, list[str]]] = {
+    "ebm": (ebm, list(EBM)),
+    "forest": (forest, list(FOREST)),
+    "xgboost": (xgboost, list(XGBOOST)),
+}
 
 
 def main(folder: Path, what: str) -> None:
     """Run a peer at every epsilon of a job, and its best settings on all folds."""
     warnings.filterwarnings("ignore")
     job = Job(folder)
-    names = list(EBM) if what == "ebm" else ["diffprivlib forest"]
     if what == "forest" and job.regression:
         return
     lines = job.facts["done"]
+    run, names = PEERS[what]
     names = names[: job.facts["settings"]]
     tried = job.facts["search"] if len(names) > 1 else job.facts["folds"]
     for epsilon in job.facts["epsilons"]:
         for name in names:
-            measure(job, name, epsilon, tried, lines)
-        measure(job, best(job, names, epsilon, lines), epsilon, None, lines)
+            measure(job, run, name, epsilon, tried, lines)
+        measure(job, run, best(job, names, epsilon, lines), epsilon, None, lines)
 
 
 def measure(
-    job: Job, name: str, epsilon: float, folds: int | None, lines: list[Any]
+    job: Job, run: Any, name: str, epsilon: float, folds: int | None, lines: list[Any]
 ) -> None:
     """A line for each fold (of the first of them) that was not measured before."""
     done = {(x["model"], x["epsilon"], x["fold"]) for x in lines}
-    run = forest if name == "diffprivlib forest" else ebm
     for fold, train, test in list(job.folds())[:folds]:
         if (name, epsilon, fold) in done:
             continue

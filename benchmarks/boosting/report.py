@@ -31,15 +31,20 @@ def _one(lines: list[dict[str, Any]], kind: str) -> str:
 
 
 def _add_best(cells: Any, epsilons: list[float], kind: str) -> None:
-    """The best settings of DP-EBM at each epsilon, chosen by looking at the scores."""
-    peers = [cells[model] for model in list(cells) if model.startswith("DP-EBM")]
+    """The best settings of a peer at each epsilon, chosen by looking at the scores."""
+    for peer in ("DP-EBM", "DP-XGBoost"):
+        _best_of(peer, cells, epsilons, kind)
+
+
+def _best_of(peer: str, cells: Any, epsilons: list[float], kind: str) -> None:
+    peers = [cells[model] for model in list(cells) if model.startswith(peer)]
     pick = min if kind == "rmse" else max
     for e in epsilons if len(peers) > 1 else ():
         tried = [found[e] for found in peers if e in found]
         if tried:  # the best of a search have been measured on more folds
             most = max(map(len, tried))
             tried = [values for values in tried if len(values) == most]
-            cells["DP-EBM, best of these"][e] = pick(tried, key=np.mean)
+            cells[f"{peer}, best of these"][e] = pick(tried, key=np.mean)
 
 
 def _cell(values: list[float], kind: str) -> str:

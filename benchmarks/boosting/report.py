@@ -2,49 +2,61 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+Lines = list[dict[str, Any]]
+Scores = dict[float, list[float]]  # those of all fits, by epsilon
+PEERS = ("DP-EBM", "DP-XGBoost")  # whose settings are searched
 
-def table(name: str, rows: int, lines: list[dict[str, Any]]) -> str:
+
+def table(name: str, rows: int, lines: Lines) -> str:
     """One table for each score of a data set: mean (spread over fits) by epsilon."""
     mine = [x for x in lines if (x["data"], x["rows"]) == (name, rows)]
     known = ("accuracy", "auc", "rmse")
-    parts = [_one(mine, kind) for kind in known if any(kind in x for x in mine)]
+    parts = [one(mine, kind) for kind in known if any(kind in x for x in mine)]
     return f"\n## {name}, {rows} rows\n\n" + "\n\n".join(parts)
 
 
-def _one(lines: list[dict[str, Any]], kind: str) -> str:
+def one(lines: Lines, kind: str, only: Sequence[str] = ()) -> str:
+    """The table of one kind of score, for all contestants or some."""
+    found = gather(lines, kind)
     epsilons = sorted({x["epsilon"] for x in lines if x["epsilon"]})
-    cells: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for x in lines:
-        cells[x["model"]][x["epsilon"]].append(x[kind])
-    _add_best(cells, epsilons, kind)
     out = [f"| {kind} | " + " | ".join(f"ε = {e:g}" for e in epsilons) + " |"]
     out.append("| --- " * (1 + len(epsilons)) + "|")
-    for model, found in cells.items():
-        shown = [_cell(found.get(e, found.get(0.0, [])), kind) for e in epsilons]
-        out.append(f"| {model} | " + " | ".join(shown) + " |")
+    for model in only or found:
+        if model in found:
+            scores = found[model]
+            cells = [_cell(scores.get(e, scores.get(0.0, [])), kind) for e in epsilons]
+            out.append(f"| {model} | " + " | ".join(cells) + " |")
     return "\n".join(out)
 
 
-def _add_best(cells: Any, epsilons: list[float], kind: str) -> None:
-    """The best settings of a peer at each epsilon, chosen by looking at the scores."""
-    for peer in ("DP-EBM", "DP-XGBoost"):
-        _best_of(peer, cells, epsilons, kind)
+def gather(lines: Lines, kind: str) -> dict[str, Scores]:
+    """The scores of each contestant, and of the best settings of some peers."""
+    out: dict[str, Scores] = {}
+    for line in lines:
+        out.setdefault(line["model"], {}).setdefault(line["epsilon"], [])
+        out[line["model"]][line["epsilon"]].append(line[kind])
+    for peer in PEERS:
+        tried = [scores for model, scores in out.items() if model.startswith(peer)]
+        if len(tried) > 1:
+            every = {e for scores in tried for e in scores}
+            best = {e: _best([s[e] for s in tried if e in s], kind) for e in every}
+            out[f"{peer}, best"] = best
+    return out
 
 
-def _best_of(peer: str, cells: Any, epsilons: list[float], kind: str) -> None:
-    peers = [cells[model] for model in list(cells) if model.startswith(peer)]
+def _best(tried: list[list[float]], kind: str) -> list[float]:
+    """The best settings at an epsilon, by looking at the scores.
+
+    A search leaves those that did best with the most folds.
+    """
+    most = max(map(len, tried))
     pick = min if kind == "rmse" else max
-    for e in epsilons if len(peers) > 1 else ():
-        tried = [found[e] for found in peers if e in found]
-        if tried:  # the best of a search have been measured on more folds
-            most = max(map(len, tried))
-            tried = [values for values in tried if len(values) == most]
-            cells[f"{peer}, best of these"][e] = pick(tried, key=np.mean)
+    return pick([scores for scores in tried if len(scores) == most], key=np.mean)
 
 
 def _cell(values: list[float], kind: str) -> str:

@@ -151,6 +151,16 @@ def test_a_real_run_charges_each_silo_once(learner, tmp_path):
     assert str(read.guarantee) == str(model.guarantee)
 
 
+def test_a_silo_without_a_delta_says_so(tmp_path):
+    strict = dp.Ledger(tmp_path / "strict.ledger", epsilon=5)
+    several = Federation(
+        {"free": silo(SMALL[0]), "strict": silo(SMALL[1], ledger=strict)}
+    )
+    with pytest.raises(BudgetError, match="'strict' allows a delta of 0"):
+        several.fit(FederatedAveraging(**FEW))
+    assert strict.total() == 0
+
+
 def test_a_silo_that_cannot_pay_drops_out_uncharged(tmp_path):
     poor = dp.Ledger(tmp_path / "poor.ledger", epsilon="0.5", delta="1e-5")
     several = Federation(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -107,11 +108,18 @@ class Federation:
             left, delta = fact.get("remaining"), fact.get("delta", 0)
             if left is None:
                 continue
-            total = cost.total(read_delta(delta))
+            allowed = read_delta(delta)
+            total = cost.total(allowed)
             if total > left:
+                what = f"{label!r} costs {cost}, but silo {name!r}"
+                if math.isinf(total):  # no epsilon alone would pay for it
+                    raise BudgetError(
+                        f"{what} allows a delta of {show(allowed)}. Ask with pure "
+                        "epsilon (delta=0), or without this silo."
+                    )
                 raise BudgetError(
-                    f"{label!r} costs {cost}, but silo {name!r} has ε {show(left)} "
-                    "left for you. Ask for less, or without this silo."
+                    f"{what} has ε {show(left)} left for you. Ask for less, or without "
+                    "this silo."
                 )
 
     def measure(

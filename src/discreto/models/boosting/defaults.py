@@ -64,7 +64,7 @@ def settings_for(model: Any, cost: Cost, space: Space) -> Settings:
         drop=bool(getattr(model, "filtering", False)),
         start_share=Fraction(1, 20) if model.start else Fraction(0),
         clip_share=Fraction(3, 100),
-        clip_turns=tuple({0, 3 * trees // 10}) if adaptive else (),
+        clip_turns=_clip_turns(cost, space, trees) if adaptive else {},
         split_part=_split_part(model) if greedy else Fraction(0),
     )
 
@@ -80,10 +80,21 @@ def _loss(space: Space) -> str:
 def _trees(cost: Cost, space: Space, greedy: bool) -> int:
     if not greedy:
         return 50 if cost.epsilon else 300
-    rows = space.domain.rows or TYPICAL_ROWS
-    epsilon = float(cost.epsilon) or math.sqrt(float(2 * cost.rho))
-    trees = (0.2 if cost.epsilon else 0.8) * (rows * epsilon) ** 0.4
+    trees = (0.2 if cost.epsilon else 0.8) * _strength(cost, space) ** 0.4
     return min(max(round(trees), 2), 200)
+
+
+def _strength(cost: Cost, space: Space) -> float:
+    """How well a sum over all rows stands out of its noise."""
+    rows = space.domain.rows or TYPICAL_ROWS
+    return rows * (float(cost.epsilon) or math.sqrt(float(2 * cost.rho)))
+
+
+def _clip_turns(cost: Cost, space: Space, trees: int) -> dict[int, Fraction]:
+    """Residuals are clipped the more, the more there would be noise."""
+    strong = _strength(cost, space) >= (10_000 if cost.epsilon else 2_000)
+    first, later = (18, 17) if strong else (16, 16)
+    return {3 * trees // 10: Fraction(later, 20), 0: Fraction(first, 20)}
 
 
 def _depths(model: Any, trees: int, greedy: bool, loss: str) -> tuple[int, ...]:

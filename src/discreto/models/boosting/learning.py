@@ -24,8 +24,6 @@ from discreto.queries.scores import Ranks
 from discreto.queries.trees import Grid, Tree
 from discreto.queries.trees_gradients import Gradients, Residuals
 
-_QUANTILE = ((4,), 5)  # residuals are clipped near this quantile
-
 
 @dataclass(frozen=True)
 class Ensemble:
@@ -47,7 +45,9 @@ def learn(
     for number, (answering, whole) in enumerate(turns):
         if number in settings.clip_turns:
             label = f"size of residuals before tree {number + 1}"
-            gradients = _clipped(ask, space, settings, gradients, label)
+            quantile = settings.clip_turns[number]
+            share = settings.clip_share
+            gradients = _clipped(ask, space, gradients, quantile, label, share)
         gradients = _turn(answering, whole, grower, gradients, number)
     return Ensemble(grid, gradients.start, gradients.trees)
 
@@ -154,11 +154,17 @@ def _guess(root: Any, settings: Settings, gradients: Gradients) -> tuple[float, 
 
 
 def _clipped(
-    ask: Ask, space: Space, settings: Settings, gradients: Gradients, label: str
+    ask: Ask,
+    space: Space,
+    gradients: Gradients,
+    quantile: Fraction,
+    label: str,
+    share: Fraction,
 ) -> Gradients:
-    """Gradients that are bounded by about the size of residuals."""
+    """Gradients that are bounded by about a quantile of the residuals."""
     cells = Residuals(gradients)
-    query = Choice(Sum(cells, (Block(Ones()),)), Ranks(*_QUANTILE))
-    picked = ask.select(query, label, settings.clip_share)
+    ranks = Ranks((quantile.numerator,), quantile.denominator)
+    query = Choice(Sum(cells, (Block(Ones()),)), ranks)
+    picked = ask.select(query, label, share)
     clip = cells.edge(int(picked.indices[0]), space.domain)
     return replace(gradients, clip=clip)

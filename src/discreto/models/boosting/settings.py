@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -34,7 +35,7 @@ class Settings:
     drop: bool
     start_share: Fraction
     clip_share: Fraction  # of each question for the size of residuals
-    clip_turns: tuple[int, ...]  # before which trees it is asked
+    clip_turns: Mapping[int, Fraction]  # before which trees, and at which quantile
     split_part: Fraction  # of what a tree gets
 
     @property

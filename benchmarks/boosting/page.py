@@ -1,0 +1,90 @@
+"""Put results into docs/models/boosting.md.
+
+    python benchmarks/boosting/page.py boosting.jsonl
+
+Only what stands between the two marks of the page is written anew, and the picture
+docs/pictures/boosting.svg. All numbers come from the files of results.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from report import Lines, gather, one
+from results import Results
+from tables import SETS
+
+from discreto.plots import EpsilonCurveDisplay
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "models" / "boosting.md"
+PICTURE = ROOT / "docs" / "pictures" / "boosting.svg"
+START, END = "<!-- results: start -->", "<!-- results: end -->"
+TITLES = {
+    "adult": "Adult",
+    "abalone": "Abalone",
+    "mushroom": "Mushroom",
+    "steel": "Steel energy",
+    "diabetes": "CDC diabetes",
+    "flights": "Flights",
+}
+CURVES = ("ours", "ours, δ", "DP-EBM, best", "DP-XGBoost, best")
+CURVES += ("DPBoost", "PrivCatBoost", "PrivRandBoost")
+OTHERS = ("DP-EBM, defaults", "diffprivlib forest", "PrivRandBoost, one-hot")
+PLAIN = ("LightGBM", "scikit-learn", "constant")
+
+
+def main(files: list[str]) -> None:
+    """Write the part between the marks, and draw the picture."""
+    lines = [line for file in files for line in Results(Path(file)).lines]
+    parts = []
+    figure, axes = plt.subplots(2, 3, figsize=(11, 6.4), layout="constrained")
+    for ax, name in zip(axes.flat, SETS, strict=True):
+        mine = [line for line in lines if line["data"] == name]
+        rows = min(line["rows"] for line in mine)
+        mine = [line for line in mine if line["rows"] == rows]  # as everybody had them
+        kinds = ("rmse",) if "rmse" in mine[0] else ("accuracy", "auc")
+        parts.append(f"**{TITLES[name]}**, {rows:,} rows")
+        parts += [one(mine, kind, (*CURVES, *OTHERS, *PLAIN)) for kind in kinds]
+        _draw(ax, TITLES[name], mine, kinds[0])
+    names: dict[str, Any] = {}
+    for ax in axes.flat:
+        ax.get_legend().remove()
+        handles, labels = ax.get_legend_handles_labels()
+        names |= dict(zip(labels, handles, strict=True))
+    figure.legend(names.values(), names, loc="outside lower center", ncols=4)
+    figure.savefig(PICTURE, metadata={"Date": None})
+    page = PAGE.read_text(encoding="utf-8")
+    before, after = page.split(START)[0], page.split(END)[1]
+    text = "\n\n".join([START, *parts, END])
+    PAGE.write_text(before + text + after, encoding="utf-8")
+
+
+def _draw(ax: Any, title: str, lines: Lines, kind: str) -> None:
+    found = gather(lines, kind)
+    rows: Lines = [
+        {"model": model, "epsilon": e, "mean": np.mean(scores), "spread": 0.0}
+        for model in CURVES
+        for e, scores in found.get(model, {}).items()
+    ]
+    best, worst = (
+        float(np.mean(found[name][0.0])) for name in ("LightGBM", "constant")
+    )
+    rows.append({"model": "LightGBM, not private", "epsilon": None, "mean": best})
+    display = EpsilonCurveDisplay.from_results(rows, score_name=kind, simulated=False)
+    display.plot(ax=ax)
+    # What is worse than no model at all is cut off.
+    room = 0.06 * (best - worst)
+    ax.set_ylim(*sorted((best + room, worst)))
+    ax.set_title(title)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -27,7 +27,7 @@ import report
 from contestants import PLAIN, PRIVATE
 from peer_runs import run_peer
 from results import Results, score
-from tables import SETS, Table, read
+from tables import OTHERS, SETS, Table, read
 
 PEERS = ("ebm", "forest", "xgboost")
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -76,7 +76,9 @@ def arguments() -> argparse.Namespace:
     """What was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one epsilon, 2 folds")
-    parser.add_argument("--data", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument(
+        "--data", nargs="+", choices=[*SETS, *OTHERS], default=list(SETS)
+    )
     parser.add_argument("--model", nargs="+", help="only these contestants")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=3, help="noise seeds of each fold")
@@ -92,8 +94,8 @@ def arguments() -> argparse.Namespace:
     for peer in PEERS:
         known = os.environ.get(f"DISCRETO_{peer.upper()}_PYTHON")
         parser.add_argument(f"--{peer}", default=known, help="its interpreter")
+    parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS)
     options = parser.parse_args()
-    options.epsilons = EPSILONS
     if options.quick:
         vars(options).update(QUICK)
     return options

@@ -8,6 +8,7 @@ docs/pictures/boosting.svg. All numbers come from the files of results.
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from report import Lines, gather, one
 from results import Results
-from tables import SETS
+from tables import OTHERS, SETS
 
 from discreto.plots import EpsilonCurveDisplay
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "models" / "boosting.md"
 PICTURE = ROOT / "docs" / "pictures" / "boosting.svg"
-START, END = "<!-- results: start -->", "<!-- results: end -->"
 TITLES = {
     "adult": "Adult",
     "abalone": "Abalone",
@@ -37,7 +37,7 @@ TITLES = {
 }
 CURVES = ("ours", "ours, δ", "DP-EBM, best", "DP-XGBoost, best")
 CURVES += ("DPBoost", "PrivCatBoost", "PrivRandBoost")
-OTHERS = ("DP-EBM, defaults", "diffprivlib forest", "PrivRandBoost, one-hot")
+MORE = ("DP-EBM, defaults", "diffprivlib forest", "PrivRandBoost, one-hot")
 PLAIN = ("LightGBM", "scikit-learn", "constant")
 
 
@@ -52,7 +52,7 @@ def main(files: list[str]) -> None:
         mine = [line for line in mine if line["rows"] == rows]  # as everybody had them
         kinds = ("rmse",) if "rmse" in mine[0] else ("accuracy", "auc")
         parts.append(f"**{TITLES[name]}**, {rows:,} rows")
-        parts += [one(mine, kind, (*CURVES, *OTHERS, *PLAIN)) for kind in kinds]
+        parts += [one(mine, kind, (*CURVES, *MORE, *PLAIN)) for kind in kinds]
         _draw(ax, TITLES[name], mine, kinds[0])
     names: dict[str, Any] = {}
     for ax in axes.flat:
@@ -61,10 +61,40 @@ def main(files: list[str]) -> None:
         names |= dict(zip(labels, handles, strict=True))
     figure.legend(names.values(), names, loc="outside lower center", ncols=4)
     figure.savefig(PICTURE, metadata={"Date": None})
+    _write("results", "\n\n".join(parts))
+    _write("others", _others(lines))
+
+
+def _write(what: str, text: str) -> None:
+    start, end = f"<!-- {what}: start -->", f"<!-- {what}: end -->"
     page = PAGE.read_text(encoding="utf-8")
-    before, after = page.split(START)[0], page.split(END)[1]
-    text = "\n\n".join([START, *parts, END])
-    PAGE.write_text(before + text + after, encoding="utf-8")
+    before, after = page.split(start)[0], page.split(end)[1]
+    page = f"{before}{start}\n\n{text}\n\n{end}{after}"
+    PAGE.write_text(page, encoding="utf-8")
+
+
+def _others(lines: Lines) -> str:
+    """A line for each of the other tables: scores at all epsilons in one cell."""
+    shown = ("ours", "ours, δ", "DP-EBM, best", "LightGBM", "constant")
+    out = [f"| | rows | | {' | '.join(shown)} |", "| --- " * 8 + "|"]
+    for name in OTHERS:
+        mine = [line for line in lines if line["data"] == name]
+        if mine:
+            kind = "rmse" if "rmse" in mine[0] else "accuracy"
+            found = gather(mine, kind)
+            cells = [_means(found.get(model, {})) for model in shown]
+            rows = f"{mine[0]['rows']:,}"
+            out.append(f"| {name} | {rows} | {kind} | {' | '.join(cells)} |")
+    return "\n".join(out)
+
+
+def _means(scores: dict[float, list[float]]) -> str:
+    """The means in the order of epsilon, to three digits."""
+    means = [float(np.mean(scores[e])) for e in sorted(scores)]
+    digits = [max(0, 2 - math.floor(math.log10(mean))) for mean in means]
+    return ", ".join(
+        f"{mean:.{min(n, 3)}f}" for mean, n in zip(means, digits, strict=True)
+    )
 
 
 def _draw(ax: Any, title: str, lines: Lines, kind: str) -> None:
@@ -81,8 +111,11 @@ def _draw(ax: Any, title: str, lines: Lines, kind: str) -> None:
     display = EpsilonCurveDisplay.from_results(rows, score_name=kind, simulated=False)
     display.plot(ax=ax)
     # What is worse than no model at all is cut off.
-    room = 0.06 * (best - worst)
-    ax.set_ylim(*sorted((best + room, worst)))
+    means = [float(row["mean"]) for row in rows]
+    low, high = sorted((best, worst))
+    low, high = max(low, min(means)), min(high, max(means))
+    room = 0.06 * (high - low)
+    ax.set_ylim(low - room, high + room)
     ax.set_title(title)
 
 

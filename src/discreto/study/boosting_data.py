@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -81,6 +81,7 @@ def prepare(name: str) -> Prepared:
         if values.dtype == object:
             known &= values != "?"
     columns = {f: values[known] for f, values in columns.items()}
+    domain = replace(domain, rows=int(known.sum()))  # as the owner of the set would
     features = [f for f in domain.features() if f != domain.target]
     categorical, codes, wide = [], [], []
     for j, f in enumerate(features):

@@ -92,7 +92,7 @@ def _strength(cost: Cost, space: Space) -> float:
 
 def _clip_turns(cost: Cost, space: Space, trees: int) -> dict[int, Fraction]:
     """Residuals are clipped the more, the more there would be noise."""
-    strong = _strength(cost, space) >= (10_000 if cost.epsilon else 2_000)
+    strong = _strength(cost, space) > (10_000 if cost.epsilon else 2_000)
     first, later = (18, 17) if strong else (16, 16)
     return {3 * trees // 10: Fraction(later, 20), 0: Fraction(first, 20)}
 

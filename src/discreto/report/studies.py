@@ -46,7 +46,7 @@ def _page(root: Path) -> Page:
     quick = " A quick run: fewer repeats, smaller sets." if whole.get("quick") else ""
     lead = f"{len(parts)} experiments, computed again from the sources.{quick}"
     page = Page("The study", lead, simulated=bool(whole.get("simulated", True)))
-    page.section("At a glance", *_glance(whole, parts))
+    page.section("At a glance", *_glance(parts))
     for path, manifest in parts:
         page.section(_title(manifest), *_experiment(path, manifest), simulated=True)
     page.section("Made with", *_versions(parts))
@@ -64,7 +64,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return data
 
 
-def _glance(whole: Mapping[str, Any], parts: list[Any]) -> list[Html]:
+def _glance(parts: list[Any]) -> list[Html]:
     found = [f for _, manifest in parts for f in manifest.get("findings", [])]
     differs = sum(f.get("agrees") is False for f in found)
     failed = sum(len(manifest.get("failed", [])) for _, manifest in parts)
@@ -73,7 +73,7 @@ def _glance(whole: Mapping[str, Any], parts: list[Any]) -> list[Html]:
         "cells": sum(int(manifest.get("done", 0)) for _, manifest in parts),
         "claims checked": sum(f.get("agrees") is not None for f in found),
         "differ from the source": differs,
-        "time": f"{float(whole.get('seconds') or 0):.0f} s",
+        "one core's work": _duration(sum(m.get("seconds", 0) for _, m in parts)),
     }
     lines = [
         [
@@ -90,6 +90,10 @@ def _glance(whole: Mapping[str, Any], parts: list[Any]) -> list[Html]:
             note(f"{failed} cell(s) failed; see their sections.", kind="warn")
         )
     return blocks
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _title(manifest: Mapping[str, Any]) -> str:

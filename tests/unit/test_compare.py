@@ -179,7 +179,10 @@ class TestCompare:
         assert (groups == groups[:, :1]).all()
         assert len(np.unique(groups)) == 100
         replace = NUMBERS.with_(neighbours="replace", rows=300)
-        assert quick(replace, epsilons=["8"]).rows == 300
+        declared = quick(replace, epsilons=["8"])
+        assert declared.rows == 300
+        assert not declared.remark
+        assert "declare it" in quick(NUMBERS, epsilons=["8"]).remark
 
     def test_missing_and_foreign_values(self) -> None:
         data = people()

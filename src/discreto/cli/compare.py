@@ -129,6 +129,8 @@ def print_comparison(made: Comparison) -> None:
     for score in (made.reference, made.baseline):
         grid.add_row(score.model, _shown(score), style="dim")
     console.print(grid)
+    if made.remark:
+        console.print(f"[dim]{made.remark}[/]", highlight=False)
     if made.advice is None:
         console.print("No model beats the baseline clearly at these prices.")
         return

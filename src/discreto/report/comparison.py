@@ -188,6 +188,8 @@ def _contestants(comparison: Comparison) -> list[Html]:
     if comparison.left_out:
         rows = [[name, why] for name, why in comparison.left_out.items()]
         blocks.append(table(["left out", "why"], rows))
+    if comparison.remark:
+        blocks.append(note(comparison.remark))
     return blocks
 
 

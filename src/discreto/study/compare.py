@@ -22,6 +22,7 @@ from discreto.kernel.domain import Category, Column, Domain, Number
 from discreto.models._base import PrivateClassifier, PrivateEstimator, PrivateRegressor
 from discreto.models._space import Ready
 from discreto.models._votes import Voters
+from discreto.models.boosting.defaults import TYPICAL_ROWS
 from discreto.planning import Plan
 from discreto.study import _reference
 from discreto.study.comparison import Advice, Comparison, Contestant, Score
@@ -97,6 +98,13 @@ def _plan(
     return plan
 
 
+UNKNOWN_ROWS = (
+    "The domain does not say how many rows there are, so gradient boosting plans for "
+    f"{TYPICAL_ROWS:,}. If that number or its order is public, declare it: models that "
+    "plan with it do better."
+)
+
+
 def compare(
     data: Any,
     domain: Domain,
@@ -157,6 +165,7 @@ def compare(
         folds=folds,
         repeats=repeats,
         delta=str(delta),
+        remark="" if domain.rows else UNKNOWN_ROWS,
     )
     return replace(out, advice=_advice(out, domain))
 

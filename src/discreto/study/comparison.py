@@ -72,6 +72,7 @@ class Comparison:
     folds: int
     repeats: int
     delta: str = "0"
+    remark: str = ""
     advice: Advice | None = None
     simulated: bool = field(default=True, init=False)
 
@@ -96,6 +97,7 @@ class Comparison:
             "reference": self.reference.to_dict(),
             "baseline": self.baseline.to_dict(),
             "left_out": self.left_out,
+            "remark": self.remark,
             "advice": advice
             and {
                 "model": advice.contestant.model,

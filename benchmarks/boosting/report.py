@@ -62,7 +62,6 @@ def _best(tried: list[list[float]], kind: str) -> list[float]:
 def _cell(values: list[float], kind: str) -> str:
     if not values:
         return "-"
-    mean, spread = np.mean(values), np.std(values)
-    if kind != "rmse":
-        return f"{mean:.4f} ({spread:.4f})"
-    return f"{mean:.3f} ({spread:.3f})"
+    digits = 3 if kind == "rmse" else 4
+    spread = f"{np.std(values):.{digits}f}" if len(values) > 1 else "one fold"
+    return f"{np.mean(values):.{digits}f} ({spread})"

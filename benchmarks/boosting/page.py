@@ -89,20 +89,21 @@ def _others(lines: Lines) -> str:
 
 
 def _means(scores: dict[float, list[float]]) -> str:
-    """The means in the order of epsilon, to three digits."""
-    means = [float(np.mean(scores[e])) for e in sorted(scores)]
-    digits = [max(0, 2 - math.floor(math.log10(mean))) for mean in means]
-    return ", ".join(
-        f"{mean:.{min(n, 3)}f}" for mean, n in zip(means, digits, strict=True)
-    )
+    """Means and spreads in the order of epsilon, means to three digits."""
+    out = []
+    for _, found in sorted(scores.items()):
+        mean, spread = float(np.mean(found)), float(np.std(found))
+        digits = min(max(0, 2 - math.floor(math.log10(mean))), 3)
+        out.append(f"{mean:.{digits}f} ({spread:.{digits}f})")
+    return ", ".join(out)
 
 
 def _draw(ax: Any, title: str, lines: Lines, kind: str) -> None:
     found = gather(lines, kind)
     rows: Lines = [
-        {"model": model, "epsilon": e, "mean": np.mean(scores), "spread": 0.0}
+        {"model": model, "epsilon": e, "mean": np.mean(v), "spread": np.std(v)}
         for model in CURVES
-        for e, scores in found.get(model, {}).items()
+        for e, v in found.get(model, {}).items()
     ]
     best, worst = (
         float(np.mean(found[name][0.0])) for name in ("LightGBM", "constant")
@@ -111,7 +112,7 @@ def _draw(ax: Any, title: str, lines: Lines, kind: str) -> None:
     display = EpsilonCurveDisplay.from_results(rows, score_name=kind, simulated=False)
     display.plot(ax=ax)
     # What is worse than no model at all is cut off.
-    means = [float(row["mean"]) for row in rows]
+    means = [row["mean"] for row in rows]
     low, high = sorted((best, worst))
     low, high = max(low, min(means)), min(high, max(means))
     room = 0.06 * (high - low)

@@ -170,9 +170,8 @@ CLAIMS = (
         "from some ε on PrivCatBoost is best on the steel set",
         ((CAT, RAND), (CAT, RAND_HOT), (CAT, DPBOOST)),
         at_last=True,
-        why="Choosing splits overtakes random ones from some ε on, as printed at about "
-        "16. But it ties with DPBoost: the three categories have 2, 3 and 7 values, "
-        "which one-hot columns do as well.",
+        why="Where choosing splits pays, PrivCatBoost ties with DPBoost: the three "
+        "categories have 2, 3 and 7 values, which one-hot columns do as well.",
     ),
     _Claim(
         "mushroom",

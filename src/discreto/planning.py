@@ -379,6 +379,9 @@ class _Paper:
     def keep(self, receipt: Receipt, answer: str) -> str:
         return answer
 
+    def fault(self, label: str) -> None:
+        """There is nothing to shut."""
+
 
 __all__ = [
     "Ask",

@@ -16,6 +16,7 @@ import discreto as dp
 from discreto.errors import BudgetError, LedgerError, ParameterError, UnsafeError
 from discreto.kernel.charge import Receipt
 from discreto.kernel.cost import Cost
+from discreto.kernel.filter import rho_of_pure
 from discreto.ledger.mounts import refuse_network
 
 TENTH = Cost.of("0.1")
@@ -167,18 +168,19 @@ def test_odd_fractions_never_add_up_to_less() -> None:
 # Delta and rho
 
 
-def test_rho_and_delta_are_added_up_apart() -> None:
+def test_costs_add_up_until_the_first_gaussian_one() -> None:
     ledger = dp.Ledger(epsilon=3, delta="1e-6")
     gauss = Cost.of(1, "1e-7")
-    ledger.charge(gauss, "gauss")
-    ledger.charge(gauss, "gauss")
-    ledger.charge(Cost.of("0.5"), "laplace")
     block = Cost(block_epsilon=Fraction(1, 10), delta=Fraction(1, 10**7))
-    ledger.charge(block, "block")
+    for cost in (Cost.of("0.5"), block, gauss, gauss):
+        ledger.charge(cost, "x")
     assert ledger.spent() == gauss + gauss + Cost.of("0.5") + block
     assert ledger.total() == float(ledger.spent().total(Fraction(1, 10**6)))
     assert ledger.total() < 3
     assert "(δ 1e-06)" in str(ledger)
+    ledger.charge(Cost.of("0.1"), "pure after")
+    assert ledger.spent().epsilon == Fraction(1, 2)
+    assert ledger.spent().rho == 2 * gauss.rho + rho_of_pure(Fraction(1, 10))
 
 
 def test_a_ledger_without_delta_refuses_rho_and_blocks() -> None:
@@ -499,8 +501,8 @@ def test_opening_with_other_facts_is_refused(path: Path) -> None:
 
 def test_another_version_is_refused(path: Path) -> None:
     dp.Ledger(path, epsilon=3)
-    edit(path, "UPDATE meta SET value = '2' WHERE name = 'version'")
-    with pytest.raises(LedgerError, match=r"another version .*format 2"):
+    edit(path, "UPDATE meta SET value = '3' WHERE name = 'version'")
+    with pytest.raises(LedgerError, match=r"another version .*format 3"):
         dp.Ledger(path)
 
 

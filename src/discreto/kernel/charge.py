@@ -63,6 +63,9 @@ class Charger(Protocol):
     def keep(self, receipt: Receipt, answer: str) -> str:
         """Store the answer of a charge that has a key; return the one stored first."""
 
+    def fault(self, label: str) -> None:
+        """Shut: an answer could not be computed after it was paid for."""
+
 
 class Reservation:
     """A plan that is paid for: its questions draw on it until it is used up.
@@ -111,6 +114,10 @@ class Reservation:
     def keep(self, receipt: Receipt, answer: str) -> str:
         """Only whole charges have keys, so there is nothing to store."""
         return answer
+
+    def fault(self, label: str) -> None:
+        """Shut the ledger that was charged."""
+        self.ledger.fault(label)
 
     def __copy__(self) -> Reservation:
         return self

@@ -204,12 +204,16 @@ def _tidy(total: Fraction) -> Fraction:
 def epsilon_for(rho: Fraction, delta: Fraction) -> float:
     """The epsilon that rho amounts to at ``delta``, rounded up.
 
-    A thousandth of rho and of delta are for noise being drawn on a grid.
+    A thousandth of rho and of delta are for noise being drawn on a grid, which can
+    also make every delta larger by a factor of e^(rho / 2000).
     """
     if rho == 0:
         return 0.0
     mu = math.sqrt(2 * float(rho))
-    best = epsilon_of(mu, float(delta * (1 - GRID_PART)))
+    kept = float(delta * (1 - GRID_PART)) * math.exp(-float(rho * GRID_PART) / 2)
+    if kept < 1e-300:
+        return math.inf
+    best = epsilon_of(mu, kept)
     # 1e-9 covers the rounding of a few dozen float operations many times over.
     return (best + float(rho * GRID_PART)) * (1 + 1e-9) + 1e-12
 

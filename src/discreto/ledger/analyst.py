@@ -41,6 +41,10 @@ class AnalystLedger:
         """Store the answer of a charge."""
         return self.ledger.keep(receipt, answer)
 
+    def fault(self, label: str) -> None:
+        """Shut the ledger: an answer could not be computed."""
+        self.ledger.fault(label)
+
     def reserve(
         self, cost: Cost, label: str, event: Event | None = None
     ) -> Reservation:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import sqlite3
 from collections.abc import Mapping
 from fractions import Fraction
@@ -14,20 +13,36 @@ from typing import Any
 from discreto.errors import BudgetError, LedgerError, ParameterError, UnsafeError
 from discreto.kernel.charge import Event, Receipt, Reservation, Simulation
 from discreto.kernel.cost import Amount, Cost, read_amount, read_delta, show
+from discreto.kernel.filter import Budget
 from discreto.ledger.analyst import AnalystLedger
 from discreto.ledger.anchor import Anchor
-from discreto.ledger.chain import POPULATION, Chain, dump
+from discreto.ledger.chain import POPULATION, Chain, budget_of, dump
 from discreto.ledger.checks import (
     check_content,
     check_cost,
+    check_key,
     check_name,
-    left_of,
     refusal,
 )
 from discreto.ledger.entries import append, earlier, fill, is_sound, read_history
+from discreto.ledger.faults import (
+    OwnEntry,
+    count_faults,
+    fault_entry,
+    is_shut,
+    own_entry,
+    refuse_shut,
+    reopening,
+)
+from discreto.ledger.opening import (
+    PARTS,
+    check_people,
+    check_version,
+    check_wanted,
+    new_meta,
+    read_aside,
+)
 from discreto.ledger.store import MEMORY, Store
-
-VERSION = "1"
 
 
 class Ledger:
@@ -40,6 +55,11 @@ class Ledger:
     epsilon, delta
         The whole budget. For an existing file they may be left out; if given, they
         must be those of the file.
+    pure, block_delta
+        An epsilon, and a delta, set aside for costs that add up: questions without a
+        delta, and steps on random samples. Without them such costs add up until the
+        first Gaussian question, and count as Gaussian privacy after it; see
+        ``docs/ledger.md``. ``pure=0`` counts everything as Gaussian privacy.
     population
         A name for these people; the file of another population is refused.
     analysts
@@ -66,6 +86,8 @@ class Ledger:
         *,
         epsilon: Amount | None = None,
         delta: Amount | None = None,
+        pure: Amount | None = None,
+        block_delta: Amount | None = None,
         population: str | None = None,
         analysts: Mapping[str, Amount] | None = None,
         anchor: str | Path | None = None,
@@ -79,6 +101,7 @@ class Ledger:
         wanted = {
             "epsilon": None if epsilon is None else read_amount(epsilon, "epsilon"),
             "delta": None if delta is None else read_delta(delta),
+            **read_aside(epsilon, delta, pure, block_delta),
         }
         limits = {
             check_name(name, "an analyst's name"): read_amount(
@@ -92,67 +115,27 @@ class Ledger:
         if anchor and os.path.realpath(anchor) == self._store.path:
             raise ParameterError("the anchor must be another file than the ledger.")
         if not self._store.exists():
-            self._create(wanted, population or "", limits)
+            meta = new_meta(wanted, population or "", limits, self.path)
+            meta["seal"] = self._chain.seal(meta)
+            self._store.create(lambda db: fill(db, meta))
         with self._store.reading() as db:
             self._meta = dict(db.execute("SELECT name, value FROM meta"))
-        if self._meta.get("version") != VERSION:
-            raise LedgerError(
-                f"{self.path!r} was written by another version of discreto (format "
-                f"{self._meta.get('version')}; this one reads format {VERSION})."
-            )
+        check_version(self.path, self._meta)
         count = self.verify()
         self.id, self.population = self._meta["id"], self._meta["population"]
         self.delta = Fraction(self._meta["delta"])
-        self._check_wanted(wanted, population, limits)
-        if self._anchor and not count:
-            self._anchor.create()
-
-    def _create(
-        self,
-        wanted: Mapping[str, Fraction | None],
-        population: str,
-        limits: Mapping[str, Fraction],
-    ) -> None:
-        if wanted["epsilon"] is None:
-            raise LedgerError(
-                f"there is no ledger {self.path!r}. Say how much it may spend to "
-                "make one: Ledger(path, epsilon=3)."
-            )
-        meta = {
-            "version": VERSION,
-            "id": secrets.token_hex(8),
-            "population": population,
-            "epsilon": str(wanted["epsilon"]),
-            "delta": str(wanted["delta"] or 0),
-            "analysts": dump({name: str(limit) for name, limit in limits.items()}),
-        }
-        meta["seal"] = self._chain.seal(meta)
-        self._store.create(lambda db: fill(db, meta))
-
-    def _check_wanted(
-        self,
-        wanted: Mapping[str, Fraction | None],
-        population: str | None,
-        limits: Mapping[str, Fraction],
-    ) -> None:
-        if population is not None and population != self.population:
-            raise LedgerError(
-                f"{self.path!r} is the ledger of population {self.population!r}, not "
-                f"of {population!r}. One file belongs to one population."
-            )
-        have = {"epsilon": self.epsilon, "delta": self.delta}
-        for name, value in wanted.items():
-            if value is not None and value != have[name]:
-                raise LedgerError(
-                    f"{self.path!r} has {name} {show(have[name])}, not {show(value)}. "
-                    f"Leave {name} out to use what the file says."
-                )
+        have = {"epsilon": self.epsilon}
+        have |= {n: Fraction(v) for n, v in self._meta.items() if n in PARTS}
+        check_wanted(self.path, wanted, have)
+        check_people(self.path, population, self.population)
         for name, value in limits.items():
-            if self._account(name)[0] != value:
+            if self.limit(name) != value:
                 raise LedgerError(
                     f"analyst {name!r} of {self.path!r} has another budget. Change it "
                     f"with ledger.allow({name!r}, ...)."
                 )
+        if self._anchor and not count:
+            self._anchor.create()
 
     # Spending
 
@@ -189,7 +172,7 @@ class Ledger:
         analyst: str,
     ) -> Receipt:
         if key is not None:
-            check_name(key, "a key")
+            check_key(key)
         if analyst != POPULATION:
             check_name(analyst, "an analyst's name")
         content = check_content(
@@ -202,6 +185,8 @@ class Ledger:
         )
         with self._store.writing() as db:
             receipt = None if key is None else earlier(db, key, content)
+            if receipt is None or receipt.answer is None:
+                refuse_shut(db, self.path)
             if receipt is None:
                 for name in dict.fromkeys((analyst, POPULATION)):
                     self._spend(db, name, cost, label)
@@ -213,12 +198,11 @@ class Ledger:
         return receipt
 
     def _spend(self, db: sqlite3.Connection, name: str, cost: Cost, label: str) -> None:
-        limit, spent = self._account(name, db)
-        after = spent + cost
-        if after.total(self.delta) > limit:
-            raise BudgetError(
-                refusal(label, cost, spent, limit=limit, delta=self.delta, analyst=name)
-            )
+        budget, spent = self._account(name, db)
+        after = budget.charge(spent, cost)
+        if after is None and cost:
+            raise BudgetError(refusal(label, cost, spent, budget, name))
+        after = spent if after is None else after
         update = "UPDATE account SET spent = ? WHERE name = ?"
         db.execute(update, (dump(after.to_dict()), name))
 
@@ -251,22 +235,17 @@ class Ledger:
         if analyst != POPULATION:
             check_name(analyst, "an analyst's name")
         limit = str(read_amount(epsilon, "epsilon"))
-        content = {
-            "label": f"allow {analyst or 'the population'} ε {show(Fraction(limit))}",
-            "cost": {},
-            "analyst": analyst,
-            "event": {},
-            "allow": limit,
-        }
-        with self._store.writing() as db:
+        what = f"allow {analyst or 'the population'} ε {show(Fraction(limit))}"
+
+        def entry(db: sqlite3.Connection, label: str) -> tuple[dict[str, Any], None]:
             db.execute(
                 "INSERT INTO account VALUES(?, ?, '{}') ON CONFLICT(name) DO UPDATE "
                 "SET epsilon = excluded.epsilon",
                 (analyst, limit),
             )
-            seq, link = append(db, self._chain, self._meta["seal"], content)
-        if self._anchor:
-            self._anchor.write(self.id, seq, link)
+            return own_entry(label, analyst) | {"allow": limit}, None
+
+        self._own(entry, what)
 
     def analyst(self, name: str) -> AnalystLedger:
         """This ledger as one analyst may use it."""
@@ -276,7 +255,7 @@ class Ledger:
 
     def _account(
         self, name: str, db: sqlite3.Connection | None = None
-    ) -> tuple[Fraction, Cost]:
+    ) -> tuple[Budget, Cost]:
         if db is None:
             with self._store.reading() as db:
                 return self._account(name, db)
@@ -287,28 +266,45 @@ class Ledger:
                 f"there is no analyst {name!r} in {self.path!r}. The owner adds one "
                 f"with ledger.allow({name!r}, epsilon)."
             )
-        return Fraction(row[0]), Cost.from_dict(json.loads(row[1]))
+        budget = budget_of(self._meta, name, Fraction(row[0]))
+        return budget, Cost.from_dict(json.loads(row[1]))
 
     @property
     def epsilon(self) -> Fraction:
         """The population's whole budget."""
-        return self._account(POPULATION)[0]
+        return self._account(POPULATION)[0].epsilon
 
     def limit(self, analyst: str) -> Fraction:
         """An analyst's whole budget."""
-        return self._account(analyst)[0]
+        return self._account(analyst)[0].epsilon
 
     def spent(self, analyst: str = POPULATION) -> Cost:
-        """What has been charged so far."""
+        """What has been charged so far, as the budget counts it."""
         return self._account(analyst)[1]
 
     def total(self, analyst: str = POPULATION) -> float:
         """The epsilon spent so far, at this ledger's delta."""
-        return float(self.spent(analyst).total(self.delta))
+        budget, spent = self._account(analyst)
+        return float(budget.total(spent))
 
     def remaining(self, analyst: str = POPULATION) -> float:
-        """The epsilon that is left."""
-        return float(left_of(*self._account(analyst), self.delta))
+        """The epsilon that is left: of the whole, less what is spent."""
+        budget, spent = self._account(analyst)
+        return max(
+            0.0, float(budget.epsilon - Fraction(min(budget.total(spent), 10**9)))
+        )
+
+    def room(self, delta: Amount = 0, analyst: str = POPULATION) -> float:
+        """The largest epsilon that a question with this ``delta`` may have now.
+
+        >>> ledger = Ledger(epsilon=1, delta="1e-5")
+        >>> ledger.room()
+        1.0
+        """
+        budget, spent = self._account(analyst)
+        if not read_delta(delta):
+            return float(budget.room(spent))
+        return float(budget.gaussian_room(spent)) if budget.delta else 0.0
 
     def entries(self) -> list[dict[str, Any]]:
         """Every entry, oldest first."""
@@ -325,14 +321,58 @@ class Ledger:
         if not sound:
             raise LedgerError(f"{self.path!r} is damaged or was changed: restore it.")
         try:
-            links = self._chain.check(history)
+            checked = self._chain.check(history)
         except (ValueError, TypeError, KeyError, ArithmeticError):
             raise LedgerError(f"{self.path!r} is damaged: restore it.") from None
+        links = checked.links
         if self._anchor:
             if lines is None and links and self._anchor.path.exists():
                 return self.verify()  # it was made while we were reading
             self._anchor.check(lines, history.meta["id"], links)
+        if checked.stale:
+            self._bring_up(len(links), checked.stale)
         return len(links)
+
+    def _bring_up(self, entries: int, totals: Mapping[str, str]) -> None:
+        """Totals of version 1, counted by today's rule, unless somebody was faster."""
+        with self._store.writing() as db:
+            if db.execute("SELECT count(*) FROM entry").fetchone() == (entries,):
+                update = "UPDATE account SET spent = ? WHERE name = ?"
+                db.executemany(update, [(text, name) for name, text in totals.items()])
+
+    # A failure of the machine shuts the gate
+
+    def fault(self, label: str) -> None:
+        """Shut this ledger: an answer could not be computed after it was paid for.
+
+        Nothing more is charged until the owner has looked into it and reopened it.
+        """
+        self._own(fault_entry, label)
+
+    def reopen(self, comment: str = "") -> None:
+        """Go on after a failure: the owner has looked into it. It is an entry."""
+        self._own(reopening, comment)
+
+    def _own(self, entry: OwnEntry, text: str) -> None:
+        with self._store.writing() as db:
+            content, key = entry(db, text)
+            if content is None:
+                return
+            seq, link = append(db, self._chain, self._meta["seal"], content, key)
+        if self._anchor:
+            self._anchor.write(self.id, seq, link)
+
+    @property
+    def faults(self) -> int:
+        """How many answers could not be computed so far."""
+        with self._store.reading() as db:
+            return count_faults(db)
+
+    @property
+    def shut(self) -> bool:
+        """Whether a failure was not looked into yet."""
+        with self._store.reading() as db:
+            return is_shut(db)
 
     # Copies share the ledger: a cloned model must not get its budget back.
 

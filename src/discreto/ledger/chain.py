@@ -7,10 +7,12 @@ import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from discreto.errors import LedgerError, ParameterError
 from discreto.kernel.cost import Cost
+from discreto.kernel.filter import Budget
 
 POPULATION = ""  # the account that every charge falls on
 
@@ -23,6 +25,14 @@ class History:
     entries: list[tuple[int, str, str | None, str]]  # seq, body, key, hash
     accounts: list[tuple[str, str, str]]  # name, limit, spent
     answers: list[tuple[int, str, str]]  # seq, body, hash
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A history that follows: its links by number, and totals to be brought up."""
+
+    links: dict[int, str]
+    stale: dict[str, str]
 
 
 class Chain:
@@ -52,8 +62,8 @@ class Chain:
             return hmac.new(self.key, text, "sha256").hexdigest()
         return hashlib.sha256(text).hexdigest()
 
-    def check(self, history: History) -> dict[int, str]:
-        """Refuse a history that does not follow; its links by number."""
+    def check(self, history: History) -> Checked:
+        """Refuse a history that does not follow."""
         before = self.seal(history.meta)
         if history.meta.get("seal") != before:
             raise LedgerError(
@@ -63,6 +73,7 @@ class Chain:
         limits = {POPULATION: history.meta["epsilon"]}
         limits |= json.loads(history.meta["analysts"])
         sums: dict[str, Cost] = {}
+        spent: dict[str, Cost] = {}
         for place, (seq, body, key, link) in enumerate(history.entries, start=1):
             if seq != place or link != self.link(before, body, key):
                 raise LedgerError(
@@ -73,13 +84,18 @@ class Chain:
             if "allow" in entry:
                 limits[entry["analyst"]] = entry["allow"]
                 continue
+            cost = Cost.from_dict(entry["cost"])
             for name in dict.fromkeys((entry["analyst"], POPULATION)):
-                sums[name] = sums.get(name, Cost()) + Cost.from_dict(entry["cost"])
-        expected = {
-            name: (limit, dump(sums.get(name, Cost()).to_dict()))
-            for name, limit in limits.items()
-        }
-        if {name: tuple(rest) for name, *rest in history.accounts} != expected:
+                budget = budget_of(history.meta, name, Fraction(limits[name]))
+                spent[name] = budget.after(spent.get(name, Cost()), cost)
+                sums[name] = sums.get(name, Cost()) + cost
+        found = {name: tuple(rest) for name, *rest in history.accounts}
+        expected = _rows(limits, spent)
+        # Version 1 added everything up; such totals are brought up to date when read.
+        if found != expected and (history.meta["version"], found) != (
+            "1",
+            _rows(limits, sums),
+        ):
             raise LedgerError(
                 "the budgets or totals do not follow from the entries: this ledger "
                 "file was changed by hand."
@@ -88,7 +104,25 @@ class Chain:
         for seq, body, link in history.answers:
             if seq not in links or link != self.answer(links[seq], body):
                 raise LedgerError(f"the answer stored for entry {seq} was changed.")
-        return links
+        stale = {} if found == expected else {n: s for n, (_, s) in expected.items()}
+        return Checked(links, stale)
+
+
+def budget_of(meta: Mapping[str, str], name: str, limit: Fraction) -> Budget:
+    """The budget of an account. Only the population's can have parts set aside."""
+    delta = Fraction(meta["delta"])
+    if name != POPULATION or "pure" not in meta:
+        return Budget(limit, delta)
+    return Budget(limit, delta, Fraction(meta["pure"]), Fraction(meta["block_delta"]))
+
+
+def _rows(
+    limits: Mapping[str, str], spent: Mapping[str, Cost]
+) -> dict[str, tuple[str, str]]:
+    return {
+        name: (limit, dump(spent.get(name, Cost()).to_dict()))
+        for name, limit in limits.items()
+    }
 
 
 def dump(data: Any) -> str:

@@ -67,6 +67,9 @@ class SimulationLedger:
         """Keep the answer of a charge that has a key; the first one stays."""
         return self._answers.setdefault(receipt.seq, answer)
 
+    def fault(self, label: str) -> None:
+        """A simulation does not shut: nobody's rows are behind it."""
+
     def reserve(
         self, cost: Cost, label: str, event: Event | None = None
     ) -> Reservation:

@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Any
 
 from discreto.errors import MissingExtraError, ParameterError, UnsafeError
-from discreto.kernel.cost import Amount, read_amount, read_delta
+from discreto.kernel.cost import Amount, read_amount, read_delta, rho_for
 from discreto.kernel.gaussian import GRID_PART, epsilon_of
-from discreto.kernel.training import Steps
+from discreto.kernel.steps import Steps
 
 _DIGITS = 10**6  # noise is rounded up to this denominator
 _KEPT = float(1 - GRID_PART)
@@ -44,7 +44,7 @@ def steps_for(epsilon: Amount, delta: Amount, count: int, rate: Amount = 1) -> S
 def _steps_for(epsilon: Fraction, delta: Fraction, count: int, rate: Fraction) -> Steps:
     target = float(epsilon) * _KEPT, float(delta) * _KEPT
     if rate == 1:
-        noise = math.sqrt(count) / gaussian_mu(*target)
+        noise = math.sqrt(count / (2 * float(rho_for(epsilon, delta))))
     else:
         noise = _sampled_noise(*target, count, float(rate))
     while True:
@@ -70,9 +70,7 @@ def check_steps(steps: Steps) -> None:
 def _enough(steps: Steps) -> bool:
     epsilon, delta = float(steps.epsilon) * _KEPT, float(steps.delta) * _KEPT
     if steps.rate == 1:
-        # 1e-9 covers the rounding of a handful of float operations.
-        mu = math.sqrt(steps.count) / float(steps.noise) * (1 + 1e-9)
-        return epsilon_of(mu, delta) <= epsilon
+        return steps.count <= 2 * steps.noise**2 * rho_for(steps.epsilon, steps.delta)
     event = _event(float(steps.noise), steps.count, float(steps.rate))
     return bool(_accountant().compose(event).get_epsilon(delta) <= epsilon)
 

@@ -26,12 +26,12 @@ from discreto.kernel.gate import (
     Gate,
     Keep,
     Measurement,
+    Partition,
     Selection,
     Source,
-    noises_for,
-    scale_for,
 )
-from discreto.kernel.query import Choice, Floats, Ints, Sum, Tally
+from discreto.kernel.noise import noises_for, scale_for
+from discreto.kernel.query import Choice, Derived, Floats, Ints, Sum, Tally
 from discreto.kernel.sampler import Sampler
 from discreto.release import Release
 
@@ -46,7 +46,7 @@ class Ask(Protocol):
     cost: Cost
 
     def measure(
-        self, query: Sum, label: str, share: Fraction = Fraction(1)
+        self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)
     ) -> Measurement: ...
 
     def select(
@@ -101,9 +101,9 @@ class Conversation:
         self.asked: list[Question] = []
 
     def measure(
-        self, query: Sum, label: str, share: Fraction = Fraction(1)
+        self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)
     ) -> Measurement:
-        """Noisy sums for a share of the cost."""
+        """Noisy sums, or a function of sums, for a share of the cost."""
         cost = self.cost * share
         self._note(question_of(query, label, cost, self.domain))
         return self._gate.measure(query, cost, label)
@@ -113,8 +113,18 @@ class Conversation:
     ) -> Selection:
         """A noisy choice for a share of the cost."""
         cost = self.cost * share
-        self._note(question_of(query, label, cost, self.domain))
+        part = self._gate.part is not None
+        self._note(question_of(query, label, cost, self.domain, part=part))
         return self._gate.select(query, cost, label)
+
+    def split(
+        self, partition: Partition, label: str, share: Fraction = Fraction(1)
+    ) -> list[Conversation]:
+        """A conversation with each part; each may spend a share of the cost."""
+        cost = self.cost * share
+        self._note(Question("parts", label, cost, (), ()))
+        gates = self._gate.parts(partition, cost, label)
+        return [_Branch(gate, cost, self) for gate in gates]
 
     def _note(self, question: Question) -> None:
         if self._plan is not None and next(self._plan, None) != question:
@@ -125,12 +135,28 @@ class Conversation:
         self.asked.append(question)
 
 
+class _Branch(Conversation):
+    """A conversation with a part, whose questions are lines of the whole's plan."""
+
+    def __init__(self, gate: Gate, cost: Cost, trunk: Conversation) -> None:
+        super().__init__(gate, cost)
+        self._trunk = trunk
+
+    def _note(self, question: Question) -> None:
+        self._trunk._note(question)
+
+
 def question_of(
-    query: Sum | Choice, label: str, cost: Cost, domain: Domain
+    query: Sum | Derived | Choice,
+    label: str,
+    cost: Cost,
+    domain: Domain,
+    *,
+    part: bool = False,
 ) -> Question:
     """The public facts of a question: its door, cost, sensitivity and noise."""
     if isinstance(query, Choice):
-        scale = scale_for(query, cost, domain)
+        scale = scale_for(query, cost, domain, part=part)
         width = (query.width(domain),)
         return Question("select", label, cost, width, (float(scale),))
     noises = noises_for(query, cost, domain)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable
+from dataclasses import is_dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,8 +19,9 @@ from discreto.kernel.cost import Amount, Cost
 from discreto.kernel.domain import Domain
 from discreto.kernel.entropy import Entropy
 from discreto.kernel.gate import Gate, Keep
-from discreto.kernel.query import Ints, Sum, Tally
-from discreto.kernel.training import Steps, Training, check_sampling
+from discreto.kernel.query import Ints, Sum, Tally, digest
+from discreto.kernel.steps import Steps, check_sampling
+from discreto.kernel.training import Training
 from discreto.planning import Conversation, Plan, Statistic, plan_of, statistics
 from discreto.release import Release
 
@@ -44,6 +46,9 @@ class Table:
         A :class:`~discreto.Ledger`, or ``discreto.testing.simulate()``.
     engine
         Where sums are folded; this process by default.
+    name
+        Which table this is, for tables in memory: a key stands for one answer about
+        one table, so only a table with a name takes keys. Files have their path.
 
     >>> import discreto as dp
     >>> domain = dp.Domain({"age": dp.Number(0, 120)})
@@ -59,6 +64,7 @@ class Table:
         ledger: Charger,
         *,
         engine: Engine | None = None,
+        name: str | None = None,
     ) -> None:
         if not isinstance(domain, Domain):
             raise DomainError(
@@ -70,6 +76,7 @@ class Table:
                 "a Table needs a ledger: Ledger('people.ledger', epsilon=3)."
             )
         self.domain, self.ledger = domain, ledger
+        self.name = _name_of(data) if name is None else str(name)
         frame = open_frame(data, domain)
         if domain.person is not None:
             frame = PersonFrame(frame, domain, Entropy().bytes(24))
@@ -89,13 +96,24 @@ class Table:
         ledger: Charger,
         *,
         engine: Engine | None = None,
+        name: str | None = None,
     ) -> Table:
         """A table over files that are read as streams, never whole."""
-        return cls(path, domain, ledger, engine=engine)
+        return cls(path, domain, ledger, engine=engine, name=name)
 
     def gate(self, ledger: Charger | None = None) -> Gate:
         """The gate to these rows, paid by this table's ledger or by a reservation."""
-        return Gate(self.domain, ledger or self.ledger, self._rows)
+        return Gate(self.domain, ledger or self.ledger, self._rows, self.name)
+
+    def named(self, name: str) -> Table:
+        """The same rows under a name."""
+        out = copy.copy(self)
+        out.name = name
+        return out
+
+    def has_at_most(self, rows: int) -> bool:
+        """Whether so many rows are enough. For the owner: the answer is exact."""
+        return self._rows.length() <= rows
 
     def paid_by(self, ledger: Charger) -> Table:
         """The same rows with another payer, such as a reservation."""
@@ -110,17 +128,28 @@ class Table:
         return Reservation(self.ledger, self.ledger.charge(cost, label, event))
 
     def train(
-        self, steps: Steps, label: str, *, key: str | None = None, taken: int = 0
+        self, steps: Steps, label: str, *, key: str | None = None, first: int = 0
     ) -> Training:
         """Pay for Gaussian steps on samples of the rows, all of them up front.
 
-        With a ``key`` the same block is paid once, however often it is opened;
-        ``taken`` then says how many of its steps were taken before.
+        With a ``key`` the same block is paid once, however often it is opened: every
+        step has a number, counted from ``first``, and one answer for good.
         """
         check_steps(steps)
         check_sampling(steps.rate, self.domain)
-        receipt = self.ledger.charge(steps.cost, label, {"steps": steps.to_dict()}, key)
-        return Training(self.gate(), steps, receipt, taken)
+        event = {"steps": steps.to_dict()} | self._facts(key)
+        receipt = self.ledger.charge(steps.cost, label, event, key)
+        return Training(self.gate(), steps, receipt, key, first)
+
+    def _facts(self, key: str | None) -> dict[str, str]:
+        """What a charge says about the table, so that a key cannot mean another."""
+        if key is not None and not self.name:
+            raise ParameterError(
+                "a key stands for one answer about one table, so the table needs a "
+                "name: Table(data, domain, ledger, name='patients 2024')."
+            )
+        named = {"table": self.name} if self.name else {}
+        return {"domain": self.domain.fingerprint} | named
 
     def plan(
         self,
@@ -148,7 +177,8 @@ class Table:
         cost = Cost.of(epsilon, delta)
         # Planning first refuses whatever can be refused before it is paid for.
         plan = self._plan(statistic, cost)
-        facts = {"questions": [question.to_dict() for question in plan]}
+        facts: dict[str, Any] = {"questions": [question.to_dict() for question in plan]}
+        facts |= self._facts(key) | {"statistic": _digest(statistic)}
         receipt = self.ledger.charge(cost, statistic.label, facts, key)
         if receipt.answer is not None:
             stored = Release.from_dict(json.loads(receipt.answer))
@@ -180,7 +210,8 @@ class Table:
         wanted = list(several)
         plan = plan_of(self.domain, wanted, Cost.of(epsilon, delta), 0)
         label = ", ".join(statistic.label for statistic in wanted)
-        facts = {"questions": [question.to_dict() for question in plan]}
+        facts: dict[str, Any] = {"questions": [question.to_dict() for question in plan]}
+        facts |= self._facts(None)
         reservation = self.reserve(plan.total, label, facts)
         share = plan.total * Fraction(1, len(wanted))
         gate, questions = self.gate(reservation), iter(plan.questions)
@@ -197,6 +228,20 @@ class Table:
         return self
 
 
+def _digest(statistic: Statistic) -> str:
+    """A short name for exactly this statistic; a home-made one has its label only."""
+    if not is_dataclass(statistic):
+        return statistic.label
+    return digest(statistic)
+
+
+def _name_of(data: Any) -> str:
+    """Files are known by their path; what is in memory has no name of its own."""
+    if isinstance(data, list | tuple) and data and isinstance(data[0], str | Path):
+        return ", ".join(map(str, data))
+    return str(data) if isinstance(data, str | Path) else ""
+
+
 class _Rows:
     """The rows, as the gate may use them."""
 
@@ -210,3 +255,6 @@ class _Rows:
 
     def column(self, name: str) -> Any:
         return self._frame.column(name)
+
+    def length(self) -> int:
+        return self._frame.length()

@@ -8,9 +8,9 @@ from brute import ADD, REPLACE, TWICE, check_sum
 
 from discreto.errors import ParameterError
 from discreto.kernel import clamp
-from discreto.kernel.query import Block, Sum, decode, encode
-from discreto.models.boosting.means import LeafMean, _Means
-from discreto.parts import Part
+from discreto.kernel.query import Derived, decode, encode
+from discreto.models.boosting.means import LeafMean
+from discreto.parts import Parts
 from discreto.queries import KINDS
 from discreto.queries.parts import HashParts
 from discreto.queries.trees import Grid, Leaves, Tree
@@ -104,16 +104,21 @@ class Rows:
 
 
 def fold(query, batch, length, domain):
-    return _Means(Rows(batch, length, domain)).fold(query)
+    rows = Rows(batch, length, domain)
+    return [query.function.compute(rows.fold, query.cells, domain)]
 
 
 def fold_part(query, batch, length, domain):
-    part = Part(Rows(batch, length, domain), HashParts(("y", "c"), (1, 1)), 0)
-    return _Means(part).fold(query)
+    rows, parts = Rows(batch, length, domain), Parts(HashParts(("y", "c"), (1, 1)))
+    return [
+        query.function.compute(
+            lambda sums: rows.fold(parts.restrict(sums, 0)), query.cells, domain
+        )
+    ]
 
 
 def question(ridge=0.1, cut=1.0):
-    return Sum(Leaves(GRID, BY_D, "c"), (Block(LeafMean(EXTREME, ridge, cut)),))
+    return Derived(Leaves(GRID, BY_D, "c"), LeafMean(EXTREME, ridge, cut))
 
 
 @pytest.mark.parametrize("how", [fold, fold_part])

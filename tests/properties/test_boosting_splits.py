@@ -14,7 +14,7 @@ import discreto as dp
 from discreto.errors import BudgetError, ParameterError
 from discreto.kernel import clamp
 from discreto.kernel.query import Block, Choice, Ones, Sum
-from discreto.parts import split
+from discreto.parts import Parts
 from discreto.planning import Conversation
 from discreto.queries.cells import Categories
 from discreto.queries.parts import HashParts, TallyWithin
@@ -270,7 +270,7 @@ def test_parts_are_paid_once_and_each_keeps_to_it():
     ledger = dp.Ledger(epsilon=1)
     ask = conversation(ledger)
     count = Sum(Categories(("c",)), (Block(Ones()),))
-    branches = split(ask, HashParts(("x",), (1, 1, 1)), "rows")
+    branches = ask.split(Parts(HashParts(("x",), (1, 1, 1))), "rows")
     for branch in branches:
         branch.measure(count, "count")
     assert ledger.total() == 1  # three parts, one cost
@@ -286,7 +286,9 @@ def test_parts_hold_all_rows_between_them():
     ask = conversation(simulate(noise=False))
     count = Sum(Categories(("c",)), (Block(Ones()),))
     parts = HashParts(("x",), (1, 1))
-    found = [b.measure(count, "n").tables[0][0, 0] for b in split(ask, parts, "rows")]
+    found = [
+        b.measure(count, "n").tables[0][0, 0] for b in ask.split(Parts(parts), "rows")
+    ]
     assert sorted(found) == [0, 60]  # equal rows stay together
 
 

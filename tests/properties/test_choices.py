@@ -111,10 +111,14 @@ def test_the_scale_is_the_width_over_epsilon(domain):
         choice = _choice(score)
         scale = scale_for(choice, Cost.of("0.1"), domain)
         assert scale == choice.width(domain) * 10
-        # Under rho a range r of log-ratios costs mu^2 / 2 for Phi(mu / 2) = expit(r/2).
-        scale = scale_for(choice, Cost(rho=Fraction(1, 50)), domain)
-        half = special.ndtri(special.expit(choice.width(domain) / float(scale) / 2))
-        assert 0.0199 < 2 * half**2 <= 0.02
+        # Under rho a range r of log-ratios costs mu^2 / 2 for Phi(mu / 2) = expit(r/2),
+        # and what several groups cost adds up.
+        scale = float(scale_for(choice, Cost(rho=Fraction(1, 50)), domain))
+        costs = [
+            move.groups * 2 * special.ndtri(special.expit(move.width / scale / 2)) ** 2
+            for move in choice.moves(domain)
+        ]
+        assert 0.0199 < max(costs) <= 0.02
 
 
 # Votes of neighbours: calibrations, rows 1 and 1d

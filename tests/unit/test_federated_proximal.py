@@ -23,9 +23,8 @@ def gradient(domain, clip=0.4, weights=(0.3, -0.5, 0.2, 0.0, 0.9), basis=BASIS):
 
 def shift(part, domain, ask, mu, rows):
     table = dp.Table({name: part[name] for name in domain}, domain, simulate(0))
-    solved = proximal.solved(table, ask, mu, rows)
-    (found,) = solved._rows.fold(proximal.question(ask, mu, rows))
-    return found[0]
+    asked = proximal.question(ask, mu, rows, int(rows))
+    return asked.function.compute(table._rows.fold, asked.cells, domain)[0]
 
 
 def with_row(part, row):
@@ -44,7 +43,7 @@ def worst_move(domain):
         rows = int(coins.integers(1, 25))
         part = parts(int(coins.integers(99)), [rows])[0]
         ask = gradient(domain, float(coins.choice([0.05, 0.4, 3.0])))
-        mu = float(coins.choice([0.05, 1.0, 8.0]))
+        mu = float(coins.choice([0.5, 1.0, 8.0]))
         extreme = {name: coins.choice([-1e9, -4.0, 0.0, 4.0]) for name in part}
         extreme["late"] = coins.choice(["no", "yes"])
         here = shift(part, domain, ask, mu, rows)
@@ -99,15 +98,15 @@ def test_lines_do_not_touch_each_other():
         off = points - goals[lines]
         return np.tanh(off) + (bends[lines] @ off[:, :, None])[:, :, 0]
 
-    steep, allowed = np.full(6, 10.0), np.full(6, 1e-7)
-    together = proximal.minimise(slope, np.zeros((6, 3)), allowed, steep)
+    limits, allowed = [proximal.Limits(1e3, 10.0, 10**4)] * 6, np.full(6, 1e-7)
+    together = proximal.minimise(slope, np.zeros((6, 3)), allowed, limits)
     for k in range(6):
         one = slice(k, k + 1)
         alone = proximal.minimise(
             lambda points, one=one: slope(points, one),
             np.zeros((1, 3)),
             allowed[one],
-            steep[one],
+            limits[one],
         )
         assert np.array_equal(alone[0], together[k])
         assert np.abs(slope(alone, one)).max() < 1e-7
@@ -128,5 +127,37 @@ def test_what_cannot_be_solved_is_refused():
         with pytest.raises(dp.DiscretoError, match="declare at most"):
             proximal.check_rows(gradient(LINEAR), rows)
     proximal.check_rows(gradient(LINEAR), 10**5)
-    with pytest.raises(dp.DiscretoError, match="mu"):
-        proximal.question(gradient(LINEAR), 1e-9, 10)
+    far = gradient(LINEAR, weights=(1e12,) * 5)
+    dead = ((1.0,) * 5, *[(0.0,) * 5] * 4)
+    for ask, mu, rows in (
+        (gradient(LINEAR), 1e-9, 10),  # too many turns
+        (gradient(LINEAR), 1.0, 1e-6),
+        (far, 1.0, 10),  # floats lose too much so far out
+        (gradient(LINEAR, weights=(1e12, 0, 0, 0, 0), basis=dead), 1.0, 10),
+        (gradient(LINEAR, clip=1e-9, weights=(1e6,) * 5), 1.0, 10),
+    ):
+        with pytest.raises(dp.DiscretoError, match="mu"):
+            proximal.question(ask, mu, rows, 10)
+
+
+@pytest.mark.parametrize("domain", [LINEAR, YES_NO], ids=["linear", "logistic"])
+def test_short_steps_alone_come_near_enough_in_the_turns_that_are_known(
+    domain, monkeypatch
+):
+    """What leaves after all turns is private even if its slope was never small."""
+    monkeypatch.setattr(proximal, "_TRIES", 0)
+    right = proximal.minimise
+    monkeypatch.setattr(
+        proximal, "minimise", lambda s, w, allowed, m: right(s, w, 0 * allowed, m)
+    )
+    part, ask = parts(5, [50])[0], gradient(domain, 0.3)
+    row = dict.fromkeys(part, 4.0) | {"late": "yes"}
+    slow = shift(part, domain, ask, 8.0, 50)
+    more = shift(with_row(part, row), domain, ask, 8.0, 50)
+    monkeypatch.undo()
+    quick = shift(part, domain, ask, 8.0, 50)
+    moved, apart = (
+        np.sqrt(((slow - other).astype(float) ** 2).sum()) for other in (more, quick)
+    )
+    assert moved <= TOP
+    assert apart <= 2 * proximal.LOOSE * TOP

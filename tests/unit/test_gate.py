@@ -53,6 +53,9 @@ class Book:
     def keep(self, receipt, answer):
         return answer
 
+    def fault(self, label):
+        self.log.events.append(("shut",))
+
 
 class Rows:
     """A source that writes to the log, and may fail with a secret on its lips."""
@@ -114,7 +117,7 @@ def test_a_failing_fold_keeps_the_charge_and_its_mouth_shut():
         log.events.clear()
         with pytest.raises(KernelFault) as caught:
             door()
-        assert [event[0] for event in log.events] == ["charge", "touch"]
+        assert [event[0] for event in log.events] == ["charge", "touch", "shut"]
         fault = caught.value
         assert fault.__cause__ is None
         assert fault.__suppress_context__ or fault.__context__ is None
@@ -139,6 +142,31 @@ def test_a_score_that_fails_is_a_fault_too():
     gate, _ = _gate()
     with pytest.raises(KernelFault, match="charge stands"):
         gate.select(Choice(MODE.tally, Broken()), ONE, "q")
+
+
+def test_a_failure_shuts_the_ledger_until_its_owner_has_looked(tmp_path):
+    path = tmp_path / "people.ledger"
+    ledger = Ledger(path, epsilon=3, analysts={"ana": 2})
+    log = Log()
+    broken = Gate(Domain(COLUMNS), ledger.analyst("ana"), Rows(log, fail=True))
+    whole = Gate(Domain(COLUMNS), Ledger(path), Rows(log))
+    kept = whole.measure(COUNT, ONE, "kept", "k").tables[0]
+    with pytest.raises(KernelFault):
+        broken.measure(COUNT, ONE, "fails")
+    for gate in (broken, whole):
+        with pytest.raises(KernelFault, match="is shut"):
+            gate.measure(COUNT, ONE, "more")
+    # What was answered before is known already.
+    assert np.array_equal(whole.measure(COUNT, ONE, "kept", "k").tables[0], kept)
+    again = Ledger(path)
+    assert (again.shut, again.faults, len(again.entries())) == (True, 1, 3)
+    again.reopen("a worker died")
+    whole.measure(COUNT, ONE, "more")
+    assert not again.shut
+    again.reopen("nothing to do")
+    assert again.verify() == 5
+    with pytest.raises(ParameterError, match="may not begin"):
+        whole.measure(COUNT, ONE, "forged", "discreto reopened 2")
 
 
 # Refusals are free

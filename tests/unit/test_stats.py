@@ -80,9 +80,9 @@ EVERY: dict[str, Callable[..., dp.Release]] = {
 def test_a_key_repeats_the_answer(name: str, place: str, tmp_path: Path) -> None:
     path = tmp_path / "people.ledger" if place == "file" else None
     ledger = dp.Ledger(path, epsilon=3)
-    table = dp.Table(rows(40), DOMAIN, ledger)
+    table = dp.Table(rows(40), DOMAIN, ledger, name="people")
     first = EVERY[name](table, epsilon="0.2", key="monday")
-    for again in (table, dp.Table(rows(7), DOMAIN, ledger)):
+    for again in (table, dp.Table(rows(7), DOMAIN, ledger, name="people")):
         second = EVERY[name](again, epsilon="0.2", key="monday")
         for part in ("value", "low", "high"):
             assert np.array_equal(getattr(first, part), getattr(second, part))
@@ -90,13 +90,33 @@ def test_a_key_repeats_the_answer(name: str, place: str, tmp_path: Path) -> None
         assert str(second) == str(first)
     assert ledger.spent() == dp.Cost.of("0.2")
     if path:
-        kept = dp.Table(rows(7), DOMAIN, dp.Ledger(path))
+        kept = dp.Table(rows(7), DOMAIN, dp.Ledger(path), name="people")
         stored = EVERY[name](kept, epsilon="0.2", key="monday")
         assert np.array_equal(stored.value, first.value)
     with pytest.raises(LedgerError, match="another question"):
         EVERY[name](table, epsilon="0.3", key="monday")
     EVERY[name](table, epsilon="0.2", key="tuesday")
     assert ledger.spent() == dp.Cost.of("0.4")
+
+
+def test_a_key_stands_for_one_question_about_one_table() -> None:
+    ledger = dp.Ledger(epsilon=3)
+    table = dp.Table(rows(40), DOMAIN, ledger, name="people")
+    stats.histogram(table, "x", bins=[0, 1, 2], epsilon="0.2", key="h")
+    wider = DOMAIN.with_(target=None)
+    others = [
+        (table, {"bins": [0, 1, 3]}),
+        (dp.Table(rows(40), DOMAIN, ledger, name="others"), {"bins": [0, 1, 2]}),
+    ]
+    if wider.fingerprint != DOMAIN.fingerprint:
+        same = dp.Table(rows(40), wider, ledger, name="people")
+        others.append((same, {"bins": [0, 1, 2]}))
+    for other, bins in others:
+        with pytest.raises(LedgerError, match="another question"):
+            stats.histogram(other, "x", **bins, epsilon="0.2", key="h")
+    with pytest.raises(ParameterError, match="needs a name"):
+        stats.count(dp.Table(rows(4), DOMAIN, ledger), epsilon="0.2", key="c")
+    assert ledger.spent() == dp.Cost.of("0.2")
 
 
 BAD_AMOUNTS = [0, -1, math.nan, math.inf, -math.inf, "1e999", "abc", None, True, "nan"]

@@ -17,6 +17,7 @@ from discreto.errors import (
     ParameterError,
     UnsafeError,
 )
+from discreto.kernel.cost import Cost
 from discreto.kernel.gaussian import delta_of
 from discreto.kernel.query import Block, Everyone, Ones, Sum
 from discreto.kernel.training import Steps, Training
@@ -28,9 +29,9 @@ TOTAL = Sum(Everyone(), (Block(Values(("x",))),))
 DELTA = Fraction(1, 10**5)
 
 
-def table(ledger=None, rows=400, domain=DOMAIN):
+def table(ledger=None, rows=400, domain=DOMAIN, name=None):
     data = {"x": np.ones(rows), "who": np.arange(rows)}
-    return Table(data, domain, ledger or Ledger(epsilon=5, delta=DELTA))
+    return Table(data, domain, ledger or Ledger(epsilon=5, delta=DELTA), name=name)
 
 
 @pytest.mark.parametrize(
@@ -71,25 +72,44 @@ def test_the_accountants_agree_without_sampling():
 def test_the_whole_block_is_charged_up_front_and_steps_run_out():
     people = table()
     training = people.train(steps_for(1, DELTA, 3), "three steps")
-    assert people.ledger.spent().block_epsilon == 1
-    assert people.ledger.spent().delta == DELTA
+    assert people.ledger.spent() == Cost.of(1, DELTA)  # all rows: as any Gaussian
     for _ in range(3):
         training.measure(TOTAL, "step")
-    with pytest.raises(BudgetError, match="left of what was reserved"):
+    with pytest.raises(BudgetError, match="all 3 steps"):
         training.measure(TOTAL, "one too many")
     assert len(people.ledger.entries()) == 1
 
 
-def test_steps_that_were_taken_before_are_gone():
-    people, steps = table(), steps_for(1, DELTA, 3)
-    again = people.train(steps, "steps", key="run 7", taken=2)
-    again.measure(TOTAL, "the last one")
+def test_steps_on_samples_are_a_block():
+    people = table()
+    people.train(steps_for(1, DELTA, 3, "1/2"), "three steps")
+    assert people.ledger.spent() == Cost(block_epsilon=Fraction(1), delta=DELTA)
+
+
+def test_a_block_that_is_opened_again_gives_the_same_answers():
+    people, steps = table(name="people"), steps_for(1, DELTA, 3)
+    half = Sum(Everyone(), (Block(Ones()),))
+    first = people.train(steps, "steps", key="run 7")
+    told = [first.measure(TOTAL, "step").tables[0] for _ in range(2)]
+    for _ in range(5):
+        again = people.train(steps, "steps", key="run 7")
+        for old in told:
+            assert np.array_equal(again.measure(TOTAL, "step").tables[0], old)
+    with pytest.raises(LedgerError, match="another question"):
+        people.train(steps, "steps", key="run 7", first=1).measure(half, "step")
+    last = people.train(steps, "steps", key="run 7", first=2)
+    last.measure(half, "step")
     with pytest.raises(BudgetError):
-        again.measure(TOTAL, "one too many")
-    people.train(steps, "steps", key="run 7", taken=3)
-    assert people.ledger.spent().block_epsilon == 1  # paid once
-    with pytest.raises(BudgetError):
-        people.train(steps, "steps", key="run 7", taken=4)
+        last.measure(TOTAL, "one too many")
+    with pytest.raises(ParameterError):
+        people.train(steps, "steps", key="run 7", first=3)
+    assert people.ledger.spent() == Cost.of(1, DELTA)  # paid once
+    assert len(people.ledger.entries()) == 4
+
+
+def test_a_key_needs_to_know_the_table():
+    with pytest.raises(ParameterError, match="name"):
+        table().train(steps_for(1, DELTA, 3), "steps", key="run 7")
 
 
 def test_nothing_is_spent_on_a_refusal():

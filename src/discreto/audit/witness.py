@@ -28,7 +28,15 @@ from discreto.kernel.gate import (
     Noise,
     Selection,
 )
-from discreto.kernel.query import Block, Choice, Ints, Randomise, Sum, Tally
+from discreto.kernel.query import (
+    Block,
+    Choice,
+    Derived,
+    Ints,
+    Randomise,
+    Sum,
+    Tally,
+)
 from discreto.planning import question_of
 from discreto.tables import Table, _Rows
 from discreto.testing import simulate
@@ -197,7 +205,7 @@ class WatchedGate(Gate):
         self._seen: tuple[Ints, ...] = ()
 
     def measure(
-        self, query: Sum, cost: Cost, label: str, key: str | None = None
+        self, query: Sum | Derived, cost: Cost, label: str, key: str | None = None
     ) -> Measurement:
         """As the gate does, under witness."""
         self._open = (cost, label)
@@ -212,7 +220,8 @@ class WatchedGate(Gate):
         self._open = (cost, label)
         answer = super().select(query, cost, label, key)
         self._open = None
-        question = question_of(query, label, cost, self.domain)
+        part = self.part is not None
+        question = question_of(query, label, cost, self.domain, part=part)
         facts = (question, query, self._seen[0].shape)
         laws, told = (Noise("laplace", answer.scale),), question.sensitivity
         return self._witness.hear(
@@ -234,9 +243,13 @@ class WatchedGate(Gate):
         )
 
     def _noisy(
-        self, query: Sum, noises: tuple[Noise, ...], keep: Keep | None = None
+        self,
+        query: Sum | Derived,
+        noises: tuple[Noise, ...],
+        label: str,
+        keep: Keep | None = None,
     ) -> tuple[Ints, ...]:
-        answer = super()._noisy(query, noises, keep)
+        answer = super()._noisy(query, noises, label, keep)
         cells = query.cells.count(self.domain)
         told = tuple(
             declared(block, noise.law, self.domain, cells)
@@ -246,7 +259,7 @@ class WatchedGate(Gate):
             # A step of a training: paid for as a block, over a secret sample. All rows
             # are compared, since the sample of a neighbour may be any other.
             door, cost, label = "step", Cost(), "step of a training"
-            self._seen = tuple(super()._fold(query))
+            self._seen = tuple(super()._fold(query, label))
         else:
             door, (cost, label) = "measure", self._open
         facts = (query, cost, tuple(part.shape for part in self._seen))
@@ -254,14 +267,16 @@ class WatchedGate(Gate):
             Turn(door, label, facts, cost, noises, told, self._seen, answer)
         )
 
-    def _fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
+    def _fold(
+        self, query: Sum | Derived | Tally, label: str, keep: Keep | None = None
+    ) -> list[Ints]:
         self._touch()
-        out = super()._fold(query, keep)
+        out = super()._fold(query, label, keep)
         self._seen = tuple(out)
         return out
 
-    def _scores(self, query: Choice) -> Ints:
-        out = super()._scores(query)
+    def _scores(self, query: Choice, label: str) -> Ints:
+        out = super()._scores(query, label)
         self._seen = (out,)
         return out
 

@@ -134,8 +134,13 @@ class Arrays:
         counts = np.array([length for _, length in self._batches])
         for seed in range(self._setting.seeds):
             gradient = request.gradient(seed, 0)
-            steep = proximal.steepness(gradient) * counts / request.rates + request.mu
             proximal.check_rows(gradient, int(counts.max()))
+            limits = [
+                proximal.limits_for(
+                    request.gradient(seed, k), request.mu, rows, int(counts[k])
+                )
+                for k, rows in enumerate(request.rates.tolist())
+            ]
 
             def sums(
                 points: Floats, seed: int = seed, unit: float = gradient.unit
@@ -147,7 +152,7 @@ class Arrays:
             start = request.weights[seed]
             out.append(
                 proximal.shifts(
-                    sums, start, gradient, request.mu, request.rates, steep
+                    sums, start, gradient, request.mu, request.rates, limits
                 ).astype(np.int64)
             )
         exact = self._bounded(np.stack(out)[:, :, None, :])

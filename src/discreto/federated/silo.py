@@ -19,10 +19,10 @@ from discreto.errors import (
 from discreto.federated import messages, proximal
 from discreto.federated.messages import Message
 from discreto.federated.policy import Policy
+from discreto.federated.proximal import most_rows
 from discreto.federated.updates import local_steps
-from discreto.kernel import clamp
 from discreto.kernel.cost import read_amount
-from discreto.kernel.query import Block, Everyone, Floats, Ints, Sum
+from discreto.kernel.query import Block, Derived, Everyone, Floats, Ints, Sum
 from discreto.kernel.training import Training
 from discreto.ledger import Ledger
 from discreto.planning import question_of
@@ -73,13 +73,19 @@ class Silo:
         if not isinstance(table, Table):
             raise ParameterError("a Silo needs a Table: Silo(Table(...), Policy(...)).")
         self.policy = policy or Policy()
-        self.domain, self._table = table.domain, table
+        self.domain = table.domain
+        self._table = table if table.name else table.named("silo")
         self.schema = messages.schema_of(table.domain)
         if rows is not None and (not isinstance(rows, int) or rows < 0):
             raise ParameterError(
                 f"rows must be a whole number from 0 up. Got {rows!r}."
             )
         self.rows = table.domain.rows if rows is None else rows
+        if self.rows is not None and not table.has_at_most(most_rows(self.rows)):
+            raise DomainError(
+                f"this silo declares {self.rows} rows and has more than twice as many. "
+                "What is declared is public: correct it, or leave rows out."
+            )
         ledger = table.ledger
         if isinstance(ledger, Ledger):
             for name, amount in self.policy.partners.items():
@@ -170,34 +176,24 @@ class Silo:
         )
         self.policy.check_noise(float(steps.noise))
         self.policy.check_cost(steps.cost, self._delta())
-        payer = self._payer(partner)
-        table = self._table.paid_by(payer)
+        asked: Sum | Derived = query
         if move["kind"] != "sums":
             gradient = _gradient(query)
         if move["kind"] == "proximal":
-            proximal.check_rows(gradient, self.rows)
-            parts = float(move["mu"]), float(move["rows"])
-            table = proximal.solved(table, gradient, *parts)
-            query = proximal.question(gradient, *parts)
+            mu, rows = float(move["mu"]), float(move["rows"])
+            asked = proximal.question(gradient, mu, rows, self.rows)
         # What can be refused is refused before anything is paid.
-        if len(query.blocks) != 1:
+        if len(asked.blocks) != 1:
             raise ParameterError("the question of a round has one block.")
-        clamp.check(query, self.domain)
-        noises = steps.noises(query, self.domain)
-        # Steps of a round are in the name: so many steps were paid, no more are taken.
+        label, first = f"round {number} of {run}", number * terms.steps
+        table = self._table.paid_by(self._payer(partner))
+        table.gate().check(asked, label)
+        noises = steps.noises(asked, self.domain)
+        # Steps of a round are in the name: so many steps were paid, no more are taken,
+        # and each of them has one answer.
         name = f"{partner}:{run} of {terms.rounds} x {terms.steps}"
-        training = table.train(
-            steps, f"train {run}", key=name, taken=number * terms.steps
-        )
-        event = {"run": run, "round": number, "message": messages.digest(message)}
-        label = f"round {number} of {run}"
-        receipt = payer.note(label, event, key=f"{name}, {number}")
-        if receipt.answer is None:
-            tables = _train(training, query, move, terms.steps)
-            kept = payer.keep(receipt, messages.dump_tables(tables))
-        else:
-            kept = receipt.answer
-        tables = messages.load_tables(kept)
+        training = table.train(steps, f"train {run}", key=name, first=first)
+        tables = _train(training, asked, move, terms.steps, label)
         return messages.release(tables, noises, training.receipt)
 
     # What stands behind
@@ -215,15 +211,17 @@ class Silo:
         return f"Silo({self.domain!r})"
 
 
-def _train(training: Training, query: Sum, move: Message, count: int) -> list[Ints]:
+def _train(
+    training: Training, query: Sum | Derived, move: Message, count: int, label: str
+) -> list[Ints]:
     """The noisy sums of a round: those of each step, or of one question repeated."""
-    if move["kind"] != "steps":
-        return [training.measure(query, move["kind"]).tables[0] for _ in range(count)]
+    if move["kind"] != "steps" or isinstance(query, Derived):
+        return [training.measure(query, label).tables[0] for _ in range(count)]
     gradient = _gradient(query)
 
     def measure(weights: Floats, number: int) -> Ints:
         question = Sum(Everyone(), (Block(gradient.at(weights)),))
-        return training.measure(question, f"step {number + 1}").tables[0][0]
+        return training.measure(question, label).tables[0][0]
 
     start = np.array(gradient.weights)
     taken = local_steps(measure, start, count, gradient.unit, move["rate"])

@@ -126,6 +126,9 @@ class _Promise:
         """Nothing has a key here."""
         return answer
 
+    def fault(self, label: str) -> None:
+        """Silos shut themselves."""
+
     def reserve(
         self, cost: Cost, label: str, event: Event | None = None
     ) -> Reservation:

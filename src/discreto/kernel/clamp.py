@@ -14,6 +14,7 @@ from discreto.kernel.domain import Domain
 from discreto.kernel.query import (
     Batch,
     Block,
+    Derived,
     Everyone,
     Floats,
     Form,
@@ -25,7 +26,7 @@ from discreto.kernel.query import (
 )
 
 BATCH_ROWS = 1 << 19  # the most rows folded at once
-CODE_LIMIT = 1 << 31  # 2^31 rows of such codes stay below 2^62
+CODE_LIMIT = 1 << 31  # a batch of such codes stays below 2^53
 GRAM_LIMIT = 1 << 15  # and so do products of such codes
 
 
@@ -65,9 +66,9 @@ def _shrink(rows: Floats, norms: Floats, bound: int, width: int) -> None:
     np.trunc(rows, out=rows, where=over)
 
 
-def check(query: Sum | Tally, domain: Domain) -> None:
+def check(query: Sum | Derived | Tally, domain: Domain) -> None:
     """Refuse a question that exact integers cannot hold, before anything is spent."""
-    if not isinstance(query, Sum):
+    if not isinstance(query, Sum | Derived):
         if query.size(domain) > 1 << 26:
             raise ParameterError("this question has too many cells (at most 2^26).")
         query.empty(domain)
@@ -91,8 +92,34 @@ def empty(query: Sum | Tally, domain: Domain) -> list[Ints]:
 
 def merge(query: Sum | Tally, first: list[Ints], second: list[Ints]) -> list[Ints]:
     """The answer for two parts of a table together."""
-    combine = np.add if isinstance(query, Sum) else query.merge
+    combine = add if isinstance(query, Sum) else query.merge
     return [combine(a, b) for a, b in zip(first, second, strict=True)]
+
+
+def add(first: Ints, second: Ints) -> Ints:
+    """Whole numbers added up, however large: past 64 bits they are Python's own."""
+    if first.dtype == object or second.dtype == object:
+        return first.astype(object) + second.astype(object)
+    total = first + second
+    if (((first ^ total) & (second ^ total)) < 0).any():  # one of them has wrapped
+        return first.astype(object) + second.astype(object)
+    return total
+
+
+def bounded(sums: Ints) -> Ints:
+    """Sums cut to 63 bits: no two tables' sums come farther apart by that."""
+    if sums.dtype != object:
+        return sums
+    return np.clip(sums, -(1 << 62), 1 << 62).astype(np.int64)
+
+
+def shown(noisy: Ints) -> Ints:
+    """Noisy sums as they leave: in 64 bits, or as floats where they are too large."""
+    if noisy.dtype != object:
+        return noisy
+    if all(-(1 << 63) <= number < 1 << 63 for number in noisy.flat):
+        return noisy.astype(np.int64)
+    return noisy.astype(np.float64)
 
 
 def fold(query: Sum | Tally, batch: Batch, length: int, domain: Domain) -> list[Ints]:
@@ -173,5 +200,5 @@ def _gram(rows: Floats, place: Ints | None, count: int) -> Ints:
     return out
 
 
-def _width(query: Sum, domain: Domain) -> int:
+def _width(query: Sum | Derived, domain: Domain) -> int:
     return sum(block.width(domain) for block in query.blocks)

@@ -1,33 +1,41 @@
-"""The gate: the only three ways in which a private value leaves a table.
+"""The gate: the only ways in which a private value leaves a table.
 
-``measure`` releases exact sums with noise, ``select`` the index of a noisy largest
-score, ``randomise`` rows that were perturbed one by one. Each first decides everything
-from public facts (scale, cost, refusals), then charges, and only then lets the source
-touch a row. Nothing else in the package returns a value that depends on rows.
+``measure`` releases exact sums, or a function of them, with noise; ``step`` the sums
+over a secret sample of rows, as one of many steps that are paid for together;
+``select`` the index of a noisy largest score; ``randomise`` rows that were perturbed
+one by one. ``parts`` opens gates to disjoint parts of the rows for the cost of one.
+Each first decides everything from public facts (scale, cost, refusals), then charges,
+and only then lets the source touch a row. Nothing else in the package returns a value
+that depends on rows.
+
+No row can make a checked question fail. Whatever fails nevertheless (a dead worker, a
+full disk, a bug) shuts the ledger: it may tell one bit about rows, and not a second.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.errors import DomainError, KernelFault, ParameterError
 from discreto.kernel import clamp
-from discreto.kernel.charge import Charger, Event, Receipt
+from discreto.kernel.charge import Charger, Event, Receipt, Reservation
 from discreto.kernel.cost import Cost
 from discreto.kernel.domain import Category, Domain, Opaque
 from discreto.kernel.entropy import Entropy
-from discreto.kernel.gaussian import GRID_PART, fine_bits, log_tail, range_of
+from discreto.kernel.noise import Noise, noises_for, scale_for
 from discreto.kernel.query import (
     Choice,
+    Derived,
     Floats,
     Ints,
     Query,
@@ -38,10 +46,12 @@ from discreto.kernel.query import (
     digest,
 )
 from discreto.kernel.sampler import Sampler, check_scale
+from discreto.kernel.steps import Steps, check_sampling
 
 T = TypeVar("T")
 Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
 ROW_STEPS = 1 << 20  # grid steps of half a column's range in randomised rows
+_FAULT = "the answer could not be computed; the charge stands and the ledger is shut."
 
 
 class Source(Protocol):
@@ -51,37 +61,11 @@ class Source(Protocol):
     def column(self, name: str) -> Floats | Ints: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """The law of the noise on one block: a scale, or for Gauss a variance.
+class Partition(Protocol):
+    """Disjoint parts of the rows, each row's by its own content."""
 
-    ``width`` is how many numbers of a cell share one draw of a ``cube``. Gaussian noise
-    is drawn in steps of 2^-``bits`` and rounded.
-    """
-
-    law: Literal["laplace", "gaussian", "cube"]
-    amount: Fraction
-    width: int = 1
-    bits: int = 0
-
-    @property
-    def variance(self) -> float:
-        """The variance of each number, in squared grid steps."""
-        amount = float(self.amount)
-        if self.law == "cube":
-            return amount**2 * (self.width + 1) * (self.width + 2) / 3
-        if self.law == "gaussian":
-            return _rounded_variance(amount) if self.bits else amount
-        return 2 * math.exp(-1 / amount) / math.expm1(-1 / amount) ** 2
-
-    def draw(self, sampler: Sampler, count: int) -> Ints:
-        """Fresh noise."""
-        if self.law == "cube":
-            return sampler.cube(self.amount, count // self.width, self.width).ravel()
-        if self.law == "gaussian":
-            fine = sampler.gaussian(self.amount * 4**self.bits, count)
-            return (fine + (1 << self.bits >> 1)) >> self.bits
-        return sampler.laplace(self.amount, count)
+    def count(self, domain: Domain) -> int: ...
+    def restrict(self, query: Sum | Tally, number: int) -> Sum | Tally: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,92 +86,97 @@ class Selection:
     receipt: Receipt
 
 
-def noises_for(query: Sum, cost: Cost, domain: Domain) -> tuple[Noise, ...]:
-    """The least noise that makes ``query`` cost no more than ``cost``."""
-    cells = query.cells.count(domain)
-    out = []
-    for block in query.blocks:
-        if cost.rho:
-            reach = block.square_sensitivity(domain)
-            rho = cost.rho * block.share
-            variance = Fraction(reach) / (2 * rho)
-            bits = fine_bits(variance, block.touched(domain), rho * GRID_PART)
-            out.append(Noise("gaussian", variance, bits=bits))
-        elif block.noise == "cube":
-            scale = Fraction(block.reach(domain)) / (cost.epsilon * block.share)
-            size = block.width(domain)
-            check_scale(scale * (size + 1))
-            out.append(Noise("cube", check_scale(scale), size))
-        else:
-            width = Fraction(block.sensitivity(domain, cells))
-            scale = check_scale(width / (cost.epsilon * block.share))
-            out.append(Noise("laplace", scale))
-    return tuple(out)
-
-
-def _rounded_variance(variance: float) -> float:
-    """The variance of a Gaussian number that was rounded to a whole one."""
-    if variance > 4:
-        return variance + 1 / 12
-    places = [k - 0.5 for k in range(1, 30)]
-    return sum(4 * k * math.exp(log_tail(k / math.sqrt(variance))) for k in places)
-
-
-def scale_for(query: Choice, cost: Cost, domain: Domain) -> Fraction:
-    """The noise scale on scores; under rho, that of the range it is worth."""
-    epsilon = cost.epsilon
-    if cost.rho:
-        worth = range_of(float(cost.rho))
-        if worth < 1e-12:
-            raise ParameterError("this epsilon is too small for a choice.")
-        # Rounded down to short fractions, so that the scale need not be rounded up.
-        digits = 10 ** max(0, 6 - math.floor(math.log10(worth)))
-        epsilon = Fraction(math.floor(worth * digits), digits)
-    return check_scale(Fraction(query.width(domain)) / epsilon)
-
-
 class Gate:
-    """A source of rows, its domain, and the ledger that pays for what leaves."""
+    """A source of rows, its domain, and the ledger that pays for what leaves.
+
+    ``name`` says which table it is; it is part of what a key stands for.
+    """
 
     part: tuple[str, int] | None = None  # of a table, if it leads to one only
+    _partition: Partition | None = None
 
-    def __init__(self, domain: Domain, ledger: Charger, source: Source) -> None:
-        self.domain, self.ledger = domain, ledger
+    def __init__(
+        self, domain: Domain, ledger: Charger, source: Source, name: str = ""
+    ) -> None:
+        self.domain, self.ledger, self.name = domain, ledger, name
         self._source = source
         self._system = Sampler(Entropy())
 
     def measure(
-        self, query: Sum, cost: Cost, label: str, key: str | None = None
+        self, query: Sum | Derived, cost: Cost, label: str, key: str | None = None
     ) -> Measurement:
-        """Exact sums plus noise."""
+        """Exact sums, or a function of them, plus noise."""
         self._check(query, cost, label)
-        clamp.check(query, self.domain)
         noises = noises_for(query, cost, self.domain)
         law = [{"law": n.law, "amount": str(n.amount)} for n in noises]
         receipt = self._charge("measure", query, cost, label, {"noise": law}, key)
         if receipt.answer is not None:
             return Measurement(_tables(receipt.answer), noises, receipt)
-        tables = self._noisy(query, noises)
+        tables = self._noisy(query, noises, label)
         if key is not None:
             text = json.dumps([table.tolist() for table in tables])
             tables = _tables(self.ledger.keep(receipt, text))
         return Measurement(tables, noises, receipt)
+
+    def step(self, query: Sum | Derived, steps: Steps, label: str) -> Measurement:
+        """One of ``steps``: noisy sums over a fresh secret sample of the rows.
+
+        The ledger must be a reservation of the cost of all of them.
+        """
+        self.check(query, label)
+        check_sampling(steps.rate, self.domain)
+        noises = steps.noises(query, self.domain)
+        receipt = self.ledger.charge(steps.each, label)
+        rate = steps.rate
+
+        def keep(rows: int) -> NDArray[np.bool_]:
+            drawn = self._sampler().entropy.below(rate.denominator, rows)
+            return drawn < rate.numerator
+
+        tables = self._noisy(query, noises, label, keep if rate < 1 else None)
+        return Measurement(tables, noises, receipt)
+
+    def parts(self, partition: Partition, cost: Cost, label: str) -> list[Self]:
+        """A gate to each part. Each may spend ``cost``, which is paid once.
+
+        A row is in one part only, by its own content, so what another part answers
+        does not depend on it (parallel composition; McSherry 2009). A replaced row may
+        leave one part and enter another; ``docs/proofs/sensitivity.md`` shows that the
+        two together lose no more than ``cost``.
+        """
+        count = partition.count(self.domain)
+        if self._partition is not None:
+            raise ParameterError("a part of a table has no parts of its own.")
+        receipt = self.ledger.charge(cost, label)
+        out = []
+        for number in range(count):
+            inner = copy.copy(self)
+            inner.ledger = Reservation(self.ledger, receipt)
+            inner._partition, inner.part = partition, (label, number)
+            out.append(inner)
+        return out
+
+    def paid_by(self, ledger: Charger) -> Self:
+        """The same gate with another payer, such as a reservation."""
+        out = copy.copy(self)
+        out.ledger = ledger
+        return out
+
+    def scale(self, query: Choice, cost: Cost) -> Fraction:
+        """The scale of the noise on the scores of a choice."""
+        whole = self._partition is None
+        return scale_for(query, cost, self.domain, part=not whole)
 
     def select(
         self, query: Choice, cost: Cost, label: str, key: str | None = None
     ) -> Selection:
         """The index of the largest noisy score in each group, and nothing else."""
         self._check(query, cost, label)
-        clamp.check(query.tally, self.domain)
-        if isinstance(query.tally, Sum):
-            count = query.tally.cells.count(self.domain)
-            if count % query.score.groups():
-                raise ParameterError("the cells do not divide into the groups.")
-        scale = scale_for(query, cost, self.domain)
+        scale = self.scale(query, cost)
         receipt = self._charge("select", query, cost, label, {"scale": str(scale)}, key)
         if receipt.answer is not None:
             return Selection(_tables(receipt.answer)[0], scale, receipt)
-        scores = self._scores(query)
+        scores = self._scores(query, label)
         simulation = self.ledger.simulation
         if simulation is None or simulation.noise:
             # Gumbel noise has a bounded range, which is what rho pays for.
@@ -226,7 +215,7 @@ class Gate:
         elif cost.epsilon > 256:
             raise ParameterError(f"{label!r} needs an epsilon of at most 256.")
         self._charge("randomise", query, cost, label, {}, None)
-        values = _quietly(lambda: self._source.column(query.column))
+        values = self._quietly(label, lambda: self._source.column(query.column))
         with np.errstate(all="ignore"):
             return self._perturb(values, column, query.mechanism, cost.epsilon)
 
@@ -255,16 +244,35 @@ class Gate:
     # What stands between a question and the rows
 
     def _check(self, query: Query, cost: Cost, label: str) -> None:
-        self._check_columns(query, label)
+        self.check(query, label)
         if cost.infinite or bool(cost.epsilon) == bool(cost.rho) or cost.block_epsilon:
             raise ParameterError(f"{label!r} needs a cost of one kind. Got {cost}.")
 
-    def _check_columns(self, query: Query, label: str) -> None:
+    def check(self, query: Query, label: str) -> None:
+        """Refuse, from public facts, whatever cannot be answered for every table."""
         for name in query.columns():
             if isinstance(self.domain[name], Opaque):
                 raise DomainError(
                     f"{label!r} asks about {name!r}, which the domain keeps opaque."
                 )
+        if isinstance(query, Randomise):
+            self._check_whole(label)
+            return
+        if isinstance(query, Choice):
+            clamp.check(query.tally, self.domain)
+            if isinstance(query.tally, Sum):
+                count = query.tally.cells.count(self.domain)
+                if count % query.score.groups():
+                    raise ParameterError("the cells do not divide into the groups.")
+            return
+        clamp.check(query, self.domain)
+        if any(block.form == "gram" for block in query.blocks):
+            # Its bound for replaced rows takes for granted that they stay in a cell.
+            self._check_whole(label)
+
+    def _check_whole(self, label: str) -> None:
+        if self._partition is not None and self.domain.neighbours == "replace":
+            raise ParameterError(f"{label!r} cannot be asked of a part of a table.")
 
     def _charge(
         self,
@@ -282,25 +290,52 @@ class Gate:
             "query": digest(query),
             "domain": self.domain.fingerprint,
             "neighbours": self.domain.neighbours,
+            **({"table": self.name} if self.name else {}),
             **facts,
         }
         return self.ledger.charge(cost, label, event, key)
 
-    def _fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
-        return _quietly(lambda: self._source.fold(query, keep))
+    def _fold(
+        self, query: Sum | Derived | Tally, label: str, keep: Keep | None = None
+    ) -> list[Ints]:
+        def fold(asked: Sum | Tally) -> list[Ints]:
+            if self._partition is not None and self.part is not None:
+                asked = self._partition.restrict(asked, self.part[1])
+            return self._source.fold(asked, keep)
+
+        if isinstance(query, Derived):
+            function, cells = query.function, query.cells
+            return self._quietly(
+                label, lambda: [function.compute(fold, cells, self.domain)]
+            )
+        return self._quietly(label, lambda: fold(query))
 
     def _noisy(
-        self, query: Sum, noises: tuple[Noise, ...], keep: Keep | None = None
+        self,
+        query: Sum | Derived,
+        noises: tuple[Noise, ...],
+        label: str,
+        keep: Keep | None = None,
     ) -> tuple[Ints, ...]:
-        # Should a sum ever leave the 64 bits, it wraps: a function of the noisy sum.
+        exact = self._fold(query, label, keep)
         return tuple(
-            exact + self._noise(noise, exact.size).reshape(exact.shape)
-            for exact, noise in zip(self._fold(query, keep), noises, strict=True)
+            clamp.shown(
+                clamp.add(sums, self._noise(noise, sums.size).reshape(sums.shape))
+            )
+            for sums, noise in zip(exact, noises, strict=True)
         )
 
-    def _scores(self, query: Choice) -> Ints:
-        sums = self._fold(query.tally)[0]
-        return _quietly(lambda: query.score.scores(sums, self.domain))
+    def _scores(self, query: Choice, label: str) -> Ints:
+        sums = clamp.bounded(self._fold(query.tally, label)[0])
+        return self._quietly(label, lambda: query.score.scores(sums, self.domain))
+
+    def _quietly(self, label: str, work: Callable[[], T]) -> T:
+        """Work on rows that must not fail; if it does, the ledger is shut."""
+        with suppress(Exception):
+            return work()
+        # Out here, so that the cause, which may quote a row, is not the context.
+        self.ledger.fault(label)
+        raise KernelFault(_FAULT)
 
     def _sampler(self) -> Sampler:
         simulation = self.ledger.simulation
@@ -313,18 +348,8 @@ class Gate:
         return noise.draw(self._sampler(), count)
 
 
-def _quietly(work: Callable[[], T]) -> T:
-    with suppress(Exception):
-        return work()
-    # Raised out here, so that the cause, which may quote a row, is not its context.
-    raise KernelFault(_FAULT)
-
-
-_FAULT = "the answer could not be computed; the charge stands."
-
-
 def _tables(text: str) -> tuple[Ints, ...]:
-    return tuple(np.array(table, dtype=np.int64) for table in json.loads(text))
+    return tuple(np.array(table) for table in json.loads(text))
 
 
 __all__ = [
@@ -332,6 +357,7 @@ __all__ = [
     "Keep",
     "Measurement",
     "Noise",
+    "Partition",
     "Selection",
     "Source",
     "noises_for",

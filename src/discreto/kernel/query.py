@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, Protocol
@@ -131,7 +131,8 @@ class Block:
     noise: Literal["laplace", "cube"] = "laplace"
 
     def __post_init__(self) -> None:
-        if not hasattr(self.features, "rows") or self.form not in _FORMS:
+        bounded = hasattr(self.features, "rows") or hasattr(self.features, "compute")
+        if not bounded or self.form not in _FORMS:
             raise ParameterError(f"a Block needs features and one of {_FORMS}.")
         if self.noise not in ("laplace", "cube"):
             raise ParameterError("the noise of a Block is laplace or cube.")
@@ -208,8 +209,11 @@ class Sum:
     def __post_init__(self) -> None:
         if not hasattr(self.cells, "codes") or not isinstance(self.blocks, tuple):
             raise ParameterError("a Sum needs cells and a tuple of blocks.")
-        if not all(isinstance(block, Block) for block in self.blocks):
-            raise ParameterError("a Sum is made of Blocks.")
+        if not all(
+            isinstance(block, Block) and hasattr(block.features, "rows")
+            for block in self.blocks
+        ):
+            raise ParameterError("a Sum is made of Blocks of features.")
         if not self.blocks or sum(block.share for block in self.blocks) != 1:
             raise ParameterError("a Sum needs blocks whose shares add up to 1.")
 
@@ -219,6 +223,43 @@ class Sum:
         for block in self.blocks:
             names += block.features.columns()
         return tuple(dict.fromkeys(names))
+
+
+class Function(Protocol):
+    """A function of exact sums whose own sensitivity is proven: a mean, a minimiser.
+
+    ``shape`` bounds how far a row that comes or goes moves the answer, inside the one
+    cell that it is in. Nothing can enforce that, so each such function has a proof and
+    a search for counterexamples. It must be total: no rows may make it fail.
+    """
+
+    def shape(self, domain: Domain) -> Shape: ...
+    def columns(self) -> tuple[str, ...]: ...
+    def compute(self, fold: Fold, cells: Cells, domain: Domain) -> Ints: ...
+
+
+Fold = Callable[["Sum"], list[Ints]]
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """For each cell, a function of sums over the rows in it."""
+
+    cells: Cells
+    function: Function
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.cells, "codes") or not hasattr(self.function, "compute"):
+            raise ParameterError("a Derived needs cells and a function of sums.")
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The block that has the same bounds, from which the noise follows."""
+        return (Block(self.function),)  # type: ignore[arg-type]
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns that this question reads."""
+        return tuple(dict.fromkeys((*self.cells.columns(), *self.function.columns())))
 
 
 class Tally(Protocol):
@@ -255,18 +296,34 @@ class Choice:
         """The columns that this question reads."""
         return self.tally.columns()
 
-    def width(self, domain: Domain) -> int:
-        """What the score scale must cover: noise of ``width / epsilon`` is enough."""
-        score = self.score
-        overlap = 1 if isinstance(self.tally, Sum) else self.tally.overlap()
+    def moves(self, domain: Domain, *, part: bool = False) -> tuple[Move, ...]:
+        """The worst that a person's rows can do to the scores, in each of two ways.
+
+        A replaced row changes its groups, or it leaves some and enters others. In a
+        ``part`` of a table it may leave one part and enter another, so that both parts
+        together see twice the groups, however few there are in one.
+        """
+        score, person = self.score, domain.rows_per_person
+        touched = 1 if isinstance(self.tally, Sum) else self.tally.overlap()
         adding = score.sensitivity("add-remove") * (1 if score.monotone else 2)
         if domain.neighbours == "add-remove":
-            return adding * overlap * domain.rows_per_person
-        # A replaced row stays in its group, or leaves one group and enters another.
-        within = 2 * score.sensitivity("replace")
-        if score.groups() > 1 and overlap == 1:
-            within = max(within, 2 * adding)
-        return within * overlap
+            return (Move(touched, adding * person),)
+        changed = Move(touched, 2 * score.sensitivity("replace") * person)
+        if score.groups() == touched and not part:  # it cannot enter any other group
+            return (changed,)
+        return (changed, Move(2 * touched, adding * person))
+
+    def width(self, domain: Domain) -> int:
+        """How far neighbours move scores, over all groups: the scale under epsilon."""
+        return max(move.groups * move.width for move in self.moves(domain))
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """How many groups of a choice change, and how far scores of one move apart."""
+
+    groups: int
+    width: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +343,7 @@ class Randomise:
         return (self.column,)
 
 
-Query = Sum | Choice | Randomise
+Query = Sum | Derived | Choice | Randomise
 KERNEL_KINDS: dict[str, type] = {
     kind.__name__: kind for kind in (Everyone, Ones, Block, Sum, Choice, Randomise)
 }
@@ -332,8 +389,8 @@ def decode(data: Any, kinds: Mapping[str, type], depth: int = 0) -> Any:
         raise ParameterError(f"{kind}: the parts of the question do not fit.") from None
 
 
-def digest(query: Query) -> str:
-    """A short name for exactly this question."""
+def digest(query: Any) -> str:
+    """A short name for exactly this question, or for a statistic."""
     text = json.dumps(encode(query), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

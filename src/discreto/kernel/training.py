@@ -1,116 +1,78 @@
-"""Many Gaussian steps that are paid for as one (epsilon, delta) block.
+"""Steps that were paid for together, taken one by one.
 
-A step is a noisy sum, like any other, over a secret random sample of the rows. How much
-noise makes all steps together (epsilon, delta)-private is worked out once, by an
-accountant (:mod:`discreto.accounting`), for real-valued noise; ``docs/proofs/noise.md``
-shows that the last thousandth of epsilon covers the integer grid.
+How much noise makes all steps together (epsilon, delta)-private is worked out once
+(:mod:`discreto.accounting`) for real-valued noise; ``docs/proofs/noise.md`` shows that
+the last thousandth of epsilon covers the integer grid.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
+import json
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreto.errors import BudgetError, DomainError
-from discreto.kernel import clamp
+from discreto.errors import BudgetError, ParameterError
 from discreto.kernel.charge import Receipt, Reservation
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Domain
-from discreto.kernel.gate import Gate, Measurement, Noise
-from discreto.kernel.gaussian import GRID_PART, fine_bits
-from discreto.kernel.query import Sum
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """``count`` steps; each takes every row with chance ``rate``.
-
-    ``noise`` is the standard deviation of a step's noise in multiples of how far one
-    row can move its sum, in the l2 norm.
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-    count: int
-    rate: Fraction
-    noise: Fraction
-
-    @property
-    def cost(self) -> Cost:
-        """What all steps cost together."""
-        return Cost(block_epsilon=self.epsilon, delta=self.delta)
-
-    def noises(self, query: Sum, domain: Domain) -> tuple[Noise, ...]:
-        """The noise on each block of a step's sums."""
-        out = []
-        for block in query.blocks:
-            reach = Fraction(block.square_sensitivity(domain))
-            variance = self.noise**2 * reach / block.share
-            numbers = self.count * block.touched(domain)
-            part = self.epsilon * GRID_PART * block.share
-            bits = fine_bits(variance, numbers, part)
-            out.append(Noise("gaussian", variance, bits=bits))
-        return tuple(out)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON form."""
-        return {
-            "epsilon": str(self.epsilon),
-            "delta": str(self.delta),
-            "count": self.count,
-            "rate": str(self.rate),
-            "noise": str(self.noise),
-        }
+from discreto.kernel.gate import Gate, Measurement
+from discreto.kernel.query import Derived, Sum, digest
+from discreto.kernel.steps import Steps, check_sampling
 
 
 class Training:
-    """Steps that were paid for, taken one by one.
+    """Steps that were paid for, taken one by one, never more than were paid.
 
-    ``taken`` is how many of them were taken before, by a process that kept count.
+    Without a key they are taken in this process. With one every step is noted in the
+    ledger under its number before it is taken, and its answer is kept: whoever opens
+    the same block again gets the same answers to the same questions, another question
+    under a number that was used is refused, and no number is drawn twice.
     """
 
     def __init__(
-        self, gate: Gate, steps: Steps, receipt: Receipt, taken: int = 0
+        self,
+        gate: Gate,
+        steps: Steps,
+        receipt: Receipt,
+        key: str | None = None,
+        first: int = 0,
     ) -> None:
         check_sampling(steps.rate, gate.domain)
         if not receipt.cost.covers(steps.cost):
             raise BudgetError(f"{receipt.cost} does not pay for {steps.cost}.")
-        self.steps, self.receipt, self._gate = steps, receipt, gate
+        if not 0 <= first < steps.count or (first and key is None):
+            raise ParameterError("a training begins with a step that it has.")
+        self.steps, self.receipt = steps, receipt
+        self._ledger: Any = gate.ledger
+        self._key, self._next = key, first
         # A reservation draws equal shares until nothing is left, in this process only.
-        self._payer = Reservation(gate.ledger, receipt)
-        self._each = steps.cost * Fraction(1, steps.count)
-        if taken:
-            self._payer.charge(self._each * taken, "steps taken before")
+        self._gate = gate.paid_by(Reservation(gate.ledger, receipt))
 
-    def measure(self, query: Sum, label: str) -> Measurement:
+    def measure(self, query: Sum | Derived, label: str) -> Measurement:
         """The next step: noisy sums over a fresh secret sample of the rows."""
-        gate, rate = self._gate, self.steps.rate
-        gate._check_columns(query, label)
-        clamp.check(query, gate.domain)
-        noises = self.steps.noises(query, gate.domain)
-        receipt = self._payer.charge(self._each, label)
-
-        def keep(rows: int) -> NDArray[np.bool_]:
-            return gate._sampler().entropy.below(rate.denominator, rows) < (
-                rate.numerator
-            )
-
-        tables = gate._noisy(query, noises, keep if rate < 1 else None)
-        return Measurement(tables, noises, receipt)
-
-
-def check_sampling(rate: Fraction, domain: Domain) -> None:
-    """Refuse to sample where the accountant's theorem does not hold."""
-    alone = domain.neighbours == "add-remove" and domain.rows_per_person == 1
-    if rate < 1 and not alone:
-        raise DomainError(
-            "random samples of rows are accounted for add-remove neighbours with one "
-            "row for each person. Use rate=1, or declare the domain so."
-        )
+        number, steps = self._next, self.steps
+        if number >= steps.count:
+            raise BudgetError(f"all {steps.count} steps were taken: {label!r} is more.")
+        if self._key is None:
+            self._next += 1
+            return self._gate.step(query, steps, label)
+        self._gate.check(query, label)
+        event = {
+            "question": digest(query),
+            "domain": self._gate.domain.fingerprint,
+            "table": self._gate.name,
+        }
+        key = f"{self._key}, step {number}"
+        note = self._ledger.note(label, event, key)
+        self._next += 1
+        noises = steps.noises(query, self._gate.domain)
+        if note.answer is None:
+            tables = self._gate.step(query, steps, label).tables
+            text = json.dumps([table.tolist() for table in tables])
+            kept = self._ledger.keep(note, text)
+        else:
+            kept = note.answer
+        tables = tuple(np.array(table) for table in json.loads(kept))
+        return Measurement(tables, noises, self.receipt)
 
 
 __all__ = ["Steps", "Training", "check_sampling"]

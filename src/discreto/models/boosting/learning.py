@@ -17,7 +17,7 @@ from discreto.models.boosting.growing import Grower
 from discreto.models.boosting.leaves import measure, values_of
 from discreto.models.boosting.means import measure_means
 from discreto.models.boosting.settings import Settings
-from discreto.parts import split
+from discreto.parts import Parts
 from discreto.planning import Ask, Coins, Conversation
 from discreto.queries.parts import HashParts
 from discreto.queries.scores import Ranks
@@ -111,7 +111,7 @@ def _turns(
         salt = int(coins.integers(1 << 62))
         parts = HashParts((*space.features, space.goal), weights, salt)
         label = f"rows of ensemble {number + 1}"
-        for branch in split(ask, parts, label, share / many):
+        for branch in ask.split(Parts(parts), label, share / many):
             yield branch, Fraction(1)
 
 

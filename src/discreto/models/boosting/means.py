@@ -8,7 +8,6 @@ are. ``docs/proofs/boosting.md`` has the proof.
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,8 +16,16 @@ import numpy as np
 
 from discreto.errors import ParameterError
 from discreto.kernel.domain import Domain
-from discreto.kernel.gate import Keep, Source
-from discreto.kernel.query import Batch, Block, Floats, Ints, Shape, Sum, Tally
+from discreto.kernel.query import (
+    Block,
+    Cells,
+    Derived,
+    Floats,
+    Fold,
+    Ints,
+    Shape,
+    Sum,
+)
 from discreto.models.boosting.settings import Settings
 from discreto.planning import Conversation
 from discreto.queries.trees import Leaves, Tree
@@ -29,8 +36,8 @@ from discreto.queries.trees_gradients import Gradients
 class LeafMean:
     """-S / (n + ridge) of a leaf, cut to ``most`` either way, in steps of 2^-bits.
 
-    It is not among the maps that a question from elsewhere may hold: only the source
-    below can answer it.
+    It is a function of sums, not a map of rows, and is not among those that a question
+    from elsewhere may hold.
     """
 
     gradients: Gradients
@@ -64,8 +71,8 @@ class LeafMean:
         self.gradients.shape(domain)
         return Shape(1, self.reach())
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        raise NotImplementedError  # there is no such thing as a row's share of a mean
+    def compute(self, fold: Fold, cells: Cells, domain: Domain) -> Ints:
+        return self.of(fold(Sum(cells, (Block(self.gradients, "pair"),)))[0])
 
     def columns(self) -> tuple[str, ...]:
         return self.gradients.columns()
@@ -93,37 +100,11 @@ def measure_means(
     """Ask for the values of a tree's leaves themselves."""
     mean = LeafMean(gradients, settings.ridge, min(most, 1.0))
     cells = Leaves(gradients.grid, tree, gradients.target)
-    query = Sum(cells, (Block(mean),))
-    answer = _averaging(ask).measure(query, label, share)
+    answer = ask.measure(Derived(cells, mean), label, share)
     values = answer.tables[0].astype(np.float64) / mean.top
     if settings.shrink:  # as in ``values_of``
         values /= 1 + answer.noises[0].variance / mean.top**2 / settings.prior
     return values
-
-
-def _averaging(ask: Conversation) -> Conversation:
-    """The same conversation and gate, whose source answers with means."""
-    out, gate = copy.copy(ask), copy.copy(ask._gate)
-    gate._source = _Means(gate._source)
-    out._gate = gate
-    return out
-
-
-class _Means:
-    """A source of rows whose one answer is the means of leaves."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-
-    def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
-        mean = query.blocks[0].features if isinstance(query, Sum) else None
-        if not isinstance(query, Sum) or not isinstance(mean, LeafMean):
-            raise NotImplementedError
-        pairs = Sum(query.cells, (Block(mean.gradients, "pair"),))
-        return [mean.of(self._source.fold(pairs, keep)[0])]
-
-    def column(self, name: str) -> Floats | Ints:
-        raise NotImplementedError
 
 
 __all__ = ["LeafMean", "measure_means"]

@@ -113,8 +113,8 @@ class Conversation:
     ) -> Selection:
         """A noisy choice for a share of the cost."""
         cost = self.cost * share
-        part = self._gate.part is not None
-        self._note(question_of(query, label, cost, self.domain, part=part))
+        whole = self._gate.part is None
+        self._note(question_of(query, label, cost, self.domain, whole=whole))
         return self._gate.select(query, cost, label)
 
     def split(
@@ -152,12 +152,12 @@ def question_of(
     cost: Cost,
     domain: Domain,
     *,
-    part: bool = False,
+    whole: bool = True,
 ) -> Question:
     """The public facts of a question: its door, cost, sensitivity and noise."""
     if isinstance(query, Choice):
-        scale = scale_for(query, cost, domain, part=part)
-        width = (query.width(domain),)
+        scale = scale_for(query, cost, domain, whole=whole)
+        width = (query.width(domain, whole=whole),)
         return Question("select", label, cost, width, (float(scale),))
     noises = noises_for(query, cost, domain)
     if cost.rho:

@@ -109,14 +109,14 @@ def test_the_mode_needs_its_noise():
 def test_the_scale_is_the_width_over_epsilon(domain):
     for score in SCORES.values():
         choice = _choice(score)
-        scale = scale_for(choice, Cost.of("0.1"), domain)
+        scale = scale_for(choice, Cost.of("0.1"), domain, whole=True)
         assert scale == choice.width(domain) * 10
         # Under rho a range r of log-ratios costs mu^2 / 2 for Phi(mu / 2) = expit(r/2),
         # and what several groups cost adds up.
-        scale = float(scale_for(choice, Cost(rho=Fraction(1, 50)), domain))
+        scale = float(scale_for(choice, Cost(rho=Fraction(1, 50)), domain, whole=True))
         costs = [
             move.groups * 2 * special.ndtri(special.expit(move.width / scale / 2)) ** 2
-            for move in choice.moves(domain)
+            for move in choice.moves(domain, whole=True)
         ]
         assert 0.0199 < max(costs) <= 0.02
 

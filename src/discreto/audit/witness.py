@@ -220,8 +220,8 @@ class WatchedGate(Gate):
         self._open = (cost, label)
         answer = super().select(query, cost, label, key)
         self._open = None
-        part = self.part is not None
-        question = question_of(query, label, cost, self.domain, part=part)
+        whole = self.part is None
+        question = question_of(query, label, cost, self.domain, whole=whole)
         facts = (question, query, self._seen[0].shape)
         laws, told = (Noise("laplace", answer.scale),), question.sensitivity
         return self._witness.hear(

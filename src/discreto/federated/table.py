@@ -166,7 +166,7 @@ class _Gates:
             raise ParameterError(_REFUSED.format(label))
         answer = self.measure(query.tally, cost, label)
         scores = query.score.scores(answer.tables[0], self.domain)
-        scale = scale_for(query, cost, self.domain)
+        scale = scale_for(query, cost, self.domain, whole=True)
         return Selection(scores.argmax(axis=1), scale, answer.receipt)
 
     def randomise(self, query: Randomise, cost: Cost, label: str) -> Ints:

@@ -82,9 +82,9 @@ def check(query: Sum | Derived | Tally, domain: Domain) -> None:
         raise ParameterError("this question has too many cells (at most 2^26).")
 
 
-def empty(query: Sum | Tally, domain: Domain) -> list[Ints]:
-    """The answer for a table without rows."""
-    if not isinstance(query, Sum):
+def empty(query: Sum | Derived | Tally, domain: Domain) -> list[Ints]:
+    """The answer for a table without rows, or one of its form."""
+    if not isinstance(query, Sum | Derived):
         return [query.empty(domain)]
     cells = query.cells.count(domain)
     return [np.zeros((cells, b.width(domain)), dtype=np.int64) for b in query.blocks]

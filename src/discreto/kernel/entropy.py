@@ -10,12 +10,25 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import weakref
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 REKEY_BYTES = 1 << 30
+
+
+_streams: weakref.WeakSet[Entropy] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for stream in list(_streams):
+        stream._forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Entropy:
@@ -25,26 +38,36 @@ class Entropy:
         self.seeded = key is not None
         self._chain = hashlib.sha256(b"discreto" + key).digest() if key else b""
         self._lock = threading.Lock()
-        self._pid = -1
-        self._left = 0
+        self._left, self._pid = 0, os.getpid()
+        _streams.add(self)
+
+    def _forked(self) -> None:
+        """In a forked child: a lock that nobody holds, and a key of its own.
+
+        Forked children of a seeded stream repeat it: tests want that.
+        """
+        self._lock = threading.Lock()
+        if not self.seeded:
+            self._left = 0
+        self._pid = os.getpid()
 
     def _rekey(self) -> None:
         if self.seeded:
-            # Forked children of a seeded stream repeat it: tests want that.
             key = self._chain
             self._chain = hashlib.sha256(key).digest()
         else:
             key = os.urandom(32)
         self._stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
-        self._pid, self._left = os.getpid(), REKEY_BYTES
+        self._left, self._pid = REKEY_BYTES, os.getpid()
 
     def bytes(self, count: int) -> bytes:
         """The next ``count`` bytes."""
         parts = []
         with self._lock:
             while count:
-                forked = self._pid != os.getpid() and not (self.seeded and self._left)
-                if forked or not self._left:
+                # A fork by other means than Python's is seen by the process's number.
+                stranger = self._pid != os.getpid() and not self.seeded
+                if stranger or not self._left:
                     self._rekey()
                 take = min(count, self._left)
                 parts.append(self._stream.update(bytes(take)))

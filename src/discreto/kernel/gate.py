@@ -164,8 +164,7 @@ class Gate:
 
     def scale(self, query: Choice, cost: Cost) -> Fraction:
         """The scale of the noise on the scores of a choice."""
-        whole = self._partition is None
-        return scale_for(query, cost, self.domain, part=not whole)
+        return scale_for(query, cost, self.domain, whole=self._partition is None)
 
     def select(
         self, query: Choice, cost: Cost, label: str, key: str | None = None

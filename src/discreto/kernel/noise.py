@@ -80,14 +80,14 @@ def _rounded_variance(variance: float) -> float:
 
 
 def scale_for(
-    query: Choice, cost: Cost, domain: Domain, *, part: bool = False
+    query: Choice, cost: Cost, domain: Domain, *, whole: bool = False
 ) -> Fraction:
-    """The noise scale on scores. ``part``: of a table that shares its cost with others.
+    """The noise scale on scores, enough for a part of a table or for the ``whole``.
 
     Under rho the choices of several groups compose as Gaussian privacy does, so a row
     that touches m of them costs sqrt(m) times the noise of one, not m times.
     """
-    moves = query.moves(domain, part=part)
+    moves = query.moves(domain, whole=whole)
     if not cost.rho:
         width = max(move.groups * move.width for move in moves)
         return check_scale(Fraction(width) / cost.epsilon)

@@ -296,12 +296,12 @@ class Choice:
         """The columns that this question reads."""
         return self.tally.columns()
 
-    def moves(self, domain: Domain, *, part: bool = False) -> tuple[Move, ...]:
+    def moves(self, domain: Domain, *, whole: bool = False) -> tuple[Move, ...]:
         """The worst that a person's rows can do to the scores, in each of two ways.
 
-        A replaced row changes its groups, or it leaves some and enters others. In a
-        ``part`` of a table it may leave one part and enter another, so that both parts
-        together see twice the groups, however few there are in one.
+        A replaced row changes its groups, or it leaves some and enters others. Unless
+        the table is ``whole`` it may leave one part and enter another, so that both
+        parts together see twice the groups, however few there are in one.
         """
         score, person = self.score, domain.rows_per_person
         touched = 1 if isinstance(self.tally, Sum) else self.tally.overlap()
@@ -309,13 +309,14 @@ class Choice:
         if domain.neighbours == "add-remove":
             return (Move(touched, adding * person),)
         changed = Move(touched, 2 * score.sensitivity("replace") * person)
-        if score.groups() == touched and not part:  # it cannot enter any other group
+        if whole and score.groups() == touched:  # there is no other group to enter
             return (changed,)
         return (changed, Move(2 * touched, adding * person))
 
-    def width(self, domain: Domain) -> int:
+    def width(self, domain: Domain, *, whole: bool = True) -> int:
         """How far neighbours move scores, over all groups: the scale under epsilon."""
-        return max(move.groups * move.width for move in self.moves(domain))
+        moves = self.moves(domain, whole=whole)
+        return max(move.groups * move.width for move in moves)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ class KNeighborsClassifier(Voters):
         k, score = self.n_neighbors, NearestVotes(len(points), len(space.classes))
         if k is None:
             one = Choice(NearestRows(space.numbers, space.goal, points, 1), score)
-            scale = float(scale_for(one, cost, space.domain))
+            scale = float(scale_for(one, cost, space.domain, whole=True))
             # More than the rows of one class cannot all be near.
             few = min(4 * scale, rows / len(space.classes), _MOST_NEIGHBORS)
             k = max(math.ceil(few), 5)

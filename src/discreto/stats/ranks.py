@@ -263,7 +263,7 @@ class Extremum:
         column, places = domain.number(self.column), place_grid(self.column, domain)
         tally = Sum(places, (Block(Ones()),))
         trial = Choice(tally, Extreme(self.side, 1))
-        scale = float(scale_for(trial, ask.cost * POINT_SHARE, domain))
+        scale = float(scale_for(trial, ask.cost * POINT_SHARE, domain, whole=True))
         # All empty places together win with less than 5 % when they miss by this much.
         depth = math.ceil(scale * math.log(20 * places.bins))
         choice = Choice(tally, Extreme(self.side, depth))

@@ -110,8 +110,11 @@ def pytest_runtest_protocol(
 
 
 @pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
+def alone(request: pytest.FixtureRequest) -> Iterator[None]:
     """Leave the process as it was found, so that no test knows which one ran before."""
+    names = vars(getattr(request.node, "module", request))
+    shared = [v for v in names.values() if isinstance(v, np.random.Generator)]
+    states = [coins.bit_generator.state for coins in shared]
     folder, environment = Path.cwd(), dict(os.environ)
     errors, filters = np.geterr(), warnings.filters[:]
     path = sys.path[:]
@@ -126,6 +129,8 @@ def alone() -> Iterator[None]:
     np.seterr(**errors)
     warnings.filters[:] = filters
     sys.path[:] = path
+    for coins, state in zip(shared, states, strict=True):
+        coins.bit_generator.state = state
     if "matplotlib.pyplot" in sys.modules:
         from matplotlib import pyplot as plt
 

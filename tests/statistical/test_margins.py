@@ -136,7 +136,7 @@ def _vector(kind: str, scale: float):
     return opendp.m.make_gaussian(space, opendp.l2_distance(T=float), scale=scale)
 
 
-# opendp draws real noise: the size is a tenth of ALPHA; 10 % off (a noncentrality of 480
+# opendp draws real noise: the size is a tenth of ALPHA; 10 % off (noncentrality 400
 # in about 60 cells) goes unnoticed in fewer than 1e-15 of all runs.
 @pytest.mark.real_noise(1.1 * ALPHA / 10)
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])

@@ -8,7 +8,8 @@ Run: python benchmarks/flaky.py orders 5        (the suite, shuffled five times)
 what failed with which seed. ``noise`` first runs each file once to see which tests draw
 noise or public coins, then repeats those with real noise, the quickest file first, and
 prints a table: test, runs, failures. Both exit with 1 if anything failed;
-``--processes`` says how many tests run at once (2).
+``--processes`` says how many tests run at once (2), and ``--seen`` names a file that
+``pytest --record`` wrote, to save ``noise`` its first run.
 """
 
 from __future__ import annotations
@@ -56,9 +57,13 @@ def orders(times: int, processes: int, paths: list[str]) -> int:
     return len(found)
 
 
-def noise(times: int, processes: int, paths: list[str]) -> int:
+def noise(times: int, processes: int, paths: list[str], seen: str | None) -> int:
     """Every test that draws, again and again; how many of them failed."""
-    runs = pytest(processes, "--ignore", FLOWER, *paths)
+    if seen:
+        runs = [json.loads(line) for line in Path(seen).read_text().splitlines()]
+        runs = [run for run in runs if run["test"].startswith(tuple(paths or [""]))]
+    else:
+        runs = pytest(processes, "--ignore", FLOWER, *paths)
     files: dict[str, list[dict]] = {}
     for run in runs:
         if run["noise"] or run["coins"]:
@@ -86,9 +91,11 @@ def main() -> None:
     parser.add_argument("times", type=int)
     parser.add_argument("paths", nargs="*")
     parser.add_argument("--processes", type=int, default=2)
-    options = parser.parse_args()
-    work = orders if options.what == "orders" else noise
-    sys.exit(bool(work(options.times, options.processes, options.paths)))
+    parser.add_argument("--seen", help="what an earlier run with --record wrote")
+    options = parser.parse_intermixed_args()
+    task = options.times, options.processes, options.paths
+    failed = orders(*task) if options.what == "orders" else noise(*task, options.seen)
+    sys.exit(bool(failed))
 
 
 if __name__ == "__main__":

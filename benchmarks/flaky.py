@@ -10,6 +10,9 @@ noise or public coins, then repeats those with real noise, the quickest file fir
 prints a table: test, runs, failures. Both exit with 1 if anything failed;
 ``--processes`` says how many tests run at once (2), and ``--seen`` names a file that
 ``pytest --record`` wrote, to save ``noise`` its first run.
+
+What fails under ``noise`` does not fail in the suite, where noise repeats; but whoever
+changes the order of two draws gets other noise, and a failure that is not theirs.
 """
 
 from __future__ import annotations

@@ -114,6 +114,9 @@ def test_low_bits_are_seen_only_if_asked_for():
     assert found.violation
 
 
+# Forked workers draw real noise. Two of 4 parts start with the same 20 counts with a
+# chance of 6 * 0.28^20 < 6e-11; the mean of 1,000 is off by 0.5 (11 deviations) never.
+@pytest.mark.real_noise(1e-10)
 def test_workers_draw_noise_of_their_own():
     box = mechanism_of(stats.Count(), PEOPLE, epsilon=1, replicates=False)
     table = pairs(PEOPLE)[20].first

@@ -39,6 +39,7 @@ def _points() -> int:
     return POINTS // 2 * 2 + 1
 
 
+@pytest.mark.real_noise(0)  # other points every time: only numpy can make it fail
 def test_numpy_log_keeps_its_margin():
     coins = np.random.default_rng()
     n = _points()
@@ -50,6 +51,7 @@ def test_numpy_log_keeps_its_margin():
     assert _worst(np.log(points), truths) < BOUND
 
 
+@pytest.mark.real_noise(0)
 def test_numpy_exp_keeps_its_margin():
     coins = np.random.default_rng()
     n = _points()
@@ -134,6 +136,9 @@ def _vector(kind: str, scale: float):
     return opendp.m.make_gaussian(space, opendp.l2_distance(T=float), scale=scale)
 
 
+# opendp draws real noise: the size is a tenth of ALPHA; 10 % off (noncentrality 400
+# in about 60 cells) goes unnoticed in fewer than 1e-15 of all runs.
+@pytest.mark.real_noise(1.1 * ALPHA / 10)
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_opendp_agrees(kind):
     noise = Sampler(Entropy())
@@ -143,7 +148,7 @@ def test_opendp_agrees(kind):
         else noise.gaussian(Fraction(25), 500_000)
     )
     theirs = np.array(_vector(kind, 5.0)(np.zeros(SECOND, dtype=np.int64)))
-    assert two_samples(ours, theirs) > ALPHA
+    assert two_samples(ours, theirs) > ALPHA / 10
     # Power: the same comparison sees a scale that is 10 % off.
     wrong = (
         noise.laplace(Fraction(11, 2), 500_000)

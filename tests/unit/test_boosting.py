@@ -340,9 +340,6 @@ def test_importances_find_what_matters():
 
 
 def test_text_picture_and_partial_dependence():
-    import matplotlib as mpl
-
-    mpl.use("Agg")
     model = fit("amount", epsilon=50, multiway=False)
     text = model.tree_text(0)
     assert text.splitlines()[0].startswith(("a <= ", "s is x"))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import matplotlib as mpl
-
-mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -20,12 +17,6 @@ from discreto import models, plots
 from discreto.errors import ParameterError
 from discreto.plots import style
 from discreto.testing import simulate
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def texts(display: Any) -> list[str]:

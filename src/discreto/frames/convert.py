@@ -26,6 +26,24 @@ def convert(values: Any, column: object) -> Array:
         return _numbers(plain(values))
 
 
+def readable(kind: Any) -> bool:
+    """Whether every value of an arrow type can be read as a number or a text."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(
+        types.is_null(kind)
+        or types.is_boolean(kind)
+        or types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal(kind)
+        or types.is_string(kind)
+        or types.is_large_string(kind)
+        or getattr(types, "is_string_view", types.is_string)(kind)
+    )
+
+
 def plain(values: Any) -> Array:
     """A numpy array of numbers, or of Python objects."""
     if isinstance(values, np.ndarray):

@@ -63,7 +63,7 @@ def header(file: BinaryIO, dialect: Dialect) -> tuple[list[str], int] | None:
 
     The header is the owner's, and public: its quotes have to close.
     """
-    data = file.read(BLOCK)
+    data = file.read(max(BLOCK, len(_BOM)))
     first = len(_BOM) if data.startswith(_BOM) else 0
     at, quotes = first, 0
     while True:
@@ -75,7 +75,7 @@ def header(file: BinaryIO, dialect: Dialect) -> tuple[list[str], int] | None:
                 continue
         quotes += data.count(b'"', at, stop)
         at = stop + (2 if data.startswith(b"\r\n", stop) else 1)
-        if quotes % 2 == 0 or at >= len(data) or at - first > dialect.record:
+        if quotes % 2 == 0 or stop == len(data) or at - first > dialect.record:
             break
     if quotes % 2 or stop - first > dialect.record:
         return None
@@ -87,7 +87,8 @@ def header(file: BinaryIO, dialect: Dialect) -> tuple[list[str], int] | None:
 def blocks(file: BinaryIO, dialect: Dialect) -> Iterator[bytes]:
     """The bytes of a file, of which no line is longer than the dialect allows."""
     length = 0  # of the line that the blocks before left open
-    while data := file.read(BLOCK):
+    # Only the first line of a block can be too long then.
+    while data := file.read(min(BLOCK, dialect.record)):
         stop, room = _first_break(data, 0), dialect.record - length
         if stop > room:
             data = data[: max(room, 0)] + data[stop:]
@@ -321,7 +322,7 @@ def _parse(
     data = clean(data)
     if data.startswith(_BOM):  # pyarrow would take a record's first sign for a mark
         data = b"\n" + data
-    wrong = []
+    wrong: list[None] = []
 
     def pass_over(row: Any) -> str:
         wrong.append(None)

@@ -12,7 +12,8 @@ import numpy as np
 
 from discreto.errors import DomainError
 from discreto.frames.base import Array, Frame, asked, need_columns, wrong_type
-from discreto.frames.convert import convert, plain, readable
+from discreto.frames.convert import convert, readable
+from discreto.frames.people import join, people_of
 from discreto.frames.records import Dialect, ahead, header, tables
 from discreto.kernel.domain import Domain
 
@@ -68,8 +69,7 @@ class StreamFrame:
         )
 
     def raw(self, name: str) -> Array:
-        parts = [plain(piece[name]).astype(object) for piece, _ in self._pieces([name])]
-        return np.concatenate(parts) if parts else np.empty(0, dtype=object)
+        return join([people_of(piece[name]) for piece, _ in self._pieces([name])])
 
     def batches(
         self, names: Sequence[str], size: int

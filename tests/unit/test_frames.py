@@ -210,7 +210,9 @@ def test_malformed_csv_lines_are_one_record_each(tmp_path: Path) -> None:
     path.write_bytes(b"\n".join(lines) + b"\n")
     domain = dp.Domain({"x": Number(0, 10), "c": Category(("a", "b"))})
     frame = open_frame(path, domain)
-    np.testing.assert_array_equal(frame.column("x"), [1, 2, 3, np.nan, 4, np.nan, np.nan])
+    np.testing.assert_array_equal(
+        frame.column("x"), [1, 2, 3, np.nan, 4, np.nan, np.nan]
+    )
     np.testing.assert_array_equal(frame.column("c"), [0, -1, 0, -1, 1, 0, 1])
     assert frame.length() == 7
     path.write_text("x,c\n")

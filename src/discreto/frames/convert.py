@@ -62,6 +62,9 @@ def plain(values: Any) -> Array:
 
 def _as_numpy(values: Any) -> Array:
     if type(values).__module__.startswith("pyarrow"):
+        if hasattr(values.type, "value_type") and hasattr(values.type, "index_type"):
+            # pyarrow itself would give what is missing the last value of all.
+            values = values.cast(values.type.value_type)
         return np.asarray(values.to_numpy(zero_copy_only=False))
     return np.asarray(values.to_numpy())
 

@@ -32,6 +32,10 @@ class StreamFrame:
             names, types, groups = _schema(path)
             need_columns(domain, names)
             for name, spec in domain.columns.items():
+                if names.count(name) > 1:
+                    raise DomainError(
+                        f"{path.name!r} has two columns {name!r}. Rename one."
+                    )
                 if asked(spec) and (found := types.get(name)):
                     raise wrong_type(name, spec, found)
             units += [(str(path.absolute()), group) for group in groups]
@@ -134,10 +138,16 @@ def _schema(path: Path) -> tuple[list[str], dict[str, str], Sequence[int | None]
 
 
 def _parquet(path: str, names: list[str], groups: Sequence[Any]) -> Iterator[Any]:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    schema = pq.read_schema(path)
+    coded = [n for n in names if pa.types.is_dictionary(schema.field(n).type)]
     # One group after the other, in small reads: memory does not grow with the file.
-    with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+    # Coded texts stay coded: pyarrow refuses to code those that are no UTF-8.
+    with pq.ParquetFile(
+        path, pre_buffer=False, buffer_size=1 << 20, read_dictionary=coded
+    ) as file:
         for group in groups:
             yield from file.iter_batches(
                 STREAM_ROWS, row_groups=[group], columns=names, use_threads=False

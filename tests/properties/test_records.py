@@ -64,7 +64,7 @@ def fields(record: bytes, *, strict: bool) -> list[bytes] | None:
 
 
 def lines_of(data: bytes, most: int) -> list[tuple[bytes, bytes]]:
-    parts = re.split(rb"(\r\n|\r|\n)", data) + [b""]
+    parts = [*re.split(rb"(\r\n|\r|\n)", data), b""]
     return [(a[:most], b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
 
 

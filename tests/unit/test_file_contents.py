@@ -35,10 +35,10 @@ def write(path: Path, rows: list[Any]) -> Path:
 
 
 def test_the_length_of_a_row_changes_nothing(tmp_path: Path) -> None:
-    rows = [(0.5, "first line\nsecond " + "z" * 80)] * 90_000  # over two blocks
-    for letters in (0, 15, 30, 45, 60, 75, 90):
+    rows = [(0.5, "first line\nsecond " + "z" * 80)] * 45_000  # over two blocks
+    for letters in (0, 45, 60):
         path = write(tmp_path / "a.csv", [(0.25, "x" * letters), *rows])
-        assert count(path) == 90_001
+        assert count(path) == 45_001
 
 
 @pytest.mark.parametrize("size", [1 << 20, 5 << 20, 9 << 20, 17 << 20])

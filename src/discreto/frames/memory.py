@@ -1,8 +1,8 @@
 """Tables in memory: private copies, which nobody can change while they are asked.
 
-What was kept for a batch of rows (:class:`Rows`) would not fit rows that were changed in
-between, and one row could then move an answer by more than its bound. So a frame copies
-the columns of its domain when it is opened; numbers cost as much memory as before,
+What was kept for a batch of rows (:class:`Rows`) would not fit rows that were changed
+in between, and one row could then move an answer by more than its bound. So a frame
+copies the columns of its domain when it is opened; numbers take as much memory again,
 everything else eight bytes a value.
 """
 

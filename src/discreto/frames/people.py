@@ -1,9 +1,9 @@
 """Whose row it is: identifiers in one form, whatever type they are stored in.
 
 An identifier is a text. A number is the text that writes it in the shortest way, whole
-numbers without a point, and a truth is the number 0 or 1: so 1, 1.0, "1" and True are one
-person, as they are when one file stores numbers and the next one texts. Texts stay as
-they are: "1.0", "01" and " 1" are other people than "1". Nothing (None, NaN, NaT, the
+numbers without a point, and a truth is the number 0 or 1: so 1, 1.0, "1" and True are
+one person, as they are when one file stores numbers and the next one texts. Texts stay
+as they are: "1.0", "01" and " 1" are other people than "1". Nothing (None, NaN, NaT, the
 empty text) and things that are neither text, number, date nor UUID are no identifiers.
 
 The form of a row's identifier depends on that row alone.
@@ -44,16 +44,16 @@ def people_of(values: Any) -> Array:
 
 
 def _whole_numbers(values: Any) -> Any:
-    """Whole numbers some of which lack, not by way of floats, which have fewer digits."""
+    """Whole numbers some of which lack, not by way of floats: they would round."""
     import narwhals as nw
     import pyarrow as pa
 
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series) and series.dtype.is_integer():
         values = series.to_arrow()
-    if isinstance(values, pa.Array | pa.ChunkedArray):
-        if pa.types.is_integer(values.type) and values.null_count:
-            return _texts(values.to_pylist())
+    arrow = isinstance(values, pa.Array | pa.ChunkedArray)
+    if arrow and pa.types.is_integer(values.type) and values.null_count:
+        return _texts(values.to_pylist())
     return values
 
 

@@ -17,9 +17,9 @@ class PersonFrame:
     """A frame in which no person has more than ``k`` rows.
 
     Which rows of a person stay depends on a keyed hash of their content alone: not on
-    other people, and not on the order of rows. Rows that say of nobody whose they are
-    (:mod:`~discreto.frames.people`) are left out: whoever they belong to, there might be
-    too many of them. So a person moves at most her own ``k`` rows.
+    other people, and not on the order of rows. Rows without an identifier
+    (:mod:`~discreto.frames.people`) are left out: whoever they belong to, there might
+    be too many of them. So a person moves at most her own ``k`` rows.
     """
 
     def __init__(self, frame: Frame, domain: Domain, key: bytes) -> None:

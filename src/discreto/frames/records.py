@@ -4,11 +4,11 @@ The public rule, whatever bytes a file holds:
 
 * CR, LF and CRLF end a line. Of a line longer than ``Dialect.record`` bytes the rest is
   left out. A line without any byte is no record.
-* A line is a record. The only exception: a quoted field may hold line breaks if the whole
-  record is well formed (RFC 4180), that is, if every quote opens or closes a field or is
-  doubled inside of one, if there are as many fields as the header has, and if the
-  record is no longer than ``Dialect.record`` bytes. In any other record the first line
-  break ends whatever is open.
+* A line is a record. The only exception: a quoted field may hold line breaks if the
+  whole record is well formed (RFC 4180), that is, if every quote opens or closes a
+  field or is doubled inside of one, if there are as many fields as the header has, and
+  if the record is no longer than ``Dialect.record`` bytes. In any other record the
+  first line break ends whatever is open.
 * In a line that is not well formed a quote opens a field only as its first sign, and
   what follows the closing quote belongs to the field as it stands. Fields that lack are
   empty, those beyond the header's are left out. Bytes that are no UTF-8 become
@@ -69,10 +69,10 @@ def header(file: BinaryIO, dialect: Dialect) -> tuple[list[str], int] | None:
     while True:
         stop = _first_break(data, at)
         # A break at the very end may be half of one.
-        if stop + 1 >= len(data) and stop - first <= dialect.record:
-            if more := file.read(BLOCK):
-                data += more
-                continue
+        short = stop + 1 >= len(data) and stop - first <= dialect.record
+        if short and (more := file.read(BLOCK)):
+            data += more
+            continue
         quotes += data.count(b'"', at, stop)
         at = stop + (2 if data.startswith(b"\r\n", stop) else 1)
         if quotes % 2 == 0 or stop == len(data) or at - first > dialect.record:
@@ -106,7 +106,7 @@ def _first_break(data: bytes, start: int) -> int:
 
 
 def _after_break(data: bytes, stop: int, over: bool) -> int:
-    """Where the line begins that holds ``data[stop]``; a last CR may be half a break."""
+    """Where the line of ``data[stop]`` begins; a last CR may be half a break."""
     if not over and stop == len(data) and data.endswith(b"\r"):
         stop -= 1
     lf = data.rfind(b"\n", 0, stop)

@@ -110,6 +110,10 @@ HOSTILE = st.one_of(
         ),
         max_size=40,
     ).map(b"".join),
+    st.lists(  # lines that may open a record or end one
+        st.sampled_from([b'",a', b'a,"', b'"', b'",', b',"b', b"a,b", b'",,"']),
+        max_size=9,
+    ).map(b"\n".join),
     st.binary(max_size=40),
 )  # fmt: skip
 WIDTH = st.integers(1, 3)

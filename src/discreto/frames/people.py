@@ -3,8 +3,8 @@
 An identifier is a text. A number is the text that writes it in the shortest way, whole
 numbers without a point, and a truth is the number 0 or 1: so 1, 1.0, "1" and True are
 one person, as they are when one file stores numbers and the next one texts. Texts stay
-as they are: "1.0", "01" and " 1" are other people than "1". Nothing (None, NaN, NaT, the
-empty text) and things that are neither text, number, date nor UUID are no identifiers.
+as they are: "1.0", "01" and " 1" are other people than "1". Nothing (None, NaN, NaT,
+the empty text) and things that are no text, number, date or UUID are no identifiers.
 
 The form of a row's identifier depends on that row alone.
 """

@@ -18,6 +18,7 @@ import discreto as dp
 from discreto.engines import ExecutorEngine, LocalEngine, executor
 from discreto.errors import KernelFault, MissingExtraError, ParameterError
 from discreto.frames import StreamFrame, open_frame
+from discreto.kernel import clamp
 from discreto.kernel.query import Block, Everyone, Ones, Sum
 from discreto.queries import Categories, NearestRows, Values
 from discreto.testing import simulate
@@ -242,6 +243,57 @@ def test_a_worker_never_raises_or_prints(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(executor, "fold_all", burst)
     assert executor.fold_place(*question, frame.units) is None
     assert capfd.readouterr() == ("", "")
+
+
+class Panic(BaseException):
+    """What native code raises when it panics: no Exception, with a row in its text."""
+
+
+@pytest.mark.parametrize("error", [ValueError("SECRET 37.2"), Panic("SECRET 37.2")])
+@pytest.mark.parametrize("rows", [10, 140_000], ids=["alone", "threads"])
+@pytest.mark.parametrize("pool", [False, True], ids=["local", "executor"])
+def test_every_engine_fails_in_one_way(monkeypatch, capfd, error, rows, pool):
+    def burst(*parts: Any) -> Any:
+        raise error
+
+    engine = ExecutorEngine(ThreadPoolExecutor(2)) if pool else LocalEngine(2)
+    frame = open_frame(columns(rows), DOMAIN)
+    monkeypatch.setattr(clamp, "fold", burst)
+    with pytest.raises(KernelFault) as caught:
+        engine.fold(SUMS, frame, DOMAIN)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_pool_that_cannot_be_made_and_a_cancelled_task_are_faults(tmp_path):
+    def none() -> Any:
+        raise OSError("SECRET 37.2")
+
+    class Cancelled(ThreadPoolExecutor):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future:
+            future: Future = Future()
+            future.cancel()
+            future.set_running_or_notify_cancel()
+            return future
+
+    frame = open_frame(write(tmp_path), DOMAIN)
+    for executor_ in (none, Cancelled(1), lambda: 3):
+        with pytest.raises(KernelFault, match="folded") as caught:
+            ExecutorEngine(executor_, retries=1).fold(SUMS, frame, DOMAIN)
+        assert caught.value.__context__ is None
+
+
+def test_a_worker_that_answers_nonsense_is_a_fault(tmp_path):
+    class Liar(ThreadPoolExecutor):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future:
+            return super().submit(lambda: ["SECRET 37.2"])
+
+    frame = open_frame(write(tmp_path), DOMAIN)
+    with pytest.raises(KernelFault, match="folded") as caught:
+        ExecutorEngine(Liar(1)).fold(SUMS, frame, DOMAIN)
+    assert caught.value.__context__ is None
 
 
 def test_an_engine_that_folds_a_retried_part_twice_would_be_caught(tmp_path):

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
-from discreto.engines.local import fold_all
+from discreto.engines.local import fold_all, quietly
 from discreto.errors import KernelFault, ParameterError
 from discreto.frames import Array, Frame, StreamFrame
 from discreto.kernel import clamp
@@ -78,6 +78,9 @@ class ExecutorEngine:
 
     def fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
         """The exact sums over all rows."""
+        return quietly(lambda: self._fold(query, frame, domain))
+
+    def _fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
         places = [_place(part, query) for part in self._parts(frame)]
         if not places:
             return fold_all(query, frame, domain)
@@ -93,7 +96,7 @@ class ExecutorEngine:
             if not failed:
                 return total
             places = failed
-        raise KernelFault("workers failed, again and again; the charge stands.")
+        raise KernelFault("workers failed, again and again.")
 
     def _parts(self, frame: Frame) -> list[Frame]:
         """The parts that go to workers; none if the rows had better stay here."""
@@ -119,7 +122,9 @@ class ExecutorEngine:
                 sums = done.result()
             except BrokenExecutor:
                 self._drop_pool()
-            except Exception:  # noqa: S110 - what a failure says might quote a row
+            except (KeyboardInterrupt, SystemExit, GeneratorExit):
+                raise
+            except BaseException:  # noqa: S110 - what a failure says might quote a row
                 pass
             yield waiting.pop(done), sums
 
@@ -167,9 +172,13 @@ def fold_place(question: str, domain: str, place: Any) -> list[Ints] | None:
     It never raises: executors carry exceptions over the network and into logs, and an
     exception might quote a row.
     """
-    with suppress(Exception):
+
+    def work() -> list[Ints]:
         query = decode(json.loads(question), _KINDS)
         facts = Domain.from_dict(json.loads(domain))
         rows = place if isinstance(place, _Rows) else StreamFrame.of(place, facts)
         return fold_all(query, cast(Frame, rows), facts)
+
+    with suppress(KernelFault):
+        return quietly(work)
     return None

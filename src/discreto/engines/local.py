@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
+from discreto.errors import KernelFault
 from discreto.frames import Frame
 from discreto.kernel import clamp
 from discreto.kernel.domain import Domain
 from discreto.kernel.gate import Keep
 from discreto.kernel.query import Ints, Sum, Tally
 
+T = TypeVar("T")
 # Few numbers at once stay in the cache; many keep threads from waiting on each other.
 _NUMBERS = 1 << 21
 
@@ -28,6 +32,9 @@ class LocalEngine:
 
     def fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
         """The exact sums over all rows."""
+        return quietly(lambda: self._fold(query, frame, domain))
+
+    def _fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
         # Products run on BLAS, which has threads of its own.
         alone = self.threads == 1 or _has_products(query)
         parts = [frame] if alone else frame.split(self.threads)
@@ -44,6 +51,21 @@ class LocalEngine:
         if self._pool is None or self._pid != os.getpid():
             self._pool, self._pid = ThreadPoolExecutor(self.threads), os.getpid()
         return self._pool
+
+
+def quietly(work: Callable[[], T]) -> T:
+    """What ``work`` gives; if it fails, one fault that says nothing about rows.
+
+    Whatever fails: native code has failures that Python does not count as exceptions.
+    """
+    try:
+        return work()
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException:  # noqa: S110 - what a failure says might quote a row
+        pass
+    # Raised out here, so that the cause is not its context.
+    raise KernelFault("the sums could not be folded.")
 
 
 def _processors() -> int:

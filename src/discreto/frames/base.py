@@ -28,7 +28,7 @@ class Frame(Protocol):
         """One whole column."""
 
     def raw(self, name: str) -> Array:
-        """One whole column as stored, for person identifiers."""
+        """Whose rows they are: whole numbers, or texts with None for nobody."""
 
     def length(self) -> int:
         """The number of rows: private unless the domain says otherwise."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,79 @@ def convert(values: Any, column: object) -> Array:
         return _numbers(plain(values))
 
 
+def readable(kind: Any) -> bool:
+    """Whether every value of an arrow type can be read as a number or a text."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(
+        types.is_null(kind)
+        or types.is_boolean(kind)
+        or types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal(kind)
+        or types.is_string(kind)
+        or types.is_large_string(kind)
+        or getattr(types, "is_string_view", types.is_string)(kind)
+    )
+
+
 def plain(values: Any) -> Array:
-    """A numpy array of numbers, or of Python objects."""
+    """A numpy array of numbers, or of Python objects; whatever the values, one of both.
+
+    Texts may hold bytes that are no UTF-8, which Python refuses to see as texts: they
+    come as bytes then, as do their neighbours, which changes nothing for those.
+    """
     if isinstance(values, np.ndarray):
         return values
+    values = values.to_native() if hasattr(values, "to_native") else values
+    for read in (_as_numpy, _as_bytes, _one_by_one):
+        with suppress(Exception):
+            return read(values)
+    return np.full(len(values), None, dtype=object)
+
+
+def _as_numpy(values: Any) -> Array:
     if type(values).__module__.startswith("pyarrow"):
+        if hasattr(values.type, "value_type") and hasattr(values.type, "index_type"):
+            # pyarrow itself would give what is missing the last value of all.
+            values = values.cast(values.type.value_type)
         return np.asarray(values.to_numpy(zero_copy_only=False))
     return np.asarray(values.to_numpy())
+
+
+def _as_bytes(values: Any) -> Array:
+    import pyarrow as pa
+
+    texts = values if isinstance(values, pa.ChunkedArray) else pa.array(values)
+    if pa.types.is_dictionary(texts.type):
+        texts = texts.cast(texts.type.value_type, safe=False)
+    return np.asarray(texts.cast(pa.large_binary()).to_numpy(zero_copy_only=False))
+
+
+def _one_by_one(values: Any) -> Array:
+    out = np.full(len(values), None, dtype=object)
+    for place in range(len(values)):
+        with suppress(Exception):
+            value = values[place]
+            out[place] = value.as_py() if hasattr(value, "as_py") else value
+    return out
+
+
+def owned(values: Any, column: object) -> tuple[Array, bool]:
+    """A copy of a column that nobody else can change, and whether it is converted.
+
+    Numbers stay in their own type, which may be small. All else is converted, since
+    the objects in it might change.
+    """
+    codes = _text_codes(values, column) if isinstance(column, Category) else None
+    if codes is not None:
+        return codes, True
+    flat = plain(values)
+    if flat.dtype.kind in "fiub":
+        return np.array(flat), False
+    return convert(flat, column), True
 
 
 def listed(values: Any) -> Array:

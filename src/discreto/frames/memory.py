@@ -1,4 +1,10 @@
-"""Tables in memory."""
+"""Tables in memory: private copies, which nobody can change while they are asked.
+
+What was kept for a batch of rows (:class:`Rows`) would not fit rows that were changed
+in between, and one row could then move an answer by more than its bound. So a frame
+copies the columns of its domain when it is opened; numbers take as much memory again,
+everything else eight bytes a value.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,8 @@ import numpy as np
 
 from discreto.errors import DomainError
 from discreto.frames.base import Array, Frame, asked, need_columns, wrong_type
-from discreto.frames.convert import convert, listed, plain
+from discreto.frames.convert import convert, listed, owned
+from discreto.frames.people import people_of
 from discreto.kernel.domain import Domain
 
 _ALONE_BELOW = 1 << 17  # rows that one thread folds sooner than two
@@ -55,7 +62,18 @@ def dict_columns(data: Mapping[Any, Any], domain: Domain) -> dict[str, Array]:
     for name in domain:
         if isinstance(columns[name], str) or not hasattr(columns[name], "__len__"):
             raise DomainError(f"column {name!r} must be an array or a list of values.")
-    return {name: listed(columns[name]) for name in domain}
+    return {
+        name: _ids(columns[name]) if name == domain.person else listed(columns[name])
+        for name in domain
+    }
+
+
+def _ids(values: Any) -> Any:
+    """Identifiers as they are: with some lacking numpy would make them floats."""
+    if isinstance(values, np.ndarray) or hasattr(values, "to_numpy"):
+        return values
+    several = list(values)
+    return np.fromiter(several, dtype=object, count=len(several))
 
 
 def native_columns(data: Any, domain: Domain) -> dict[str, Any]:
@@ -81,7 +99,7 @@ def native_columns(data: Any, domain: Domain) -> dict[str, Any]:
 
 
 class MemoryFrame:
-    """A table in memory; a column is converted when it is first asked for."""
+    """A copy of a table; numbers are converted when they are first asked for."""
 
     def __init__(self, columns: Mapping[str, Any], domain: Domain) -> None:
         need_columns(domain, list(columns))
@@ -94,8 +112,15 @@ class MemoryFrame:
         lengths = {len(columns[name]) for name in domain}
         if len(lengths) != 1:
             raise DomainError("the columns of a table must have the same length.")
-        self._raw, self._domain, self._length = columns, domain, lengths.pop()
+        self._domain, self._length = domain, lengths.pop()
+        self._numbers: dict[str, Array] = {}
         self._ready: dict[str, Array] = {}
+        for name, spec in domain.columns.items():  # others are never asked about
+            if asked(spec):
+                copy, ready = owned(columns[name], spec)
+                (self._ready if ready else self._numbers)[name] = copy
+        person = domain.person
+        self._people = None if person is None else people_of(columns[person])
         self._memories: dict[tuple[int, int], dict[str, Any]] = {}
         self._lock = threading.Lock()
 
@@ -105,11 +130,16 @@ class MemoryFrame:
     def column(self, name: str) -> Array:
         with self._lock:  # two threads need not convert it twice
             if name not in self._ready:
-                self._ready[name] = convert(self._raw[name], self._domain[name])
+                ready = convert(self._numbers[name], self._domain[name])
+                self._ready[name] = ready
+                del self._numbers[name]
+            self._ready[name].flags.writeable = False
             return self._ready[name]
 
     def raw(self, name: str) -> Array:
-        return plain(self._raw[name])
+        if self._people is None or name != self._domain.person:
+            raise DomainError(f"{name!r} does not say whose rows these are.")
+        return self._people
 
     def memory(self, place: tuple[int, int]) -> dict[str, Any]:
         """What was kept for the rows from one number up to another."""

@@ -17,7 +17,9 @@ class PersonFrame:
     """A frame in which no person has more than ``k`` rows.
 
     Which rows of a person stay depends on a keyed hash of their content alone: not on
-    other people, and not on the order of rows.
+    other people, and not on the order of rows. Rows without an identifier
+    (:mod:`~discreto.frames.people`) are left out: whoever they belong to, there might
+    be too many of them. So a person moves at most her own ``k`` rows.
     """
 
     def __init__(self, frame: Frame, domain: Domain, key: bytes) -> None:
@@ -58,7 +60,7 @@ class PersonFrame:
             keep = np.empty(order.size, dtype=bool)
             rank = np.arange(order.size) - starts
             keep[order] = rank < self._domain.rows_per_person
-            self._kept = keep
+            self._kept = keep & (people >= 0)
         return self._kept
 
     def _row_hashes(self) -> NDArray[np.uint64]:
@@ -83,22 +85,11 @@ def _mix(words: NDArray[np.uint64], seed: Any) -> NDArray[np.uint64]:
     return words ^ (words >> np.uint64(31))
 
 
-def _person_numbers(values: Array) -> NDArray[np.int64]:
-    """A number for each different person; rows without an id are one person."""
-    if values.dtype.kind in "iubf":  # NaN is one person, too
-        return np.unique(values, return_inverse=True)[1]
-    seen: dict[object, int] = {}
+def _person_numbers(ids: Array) -> NDArray[np.int64]:
+    """A number for each different person, -1 for nobody."""
+    if ids.dtype != object:
+        return np.unique(ids, return_inverse=True)[1]
+    seen: dict[object, int] = {None: -1}
     return np.fromiter(
-        (seen.setdefault(_name(v), len(seen)) for v in values.tolist()),
-        np.int64,
-        values.size,
+        (seen.setdefault(name, len(seen)) for name in ids.tolist()), np.int64, ids.size
     )
-
-
-def _name(value: object) -> object:
-    """Something that is equal for the same person, whatever the id is."""
-    try:
-        hash(value)
-        return value if value == value else None
-    except Exception:
-        return None

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
 import glob
-import io
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from discreto.errors import DomainError
 from discreto.frames.base import Array, Frame, asked, need_columns, wrong_type
-from discreto.frames.convert import convert, plain
+from discreto.frames.convert import convert, readable
+from discreto.frames.people import join, people_of
+from discreto.frames.records import Dialect, ahead, header, tables
 from discreto.kernel.domain import Domain
 
 STREAM_ROWS = 1 << 16  # rows read from a file at once
-_BLOCK = 1 << 22  # bytes of a CSV file parsed at once; no line may be longer
 
 # A file and one of its row groups; CSV files are read whole (None).
 Unit = tuple[str, int | None]
@@ -34,6 +32,10 @@ class StreamFrame:
             names, types, groups = _schema(path)
             need_columns(domain, names)
             for name, spec in domain.columns.items():
+                if names.count(name) > 1:
+                    raise DomainError(
+                        f"{path.name!r} has two columns {name!r}. Rename one."
+                    )
                 if asked(spec) and (found := types.get(name)):
                     raise wrong_type(name, spec, found)
             units += [(str(path.absolute()), group) for group in groups]
@@ -71,8 +73,7 @@ class StreamFrame:
         )
 
     def raw(self, name: str) -> Array:
-        parts = [plain(piece[name]).astype(object) for piece, _ in self._pieces([name])]
-        return np.concatenate(parts) if parts else np.empty(0, dtype=object)
+        return join([people_of(piece[name]) for piece, _ in self._pieces([name])])
 
     def batches(
         self, names: Sequence[str], size: int
@@ -123,29 +124,30 @@ def _schema(path: Path) -> tuple[list[str], dict[str, str], Sequence[int | None]
 
     try:
         if not _is_parquet(path):
-            with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-                names = next(csv.reader(file, delimiter=_comma(path)), [])
-            return names, {}, [None]
+            with path.open("rb") as file:
+                found = header(file, dialect_of(path))
+            if found is None:
+                raise DomainError(f"the first line of {path.name!r} names no columns.")
+            return found[0], {}, [None]
         with pq.ParquetFile(path) as parquet:
             schema, groups = parquet.schema_arrow, range(parquet.num_row_groups)
-    except (OSError, csv.Error, pa.ArrowException):
+    except (OSError, pa.ArrowException):
         raise DomainError(f"{path.name!r} cannot be read as a table.") from None
-    kinds = pa.types
-    odd = {
-        field.name: str(field.type)
-        for field in schema
-        if kinds.is_nested(field.type)
-        or kinds.is_temporal(field.type)
-        or kinds.is_binary(field.type)
-    }
+    odd = {field.name: str(field.type) for field in schema if not readable(field.type)}
     return schema.names, odd, groups
 
 
 def _parquet(path: str, names: list[str], groups: Sequence[Any]) -> Iterator[Any]:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    schema = pq.read_schema(path)
+    coded = [n for n in names if pa.types.is_dictionary(schema.field(n).type)]
     # One group after the other, in small reads: memory does not grow with the file.
-    with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+    # Coded texts stay coded: pyarrow refuses to code those that are no UTF-8.
+    with pq.ParquetFile(
+        path, pre_buffer=False, buffer_size=1 << 20, read_dictionary=coded
+    ) as file:
         for group in groups:
             yield from file.iter_batches(
                 STREAM_ROWS, row_groups=[group], columns=names, use_threads=False
@@ -153,52 +155,15 @@ def _parquet(path: str, names: list[str], groups: Sequence[Any]) -> Iterator[Any
 
 
 def _csv(path: str, names: list[str]) -> Iterator[Any]:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    # Everything is read as text: a type guessed from rows would depend on rows. A line
-    # that does not parse is passed over.
-    options = {
-        "read_options": arrow_csv.ReadOptions(block_size=_BLOCK),
-        "parse_options": arrow_csv.ParseOptions(
-            delimiter=_comma(Path(path)), invalid_row_handler=lambda row: "skip"
-        ),
-        "convert_options": arrow_csv.ConvertOptions(
-            include_columns=names,
-            column_types={name: pa.string() for name in names},
-            strings_can_be_null=False,
-        ),
-    }
-    with (
-        open(path, "rb") as file,
-        arrow_csv.open_csv(_CleanText(file), **options) as reader,
-    ):
-        yield from reader
+    form = dialect_of(Path(path))
+    with open(path, "rb") as file:
+        found, start = header(file, form) or ([], 0)
+        file.seek(start)
+        wanted = [found.index(name) for name in names]
+        for table in ahead(tables(file, form, len(found), wanted)):
+            yield table.rename_columns(names)
 
 
-def _comma(path: Path) -> str:
-    return "\t" if path.suffix.lower() == ".tsv" else ","
-
-
-class _CleanText(io.RawIOBase):
-    """A file whose bytes are UTF-8 throughout: others become replacement signs.
-
-    pyarrow prints lines that it can neither parse nor decode; with this there are none.
-    """
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._left, self._over = file, b"", False
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """At most ``size`` bytes; none at the end."""
-        while not self._over and (size < 0 or len(self._left) < size):
-            data = self._file.read(_BLOCK)
-            self._over = not data
-            self._left += self._decoder.decode(data, final=self._over).encode()
-        size = len(self._left) if size < 0 else size
-        out, self._left = self._left[:size], self._left[size:]
-        return out
+def dialect_of(path: Path) -> Dialect:
+    """How the text file of this name is written."""
+    return Dialect("\t" if path.suffix.lower() == ".tsv" else ",")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from discreto.parameters import read_delta
 from discreto.plots import EpsilonCurveDisplay
 from discreto.report.card import plan_table
 from discreto.report.markup import (
@@ -72,7 +73,7 @@ def fit_command(
     words += ["--target", comparison.target, "--epsilon", str(score.epsilon)]
     if who.part:
         words += ["--columns", ",".join(who.features)]
-    if comparison.delta not in ("0", "0.0"):
+    if read_delta(comparison.delta):
         words += ["--delta", comparison.delta]
     words += ["--ledger", ledger, *(["--budget", budget] if budget else [])]
     return shlex.join([*words, "--out", "model.json"])

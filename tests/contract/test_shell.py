@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from shell import Shell
 from sklearn.base import clone
 
 import discreto as dp
@@ -18,8 +19,6 @@ from discreto.cli import fit as command
 from discreto.errors import ParameterError
 from discreto.models import persist
 from discreto.testing import simulate
-
-from .shell import Shell
 
 # Spellings of one epsilon or delta; the shell sees the texts alone.
 ONE = [1, 1.0, "1", "1.0", " 1 ", "1/1", "1e0", Fraction(1), Decimal(1)]
@@ -159,6 +158,7 @@ def own_settings():
                 yield pytest.param(name, parameter, id=f"{name}-{parameter.name}")
 
 
+SETTINGS = list(own_settings())
 WORDS = {
     "method": {"LinearRegression": "functional", "LogisticRegression": "means"},
     "splits": "random",
@@ -192,10 +192,8 @@ def case_named(cases, name):
     return next(case for case in cases if case.name == name)
 
 
-@pytest.mark.parametrize(("name", "parameter"), own_settings())
-def test_every_setting_reaches_the_model(
-    all_cases, tmp_path, quiet, name, parameter
-):
+@pytest.mark.parametrize(("name", "parameter"), SETTINGS)
+def test_every_setting_reaches_the_model(all_cases, tmp_path, quiet, name, parameter):
     """As it would from Python: typed text is no other value than the one it says."""
     quiet()
     shell = Shell(case_named(all_cases, name), tmp_path, rows=30)
@@ -210,7 +208,7 @@ def test_every_setting_reaches_the_model(
     assert (kept, type(kept)) == (value, type(value))
 
 
-@pytest.mark.parametrize(("name", "parameter"), own_settings())
+@pytest.mark.parametrize(("name", "parameter"), SETTINGS)
 def test_no_setting_takes_nonsense(all_cases, tmp_path, name, parameter):
     """Refused by its name, before the charge; "no" is no truth value."""
     shell = Shell(case_named(all_cases, name), tmp_path, rows=5)

@@ -24,6 +24,7 @@ from discreto.federated.messages import Terms
 from discreto.kernel import clamp
 from discreto.kernel.domain import Category, Domain
 from discreto.kernel.query import Block, Everyone, Floats, Ints, Sum
+from discreto.kernel.training import check_sampling
 from discreto.queries.features import PRODUCT_BITS
 from discreto.queries.gradients import TOP, ClippedGradient, Loss
 from discreto.queries.regression import Scaled
@@ -89,6 +90,7 @@ class Setting:
         for query in (self.moments(), Sum(Everyone(), (Block(self.gradient()),))):
             for domain in self.own or (self.domain,):
                 clamp.check(query, domain)
+                check_sampling(t.rate, domain)
                 steps.noises(query, domain)
 
     def gradient(self) -> ClippedGradient:

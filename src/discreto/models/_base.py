@@ -115,6 +115,8 @@ class PrivateEstimator(BaseEstimator):
         return clone(self)._rehearse(space, cost, number)
 
     def _rehearse(self, space: Space, cost: Cost, rows: int) -> Plan:
+        if hasattr(self, "random_state"):
+            Reader(self).seed()  # also where no coin is tossed
         ask = Conversation(paper_gate(space.domain, rows), cost)
         self._learn(ask, space)
         return Plan(tuple(ask.asked), cost, rows)

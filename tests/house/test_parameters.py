@@ -27,7 +27,7 @@ THROUGH = {"bool", "float", "int", "str", "repr", "abs", "len", "Fraction", "Dec
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def tests_in(tree: ast.AST) -> Iterator[ast.expr]:
+def decisions(tree: ast.AST) -> Iterator[ast.expr]:
     """Every expression whose truth decides something, and everything compared."""
     for node in ast.walk(tree):
         if isinstance(node, ast.If | ast.IfExp | ast.While | ast.Assert):
@@ -97,7 +97,7 @@ def raw_tests(tree: ast.Module) -> list[str]:
     for scope, names in scopes:
         for node in ast.walk(scope):
             known.setdefault(id(node), set()).update(names)
-    for test in tests_in(tree):
+    for test in decisions(tree):
         for node in inside(test):
             if isinstance(node, ast.Name):
                 wrong = node.id in RAW and node.id not in known[id(node)]

@@ -88,7 +88,7 @@ def _prices(comparison: Comparison) -> int:
 
 
 def _number(comparison: Comparison, score: Score) -> Measured:
-    epsilon = None if score.epsilon is None else float(score.epsilon)
+    epsilon = None if score.epsilon is None else score.price
     return Measured(score.mean, score.spread, epsilon, comparison.unit)
 
 
@@ -127,10 +127,7 @@ def _advice(comparison: Comparison, command: str) -> list[Html]:
 
 
 def _scores(comparison: Comparison) -> list[Html]:
-    rows = [
-        score.to_dict() | {"epsilon": float(score.epsilon or 0)}
-        for score in comparison.scores
-    ]
+    rows = [score.to_dict() | {"epsilon": score.price} for score in comparison.scores]
     display = EpsilonCurveDisplay.from_results(rows, score_name=_axis(comparison))
     display.references = {
         comparison.reference.model: comparison.reference.mean,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 import discreto as dp
 from discreto import models
 
+sys.path.insert(0, str(Path(__file__).parent))  # for the helper module ``shell``
 CLASSES = ("no", "yes")
 
 

@@ -102,7 +102,7 @@ def test_noise_has_one_source(path: Path) -> None:
         if any(source == one or source.startswith(f"{one}.") for one in RANDOM)
     }
     allowed = MAY_TOSS.get(name(path), ())
-    if name(path).startswith(("models/", "cli/")):
+    if name(path).startswith(("models/", "cli/", "parameters.py")):
         allowed = (*allowed, *COINS)
     # ``np.random`` alone is met as the stem of each of its longer names.
     stems = {

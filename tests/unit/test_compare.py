@@ -440,3 +440,11 @@ class TestCommands:
         assert run(*line, *words).exit_code == 0
         result = run("predict", "m.json", "p.parquet", "--out", "x.csv")
         assert result.exit_code == 0, result.output
+
+
+def test_a_price_is_read_in_any_spelling():
+    from discreto.study.comparison import Score
+
+    prices = [Score("m", text, 0.5, 0.1, 2).price for text in ("1/2", "0.5", "5e-1")]
+    assert prices == [0.5] * 3
+    assert Score("m", None, 0.5, 0.1, 2).price == 0

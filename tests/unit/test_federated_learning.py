@@ -29,6 +29,7 @@ from discreto.federated.arrays import Arrays
 from discreto.federated.course import Moments
 from discreto.federated.federation import Local
 from discreto.federated.guarantee import Guarantee
+from discreto.federated.learners import Learner
 from discreto.kernel.cost import Cost
 from discreto.testing import simulate as ledger_of
 
@@ -281,11 +282,7 @@ def test_a_silo_that_talks_nonsense():
 
 
 def test_rows_that_are_not_declared_are_paid_for():
-    def hidden(part, seed):
-        columns = {name: part[name] for name in LINEAR}
-        return Silo(dp.Table(columns, LINEAR, ledger_of(seed)))
-
-    several = Federation({f"{k}": hidden(p, k) for k, p in enumerate(SMALL)})
+    several = Federation({f"{k}": hidden(p, ledger_of(k)) for k, p in enumerate(SMALL)})
     with pytest.raises(ParameterError, match="count_epsilon"):
         several.fit(LEARNERS[0])
     model = several.fit(LEARNERS[0], count_epsilon="1/10", run="once")
@@ -294,8 +291,176 @@ def test_rows_that_are_not_declared_are_paid_for():
     again = several.fit(LEARNERS[0], count_epsilon="1/10", run="once")
     assert np.array_equal(again.path_, model.path_)
     assert several.channel._silos["0"].ledger.spent() == spent
-    with pytest.raises(ParameterError, match="declare"):
-        several.fit(LEARNERS[2], count_epsilon="1/10")
+
+
+def books(tmp_path, count=3):
+    """Ledgers as silos have them: files, from which nothing is missing."""
+    return [
+        dp.Ledger(tmp_path / f"{k}.ledger", epsilon=9, delta="1e-4")
+        for k in range(count)
+    ]
+
+
+def hidden(part, ledger):
+    columns = {name: part[name] for name in LINEAR}
+    return Silo(dp.Table(columns, LINEAR, ledger))
+
+
+TOO_MANY = 10**7  # for a proximal point
+THREE = dp.Domain(
+    {"x": dp.Number(0, 1), "y": dp.Category(["a", "b", "c"]), "z": dp.Category([0, 1])}
+)
+RUN = {"run": "again"}
+COUNT = {"count_epsilon": "1/10"}
+
+
+@pytest.mark.parametrize("options", [{}, RUN, COUNT, COUNT | RUN], ids=str)
+@pytest.mark.parametrize("some", [1, 3], ids=["one silo", "every silo"])
+def test_proximal_points_need_declared_rows_before_any_charge(tmp_path, options, some):
+    """Also before the rows are counted: a noisy count would not do."""
+    ledgers = books(tmp_path)
+    silos = {
+        f"{k}": hidden(part, book) if k < some else silo(part, ledger=book)
+        for k, (part, book) in enumerate(zip(SMALL, ledgers, strict=True))
+    }
+    with pytest.raises(ParameterError, match="declare at most"):
+        Federation(silos).fit(ProximalPoint(**FEW), **options)
+    assert not any(book.entries() for book in ledgers)
+
+
+@pytest.mark.parametrize("options", [{}, RUN], ids=str)
+def test_a_silo_too_large_for_proximal_points_is_refused_before_any_charge(
+    tmp_path, options
+):
+    ledgers = books(tmp_path)
+    sizes = [20, 35, TOO_MANY]
+    silos = {
+        f"{k}": silo(part, ledger=book, rows=size)
+        for k, (part, book, size) in enumerate(zip(SMALL, ledgers, sizes, strict=True))
+    }
+    with pytest.raises(ParameterError, match="declare at most"):
+        Federation(silos).fit(ProximalPoint(**FEW), **options)
+    assert not any(book.entries() for book in ledgers)
+    assert Federation(silos).fit(FederatedAveraging(**FEW)).path_.any()
+
+
+@pytest.mark.parametrize("options", [COUNT, COUNT | RUN], ids=str)
+@pytest.mark.parametrize(
+    ("learner", "target"),
+    [
+        (GraphLearning(**FEW, graph="seven"), None),
+        (GraphLearning(**FEW, mixes=0), None),
+        (GraphLearning(**FEW, mixes=2.5), None),
+        (GraphLearning(**FEW, final_mixes=0), None),
+        (GraphLearning(**FEW, mixing="constant", alpha="0.1"), None),
+        (FederatedAveraging(**FEW), "nothing"),
+    ],
+    ids=["seven", "no mixes", "half a mix", "no final mixes", "alpha", "target"],
+)
+def test_nothing_is_counted_for_a_run_that_is_refused(
+    tmp_path, learner, target, options
+):
+    ledgers = books(tmp_path)
+    pairs = zip(SMALL, ledgers, strict=True)
+    several = Federation({f"{k}": hidden(*pair) for k, pair in enumerate(pairs)})
+    with pytest.raises(dp.DiscretoError):
+        several.fit(learner, target, **options)
+    assert not any(book.entries() for book in ledgers)
+
+
+@pytest.mark.parametrize("options", [{"run": 5}, {"run": "x" * 101}, {"run": ""}])
+def test_a_name_that_silos_would_refuse_is_refused_first(tmp_path, options):
+    ledgers = books(tmp_path)
+    pairs = zip(SMALL, ledgers, strict=True)
+    several = Federation({f"{k}": hidden(*pair) for k, pair in enumerate(pairs)})
+    with pytest.raises(ParameterError, match="run must be"):
+        several.fit(LEARNERS[0], **options, **COUNT)
+    assert not any(book.entries() for book in ledgers)
+
+
+@pytest.mark.parametrize("learner", LEARNERS[:3] + LEARNERS[4:], ids=str)
+def test_classes_and_features_are_checked_before_any_charge(tmp_path, learner):
+    ledgers = books(tmp_path, 2)
+    rows = {"x": [0.5] * 9, "y": ["a", "b", "c"] * 3, "z": [0, 1, 1] * 3}
+    for domain, target in (
+        (THREE, "y"),
+        (THREE, "x"),
+        (THREE.select(["y", "z"]), "z"),
+    ):
+        several = Federation(
+            {
+                f"{k}": Silo(
+                    dp.Table({n: rows[n] for n in domain}, domain, book), rows=9
+                )
+                for k, book in enumerate(ledgers)
+            }
+        )
+        with pytest.raises(DomainError):
+            several.fit(learner, target)
+    assert not any(book.entries() for book in ledgers)
+
+
+def test_every_silos_own_neighbours_are_checked(tmp_path):
+    """Samples are for added rows: one silo of replaced rows would refuse, alone."""
+    ledgers = books(tmp_path, 2)
+    fixed = LINEAR.with_(neighbours="replace", rows=35)
+    several = Federation(
+        {
+            "free": silo(SMALL[0], ledger=ledgers[0]),
+            "fixed": silo(SMALL[1], fixed, ledger=ledgers[1]),
+        }
+    )
+    sampled = FederatedAveraging(**FEW, sample_rate="1/4")
+    for options in ({}, RUN):
+        with pytest.raises(DomainError, match="rate=1"):
+            several.fit(sampled, **options)
+    assert not any(book.entries() for book in ledgers)
+    assert several.fit(FederatedAveraging(**FEW)).path_.shape[0] == FEW["rounds"]
+
+
+@pytest.mark.parametrize("epsilon", ["1e-6", 1, 10**6])
+@pytest.mark.parametrize(
+    ("kind", "odd"),
+    [
+        (FederatedAveraging, {"clip": 1e6}),
+        (FederatedAveraging, {"learning_rate": 1e6}),
+        (ProximalPoint, {"mu": 0.01}),
+        (ProximalPoint, {"mu": 1e6}),
+        (GraphLearning, {"clip": 1e6, "learning_rate": 1e-6}),
+    ],
+)
+def test_odd_parameters_that_were_paid_are_answered(kind, odd, epsilon):
+    """What a message cannot hold is cut to size: a silo that is paid never refuses."""
+    model = federation(SMALL).fit(kind(epsilon=epsilon, rounds=4, **odd))
+    assert not model.dropped
+    assert np.isfinite(model.path_).all()
+
+
+def test_a_learner_cannot_hide_its_checks():
+    """What a generator would refuse, it refuses at its first round: too late."""
+    walk = {"_walk": FederatedAveraging._walk}
+
+    def late(self, setting):
+        yield from ()
+
+    async def later(self, setting):
+        pass
+
+    for wrong in ({"check": late}, {"check": later}, {"course": late}):
+        with pytest.raises(TypeError, match="a learner defines check"):
+            type("Late", (FederatedAveraging,), walk | wrong)
+    silent = type("Silent", (Learner,), walk)
+    with pytest.raises(TypeError, match="abstract"):
+        silent(epsilon=1)
+
+
+@EVERY
+def test_a_course_checks_when_it_is_made(learner):
+    setting = learner.setting(LINEAR, "balance", [20, 35, 50])
+    sampled = replace(setting, own=(LINEAR.with_(neighbours="replace", rows=20),) * 3)
+    terms = replace(setting.terms, rate=Fraction(1, 4))
+    with pytest.raises(DomainError, match="rate=1"):
+        learner.course(replace(sampled, terms=terms))
 
 
 def test_what_can_be_refused_is_refused_before_a_charge():

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from discreto import errors
-from discreto.cli import screen
+from discreto.cli import screen, words
 from discreto.errors import DiscretoError, ParameterError
 
 app = typer.Typer(
@@ -57,8 +57,8 @@ def register(
     home: Home = HOME,
 ) -> None:
     """Let the silo with this key in."""
-    words = ["supernode", "register", str(key), "discreto", "--name", name]
-    _flwr(words, home, superlink, root_certificates)
+    line = ["supernode", "register", str(key), "discreto", "--name", name]
+    _flwr(line, home, superlink, root_certificates)
     screen.out().print(screen.plain(f"{name} may connect."))
 
 
@@ -107,7 +107,7 @@ def run(
     flower.need_flower()
     if out.exists():
         raise ParameterError(f"{str(out)!r} exists already. Choose another name.")
-    params = {"epsilon": epsilon} | ({"delta": delta} if delta else {})
+    params = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
     params |= dict(map(_setting, settings or []))
     job = {
         "learner": learner,
@@ -130,8 +130,8 @@ def _carry_out(job: dict[str, Any], home: Path, superlink: str, root: Path) -> N
     out = Path(job["out"])
     with tempfile.TemporaryDirectory() as folder:
         bundle = flower.bundle(Path(folder) / "run", job)
-        words = ["run", str(bundle), "discreto", "--format", "json"]
-        started = _flwr(words, home, superlink, root)
+        line = ["run", str(bundle), "discreto", "--format", "json"]
+        started = _flwr(line, home, superlink, root)
     with screen.working(f"run {started['run-id']}: the silos are at work"):
         _wait(out, lambda: _over(started["run-id"], home, superlink, root))
     result = json.loads(out.read_text(encoding="utf-8"))
@@ -148,10 +148,7 @@ def _setting(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise ParameterError(f"--set needs NAME=VALUE. Got {text!r}.")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
+    return name, words.value(value)
 
 
 def _wait(out: Path, over: Any) -> None:
@@ -166,24 +163,24 @@ def _wait(out: Path, over: Any) -> None:
 
 
 def _over(run: str, home: Path, superlink: str, root: Path) -> bool:
-    words = ["list", "discreto", "--run-id", run, "--format", "json"]
-    found = _flwr(words, home, superlink, root)
+    line = ["list", "discreto", "--run-id", run, "--format", "json"]
+    found = _flwr(line, home, superlink, root)
     return all(str(r.get("status")).startswith("finished") for r in found["runs"])
 
 
-def _flwr(words: list[str], home: Path, superlink: str, root: Path) -> Any:
+def _flwr(line: list[str], home: Path, superlink: str, root: Path) -> Any:
     """What Flower's own command says, as JSON data if that was asked for."""
     from discreto.federated import flower
 
     environment = flower.connect(home, superlink, root)
     done = subprocess.run(  # noqa: S603 - no shell, fixed command
-        ["flwr", *words],  # noqa: S607 - found in our own environment's PATH
+        ["flwr", *line],  # noqa: S607 - found in our own environment's PATH
         env=environment,
         capture_output=True,
         text=True,
     )
     start = done.stdout.find("{")
-    if done.returncode or ("json" in words and start < 0):
+    if done.returncode or ("json" in line and start < 0):
         said = (done.stderr.strip() or done.stdout.strip())[-500:]
         raise DiscretoError(f"Flower says: {said}")
-    return json.loads(done.stdout[start:]) if "json" in words else {}
+    return json.loads(done.stdout[start:]) if "json" in line else {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,7 +25,10 @@ EXAMPLE = """Examples:
 --set n_clusters=3 --epsilon 1 --ledger patients.ledger --out groups.json`
 """
 # What other options say, or what only Python can say.
-NOT_SET = ("epsilon", "delta", "domain", "bounds", "classes", "target_bounds", "ledger")
+NOT_SET = (
+    *("epsilon", "delta", "domain", "bounds", "classes", "target_bounds", "ledger"),
+    "n_categories",  # the domain has the categories
+)
 
 
 def fit(
@@ -115,42 +117,41 @@ def _narrow(known: Domain, columns: str | None, target: str | None) -> Domain:
     return known.select([*names, *([goal] if goal else [])])
 
 
-def _make(name: str, settings: list[str], **options: Any) -> Any:
-    """The model of that name with these settings, checked."""
+def kinds() -> dict[str, Any]:
+    """The models that can be fitted from the command line, by name."""
     from discreto import models
     from discreto.models._base import PrivateEstimator
     from discreto.models._votes import Voters
 
-    kinds = {
+    return {
         found: kind
         for found in models.__all__
         if isinstance(kind := getattr(models, found), type)
         and issubclass(kind, PrivateEstimator)
         and not issubclass(kind, Voters)  # they answer from rows: no file can hold them
     }
-    if name not in kinds:
-        near = difflib.get_close_matches(name, kinds, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(kinds)}."
+
+
+def _make(name: str, settings: list[str], **options: Any) -> Any:
+    """The model of that name with these settings, checked."""
+    known_kinds = kinds()
+    if name not in known_kinds:
+        near = difflib.get_close_matches(name, known_kinds, n=1)
+        known = f"Known: {', '.join(known_kinds)}."
+        hint = f"Did you mean {near[0]!r}?" if near else known
         raise ParameterError(f"there is no model {name!r} to fit and save. {hint}")
-    known = [n for n in kinds[name]._get_param_names() if n not in NOT_SET]
+    kind = known_kinds[name]
+    allowed = [n for n in kind._get_param_names() if n not in NOT_SET]
     given = {}
     for text in settings:
         key, equals, value = text.partition("=")
-        if not equals or key not in known:
+        if not equals or key not in allowed:
             raise ParameterError(
-                f"--set takes NAME=VALUE with a setting of {name}: {', '.join(known)}. "
-                f"Got {text!r}."
+                f"--set takes NAME=VALUE with a setting of {name}: "
+                f"{', '.join(allowed)}. Got {text!r}."
             )
-        given[key] = _value(value)
-    return kinds[name](**given, **options)
-
-
-def _value(text: str) -> Any:
-    """A number, truth or list as JSON writes it, else the text itself."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+        given[key] = words.value(value)
+    return kind(**given, **options)
 
 
 def _write_card(path: Path, learner: Any, judged: Any) -> None:

@@ -7,7 +7,9 @@ Mean(column='age', by=('sex',))
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -160,6 +162,24 @@ def statistic(
     return kind.make(
         Words(names, tuple(by or ()), _bins(bins), _probabilities(probability))
     )
+
+
+def value(text: str) -> Any:
+    """What a setting says: as JSON writes it, or Python; else it is a word.
+
+    >>> [value(text) for text in ("3", "0.5", ".5", "true", "False", "None", "auto")]
+    [3, 0.5, 0.5, True, False, None, 'auto']
+    """
+    plain = text.strip()
+    known = {"true": True, "false": False, "none": None, "null": None}
+    if plain.lower() in known:
+        return known[plain.lower()]
+    with suppress(ValueError, RecursionError):
+        return json.loads(plain)
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(plain)
+    return plain
 
 
 def _how_many(kind: Kind) -> str:

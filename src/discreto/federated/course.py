@@ -7,8 +7,9 @@ many seeds at once. All arrays have a line for each seed and then for each silo.
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,8 +21,10 @@ from numpy.typing import NDArray
 from discreto.accounting import steps_for
 from discreto.errors import DomainError, ParameterError
 from discreto.federated.messages import Terms
+from discreto.kernel import clamp
 from discreto.kernel.domain import Category, Domain
 from discreto.kernel.query import Block, Everyone, Floats, Ints, Sum
+from discreto.kernel.training import check_sampling
 from discreto.queries.features import PRODUCT_BITS
 from discreto.queries.gradients import TOP, ClippedGradient, Loss
 from discreto.queries.regression import Scaled
@@ -43,6 +46,8 @@ class Setting:
     seeds: int = 1
     shared: int = 0  # noise is shared among so many silos; 0: each adds all of it
     protect: Literal["row", "silo"] = "row"
+    declared: bool = True  # whether every silo says how many rows it has
+    own: tuple[Domain, ...] = ()  # each silo's, if they count rows differently
 
     def __post_init__(self) -> None:
         if not self.features:
@@ -75,6 +80,25 @@ class Setting:
         """The Number columns, without the target."""
         names = self.domain.with_(target=self.target).features()
         return tuple(n for n in names if not isinstance(self.domain[n], Category))
+
+    def check(self) -> None:
+        """Refuse what some silo would refuse: it is known before any is asked."""
+        if self.terms is None:
+            return
+        t = self.terms
+        steps = steps_for(t.epsilon, t.delta, t.rounds * t.steps, t.rate)
+        for query in (self.moments(), Sum(Everyone(), (Block(self.gradient()),))):
+            for domain in self.own or (self.domain,):
+                clamp.check(query, domain)
+                check_sampling(t.rate, domain)
+                steps.noises(query, domain)
+
+    def gradient(self) -> ClippedGradient:
+        """A gradient as it will be asked for, at made-up weights."""
+        line = (0.0,) * self.scaled.width()
+        return ClippedGradient(
+            self.scaled, self.target, line, 1.0, self.loss, (line,) * len(line)
+        )
 
     @property
     def silos(self) -> int:
@@ -195,3 +219,26 @@ class Outcome:
 
 
 Course = Generator[Request, Reply, Outcome]
+
+
+def runs_at_once(method: Callable[..., Any]) -> bool:
+    """Whether a call runs a method; that of a generator only makes it ready to run."""
+    later = (
+        inspect.isgeneratorfunction,
+        inspect.iscoroutinefunction,
+        inspect.isasyncgenfunction,
+    )
+    return not any(test(method) for test in later)
+
+
+def for_all(weights: Floats, silos: int) -> Floats:
+    """The same weights for every silo."""
+    seeds, width = weights.shape
+    return np.broadcast_to(weights[:, None, :], (seeds, silos, width))
+
+
+def running(mean: Floats, weights: Floats, number: int, setting: Setting) -> Floats:
+    """The mean of all answers so far, late ones counting more; noise cancels in it."""
+    if not setting.noise:
+        return weights
+    return mean + (weights - mean) * (2 / (number + 2))

@@ -93,6 +93,7 @@ class Federation:
                     "classes: share one domain file."
                 )
         self.rows = {name: facts[name]["rows"] for name in self.names}
+        self._own = tuple(Domain.from_dict(facts[name]["domain"]) for name in facts)
         self.simulated = any(facts[name]["simulated"] for name in self.names)
 
     def facts(self) -> dict[str, Message]:
@@ -177,23 +178,15 @@ class Federation:
                 "silos only send releases that are private on their own. Learning "
                 "without privacy, or with shared noise, is for simulate()."
             )
-        if None in self.rows.values() and count_epsilon is None:
-            raise ParameterError(
-                "some silos keep their number of rows private. Declare it with "
-                "Silo(..., rows=...), or pay for it: fit(..., count_epsilon='0.05')."
-            )
         cost = Cost(block_epsilon=terms.epsilon, delta=terms.delta)
-        if None in self.rows.values():
-            cost += Cost.of(count_epsilon)
-        # Whatever can be refused is refused before a silo is asked.
-        guess = [1 if n is None else n for n in self.rows.values()]
-        learner.course(learner.setting(self.domain, goal, guess))
+        cost += self._check(learner, goal, run, count_epsilon)
         if run is None:
             self.check_budget(cost, f"a run of {type(learner).__name__}")
         rows = self.count(count_epsilon, None if run is None else f"{run}: rows")
-        setting = learner.setting(self.domain, goal, rows.values())
+        setting = learner.setting(self.domain, goal, rows.values(), own=self._own)
         engine = _Wire(self, setting, run)
-        outcome = drive(learner.course(setting), engine)
+        # The rows are counted by now, so nothing public is left to refuse.
+        outcome = drive(learner._course(setting), engine)
         return FederatedModel(
             self.domain,
             goal,
@@ -202,6 +195,28 @@ class Federation:
             Guarantee(dict.fromkeys(self.names, cost), self.simulated),
             engine.dropped,
         )
+
+    def _check(
+        self, learner: Learner, goal: str, run: str | None, count_epsilon: Any
+    ) -> Cost:
+        """Refuse what can be refused before a silo is asked; what counting costs."""
+        if run is not None and (not isinstance(run, str) or not 0 < len(run) <= 90):
+            raise ParameterError(f"run must be a name of 1 to 90 letters. Got {run!r}.")
+        unknown = None in self.rows.values()
+        guess = [1 if n is None else n for n in self.rows.values()]
+        learner.check(
+            learner.setting(
+                self.domain, goal, guess, declared=not unknown, own=self._own
+            )
+        )
+        if not unknown:
+            return Cost()
+        if count_epsilon is None:
+            raise ParameterError(
+                "some silos keep their number of rows private. Declare it with "
+                "Silo(..., rows=...), or pay for it: fit(..., count_epsilon='0.05')."
+            )
+        return Cost.of(count_epsilon)
 
     def __repr__(self) -> str:
         return f"Federation({', '.join(self.names)})"

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from discreto.errors import MissingExtraError, ParameterError
 from discreto.kernel.query import Floats
+from discreto.parameters import number, whole
 from discreto.planning import coins
 
 # The graphs of figures 4.10 and 4.11 of the thesis this follows, nodes from 0.
@@ -41,8 +42,7 @@ def topology(name: str, nodes: int, *, degree: int = 3, seed: Any = 0) -> Any:
             f"topology must be one of {', '.join(TOPOLOGIES)}, or a networkx graph. "
             f"Got {name!r}."
         )
-    if not isinstance(nodes, int) or nodes < 1:
-        raise ParameterError(f"nodes must be a whole number from 1 up. Got {nodes!r}.")
+    nodes = whole(nodes, "nodes")
     fixed = {"five": (5, _FIVE), "seven": (7, _SEVEN)}
     if name in fixed:
         size, edges = fixed[name]
@@ -144,7 +144,8 @@ class Mixing:
         low, high = _ends(laplacian)
         if alpha is None:
             alpha = 2 / (low + high) if high else 1.0
-        if not isinstance(alpha, int | float) or not 0 < alpha < 2 / max(high, 1e-300):
+        alpha = number(alpha, "alpha", 0, 1e300)
+        if not 0 < alpha < 2 / max(high, 1e-300):
             raise ParameterError(
                 f"alpha must be above 0 and below {2 / high:.4g} for this graph "
                 f"({2 / (low + high):.4g} mixes fastest; up to "
@@ -178,8 +179,7 @@ class Mixing:
 
         They take as many messages as plain repetition and come closer to the mean.
         """
-        if not isinstance(mixes, int) or isinstance(mixes, bool) or mixes < 1:
-            raise ParameterError(f"mixes must be 1 or more. Got {mixes!r}.")
+        mixes = whole(mixes, "mixes", most=10**4)
         one, second = np.eye(len(self.matrix)), self.second
         if mixes == 1 or second < 1e-12:
             return self.matrix

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -12,17 +14,29 @@ from discreto.errors import ParameterError
 from discreto.federated import compass as rules
 from discreto.federated import proximal
 from discreto.federated.compass import Compass
-from discreto.federated.course import Course, Descent, Nearby, Outcome, Setting
+from discreto.federated.course import (
+    Course,
+    Descent,
+    Nearby,
+    Outcome,
+    Setting,
+    for_all,
+    running,
+    runs_at_once,
+)
 from discreto.federated.graph import Mixing, topology
 from discreto.federated.messages import Terms
 from discreto.federated.updates import average, follow
+from discreto.kernel.domain import Domain
 from discreto.kernel.query import Floats
+from discreto.parameters import Reader
 
 MOMENTS = Fraction(1, 10)
+RATES = (1e-12, 1e12)  # what a message can hold
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learner:
+class Learner(ABC):
     """What the three have in common.
 
     Parameters
@@ -60,18 +74,34 @@ class Learner:
     local_steps: ClassVar[Any] = 1
     sample_rate: ClassVar[Any] = 1
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse learners whose checks would wait until a silo was charged."""
+        super().__init_subclass__(**options)
+        if "course" in vars(cls) or not runs_at_once(cls.check):
+            raise TypeError(
+                f"{cls.__name__}: a learner defines check and _walk. Its course is the "
+                "base's, which calls check at once; a check that yields checks nothing."
+            )
+
     def __post_init__(self) -> None:
+        read = Reader(self)
         for name in ("learning_rate", "clip"):
-            value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value is not None and not (number and 1e-6 <= value <= 1e6):
-                raise ParameterError(f"{name} must be a number above 0. Got {value!r}.")
-        if self.noise not in ("silo", "shared"):
-            raise ParameterError(f"noise is 'silo' or 'shared'. Got {self.noise!r}.")
-        if self.protect not in ("row", "silo"):
-            raise ParameterError(f"protect is 'row' or 'silo'. Got {self.protect!r}.")
-        rules.moment_rounds(self.rounds, MOMENTS)
+            # None is our own choice; any number will do in its place here.
+            read.number(name, 1e-6, 1e6, unset=1.0, wanted="a number above 0")
+        read.choice("noise", ("silo", "shared"))
+        read.choice("protect", ("row", "silo"))
+        read.whole("colluders", least=0)
+        rounds = read.whole("rounds", most=10**6)
+        rules.moment_rounds(rounds, MOMENTS)
         _ = self.terms
+
+    @abstractmethod
+    def check(self, setting: Setting) -> None:
+        """Refuse whatever public facts rule out, before a silo is asked.
+
+        Every learner says what it needs. It must not be a generator.
+        """
+        setting.check()
 
     @property
     def terms(self) -> Terms | None:
@@ -85,7 +115,16 @@ class Learner:
             raise ParameterError("gradients need a delta above 0, such as 1e-5.")
         return terms
 
-    def setting(self, domain: Any, target: str, rows: Any, seeds: int = 1) -> Setting:
+    def setting(
+        self,
+        domain: Domain,
+        target: str,
+        rows: Collection[int],
+        seeds: int = 1,
+        *,
+        declared: bool = True,
+        own: tuple[Domain, ...] = (),
+    ) -> Setting:
         """The public facts of a run."""
         shared = 0
         if self.noise == "shared" or self.protect == "silo":
@@ -102,10 +141,19 @@ class Learner:
             seeds,
             shared,
             self.protect,
+            declared,
+            own,
         )
 
     def course(self, setting: Setting) -> Course:
-        """The rounds of a run; see :mod:`discreto.federated.course`."""
+        """The rounds of a run; see :mod:`discreto.federated.course`.
+
+        What can be refused is refused by this call, not by the first round.
+        """
+        self.check(setting)
+        return self._course(setting)
+
+    def _course(self, setting: Setting) -> Course:
         first = rules.moment_rounds(self.rounds, MOMENTS)
         compass = yield from rules.orient(setting, first, self.clip)
         pace = rules.pace(setting, compass, self.clip, first)
@@ -117,10 +165,11 @@ class Learner:
             np.concatenate([np.zeros(shape), compass.home(walk)], axis=1), alive
         )
 
+    @abstractmethod
     def _walk(
         self, setting: Setting, compass: Compass, pace: Floats, rounds: int
     ) -> Any:
-        raise NotImplementedError
+        """The rounds after the second moments are known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +197,10 @@ class FederatedAveraging(Learner):
     local_steps: int = 1  # type: ignore[misc]
     sample_rate: Any = 1  # type: ignore[misc]
 
+    def check(self, setting: Setting) -> None:
+        """Refuse what no silo would answer."""
+        super().check(setting)
+
     def _walk(
         self, setting: Setting, compass: Compass, pace: Floats, rounds: int
     ) -> Any:
@@ -155,15 +208,16 @@ class FederatedAveraging(Learner):
         if self.learning_rate is not None:
             pace = np.full_like(pace, self.learning_rate)
         rates = pace[:, None] / setting.steps / (setting.rate * np.maximum(rows, 1))
+        rates = rates.clip(*RATES)
         weights, mean, path = compass.start, compass.start, []
         for number in range(rounds):
-            starts = _for_all(weights, setting.silos)
+            starts = for_all(weights, setting.silos)
             request = Descent(setting, compass.basis, compass.clip, starts, rates)
             reply = yield request
             units = request.units[:, None, None]
             ends = follow(starts, reply.sums, units, rates[:, :, None])
             weights = _mean_of(ends, rows * reply.alive)
-            mean = _running(mean, weights, number, setting)
+            mean = running(mean, weights, number, setting)
             path.append(mean[:, None, :])
         return path, reply.alive
 
@@ -196,8 +250,13 @@ class ProximalPoint(Learner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.mu, int | float) or not 1e-6 <= self.mu <= 1e6:
-            raise ParameterError(f"mu must be a number above 0. Got {self.mu!r}.")
+        Reader(self).number("mu", 0.01, 1e6)
+
+    def check(self, setting: Setting) -> None:
+        """Refuse silos that are too large, or do not say how large they are."""
+        super().check(setting)
+        largest = max(setting.rows) if setting.declared else None
+        proximal.check_rows(setting.gradient(), largest)
 
     def _walk(
         self, setting: Setting, compass: Compass, pace: Floats, rounds: int
@@ -209,16 +268,29 @@ class ProximalPoint(Learner):
         if self.learning_rate is not None:
             pace = np.full_like(pace, self.learning_rate)
         weights, mean, path = compass.start, compass.start, []
-        mu = self.mu * setting.bend
-        units = _shift_units(setting, compass, rows, mu)
+        mu, units = self._held(setting, compass, rows)
         for number in range(rounds):
-            starts = _for_all(weights, setting.silos)
+            starts = for_all(weights, setting.silos)
             reply = yield Nearby(setting, compass.basis, compass.clip, starts, rows, mu)
             shifts = units[:, :, None] * reply.sums[:, :, 0, :]
             weights = weights + pace[:, None] * _mean_of(shifts, counts * reply.alive)
-            mean = _running(mean, weights, number, setting)
+            mean = running(mean, weights, number, setting)
             path.append(mean[:, None, :])
         return path, reply.alive
+
+    def _held(
+        self, setting: Setting, compass: Compass, rows: Floats
+    ) -> tuple[float, Floats]:
+        """How strongly silos are held back, and the grid steps of their answers."""
+        starts = np.zeros((setting.seeds, 1, compass.start.shape[1]))
+        request = Descent(setting, compass.basis, compass.clip, starts, rows)
+        asked = [request.gradient(s, 0) for s in range(setting.seeds)]
+        # Silos that are paid must not refuse: the coordinates, which are releases,
+        # decide how small a mu can be solved for.
+        least = 1.01e-6 * max(map(proximal.steepness, asked))
+        mu = max(float(self.mu) * setting.bend, least)
+        units = [[proximal.shift_unit(g, mu, float(n)) for n in rows] for g in asked]
+        return mu, np.array(units)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,10 +345,12 @@ class GraphLearning(Learner):
             )
         return found
 
-    def course(self, setting: Setting) -> Course:
-        """The rounds of a run; a graph that does not fit is refused before them."""
-        self.mixing_for(setting.silos)
-        return super().course(setting)
+    def check(self, setting: Setting) -> None:
+        """Refuse a graph that does not fit the silos."""
+        super().check(setting)
+        mixing = self.mixing_for(setting.silos)
+        for mixes in (self.mixes, self.final_mixes):
+            mixing.power(mixes)
 
     def _walk(
         self, setting: Setting, compass: Compass, pace: Floats, rounds: int
@@ -287,13 +361,13 @@ class GraphLearning(Learner):
             pace = pace * min(1.0, rows.mean() / rows.max())
         else:
             pace = np.full_like(pace, self.learning_rate)
-        weights = _for_all(compass.start, setting.silos)
+        weights = for_all(compass.start, setting.silos)
         mean, path, alive = weights, [], np.ones(setting.silos, dtype=bool)
         matrix = mixing.power(self.mixes)
         for number in range(rounds):
             # All silos' steps have one length: their mean is then a step downhill.
             rates = pace * (alive.sum() / max(rows[alive].sum(), 1))
-            rates = np.repeat(rates[:, None], setting.silos, axis=1)
+            rates = np.repeat(rates[:, None], setting.silos, axis=1).clip(*RATES)
             request = Descent(setting, compass.basis, compass.clip, weights, rates)
             reply = yield request
             if (reply.alive != alive).any():
@@ -302,29 +376,16 @@ class GraphLearning(Learner):
             units = request.units[:, None, None]
             ends = follow(weights, reply.sums, units, rates[:, :, None])
             weights = _mixed(ends, matrix, alive)
-            mean = _running(mean, weights, number, setting)
+            mean = running(mean, weights, number, setting)
             path.append(mean)
         last = mixing.among(alive).power(self.final_mixes)
         path[-1] = _mixed(mean, last, alive)
         return path, alive
 
 
-def _for_all(weights: Floats, silos: int) -> Floats:
-    """The same weights for every silo."""
-    seeds, width = weights.shape
-    return np.broadcast_to(weights[:, None, :], (seeds, silos, width))
-
-
 def _mean_of(points: Floats, rows: Floats) -> Floats:
     """The mean over silos, weighted by rows."""
     return average(points, (rows / max(rows.sum(), 1.0)).tolist())
-
-
-def _running(mean: Floats, weights: Floats, number: int, setting: Setting) -> Floats:
-    """The mean of all answers so far, late ones counting more; noise cancels in it."""
-    if not setting.noise:
-        return weights
-    return mean + (weights - mean) * (2 / (number + 2))
 
 
 def _mixed(points: Floats, matrix: Floats, alive: Any) -> Floats:
@@ -334,14 +395,3 @@ def _mixed(points: Floats, matrix: Floats, alive: Any) -> Floats:
     for place, line in zip(np.flatnonzero(alive), matrix.tolist(), strict=True):
         out[:, place] = average(parts, line)
     return out
-
-
-def _shift_units(setting: Setting, compass: Compass, rows: Floats, mu: float) -> Floats:
-    starts = np.zeros((setting.seeds, 1, compass.start.shape[1]))
-    request = Descent(setting, compass.basis, compass.clip, starts, rows)
-    return np.array(
-        [
-            [proximal.shift_unit(request.gradient(s, 0), mu, float(n)) for n in rows]
-            for s in range(setting.seeds)
-        ]
-    )

@@ -34,10 +34,15 @@ from discreto.kernel.cost import Cost
 from discreto.kernel.domain import Category, Domain, Number
 from discreto.ledger import Ledger
 from discreto.models._space import Ready, Space, as_matrix, columns_of
+from discreto.parameters import Reader
 from discreto.planning import Ask, Conversation, Plan, paper_gate
 from discreto.tables import Table
 
-_ELSEWHERE = ("ledger", "domain", "bounds", "classes", "target_bounds")  # in the space
+# What a plan takes from the space, or from the cost.
+_ELSEWHERE = (
+    *("ledger", "domain", "bounds", "classes", "target_bounds"),
+    *("epsilon", "delta"),
+)
 _SIMPLE = (bool, int, float, str, Fraction)
 _PLANS: dict[tuple[Any, ...], Plan] = {}  # a cache; see PrivateEstimator._plan_for
 
@@ -104,12 +109,14 @@ class PrivateEstimator(BaseEstimator):
         self, domain: Domain, target: str | None = None, *, rows: int | None = None
     ) -> Plan:
         """What a fit would ask and spend; nothing is spent."""
+        cost = Reader(self).cost()
         space = self._space(domain, target)
-        cost = Cost.of(self.epsilon, self.delta)
         number = domain.rows or 1000 if rows is None else rows
         return clone(self)._rehearse(space, cost, number)
 
     def _rehearse(self, space: Space, cost: Cost, rows: int) -> Plan:
+        if hasattr(self, "random_state"):
+            Reader(self).seed()  # also where no coin is tossed
         ask = Conversation(paper_gate(space.domain, rows), cost)
         self._learn(ask, space)
         return Plan(tuple(ask.asked), cost, rows)
@@ -125,7 +132,7 @@ class PrivateEstimator(BaseEstimator):
             The target column's name for a Table (default: the domain's target), else
             the target values.
         """
-        cost = Cost.of(self.epsilon, self.delta)
+        cost = Reader(self).cost()
         table, target = self._table(X, y)
         return self._fit_table(table, target, cost)
 
@@ -205,8 +212,7 @@ class PrivateEstimator(BaseEstimator):
     def _payer(self) -> Any:
         if self.ledger is not None:
             return self.ledger
-        delta = self.delta if self.delta else None
-        return Ledger(epsilon=self.epsilon, delta=delta)
+        return Ledger(epsilon=self.epsilon, delta=self.delta)
 
     def _describe(self, X: Any, y: Any) -> tuple[Domain, dict[str, Any], str | None]:
         """The domain of arrays or frames, their columns, and the target's name."""

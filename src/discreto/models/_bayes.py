@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.errors import DomainError, ParameterError
+from discreto.errors import DomainError
 from discreto.models._base import PrivateClassifier
 from discreto.models._bayes_laws import TINY
 from discreto.models._bayes_talk import (
@@ -19,10 +19,20 @@ from discreto.models._bayes_talk import (
     second_share,
 )
 from discreto.models._space import Space
+from discreto.parameters import Reader
 from discreto.planning import Ask
 from discreto.queries.partitions import soft_votes
 
 Array = NDArray[Any]
+
+
+class _Read(NamedTuple):
+    """The parameters as they were read."""
+
+    alpha: float
+    smoothing: float
+    ddof: int
+    shrink: bool
 
 
 class Bayes(PrivateClassifier):
@@ -34,9 +44,10 @@ class Bayes(PrivateClassifier):
     shrink: Any = True
 
     def _learn(self, ask: Ask, space: Space) -> None:
+        read = self._read()
         self._check(space)
-        second = second_share(space, self.shrink)
-        tables = read_tables(ask, space, 1 - second, float(self.alpha), self.shrink)
+        second = second_share(space, read.shrink)
+        tables = read_tables(ask, space, 1 - second, read.alpha, read.shrink)
         counts = tables.counts
         self.vote_share_ = 0.0
         if second:
@@ -46,16 +57,16 @@ class Bayes(PrivateClassifier):
             self.vote_slopes_, self.vote_begins_ = votes.slopes, votes.begins
         self.classes_ = np.array(space.classes)
         self.class_count_, self.class_prior_ = counts.size, counts.prior
-        self._keep_laws(space, tables)
+        self._keep_laws(space, tables, read)
 
-    def _keep_laws(self, space: Space, tables: Tables) -> None:
+    def _keep_laws(self, space: Space, tables: Tables, read: _Read) -> None:
         laws, there, squared = tables.laws, tables.there, space.halves() ** 2
         whole = there.sum(axis=0)
         middle = (there * laws.mean).sum(axis=0) / whole
         total = (there * (laws.var + laws.mean**2)).sum(axis=0) / whole - middle**2
         widest = float(np.max(total * squared, initial=0.0))
-        self.epsilon_ = float(self.var_smoothing) * widest
-        var = laws.var * there / np.maximum(there - self.ddof, 0.5)
+        self.epsilon_ = read.smoothing * widest
+        var = laws.var * there / np.maximum(there - read.ddof, 0.5)
         self.theta_ = space.unscale(laws.mean)
         self.var_ = np.maximum(var * squared + self.epsilon_, TINY * squared)
         self.theta_doubt_ = laws.doubt * squared
@@ -64,23 +75,20 @@ class Bayes(PrivateClassifier):
         ]
 
     def _check(self, space: Space) -> None:
-        """Refuse bad parameters before anything is spent."""
-        me = type(self).__name__
-        for name in ("alpha", "var_smoothing"):
-            value = getattr(self, name)
-            good = isinstance(value, int | float | np.number)
-            if not good or isinstance(value, bool) or not 0 <= value < math.inf:
-                raise ParameterError(
-                    f"{me}: {name} must be a number from 0 up. Got {value!r}."
-                )
-        if isinstance(self.ddof, bool) or self.ddof not in (0, 1):
-            raise ParameterError(f"{me}: ddof must be 0 or 1. Got {self.ddof!r}.")
-        if not isinstance(self.shrink, bool):
-            raise ParameterError(
-                f"{me}: shrink must be True or False. Got {self.shrink!r}."
-            )
+        """Refuse columns that a model does not take."""
         if not space.features:
-            raise DomainError(f"{me} needs at least one feature in the domain.")
+            raise DomainError(
+                f"{type(self).__name__} needs at least one feature in the domain."
+            )
+
+    def _read(self) -> _Read:
+        read, up = Reader(self), "a number from 0 up"
+        alpha, smoothing = (
+            read.number(name, 0, math.inf, wanted=up)
+            for name in ("alpha", "var_smoothing")
+        )
+        ddof = read.whole("ddof", least=0, most=1)
+        return _Read(alpha, smoothing, ddof, read.truth("shrink"))
 
     # Predicting
 

@@ -28,6 +28,7 @@ from discreto.models._points import (
     starts,
 )
 from discreto.models._space import Space
+from discreto.parameters import Reader
 from discreto.planning import Ask, coins
 from discreto.queries import Deviations, Nearest, Ranks, Rings, Values
 from discreto.queries.clusters import Points, diameter, steps_of
@@ -50,42 +51,44 @@ class CentreClusterer(PrivateClusterer):
         """The question of one round."""
         return search.hard_query(centres, radius)
 
-    def _norm(self) -> int:
-        """Laplace noise follows the l1 norm of a row, Gaussian noise the l2 norm."""
-        return 2 if self.delta else 1
-
     def _learn(self, ask: Ask, space: Space) -> None:
-        self._check()
+        read = Reader(self)
+        wanted, rounds = read.whole("n_clusters"), read.whole("max_iter")
+        toss = coins(read.seed())
+        self._check(read)
         names = space.only_numbers(type(self).__name__).numbers
         if not names:
             raise ParameterError(f"{type(self).__name__} needs at least one column.")
-        search = Search(ask, names, self._norm(), coins(self.random_state))
+        # Laplace noise follows the l1 norm of a row, Gaussian noise the l2 norm.
+        search = Search(ask, names, 2 if ask.cost.rho else 1, toss)
         if isinstance(self.init, str):
-            centres, sizes = self._search(search)
+            centres, sizes = self._search(search, wanted, rounds)
         else:
-            centres, sizes = self._from_given(search, self._given(space))
+            given = self._given(space, wanted)
+            centres, sizes = self._from_given(search, given, rounds)
         self._centres = np.clip(centres, -1, 1)
         self.cluster_sizes_ = sizes
-        self.n_iter_ = self.max_iter
+        self.n_iter_ = rounds
         self.cluster_centers_ = space.unscale(self._centres)
 
-    def _search(self, search: Search) -> tuple[Floats, Floats]:
+    def _search(
+        self, search: Search, wanted: int, rounds: int
+    ) -> tuple[Floats, Floats]:
         """Find a start from noisy answers, then refine it."""
         overall = search.overall(MEAN_SHARE)
         search.spread(overall.mean[None, :], SPREAD_SHARE)
         left = 1 - MEAN_SHARE - SPREAD_SHARE
-        shares = round_shares(self.max_iter, left)
-        wanted, last = self.n_clusters, shares[-1]
-        clusters = search.affordable(overall, last, 1.0, 1, wanted)
+        shares = round_shares(rounds, left)
+        clusters = search.affordable(overall, shares[-1], 1.0, 1, wanted)
         most = max(min(CELLS * clusters, MOST_CELLS), clusters)
         cells = search.affordable(overall, shares[0], 2.0, clusters, most)
-        if clusters == 1 or self.max_iter == 1:
+        if clusters == 1 or rounds == 1:
             cells = clusters
         start = starts(cells, len(search.names), search.coins)
         centres = np.clip(overall.mean + start * search.spread_of_columns, -4, 4)
         for number, share in enumerate(shares, start=1):
             radius = search.radius(overall, len(centres), share)
-            if number == 1 < self.max_iter:
+            if number == 1 < rounds:
                 query = search.hard_query(centres, radius)
             else:
                 query = self._query(search, centres, radius)
@@ -98,13 +101,15 @@ class CentreClusterer(PrivateClusterer):
                     centres = merge(centres, sizes, clusters, search.coins)
         return search.fill(centres, sizes, wanted)
 
-    def _from_given(self, search: Search, centres: Floats) -> tuple[Floats, Floats]:
+    def _from_given(
+        self, search: Search, centres: Floats, rounds: int
+    ) -> tuple[Floats, Floats]:
         """Plain rounds from given starting centres."""
         overall = search.only_rows(ROWS_SHARE)
         used = 0 if search.public_rows else ROWS_SHARE
         search.spread(centres, SPREAD_SHARE)
-        share = (1 - used - SPREAD_SHARE) / self.max_iter
-        for number in range(1, self.max_iter + 1):
+        share = (1 - used - SPREAD_SHARE) / rounds
+        for number in range(1, rounds + 1):
             label = f"round {number}"
             radius = search.radius(overall, len(centres), share)
             query = self._query(search, centres, radius)
@@ -116,23 +121,13 @@ class CentreClusterer(PrivateClusterer):
             overall = replace(overall, rows_variance=known.rows_variance)
         return centres, done.sizes
 
-    def _check(self) -> None:
-        for name in ("n_clusters", "max_iter"):
-            value = getattr(self, name)
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if not whole or not 1 <= value <= 1 << 16:
-                raise ParameterError(
-                    f"{type(self).__name__}: {name} must be a whole number from 1 up. "
-                    f"Got {value!r}."
-                )
-        if isinstance(self.init, str) and self.init != "auto":
-            raise ParameterError(
-                f"{type(self).__name__}: init must be 'auto' or public starting "
-                f"centres. Got {self.init!r}."
-            )
+    def _check(self, read: Reader) -> None:
+        """Refuse what else a model was given."""
+        if isinstance(self.init, str) and not read.is_auto("init"):
+            raise read.bad("init", "'auto' or public starting centres")
 
-    def _given(self, space: Space) -> Floats:
-        wanted = (self.n_clusters, len(space.numbers))
+    def _given(self, space: Space, clusters: int) -> Floats:
+        wanted = (clusters, len(space.numbers))
         try:
             points = np.asarray(self.init, dtype=float)
         except (TypeError, ValueError):

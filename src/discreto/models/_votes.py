@@ -16,6 +16,7 @@ from discreto.kernel.domain import Domain
 from discreto.kernel.query import Choice
 from discreto.models._base import Privacy, PrivateClassifier
 from discreto.models._space import Array, Ready, Space
+from discreto.parameters import Reader, whole
 from discreto.planning import Conversation, Plan, paper_gate
 from discreto.queries.neighbours import GRID
 from discreto.tables import Table
@@ -80,7 +81,9 @@ class Voters(PrivateClassifier):
                 f"{type(self).__name__} pays for every prediction, so it cannot "
                 "predict the rows of a private table. Use CellNeighborsClassifier."
             )
-        cost = Cost.of(self.epsilon if epsilon is None else epsilon, self.delta)
+        cost = Reader(self).cost()
+        if epsilon is not None:
+            cost = Cost.of(epsilon, self.delta)
         X = self._rows(X)
         unit = self.space_.matrix(X)
         if not len(unit):
@@ -127,15 +130,12 @@ class Voters(PrivateClassifier):
         queries: int = 1,
     ) -> Plan:
         """What predicting ``queries`` different rows would ask and spend, at worst."""
-        if not isinstance(queries, int) or isinstance(queries, bool) or queries < 1:
-            raise ParameterError(
-                f"queries must be a whole number from 1 up. Got {queries!r}."
-            )
+        cost = Reader(self).cost()
+        queries = whole(queries, "queries", most=_MOST_POINTS)
         probe = type(self)(**self.get_params(deep=False))
         probe.space_ = self._space(domain, target)
         # Points in one place can all be reached by one row: the worst case.
         points = ((0.0,) * len(probe.space_.features),) * queries
-        cost = Cost.of(self.epsilon, self.delta)
         return probe._talk(Conversation(paper_gate(domain, 0), cost), points)[1]
 
     def _space(self, domain: Domain, target: str | None) -> Space:
@@ -178,13 +178,3 @@ def shares(points: Points, cost: Cost) -> Iterator[tuple[Points, Fraction]]:
 
 def _count(points: Points) -> str:
     return "1 point" if len(points) == 1 else f"{len(points)} points"
-
-
-def check_whole(model: Any, name: str, value: Any, most: int) -> None:
-    """Refuse anything but a whole number from 1 to ``most``."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not 1 <= value <= most:
-        raise ParameterError(
-            f"{type(model).__name__}: {name} must be a whole number from 1 to {most}. "
-            f"Got {value!r}."
-        )

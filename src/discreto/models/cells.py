@@ -19,7 +19,7 @@ from discreto.models._hashing import (
     table_count,
 )
 from discreto.models._space import Space
-from discreto.models._votes import check_whole
+from discreto.parameters import Reader
 from discreto.planning import Ask, coins
 from discreto.queries import Categories, Everyone, Memberships, Ones, Sides, Values
 
@@ -111,14 +111,13 @@ class CellNeighborsClassifier(PrivateClassifier):
         self.random_state = random_state
 
     def _learn(self, ask: Ask, space: Space) -> None:
-        tables = self.n_tables
-        if tables is None:
-            tables = table_count(ask.cost, space.domain)
-        check_whole(self, "n_tables", tables, 1024)
-        size = cut_count(tables) if self.n_cuts is None else self.n_cuts
-        check_whole(self, "n_cuts", size, 12)
+        read = Reader(self)
+        ours = table_count(ask.cost, space.domain)
+        tables = read.whole("n_tables", most=1024, unset=ours)
+        size = read.whole("n_cuts", most=12, unset=cut_count(tables))
+        toss = coins(read.seed())
         centre, left = self._locate(ask, space)
-        cuts = draw_cuts(space, centre, tables, size, coins(self.random_state))
+        cuts = draw_cuts(space, centre, tables, size, toss)
         query = Sum(Categories((space.goal,)), (Block(Memberships(cuts)),))
         answer = ask.measure(query, "classes in the cells", left)
         counts = answer.tables[0][: len(space.classes)].T.astype(float)

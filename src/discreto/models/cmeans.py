@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from discreto.errors import ParameterError
 from discreto.kernel.query import Block, Everyone, Floats, Sum
 from discreto.models._clusters import CentreClusterer, Search, as_points
+from discreto.parameters import Reader
 from discreto.planning import coins
 from discreto.queries import FuzzyPulls, FuzzyWeights
 from discreto.queries._distances import memberships
@@ -106,17 +106,17 @@ class FuzzyCMeans(CentreClusterer):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _check(self) -> None:
-        super()._check()
-        number = isinstance(self.m, int | float | np.number)
-        if not number or isinstance(self.m, bool) or not 1.001 <= self.m <= 100:
-            raise ParameterError(
-                "FuzzyCMeans: m must be a number above 1 (1.001 to 100; 2 is usual). "
-                f"Got {self.m!r}."
-            )
+    def _check(self, read: Reader) -> None:
+        super()._check(read)
+        self._power()
+
+    def _power(self) -> float:
+        """The fuzzifier as a number."""
+        wanted = "a number above 1 (1.001 to 100; 2 is usual)"
+        return Reader(self).number("m", 1.001, 100, wanted=wanted)
 
     def _query(self, search: Search, centres: Floats, radius: float) -> Sum:
-        points, power = as_points(centres), float(self.m)
+        points, power = as_points(centres), self._power()
         share = search.count_share(0.1)
         weights = FuzzyWeights(search.names, points, power)
         pulls = FuzzyPulls(search.names, points, power, radius, search.norm)
@@ -135,11 +135,11 @@ class FuzzyCMeans(CentreClusterer):
         """Minus the fuzzy inertia of the given rows, in squared half-ranges."""
         rows = self._unit(X)
         gaps = ((rows[:, None, :] - self._centres[None, :, :]) ** 2).sum(axis=2)
-        return -float((self._soft(rows) ** self.m * gaps).sum())
+        return -float((self._soft(rows) ** self._power() * gaps).sum())
 
     def _soft(self, rows: Floats) -> Floats:
         columns = np.ascontiguousarray(rows.T)
-        return memberships(columns, self._centres, float(self.m)).T
+        return memberships(columns, self._centres, self._power()).T
 
     def reference(self) -> PlainFuzzyCMeans:
         """The non-private equivalent, for columns that are scaled to [-1, 1]."""

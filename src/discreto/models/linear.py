@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,26 @@ from discreto.kernel.query import Block, Everyone, Sum
 from discreto.models._base import PrivateRegressor
 from discreto.models._quadratic import centred, least_squares, moments_of, scores_of
 from discreto.models._space import Space
+from discreto.parameters import Reader
 from discreto.planning import Ask
 from discreto.queries import Bernstein, Scaled, Values
 from discreto.queries.features import PRODUCT_BITS, SUM_BITS, grid
 
 _METHODS = ("weighted", "functional")
+_LEAST, _LARGEST = 1e-300, 1e300
+
+
+class _Read(NamedTuple):
+    """The parameters as they were read; ``alpha`` None: by the size of the noise."""
+
+    method: str
+    row_norm: float | None
+    alpha: float | None
+    intercept: bool
+
+    @property
+    def origin(self) -> Any:
+        return "centre" if self.intercept else "zero"
 
 
 class LinearRegression(PrivateRegressor):
@@ -108,72 +123,64 @@ class LinearRegression(PrivateRegressor):
         self.random_state = random_state
 
     def _learn(self, ask: Ask, space: Space) -> None:
-        alpha = self._check()
+        read = self._read()
         names = (*space.only_numbers("LinearRegression").numbers, space.goal)
         if len(names) < 2:
             raise ParameterError("LinearRegression needs at least one feature.")
-        query, weights, step = self._question(names, space, bool(ask.cost.rho))
+        query, weights, step = self._question(read, names, space, bool(ask.cost.rho))
         answer = ask.measure(query, "products of the columns")
-        unit = self._solve(answer, weights, step, alpha)
-        self._keep(unit, names, space)
+        unit = self._solve(read, answer, weights, step)
+        self._keep(read, unit, names, space)
 
-    def _check(self) -> float | None:
-        if self.method not in _METHODS:
-            raise ParameterError(
-                f"LinearRegression: method must be one of {', '.join(_METHODS)}. "
-                f"Got {self.method!r}."
-            )
-        if self.row_norm is not None and not _positive(self.row_norm):
-            raise ParameterError(
-                "LinearRegression: row_norm must be None or a number above 0. "
-                f"Got {self.row_norm!r}."
-            )
-        if isinstance(self.alpha, str) and self.alpha == "auto":
-            return None
-        if self.alpha != 0 and not _positive(self.alpha):
-            raise ParameterError(
-                "LinearRegression: alpha must be 'auto' or a number from 0 up. "
-                f"Got {self.alpha!r}."
-            )
-        return float(self.alpha)
+    def _read(self) -> _Read:
+        read = Reader(self)
+        alpha, row_norm = None, None
+        if not read.is_auto("alpha"):
+            wanted = "'auto' or a number from 0 up"
+            alpha = read.number("alpha", 0, _LARGEST, wanted=wanted)
+        if self.row_norm is not None:
+            wanted = "None or a number above 0"
+            row_norm = read.number("row_norm", _LEAST, _LARGEST, wanted=wanted)
+        method = read.choice("method", _METHODS)
+        return _Read(method, row_norm, alpha, read.truth("fit_intercept"))
 
     def _question(
-        self, names: tuple[str, ...], space: Space, gaussian: bool
+        self, read: _Read, names: tuple[str, ...], space: Space, gaussian: bool
     ) -> tuple[Sum, Any, float]:
         """What is asked, by what columns were multiplied, and steps per unit."""
-        width = len(names) + bool(self.fit_intercept)
-        if self.method == "functional":
-            origin = "centre" if self.fit_intercept else "zero"
-            values = Values(names, PRODUCT_BITS, origin, bool(self.fit_intercept))  # type: ignore[arg-type]
+        width = len(names) + read.intercept
+        if read.method == "functional":
+            values = Values(names, PRODUCT_BITS, read.origin, read.intercept)
             query = Sum(Everyone(), (Block(values, "gram", noise="cube"),))
             return query, np.ones(width), float(1 << (2 * PRODUCT_BITS))
-        rows = self._rows_of(names, space, gaussian)
-        weights = np.array([_ONE] * bool(self.fit_intercept) + [1.0] * len(names))
+        rows = self._rows_of(read, names, space, gaussian)
+        weights = np.array([_ONE] * read.intercept + [1.0] * len(names))
         weights[-1] = _TARGET
-        query = Sum(Everyone(), self._blocks(rows, names[-1]))
+        query = Sum(Everyone(), self._blocks(read, rows, names[-1]))
         return query, weights, rows.steps() ** 2
 
-    def _blocks(self, rows: Scaled, target: str) -> tuple[Block, ...]:
-        if not self.fit_intercept or self.alpha != "auto":
+    def _blocks(self, read: _Read, rows: Scaled, target: str) -> tuple[Block, ...]:
+        if not read.intercept or read.alpha is not None:
             return (Block(rows, "gram"),)
         # The noise on products grows with their number, and so would the mean's.
         mean = Block(Bernstein((target,), 1), share=_MEAN)
         return (Block(rows, "gram", share=1 - _MEAN), mean)
 
-    def _rows_of(self, names: tuple[str, ...], space: Space, gaussian: bool) -> Scaled:
-        width = len(names) + bool(self.fit_intercept)
-        if self.row_norm is not None:
-            reach = float(self.row_norm)
-        else:
-            reach = math.sqrt(_SQUARE * width) if gaussian else _PART * width
+    def _rows_of(
+        self, read: _Read, names: tuple[str, ...], space: Space, gaussian: bool
+    ) -> Scaled:
+        width = len(names) + read.intercept
+        reach = math.sqrt(_SQUARE * width) if gaussian else _PART * width
+        if read.row_norm is not None:
+            reach = read.row_norm
         scales = np.ones(len(names))
         origins = np.zeros(len(names))
-        if not self.fit_intercept:
+        if not read.intercept:
             columns = [space.domain.number(name) for name in names]
             origins = np.array([-c.centre / c.half for c in columns])
             scales = 1 + np.abs(origins)
         scales[-1] /= _TARGET
-        constant = _ONE if self.fit_intercept else 0.0
+        constant = _ONE if read.intercept else 0.0
         norm = "l2" if gaussian else "l1"
         return Scaled(
             names,
@@ -187,27 +194,28 @@ class LinearRegression(PrivateRegressor):
         )
 
     def _solve(
-        self, answer: Measurement, weights: Any, step: float, alpha: float | None
+        self, read: _Read, answer: Measurement, weights: Any, step: float
     ) -> Any:
         """Coefficients on the scale of the question, the intercept in front."""
         variance = answer.noises[0].variance
         moments = moments_of(answer.tables[0][0], variance, step, weights)
         self.moments_ = moments.sums
-        ridge, shrink = alpha or 0.0, alpha is None
-        if not self.fit_intercept:
+        ridge, shrink = read.alpha or 0.0, read.alpha is None
+        if not read.intercept:
             return np.append(0.0, least_squares(moments, ridge=ridge, shrink=shrink))
         last = _mean(answer) if len(answer.tables) > 1 else None
         means, around = centred(moments, shrink=shrink, last=last)
         slopes = least_squares(around, ridge=ridge, shrink=shrink)
         return np.append(means[-1] - means[:-1] @ slopes, slopes)
 
-    def _keep(self, unit: Any, names: tuple[str, ...], space: Space) -> None:
+    def _keep(
+        self, read: _Read, unit: Any, names: tuple[str, ...], space: Space
+    ) -> None:
         columns = [space.domain.number(name) for name in names]
-        origin = "centre" if self.fit_intercept else "zero"
-        middles, halves = np.array([grid(c, origin) for c in columns]).T
+        middles, halves = np.array([grid(c, read.origin) for c in columns]).T
         self.coef_ = unit[1:] * halves[-1] / halves[:-1]
         self.intercept_ = 0.0
-        if self.fit_intercept:
+        if read.intercept:
             start = middles[-1] + halves[-1] * unit[0]
             self.intercept_ = float(start - self.coef_ @ middles[:-1])
 
@@ -226,12 +234,12 @@ class LinearRegression(PrivateRegressor):
         With them as ``sample_weight``, ``reference()`` is this model without noise.
         """
         X = self._rows(X)
-        space = self.space_
-        if self.method == "functional":
+        space, read = self.space_, self._read()
+        if read.method == "functional":
             return np.ones(len(y))
         names = (*space.numbers, space.goal)
         batch, _ = space.batch(X)
-        rows = self._rows_of(names, space, bool(self.privacy_.cost.rho))
+        rows = self._rows_of(read, names, space, bool(self.privacy_.cost.rho))
         batch[space.goal] = np.asarray(y, dtype=float)
         whole = rows.affine(batch, space.domain)
         size = np.abs(whole).sum(0) if rows.norm == "l1" else np.hypot.reduce(whole)
@@ -242,9 +250,10 @@ class LinearRegression(PrivateRegressor):
         from sklearn.linear_model import LinearRegression as Plain
         from sklearn.linear_model import Ridge
 
-        if self.alpha in ("auto", 0):
-            return Plain(fit_intercept=self.fit_intercept)
-        return Ridge(alpha=self.alpha, fit_intercept=self.fit_intercept)
+        read = self._read()
+        if not read.alpha:
+            return Plain(fit_intercept=read.intercept)
+        return Ridge(alpha=read.alpha, fit_intercept=read.intercept)
 
 
 # What a row is before it is weighted, chosen on nine data sets (docs/models/linear.md):
@@ -264,11 +273,6 @@ def _mean(answer: Measurement) -> tuple[float, float]:
     value = float(np.clip((high - low) / rows, -1, 1))
     # Weighted rows have another mean than all rows: by a fiftieth, say.
     return value, 2 * spread * (1 + value**2) / rows**2 + 0.02**2
-
-
-def _positive(value: Any) -> bool:
-    plain = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return plain and bool(np.isfinite(value)) and value > 0
 
 
 def _plain(values: Any) -> tuple[float, ...]:

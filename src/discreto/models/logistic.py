@@ -12,6 +12,7 @@ from discreto.models._base import PrivateClassifier
 from discreto.models._logistic import Task, by_gradients, by_means, by_taylor, spreads
 from discreto.models._quadratic import scores_of
 from discreto.models._space import Space
+from discreto.parameters import Reader
 from discreto.planning import Ask
 
 _METHODS = ("gradient", "means", "functional")
@@ -107,49 +108,36 @@ class LogisticRegression(PrivateClassifier):
         self.random_state = random_state
 
     def _learn(self, ask: Ask, space: Space) -> None:
-        ridge = self._check()
+        read = Reader(self)
+        method, steps = (
+            read.choice("method", _METHODS),
+            read.whole("max_iter", most=1000),
+        )
+        gaussian, bounded = bool(ask.cost.rho), read.truth("clipping")
+        ridge = self._ridge(read)
         names = space.only_numbers("LogisticRegression").numbers
         if not names:
             raise ParameterError("LogisticRegression needs at least one feature.")
-        gaussian, bounded = bool(ask.cost.rho), bool(self.clipping)
         count = len(space.classes)
         task = Task(names, space.goal, count, gaussian, ridge, bounded)
-        if self.method == "functional":
+        if method == "functional":
             weights = by_taylor(ask, task)
-        elif self.method == "means":
+        elif method == "means":
             weights, _, _ = by_means(ask, task, Fraction(1))
         else:
-            weights = self._steps(ask, task)
-        self.n_iter_ = int(self.max_iter) if self.method == "gradient" else 0
+            weights = self._steps(ask, task, steps)
+        self.n_iter_ = steps if method == "gradient" else 0
         self._keep(weights, space)
 
-    def _check(self) -> float | None:
-        if self.method not in _METHODS:
-            raise ParameterError(
-                f"LogisticRegression: method must be one of {', '.join(_METHODS)}. "
-                f"Got {self.method!r}."
-            )
-        steps = self.max_iter
-        whole = isinstance(steps, int | np.integer) and not isinstance(steps, bool)
-        if not whole or not 1 <= steps <= 1000:
-            raise ParameterError(
-                "LogisticRegression: max_iter must be a whole number from 1 to 1000. "
-                f"Got {steps!r}."
-            )
-        if isinstance(self.C, str) and self.C == "auto":
+    def _ridge(self, read: Reader) -> float | None:
+        if read.is_auto("C"):
             return None
-        number = isinstance(self.C, int | float | np.number)
-        if not number or isinstance(self.C, bool) or not 1e-9 <= self.C <= 1e12:
-            raise ParameterError(
-                "LogisticRegression: C must be 'auto' or a number above 0. "
-                f"Got {self.C!r}."
-            )
-        return 1 / float(self.C)
+        return 1 / read.number("C", 1e-9, 1e12, wanted="'auto' or a number above 0")
 
-    def _steps(self, ask: Ask, task: Task) -> Any:
+    def _steps(self, ask: Ask, task: Task, count: int) -> Any:
         """Class sums, spreads, gradients."""
         # Shares by measurement (docs/models/logistic.md): class sums are most of it.
-        first, second, count = Fraction(3, 4), Fraction(1, 20), int(self.max_iter)
+        first, second = Fraction(3, 4), Fraction(1, 20)
         start = by_means(ask, task, first)
         scales = spreads(ask, task, start[1], second)
         shares = [(1 - first - second) / count] * count
@@ -183,4 +171,5 @@ class LogisticRegression(PrivateClassifier):
         """The same model without privacy, from scikit-learn."""
         from sklearn.linear_model import LogisticRegression as Plain
 
-        return Plain(C=1.0 if self.C == "auto" else self.C, max_iter=1000)
+        ridge = self._ridge(Reader(self))
+        return Plain(C=1.0 if ridge is None else 1 / ridge, max_iter=1000)

@@ -10,15 +10,14 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from sklearn import neighbors as plain
 
-from discreto.errors import ParameterError
 from discreto.kernel.cost import Cost
 from discreto.kernel.gate import scale_for
 from discreto.kernel.query import Block, Choice, Sum
 from discreto.models._space import Space
-from discreto.models._votes import Points, Voters, check_whole
+from discreto.models._votes import Points, Voters
+from discreto.parameters import Reader
 from discreto.planning import Conversation
 from discreto.queries import (
     Everyone,
@@ -111,15 +110,16 @@ class KNeighborsClassifier(Voters):
         return float(answer.tables[0][0, 0]), 1 - _COUNT
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
-        k, score = self.n_neighbors, NearestVotes(len(points), len(space.classes))
-        if k is None:
+        read, score = Reader(self), NearestVotes(len(points), len(space.classes))
+        if self.n_neighbors is None:
             one = Choice(NearestRows(space.numbers, space.goal, points, 1), score)
             scale = float(scale_for(one, cost, space.domain, whole=True))
             # More than the rows of one class cannot all be near.
             few = min(4 * scale, rows / len(space.classes), _MOST_NEIGHBORS)
             k = max(math.ceil(few), 5)
-        check_whole(self, "n_neighbors", k, _MOST_NEIGHBORS)
-        return Choice(NearestRows(space.numbers, space.goal, points, int(k)), score)
+        else:
+            k = read.whole("n_neighbors", most=_MOST_NEIGHBORS)
+        return Choice(NearestRows(space.numbers, space.goal, points, k), score)
 
     def reference(self) -> Any:
         """The estimator without noise; it wants columns on [-1, 1]."""
@@ -189,16 +189,9 @@ class RadiusNeighborsClassifier(Voters):
         self.ledger = ledger
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
-        radius = self.radius
-        if radius is None:
-            radius = math.sqrt(len(space.numbers)) / 4
-        number = isinstance(radius, int | float | np.number)
-        if not number or isinstance(radius, bool) or not 0 < radius < 1e6:
-            raise ParameterError(
-                f"{type(self).__name__}: radius must be a number above 0. "
-                f"Got {radius!r}."
-            )
-        reached = RowsInReach(space.numbers, space.goal, points, float(radius))
+        ours, wanted = math.sqrt(len(space.numbers)) / 4, "a number above 0"
+        radius = Reader(self).number("radius", 1e-300, 1e6, unset=ours, wanted=wanted)
+        reached = RowsInReach(space.numbers, space.goal, points, radius)
         return Choice(reached, ReachVotes(len(points), len(space.classes)))
 
     def reference(self) -> Any:

@@ -7,6 +7,7 @@ models, and everything else is checked data.
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,8 @@ def _pack(value: Any) -> Any:
         return value if np.isfinite(value) else {"number": repr(value)}
     if isinstance(value, np.generic):
         return _pack(value.item())
-    if isinstance(value, Fraction):
+    if isinstance(value, Fraction | Decimal):
+        value = Fraction(value)
         return {"fraction": str(value)}
     if isinstance(value, np.ndarray):
         flat = [_pack(part) for part in value.ravel().tolist()]

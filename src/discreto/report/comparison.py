@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from discreto.parameters import read_delta
 from discreto.plots import EpsilonCurveDisplay
 from discreto.report.card import plan_table
 from discreto.report.markup import (
@@ -72,7 +73,7 @@ def fit_command(
     words += ["--target", comparison.target, "--epsilon", str(score.epsilon)]
     if who.part:
         words += ["--columns", ",".join(who.features)]
-    if comparison.delta not in ("0", "0.0"):
+    if read_delta(comparison.delta):
         words += ["--delta", comparison.delta]
     words += ["--ledger", ledger, *(["--budget", budget] if budget else [])]
     return shlex.join([*words, "--out", "model.json"])
@@ -87,7 +88,7 @@ def _prices(comparison: Comparison) -> int:
 
 
 def _number(comparison: Comparison, score: Score) -> Measured:
-    epsilon = None if score.epsilon is None else float(score.epsilon)
+    epsilon = None if score.epsilon is None else score.price
     return Measured(score.mean, score.spread, epsilon, comparison.unit)
 
 
@@ -126,10 +127,7 @@ def _advice(comparison: Comparison, command: str) -> list[Html]:
 
 
 def _scores(comparison: Comparison) -> list[Html]:
-    rows = [
-        score.to_dict() | {"epsilon": float(score.epsilon or 0)}
-        for score in comparison.scores
-    ]
+    rows = [score.to_dict() | {"epsilon": score.price} for score in comparison.scores]
     display = EpsilonCurveDisplay.from_results(rows, score_name=_axis(comparison))
     display.references = {
         comparison.reference.model: comparison.reference.mean,

@@ -268,8 +268,8 @@ def _advice(comparison: Comparison, domain: Domain) -> Advice | None:
     if gain <= best.spread / np.sqrt(best.count):
         return None
     enough = [s for s in comparison.scores if comparison.gain(s) >= ENOUGH * gain]
-    cheapest = min(float(score.epsilon or 0) for score in enough)
-    cheap = [score for score in enough if float(score.epsilon or 0) == cheapest]
+    cheapest = min(score.price for score in enough)
+    cheap = [score for score in enough if score.price == cheapest]
     chosen = max(cheap, key=comparison.gain)
     who = next(c for c in comparison.contestants if c.label == chosen.model)
     price = chosen.epsilon or "1"

@@ -7,6 +7,7 @@ from typing import Any
 
 from discreto import models
 from discreto.kernel.cost import Amount
+from discreto.parameters import read_epsilon
 from discreto.planning import Plan
 
 
@@ -40,6 +41,11 @@ class Score:
     mean: float
     spread: float
     count: int
+
+    @property
+    def price(self) -> float:
+        """Epsilon as a number; 0 without privacy."""
+        return 0.0 if self.epsilon is None else float(read_epsilon(self.epsilon))
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON form."""

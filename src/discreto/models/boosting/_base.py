@@ -12,6 +12,7 @@ from discreto.models._space import Space
 from discreto.models.boosting import forest, show
 from discreto.models.boosting.defaults import settings_for
 from discreto.models.boosting.learning import learn
+from discreto.parameters import Reader
 from discreto.planning import coins
 
 
@@ -20,7 +21,7 @@ class Boosting(PrivateEstimator):
 
     def _learn(self, ask: Any, space: Space) -> None:
         settings = settings_for(self, ask.cost, space)
-        ensemble = learn(ask, space, settings, coins(self.random_state))
+        ensemble = learn(ask, space, settings, coins(Reader(self).seed()))
         for name, value in forest.pack(ensemble, space.domain).items():
             setattr(self, name, value)
 

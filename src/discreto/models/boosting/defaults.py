@@ -10,11 +10,10 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from discreto.errors import ParameterError
 from discreto.kernel.cost import Cost
 from discreto.models._space import Space
-from discreto.models._votes import check_whole
 from discreto.models.boosting.settings import Settings
+from discreto.parameters import Reader
 
 TYPICAL_ROWS = 10_000  # where the domain does not say
 _CHOICES = {
@@ -28,44 +27,43 @@ _CHOICES = {
 
 def settings_for(model: Any, cost: Cost, space: Space) -> Settings:
     """The settings of a fit: what the model says, and our choice where it is silent."""
-    for name, known in _CHOICES.items():
-        given = getattr(model, name)
-        if given is not None and given not in known:
-            raise _bad(model, name, f"one of {', '.join(known)}", given)
-    loss, gaussian = _loss(space), bool(cost.rho)
-    greedy = model.splits in (None, "greedy")
-    leaf = model.leaf or "newton"
-    if loss == "softmax" and leaf != "newton":
-        raise _bad(model, "leaf", "'newton' for more than two classes", leaf)
-    encoding = model.encoding or "native"
-    if encoding == ("subset" if greedy else "either"):
-        raise _bad(model, "encoding", "'native' or 'onehot' for these splits", encoding)
-    trees = _whole(model, "n_estimators", _trees(cost, space, greedy), 10_000)
-    adaptive = loss == "squared" and model.residual_bound is None
+    read = Reader(model)
+    word = {n: read.choice(n, k, unset=k[0]) for n, k in _CHOICES.items()}
+    loss, gaussian, greedy = _loss(space), bool(cost.rho), word["splits"] == "greedy"
+    if loss == "softmax" and word["leaf"] != "newton":
+        raise read.bad("leaf", "'newton' for more than two classes")
+    if word["encoding"] == ("subset" if greedy else "either"):
+        raise read.bad("encoding", "'native' or 'onehot' for these splits")
+    ours = _trees(cost, space, greedy)
+    trees = read.whole("n_estimators", most=10_000, unset=ours)
+    group = read.whole("trees_per_ensemble", most=10_000, unset=trees)
+    part = read.number("split_share", 0.01, 0.99, unset=0.5)
+    clip = _bound(read, loss, space)
+    adaptive = loss == "squared" and clip is None
     return Settings(
         loss=loss,
         gaussian=gaussian,
-        depths=_depths(model, trees, greedy, loss),
-        staged=greedy and _or(model.staged, loss == "squared"),
-        rate=_number(model, "learning_rate", _rate(greedy, gaussian), 1e-6, 10),
-        ridge=_number(model, "reg_lambda", 1.0, 0, 1e6),
-        splits=model.splits or "greedy",
-        score=model.split_score or "l1",
-        leaf=leaf,
-        encoding=encoding,
-        bins=_whole(model, "max_bins", _bins(space), 1 << 14),
-        group=_whole(model, "group_size", 1, 1 << 16),
-        max_leaves=_whole(model, "max_leaves", 1024, 1 << 16),
-        several=bool(model.multiway),
-        shrink=bool(model.shrink),
-        ensemble=_ensemble(model, trees),
-        geometric=bool(model.leaf_clipping),
-        clip=_bound(model, loss, space),
-        drop=bool(getattr(model, "filtering", False)),
-        start_share=Fraction(1, 20) if model.start else Fraction(0),
+        depths=_depths(read, trees, greedy, loss),
+        staged=read.truth("staged", unset=loss == "squared") and greedy,
+        rate=read.number("learning_rate", 1e-6, 10, unset=_rate(greedy, gaussian)),
+        ridge=read.number("reg_lambda", 0, 1e6, unset=1.0),
+        splits=word["splits"],
+        score=word["split_score"],
+        leaf=word["leaf"],
+        encoding=word["encoding"],
+        bins=read.whole("max_bins", most=1 << 14, unset=_bins(space)),
+        group=read.whole("group_size", unset=1),
+        max_leaves=read.whole("max_leaves", unset=1024),
+        several=read.truth("multiway"),
+        shrink=read.truth("shrink"),
+        ensemble=1 if word["rows"] == "all" else min(group, trees),
+        geometric=read.truth("leaf_clipping"),
+        clip=clip,
+        drop=loss == "squared" and read.truth("filtering"),
+        start_share=Fraction(1, 20) if read.truth("start") else Fraction(0),
         clip_share=Fraction(3, 100),
         clip_turns=_clip_turns(cost, space, trees) if adaptive else {},
-        split_part=_split_part(model) if greedy else Fraction(0),
+        split_part=Fraction(part).limit_denominator(1000) if greedy else Fraction(0),
     )
 
 
@@ -97,11 +95,11 @@ def _clip_turns(cost: Cost, space: Space, trees: int) -> dict[int, Fraction]:
     return {3 * trees // 10: Fraction(later, 20), 0: Fraction(first, 20)}
 
 
-def _depths(model: Any, trees: int, greedy: bool, loss: str) -> tuple[int, ...]:
-    if model.max_depth is None and greedy and loss != "squared":
+def _depths(read: Reader, trees: int, greedy: bool, loss: str) -> tuple[int, ...]:
+    if read.given("max_depth") is None and greedy and loss != "squared":
         # What single columns do comes first, then pairs.
         return (1,) * (trees // 2) + (2,) * (trees - trees // 2)
-    return (_whole(model, "max_depth", 2 if greedy else 4, 20),) * trees
+    return (read.whole("max_depth", most=20, unset=2 if greedy else 4),) * trees
 
 
 def _rate(greedy: bool, gaussian: bool) -> float:
@@ -110,53 +108,14 @@ def _rate(greedy: bool, gaussian: bool) -> float:
     return 0.6 if gaussian else 0.7
 
 
-def _or(given: bool | None, ours: bool) -> bool:
-    return ours if given is None else bool(given)
-
-
 def _bins(space: Space) -> int:
     return 64 if len(space.features) <= 32 else 32
 
 
-def _ensemble(model: Any, trees: int) -> int:
-    if model.rows == "all":
-        return 1
-    return min(_whole(model, "trees_per_ensemble", trees, 10_000), trees)
-
-
-def _bound(model: Any, loss: str, space: Space) -> float | None:
-    if loss != "squared" or model.residual_bound is None:
+def _bound(read: Reader, loss: str, space: Space) -> float | None:
+    if loss != "squared" or read.given("residual_bound") is None:
         return None
-    half = space.domain.number(space.goal).half
-    if isinstance(model.residual_bound, str) and model.residual_bound == "range":
-        return half
-    return _number(model, "residual_bound", half, 1e-9, 1e12)
-
-
-def _split_part(model: Any) -> Fraction:
-    part = _number(model, "split_share", 0.5, 0.01, 0.99)
-    return Fraction(part).limit_denominator(1000)
-
-
-def _whole(model: Any, name: str, ours: int, most: int) -> int:
-    value = getattr(model, name)
-    if value is None:
-        return ours
-    check_whole(model, name, value, most)
-    return int(value)
-
-
-def _number(model: Any, name: str, ours: float, low: float, high: float) -> float:
-    value = getattr(model, name)
-    if value is None:
-        return ours
-    real = isinstance(value, int | float) and not isinstance(value, bool)
-    if not real or not low <= value <= high:
-        raise _bad(model, name, f"a number from {low:g} to {high:g}", value)
-    return float(value)
-
-
-def _bad(model: Any, name: str, wanted: str, given: Any) -> ParameterError:
-    return ParameterError(
-        f"{type(model).__name__}: {name} must be {wanted}. Got {given!r}."
-    )
+    if read.is_auto("residual_bound", "range"):
+        return space.domain.number(space.goal).half
+    wanted = "None, 'range' or a number above 0"
+    return read.number("residual_bound", 1e-9, 1e12, wanted=wanted)

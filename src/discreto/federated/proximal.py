@@ -50,6 +50,9 @@ class Shift:
     mu: float
     rows_: float
 
+    def check(self, domain: Domain) -> None:
+        self.gradient.check(domain)
+
     def shape(self, domain: Domain) -> Shape:
         return self.gradient.shape(domain)
 

@@ -23,7 +23,7 @@ from discreto.errors import DomainError, KernelFault, ParameterError
 from discreto.kernel import clamp
 from discreto.kernel.charge import Charger, Event, Receipt
 from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Category, Domain, Opaque
+from discreto.kernel.domain import Category, Domain
 from discreto.kernel.entropy import Entropy
 from discreto.kernel.gaussian import GRID_PART, fine_bits, log_tail, range_of
 from discreto.kernel.query import (
@@ -38,6 +38,7 @@ from discreto.kernel.query import (
     digest,
 )
 from discreto.kernel.sampler import Sampler, check_scale
+from discreto.kernel.validation import validate
 
 T = TypeVar("T")
 Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
@@ -260,11 +261,7 @@ class Gate:
             raise ParameterError(f"{label!r} needs a cost of one kind. Got {cost}.")
 
     def _check_columns(self, query: Query, label: str) -> None:
-        for name in query.columns():
-            if isinstance(self.domain[name], Opaque):
-                raise DomainError(
-                    f"{label!r} asks about {name!r}, which the domain keeps opaque."
-                )
+        validate(query, self.domain)
 
     def _charge(
         self,

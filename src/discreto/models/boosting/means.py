@@ -58,6 +58,9 @@ class LeafMean:
         far = min(2 * most, (1 + most) / (2 + ridge), 1 / (1 + ridge))
         return math.ceil(far * self.top)  # whole: the value is rounded
 
+    def check(self, domain: Domain) -> None:
+        self.gradients.check(domain)
+
     def shape(self, domain: Domain) -> Shape:
         # Rows that come or go one after another add up, so what holds for sums of rows
         # (several rows of a person, replaced rows) holds for this as well.

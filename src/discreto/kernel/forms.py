@@ -11,6 +11,7 @@ import dataclasses
 import math
 import re
 import types
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -19,7 +20,7 @@ from discreto.errors import ParameterError
 
 WHOLE = 1 << 63  # whole numbers are smaller: they fit the arrays of any loop
 LONGEST = 1000  # letters of a text that came from outside
-_FRACTION = re.compile(r"([0-9]{1,40})(?:/([0-9]{1,40}))?", re.ASCII)
+_FRACTION = re.compile("([0-9]+)(?:/([0-9]+))?")
 
 
 @cache
@@ -81,12 +82,21 @@ def written(value: Any, form: Any) -> Any:
     return value
 
 
-def read_fraction(text: object) -> Fraction:
+def read_fraction(text: object, letters: int = 81) -> Fraction:
     """A fraction of whole numbers; 1e99999999 would fill the memory."""
-    found = _FRACTION.fullmatch(text) if isinstance(text, str) else None
+    short = isinstance(text, str) and len(text) <= letters
+    found = _FRACTION.fullmatch(str(text)) if short else None
     if found is None or not int(found[2] or 1):
-        raise ParameterError("a question holds a bad fraction.")
+        raise ParameterError("this is not a fraction of whole numbers.")
     return Fraction(int(found[1]), int(found[2] or 1))
+
+
+def check_amounts(data: Any) -> dict[str, Any]:
+    """A cost from outside whose amounts are fractions that can be read."""
+    for name, amount in data.items():
+        if name != "infinite":
+            read_fraction(amount, 10**3)
+    return dict(data)
 
 
 def check_plain(data: Any, most: int, depth: int = 16, letters: int = LONGEST) -> None:
@@ -99,7 +109,7 @@ def check_plain(data: Any, most: int, depth: int = 16, letters: int = LONGEST) -
     for _ in range(depth + 1):
         below: list[Any] = []
         for one in level:
-            if isinstance(one, dict):
+            if isinstance(one, Mapping):
                 below += one.keys()
                 below += one.values()
             elif isinstance(one, list | tuple):
@@ -112,7 +122,7 @@ def check_plain(data: Any, most: int, depth: int = 16, letters: int = LONGEST) -
         if seen > most:
             raise ParameterError(f"a message has too many parts (at most {most}).")
         level = below
-    raise ParameterError("this question is nested too deeply.")
+    raise ParameterError("a message is nested too deeply.")
 
 
 def _is_plain(one: Any, letters: int) -> bool:

@@ -4,11 +4,11 @@ Run: python benchmarks/fuzz.py --messages 100000
 
 Valid questions of every kind (all statistics, all models, all rounds), domains,
 policies, model files and replies are changed in one place or more and sent. The same
-message goes to neighbouring tables, an empty one, and tables of odd values; the table
-printed counts what was accepted, what was refused and by which error, where anything but
-numbers differed between tables ("differences"), and what failed after a charge, raised
-another error than ours, warned, hung or ended the process ("crashes"). How long an
-accepted message takes may depend on rows; that is not looked at here.
+message goes to neighbouring tables, an empty one, and tables of odd values. Counted are
+what was accepted, what was refused and by which error, where anything but numbers
+differed between tables ("differences"), and what failed after a charge, raised another
+error than ours, warned, hung or ended the process ("crashes"). How long an accepted
+message takes may depend on rows; that is not looked at here.
 
 The work is done by child processes, half of them with compiled loops (numba), since a
 message that gets through to those may end its process.

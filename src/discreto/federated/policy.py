@@ -45,7 +45,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         if self.per_round is not None:
-            read_amount(self.per_round, "per_round")
+            _amount(self.per_round, "per_round")
         least, most = self.least_noise, self.most_steps
         plain = isinstance(least, int | float) and not isinstance(least, bool)
         if not plain or not 0 <= least < float("inf"):
@@ -62,7 +62,7 @@ class Policy:
         for name, amount in self.partners.items():
             if not isinstance(name, str) or not 0 < len(name) <= 100:
                 raise ParameterError("the name of a partner has 1 to 100 letters.")
-            read_amount(amount, f"the epsilon of {name!r}")
+            _amount(amount, f"the epsilon of {name!r}")
 
     def check_kinds(self, query: Sum) -> None:
         """Refuse maps that the owner has not listed."""
@@ -99,6 +99,12 @@ class Policy:
         """Refuse strangers."""
         if self.partners and partner not in self.partners:
             raise UnsafeError("this silo does not answer this partner. Ask its owner.")
+
+
+def _amount(value: Amount, name: str) -> None:
+    if isinstance(value, int) and abs(value) > 10**18:  # too long to be shown
+        raise ParameterError(f"{name} must be a number of reasonable size.")
+    read_amount(value, name)
 
 
 def _kinds(part: Any) -> set[str]:

@@ -157,8 +157,15 @@ class SplitScore:
         object.__setattr__(self, "ridge", float(self.ridge))
 
     def check(self, domain: Domain) -> None:
-        if not candidates(self.grid, domain, self.encoding, self.several):
+        sizes = zip(self.grid.names, self.grid.sizes(domain), strict=True)
+        if not any(self._splits(_column(domain, name), size) for name, size in sizes):
             raise ParameterError("there is no way to split by these columns.")
+
+    def _splits(self, column: Category | Number, size: int) -> bool:
+        """Whether a column has a candidate; see ``candidates``."""
+        if isinstance(column, Category):
+            return self.encoding != "native" or size - 1 + column.missing > 1
+        return size > 1
 
     def check_tally(self, tally: object, domain: Domain) -> None:
         """That it is about the same grid and nodes is what ``fits`` says."""

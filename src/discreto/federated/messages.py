@@ -176,7 +176,7 @@ def read_release(reply: Mapping[str, Any]) -> Measurement:
         raise ParameterError("a silo sent a reply that is not a release.")
     if reply.get("kind") == "refusal":
         error = reply.get("error")
-        kind = getattr(errors, error if isinstance(error, str) else "", None)
+        kind: Any = getattr(errors, error if isinstance(error, str) else "", None)
         known = isinstance(kind, type) and issubclass(kind, DiscretoError)
         reason = reply.get("reason")
         text = reason[:2000] if isinstance(reason, str) else "no reason was given."

@@ -23,9 +23,13 @@ LONGEST = 1000  # letters of a text that came from outside
 _FRACTION = re.compile("([0-9]+)(?:/([0-9]+))?")
 
 
-@cache
-def forms_of(kind: type) -> dict[str, Any]:
+def forms_of(kind: Any) -> dict[str, Any]:
     """The form of each field of a kind of part."""
+    return _read_forms(kind)
+
+
+@cache
+def _read_forms(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 HELPERS = Path(__file__).parents[1] / "tests" / "properties"
-CHUNK = 1000
+CHUNK = 2500
 
 
 def work(seed: int, count: int, compiled: bool) -> None:

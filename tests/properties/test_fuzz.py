@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import asked
 import numpy as np
@@ -17,12 +18,23 @@ from hypothesis import strategies as st
 from trials import KINDS, Trials
 
 import discreto as dp
-from discreto.errors import DiscretoError, ParameterError
+from discreto import models
+from discreto.errors import DiscretoError, DomainError, ParameterError
 from discreto.federated import messages
+from discreto.frames import memory
 from discreto.kernel import clamp
 from discreto.kernel.cost import Cost
-from discreto.kernel.query import Choice, Everyone, Randomise, Shape, Sum
+from discreto.kernel.query import (
+    Choice,
+    Everyone,
+    Randomise,
+    Shape,
+    Sum,
+    encode,
+)
 from discreto.kernel.validation import validate
+from discreto.models import evaluation, persist
+from discreto.models.selection import select
 from discreto.queries import (
     Block,
     Gradients,
@@ -84,7 +96,8 @@ def nearly_right(draw):
     query = draw(st.sampled_from(sums))
     message = messages.measure(query, Cost.of(1), "x", "name", SCHEMA)
     message = copy.deepcopy(message)
-    path = draw(st.sampled_from(sorted(_places(message), key=repr)[1:]))
+    places = [path for path in _places(message) if path]
+    path = draw(st.sampled_from(places))
     spot = message
     for key in path[:-1]:
         spot = spot[key]
@@ -112,8 +125,6 @@ def _measure(features, cells=None):
 
 
 def to_json_part(part):
-    from discreto.kernel.query import encode
-
     return part if isinstance(part, dict) else encode(part)
 
 
@@ -228,10 +239,6 @@ def test_codes_of_no_category_do_no_harm(query):
         np.testing.assert_array_equal(np.sort(one, axis=-1), np.sort(two, axis=-1))
 
 
-class Unchecked:
-    """A map that nobody thought to check."""
-
-
 def test_a_map_without_a_check_is_refused():
     from dataclasses import dataclass
 
@@ -280,3 +287,29 @@ def test_trials_repeat():
 def test_every_failure_is_ours():
     with pytest.raises(DiscretoError):
         from_json({"kind": "Sum", "cells": 10**5000})
+
+
+def test_a_model_is_evaluated_on_workers_as_it_is_here(monkeypatch):
+    """What workers cannot read is folded here, however many rows there are."""
+    monkeypatch.setattr(memory, "_ALONE_BELOW", 4)
+    model = next(m for m in asked.fitted() if type(m).__name__ == "NaiveBayes")
+    query = asked._all(evaluation.Loss(persist.dumps(model)))
+    with ThreadPoolExecutor(2) as pool:
+        for engine in (None, dp.engines.ExecutorEngine(pool)):
+            table = dp.Table(asked.PLAIN, asked.DOMAIN, simulate(0), engine=engine)
+            table.gate().measure(query, Cost.of(1), "x")
+
+
+def test_another_domain_is_refused_before_candidates_are_paid():
+    names = ["a", "s", "label"]
+    one = asked.DOMAIN.select(names).with_(target="label")
+    other = one.with_(columns={**one.columns, "s": dp.Category(["x", "w"])})
+    data = {name: asked.PLAIN[name] for name in names}
+    ledgers = simulate(0), simulate(0)
+    tables = dp.Table(data, one, ledgers[0]), dp.Table(data, other, ledgers[1])
+    with pytest.raises(DomainError, match="another way"):
+        select(
+            [models.NaiveBayes(epsilon=1)], tables[0], epsilon=1, validation=tables[1]
+        )
+    assert not ledgers[0].entries()
+    assert not ledgers[1].entries()

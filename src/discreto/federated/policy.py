@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from discreto.errors import BudgetError, ParameterError, UnsafeError
 from discreto.kernel.cost import Amount, Cost, read_amount, show
-from discreto.kernel.forms import forms_of, is_part
+from discreto.kernel.forms import kinds_of
 from discreto.kernel.query import Sum
 
 
@@ -69,7 +68,7 @@ class Policy:
         if self.questions is None:
             return
         allowed = {*self.questions, "Sum", "Block", "Fraction", "Everyone"}
-        found = sorted(_kinds(query) - allowed)
+        found = sorted(kinds_of(query) - allowed)
         if found:
             raise UnsafeError(
                 f"this silo does not answer questions about {', '.join(found)}. Its "
@@ -105,14 +104,3 @@ def _amount(value: Amount, name: str) -> None:
     if isinstance(value, int) and abs(value) > 10**18:  # too long to be shown
         raise ParameterError(f"{name} must be a number of reasonable size.")
     read_amount(value, name)
-
-
-def _kinds(part: Any) -> set[str]:
-    """The kinds of all parts of a question."""
-    found = {type(part).__name__}
-    for name in forms_of(type(part)):
-        value = getattr(part, name)
-        for inner in value if isinstance(value, tuple) else (value,):
-            if is_part(inner):
-                found |= _kinds(inner)
-    return found

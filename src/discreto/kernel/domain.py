@@ -253,7 +253,8 @@ class Domain:
     def from_dict(cls, data: Mapping[str, Any]) -> Domain:
         """Read a JSON form: our own, or a data sheet with typed columns."""
         try:
-            check_plain(data, _MOST_PARTS, letters=_LETTERS)
+            plain = dict(data) if isinstance(data, Mapping) else data
+            check_plain(plain, _MOST_PARTS, letters=_LETTERS)
         except ParameterError as error:
             raise DomainError(f"a domain file cannot be read: {error}") from None
         if not isinstance(data, Mapping) or not isinstance(

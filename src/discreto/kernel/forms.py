@@ -11,7 +11,6 @@ import dataclasses
 import math
 import re
 import types
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -37,6 +36,17 @@ def _read_forms(kind: Any) -> dict[str, Any]:
 def is_part(thing: object) -> bool:
     """Whether this is a part of a question."""
     return dataclasses.is_dataclass(thing) and not isinstance(thing, type)
+
+
+def kinds_of(part: Any) -> set[str]:
+    """The kinds of a part of a question and of all parts in it."""
+    found = {type(part).__name__}
+    for name in forms_of(type(part)):
+        value = getattr(part, name)
+        for inner in value if isinstance(value, tuple) else (value,):
+            if is_part(inner):
+                found |= kinds_of(inner)
+    return found
 
 
 def fits(value: Any, form: Any) -> bool:
@@ -113,23 +123,25 @@ def check_plain(data: Any, most: int, depth: int = 16, letters: int = LONGEST) -
     for _ in range(depth + 1):
         below: list[Any] = []
         for one in level:
-            if isinstance(one, Mapping):
+            if isinstance(one, dict):
                 below += one.keys()
                 below += one.values()
             elif isinstance(one, list | tuple):
                 below += one
             elif not _is_plain(one, letters):
                 raise ParameterError("a message holds something that is not plain.")
+            if seen + len(below) > most:
+                raise ParameterError(f"a message has too many parts (at most {most}).")
         seen += len(below)
         if not below:
             return
-        if seen > most:
-            raise ParameterError(f"a message has too many parts (at most {most}).")
         level = below
     raise ParameterError("a message is nested too deeply.")
 
 
 def _is_plain(one: Any, letters: int) -> bool:
+    if type(one) is float:
+        return math.isfinite(one)
     if isinstance(one, str):
         return len(one) <= letters and not _SURROGATE.search(one)
     if one is None or isinstance(one, bool):

@@ -21,7 +21,7 @@ from discreto.kernel.domain import Category, Domain
 from discreto.kernel.query import Batch, Block, Floats, Ints, Shape, Sum
 from discreto.models import persist
 from discreto.models._base import PrivateEstimator
-from discreto.models._space import Ready
+from discreto.models._space import Ready, Space
 from discreto.planning import Ask, Conversation, paper_gate
 from discreto.queries import Bernstein, Categories, Cross, Everyone, Ones, Present
 from discreto.queries.cells import to_cells
@@ -48,8 +48,14 @@ def check_model(text: str, domain: Domain) -> None:
     the codes of the table. Then it predicts made-up rows that hold every category,
     bound and oddity; what goes wrong does so here, before anything is paid.
     """
-    model = model_of(text)
-    own, space = model.space_.domain, model.space_
+    check_columns(model_of(text).space_, domain)
+    if not _predicts(text):
+        raise ParameterError("the model cannot predict rows of its own domain.")
+
+
+def check_columns(space: Space, domain: Domain) -> None:
+    """Refuse a table that knows the columns of a model in another way."""
+    own = space.domain
     for name in (*space.features, *([space.target] if space.target else [])):
         mine, theirs = own[name], domain[name]
         same = type(mine) is type(theirs)
@@ -59,8 +65,6 @@ def check_model(text: str, domain: Domain) -> None:
             raise DomainError(
                 f"the model knows {name!r} in another way than the table."
             )
-    if not _predicts(text):
-        raise ParameterError("the model cannot predict rows of its own domain.")
 
 
 @lru_cache(maxsize=16)

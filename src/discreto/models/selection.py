@@ -14,7 +14,7 @@ from discreto.kernel.cost import Amount, Cost
 from discreto.kernel.domain import Category, Domain, Neighbours
 from discreto.kernel.query import Batch, Choice, Ints
 from discreto.models import persist
-from discreto.models.evaluation import Loss, Right, check_model, model_of
+from discreto.models.evaluation import Loss, Right, check_columns, check_model, model_of
 from discreto.queries.features import SUM_BITS
 from discreto.tables import Table
 
@@ -122,7 +122,9 @@ def select(
     here = cost if validation is None else cost * (1 - choice_share)
     part = cost * ((1 - choice_share) / len(candidates))
     for model in candidates:  # whatever can be refused is refused before it is paid
-        clone(model)._rehearse(model._space(table.domain, y), part, 0)
+        space = model._space(table.domain, y)
+        clone(model)._rehearse(space, part, 0)
+        check_columns(space, (validation or table).domain)
     reservation = table.reserve(here, f"select among {len(candidates)} models")
     own = table.paid_by(reservation)
     judge = own

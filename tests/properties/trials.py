@@ -19,6 +19,7 @@ from typing import Any
 import asked
 import numpy as np
 from mutations import deep, junk, mutate, nudge, parts_of
+from replies import adds_up, count, form, is_large, text
 
 import discreto as dp
 from discreto.errors import DiscretoError, KernelFault
@@ -30,7 +31,6 @@ from discreto.queries import from_json, to_json
 from discreto.testing import simulate
 
 SECONDS = 20  # a message that takes longer is counted as a crash
-LARGE = 1 << 15  # numbers of an answer that are written down, not more
 FRESH = 200  # messages after which ledgers are made anew
 
 
@@ -173,7 +173,7 @@ class Trials:
         except (ValueError, OverflowError):  # numbers that cannot be made
             return "not made", []
         asks = data.get("question") if isinstance(data, dict) else None
-        if _is_large(data if asks is None else asks):
+        if is_large(data if asks is None else asks):
             return "large", []
         judge = getattr(self, f"_judge_{kind}", self.judge_message)
         old = signal.signal(signal.SIGALRM, _stop)
@@ -195,7 +195,7 @@ class Trials:
         self.seconds = time.perf_counter() - begun
         wrong = wrong + [f"warning: {w.message}" for w in shown]
         if wrong:
-            wrong.append(f"message: {_text(data)}")
+            wrong.append(f"message: {text(data)}")
         return said, wrong
 
     def _silo(self, name: str, domain: Any, rows: Any) -> Any:
@@ -210,10 +210,10 @@ class Trials:
         said, tables, wrong = {}, {}, []
         for name, rows in asked.TABLES.items():
             silo = self._silo(name, asked.DOMAIN, rows)
-            before = _count(silo.ledger)
+            before = count(silo.ledger)
             reply = silo.answer(message)
-            paid = _count(silo.ledger) - before
-            said[name] = _form(reply)
+            paid = count(silo.ledger) - before
+            said[name] = form(reply)
             tables[name] = reply.get("tables")
             if reply["kind"] == "refusal" and paid:
                 wrong.append("refused, but charged")
@@ -221,7 +221,7 @@ class Trials:
                 wrong.append("crash: behind the silo")
         if len(set(said.values())) > 1:
             wrong.append(f"difference: {said}")
-        elif self._exact and tables["none"] and not _adds_up(message, tables):
+        elif self._exact and tables["none"] and not adds_up(message, tables):
             wrong.append("difference: a row changed another row's part")
         first = next(iter(said.values()))
         return first[1] or first[0], wrong
@@ -245,7 +245,7 @@ class Trials:
                 wrong.append("crash: behind the gate")
             except DiscretoError as error:
                 said[name] = (type(error).__name__, str(error))
-                if _count(ledger):
+                if count(ledger):
                     wrong.append("refused, but charged")
         if len(set(said.values())) > 1:
             wrong.append(f"difference: {said}")
@@ -297,16 +297,16 @@ class Trials:
 
     def _judge_model(self, data: Any) -> tuple[str, list[str]]:
         try:
-            text = json.dumps(data)
+            file = json.dumps(data)
         except (ValueError, TypeError, RecursionError):
             return "not JSON", []
         try:
-            model = persist.loads(text)
+            model = persist.loads(file)
             if model.space_.target is None:
                 return "accepted", []
-            maps = [evaluation.Loss(text)]
+            maps = [evaluation.Loss(file)]
             if isinstance(asked.COLUMNS.get(model.space_.goal), dp.Category):
-                maps.append(evaluation.Right(text))
+                maps.append(evaluation.Right(file))
         except DiscretoError as error:
             return type(error).__name__, []
         said, wrong = "", []
@@ -330,7 +330,7 @@ class Trials:
                 wrong.append("crash: behind the gate")
             except DiscretoError as error:
                 said[name] = (type(error).__name__, str(error))
-                if _count(ledger):
+                if count(ledger):
                     wrong.append("refused, but charged")
         if len(set(said.values())) > 1:
             wrong.append(f"difference: {said}")
@@ -350,58 +350,6 @@ KINDS = {  # of messages, and how many of a hundred are of each
     "model": 3,
     "release": 4,
 }
-
-
-def _form(reply: dict[str, Any]) -> tuple[Any, ...]:
-    """All of a reply but its numbers."""
-    shapes = tuple(np.shape(table) for table in reply.get("tables", ()))
-    laws = json.dumps(reply.get("noise"))
-    return reply["kind"], reply.get("error"), reply.get("reason"), shapes, laws
-
-
-def _adds_up(message: Any, tables: dict[str, Any]) -> bool:
-    """Whether one row more adds what it gives alone, to the last bit.
-
-    Without noise; the second step of a round stands elsewhere, and a proximal point is
-    no sum.
-    """
-    many = 1 if message["kind"] == "round" else None
-    if message["kind"] == "round" and message["move"]["kind"] == "proximal":
-        return True
-    parts = (tables[name][:many] for name in ("plain", "one more", "one", "none"))
-    for plain, more, one, none in zip(*parts, strict=True):
-        sums = [np.array(part) for part in (more, none, plain, one)]
-        if not np.array_equal(sums[0] + sums[1], sums[2] + sums[3]):
-            return False
-    return True
-
-
-def _count(ledger: Any) -> int:
-    """How many entries a ledger has that cost something or keep an answer."""
-    kept = getattr(ledger, "_entries", None)  # of a simulation, which is quick
-    return len(ledger.entries() if kept is None else kept)
-
-
-def _text(data: Any) -> str:
-    try:
-        return json.dumps(data)[:3000]
-    except (ValueError, TypeError, RecursionError):
-        return "(cannot be written)"
-
-
-def _is_large(data: Any) -> bool:
-    """Whether an answer would have so many numbers that writing them takes seconds."""
-    try:
-        query = from_json(data)
-        tally = query.tally if isinstance(query, Choice) else query
-        if isinstance(tally, Randomise):
-            return False
-        if not isinstance(tally, Sum):
-            return bool(tally.size(asked.DOMAIN) > LARGE)
-        widths = sum(block.width(asked.DOMAIN) for block in tally.blocks)
-        return bool(tally.cells.count(asked.DOMAIN) * widths > LARGE)
-    except Exception:  # whatever it is, the trial will show it
-        return False
 
 
 def _stop(number: int, frame: Any) -> None:

@@ -46,6 +46,7 @@ from discreto.queries import (
     Tree,
     Values,
     Within,
+    _distances,
 )
 
 WIDTH, ROWS = 12, 61
@@ -168,14 +169,28 @@ def values_of(one, batch, rows):
         return one.fold(batch, rows, DOMAIN)
 
 
+def odd_rows():
+    """Values that a row may hold, and codes that only a broken frame could give."""
+    numbers = np.array([np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -0.0, 1.5, 2])
+    codes = np.array([-(1 << 40), -2, -1, 0, 1, 2, 3, 99, 1 << 40])
+    return {
+        name: COINS.choice(numbers if column.dtype.kind == "f" else codes, ROWS)
+        for name, column in BATCH.items()
+    }
+
+
+BATCHES = {"plain": BATCH, "odd": odd_rows()}
+
+
 @pytest.mark.parametrize("one", MAPS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("size", [1, 2, 3, 8, 9, 33])
-def test_maps_are_row_local(one, size):
-    merged = hasattr(one, "merge")
-    whole = values_of(one, BATCH, ROWS)
+@pytest.mark.parametrize("rows", BATCHES)
+def test_maps_are_row_local(one, size, rows):
+    merged, batch = hasattr(one, "merge"), BATCHES[rows]
+    whole = values_of(one, batch, ROWS)
     parts = []
     for start in range(0, ROWS, size):
-        part = {n: c[start : start + size] for n, c in BATCH.items()}
+        part = {n: c[start : start + size] for n, c in batch.items()}
         parts.append(values_of(one, part, len(part["y"])))
     if merged:
         total = parts[0]
@@ -212,6 +227,14 @@ def test_the_check_can_fail():
     whole = matrix @ rows
     single = np.concatenate([matrix @ rows[:, i : i + 1] for i in range(ROWS)], axis=1)
     assert (whole != single).any()
+
+
+def test_the_nearest_point_does_not_depend_on_how_many_rows_are_held(monkeypatch):
+    one = Nearest(NAMES, points(9))
+    whole = one.codes(BATCH, DOMAIN)
+    for held in (1, 10, 50, 100):
+        monkeypatch.setattr(_distances, "_HELD", held)
+        np.testing.assert_array_equal(one.codes(BATCH, DOMAIN), whole)
 
 
 def test_sums_do_not_depend_on_who_is_there():

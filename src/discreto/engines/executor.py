@@ -20,6 +20,7 @@ from discreto.errors import KernelFault, ParameterError
 from discreto.frames import Array, Frame, StreamFrame
 from discreto.kernel import clamp
 from discreto.kernel.domain import Domain
+from discreto.kernel.forms import kinds_of
 from discreto.kernel.query import Ints, Sum, Tally, decode, encode
 from discreto.queries import KINDS
 from discreto.queries.parts import TallyWithin
@@ -81,7 +82,11 @@ class ExecutorEngine:
         return quietly(lambda: self._fold(query, frame, domain))
 
     def _fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
-        places = [_place(part, query) for part in self._parts(frame)]
+        # What a worker cannot read (a model's predictions) is folded here: how many
+        # rows there are must not decide whether there is an answer.
+        known = kinds_of(query) <= set(_KINDS)
+        parts = self._parts(frame) if known else []
+        places = [_place(part, query) for part in parts]
         if not places:
             return fold_all(query, frame, domain)
         question = json.dumps(encode(query)), json.dumps(domain.to_dict())

@@ -20,6 +20,7 @@ from discreto.kernel.query import Ints, Sum, Tally
 T = TypeVar("T")
 # Few numbers at once stay in the cache; many keep threads from waiting on each other.
 _NUMBERS = 1 << 21
+_HELD = 1 << 25  # numbers of rows held at once, however wide they are
 
 
 class LocalEngine:
@@ -79,18 +80,24 @@ def _has_products(query: Sum | Tally) -> bool:
     return isinstance(query, Sum) and any(b.form == "gram" for b in query.blocks)
 
 
+def _rows_at_once(query: Sum | Tally, domain: Domain) -> int:
+    """How many rows to fold at once; public, as is how much memory they take."""
+    size, width = 1 << 13, 1
+    if isinstance(query, Sum):
+        width = sum(block.features.shape(domain).width for block in query.blocks)
+        numbers = _NUMBERS // 4 if _has_products(query) else _NUMBERS
+        size = min(clamp.BATCH_ROWS, max(numbers // width, size))
+    asked = query.cells if isinstance(query, Sum) else query
+    if hasattr(asked, "batch_rows"):  # it keeps something for the same rows next time
+        size = asked.batch_rows()
+    return max(min(size, _HELD // width), 1)
+
+
 def fold_all(
     query: Sum | Tally, frame: Frame, domain: Domain, keep: Keep | None = None
 ) -> list[Ints]:
     """The exact sums over one frame, or over a sample of its rows, by batches."""
-    size = 1 << 13
-    asked = query.cells if isinstance(query, Sum) else query
-    if hasattr(asked, "batch_rows"):  # it keeps something for the same rows next time
-        size = asked.batch_rows()
-    elif isinstance(query, Sum):
-        width = sum(block.features.shape(domain).width for block in query.blocks)
-        numbers = _NUMBERS // 4 if _has_products(query) else _NUMBERS
-        size = min(clamp.BATCH_ROWS, max(numbers // width, size))
+    size = _rows_at_once(query, domain)
     total = clamp.empty(query, domain)
     for batch, rows in frame.batches(query.columns(), size):
         if keep is not None:

@@ -38,11 +38,15 @@ from discreto.errors import DiscretoError, ParameterError
 from discreto.kernel.charge import Receipt
 from discreto.kernel.cost import Amount, Cost, read_amount, read_delta
 from discreto.kernel.domain import Domain
+from discreto.kernel.forms import check_amounts, check_plain, read_fraction
 from discreto.kernel.gate import Measurement, Noise
 from discreto.kernel.query import Ints, Sum
 from discreto.queries import to_json
 
 VERSION = 1
+_MOST_PARTS = 1 << 10  # of a message without its question
+_MOST_NUMBERS = 1 << 27  # of a release
+_LETTERS = 10**4  # of a text in a release
 Message = dict[str, Any]
 
 
@@ -134,7 +138,11 @@ def training_round(
 def is_facts(reply: Message) -> bool:
     """Whether a reply has the public facts of a silo."""
     names = {"domain", "schema", "rows", "remaining", "delta", "simulated"}
-    return reply.get("kind") == "silo" and names <= set(reply)
+    return (
+        isinstance(reply, Mapping)
+        and reply.get("kind") == "silo"
+        and names <= set(reply)
+    )
 
 
 def release(tables: Sequence[Ints], noises: Sequence[Noise], receipt: Receipt) -> Any:
@@ -164,27 +172,53 @@ def refusal(error: DiscretoError) -> Message:
 
 def read_release(reply: Mapping[str, Any]) -> Measurement:
     """A release as a gate would give it; a refusal is raised as the error it names."""
+    if not isinstance(reply, Mapping):
+        raise ParameterError("a silo sent a reply that is not a release.")
     if reply.get("kind") == "refusal":
-        kind = getattr(errors, str(reply.get("error")), DiscretoError)
+        error = reply.get("error")
+        kind: Any = getattr(errors, error if isinstance(error, str) else "", None)
         known = isinstance(kind, type) and issubclass(kind, DiscretoError)
-        raise (kind if known else DiscretoError)(str(reply.get("reason"))[:2000])
+        reason = reply.get("reason")
+        text = reason[:2000] if isinstance(reason, str) else "no reason was given."
+        raise (kind if known else DiscretoError)(text)
     try:
-        tables = tuple(np.array(t, dtype=np.int64) for t in reply["tables"])
-        noises = tuple(
-            Noise(n["law"], Fraction(n["amount"]), int(n["width"]), int(n["bits"]))
-            for n in reply["noise"]
-        )
-        paid = reply["receipt"]
-        receipt = Receipt(
-            int(paid["seq"]),
-            str(paid["label"]),
-            Cost.from_dict(paid["cost"]),
-            str(paid["hash"]),
-            bool(paid.get("simulated", False)),
-        )
-    except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError):
+        check_plain(dict(reply), _MOST_NUMBERS, letters=_LETTERS)
+        tables = tuple(_whole_table(table) for table in reply["tables"])
+        noises = tuple(_law(noise) for noise in reply["noise"])
+        receipt = _receipt(reply["receipt"])
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise ParameterError("a silo sent a reply that is not a release.") from None
     return Measurement(tables, noises, receipt)
+
+
+def _whole_table(rows: Any) -> Ints:
+    """A table of whole numbers as a silo sends it: cells x width."""
+    table = np.array(rows)
+    if table.ndim != 2 or table.dtype.kind != "i":
+        raise TypeError
+    return table.astype(np.int64)
+
+
+def _law(data: Any) -> Noise:
+    law, width, bits = data["law"], data["width"], data["bits"]
+    whole = type(width) is int and type(bits) is int
+    if law not in ("laplace", "gaussian", "cube") or not whole:
+        raise TypeError
+    if not 1 <= width <= 1 << 26 or not 0 <= bits <= 1 << 10:
+        raise ValueError
+    return Noise(law, read_fraction(data["amount"], _LETTERS), width, bits)
+
+
+def _receipt(paid: Any) -> Receipt:
+    if type(paid["seq"]) is not int:
+        raise TypeError
+    return Receipt(
+        paid["seq"],
+        str(paid["label"]),
+        Cost.from_dict(check_amounts(paid["cost"])),
+        str(paid["hash"]),
+        bool(paid.get("simulated", False)),
+    )
 
 
 def digest(message: Mapping[str, Any]) -> str:
@@ -206,8 +240,19 @@ def load_tables(text: str) -> list[Ints]:
 # What a stranger may have written
 
 
+def check_message(message: Message) -> None:
+    """Refuse a message that cannot be written down, whatever else it says.
+
+    Its name in the ledger covers all of it, so this comes before anything is paid.
+    The question has a limit of its own.
+    """
+    rest = {name: part for name, part in message.items() if name != "question"}
+    check_plain(rest, _MOST_PARTS)
+
+
 def text_of(message: Message, name: str) -> str:
-    """A short text that must be there."""
+    """A short text that must be there, in a message that is plain."""
+    check_message(message)
     text = message.get(name)
     if not isinstance(text, str) or not 0 < len(text) <= 100:
         raise ParameterError(f"a message needs {name!r}, a text of 1 to 100 letters.")
@@ -237,7 +282,9 @@ _COSTS = {"epsilon", "rho"}
 
 def terms_of(data: Any) -> Terms:
     """The terms of a run."""
-    return Terms.of(**only(data, ("epsilon", "delta", "rounds", "steps", "rate")))
+    terms = only(data, ("epsilon", "delta", "rounds", "steps", "rate"))
+    check_plain(terms, len(terms) * 2, depth=1, letters=200)
+    return Terms.of(**terms)
 
 
 def move_of(data: Any, terms: Terms) -> Message:

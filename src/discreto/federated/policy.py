@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from discreto.errors import BudgetError, ParameterError, UnsafeError
 from discreto.kernel.cost import Amount, Cost, read_amount, show
-from discreto.kernel.query import Sum, encode
+from discreto.kernel.forms import kinds_of
+from discreto.kernel.query import Sum
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,31 @@ class Policy:
 
     def __post_init__(self) -> None:
         if self.per_round is not None:
-            read_amount(self.per_round, "per_round")
-        if not 0 <= self.least_noise < float("inf"):
+            _amount(self.per_round, "per_round")
+        least, most = self.least_noise, self.most_steps
+        plain = isinstance(least, int | float) and not isinstance(least, bool)
+        if not plain or not 0 <= least < float("inf"):
             raise ParameterError("least_noise must be a number from 0 up.")
+        if type(most) is not int or not 1 <= most <= 10**6:
+            raise ParameterError("most_steps must be a whole number from 1 up.")
+        kinds = self.questions
+        if kinds is not None and (
+            not isinstance(kinds, tuple) or not all(isinstance(k, str) for k in kinds)
+        ):
+            raise ParameterError("questions must be a list of kinds of maps.")
+        if not isinstance(self.partners, Mapping):
+            raise ParameterError("partners must be names and what each may spend.")
+        for name, amount in self.partners.items():
+            if not isinstance(name, str) or not 0 < len(name) <= 100:
+                raise ParameterError("the name of a partner has 1 to 100 letters.")
+            _amount(amount, f"the epsilon of {name!r}")
 
     def check_kinds(self, query: Sum) -> None:
         """Refuse maps that the owner has not listed."""
         if self.questions is None:
             return
         allowed = {*self.questions, "Sum", "Block", "Fraction", "Everyone"}
-        found = sorted(_kinds(encode(query)) - allowed)
+        found = sorted(kinds_of(query) - allowed)
         if found:
             raise UnsafeError(
                 f"this silo does not answer questions about {', '.join(found)}. Its "
@@ -85,8 +100,7 @@ class Policy:
             raise UnsafeError("this silo does not answer this partner. Ask its owner.")
 
 
-def _kinds(data: Any) -> set[str]:
-    if isinstance(data, dict):
-        parts = set().union(*map(_kinds, data.values()))
-        return parts | {str(data["kind"])} if "kind" in data else parts
-    return set().union(*map(_kinds, data)) if isinstance(data, list) and data else set()
+def _amount(value: Amount, name: str) -> None:
+    if isinstance(value, int) and abs(value) > 10**18:  # too long to be shown
+        raise ParameterError(f"{name} must be a number of reasonable size.")
+    read_amount(value, name)

@@ -57,6 +57,13 @@ class Shift:
     rows_: float
     declared: int
 
+    def check(self, domain: Domain) -> None:
+        self.gradient.check(domain)
+
+    def check(self, domain: Domain) -> None:
+        check_rows(self.gradient, self.declared)
+        limits_for(self.gradient, self.mu, self.rows_, self.declared)
+
     def shape(self, domain: Domain) -> Shape:
         return self.gradient.shape(domain)
 

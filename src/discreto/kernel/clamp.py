@@ -24,10 +24,12 @@ from discreto.kernel.query import (
     Sum,
     Tally,
 )
+from discreto.kernel.validation import validate
 
 BATCH_ROWS = 1 << 19  # the most rows folded at once
 CODE_LIMIT = 1 << 31  # a batch of such codes stays below 2^53
 GRAM_LIMIT = 1 << 15  # and so do products of such codes
+WIDEST = 1 << 22  # numbers of one row that are held at once
 
 
 def clamp(rows: Floats, shape: Shape) -> Floats:
@@ -67,7 +69,11 @@ def _shrink(rows: Floats, norms: Floats, bound: int, width: int) -> None:
 
 
 def check(query: Sum | Derived | Tally, domain: Domain) -> None:
-    """Refuse a question that exact integers cannot hold, before anything is spent."""
+    """Refuse a question that does not fit, or that exact integers cannot hold.
+
+    All of this is public, and comes before anything is spent.
+    """
+    validate(query, domain)
     if not isinstance(query, Sum | Derived):
         if query.size(domain) > 1 << 26:
             raise ParameterError("this question has too many cells (at most 2^26).")
@@ -76,7 +82,7 @@ def check(query: Sum | Derived | Tally, domain: Domain) -> None:
     for block in query.blocks:
         shape = block.features.shape(domain)
         allowed = GRAM_LIMIT if block.form == "gram" else CODE_LIMIT
-        if not 1 <= shape.limit <= allowed or shape.width < 1:
+        if not 1 <= shape.limit <= allowed or not 1 <= shape.width <= WIDEST:
             raise ParameterError("a feature of this question is outside of the grid.")
     if not 1 <= query.cells.count(domain) * _width(query, domain) <= 1 << 26:
         raise ParameterError("this question has too many cells (at most 2^26).")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,10 +17,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from discreto.errors import DomainError
+from discreto.errors import DomainError, ParameterError
+from discreto.kernel.forms import check_plain
 
 Neighbours = Literal["add-remove", "replace"]
 Value = str | int | float | bool
+_MOST_PARTS = 1 << 22  # of a domain file
+_LETTERS = 10**4  # of a text in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +77,19 @@ class Category:
         if not self.categories:
             raise DomainError("Category needs at least one value. Got none.")
         for value in self.categories:
-            if not isinstance(value, str | int | float) or value != value:
+            finite = isinstance(value, str | int) or (
+                isinstance(value, float) and math.isfinite(value)
+            )
+            if not finite:
                 raise DomainError(
                     f"Category values must be texts or numbers. Got {value!r}."
                 )
         # 1, 1.0 and True are one value to Python, and so to us.
-        twice = [v for i, v in enumerate(self.categories) if v in self.categories[:i]]
-        if twice:
-            raise DomainError(f"Category lists {twice[0]!r} more than once.")
+        seen: set[Value] = set()
+        for value in self.categories:
+            if value in seen:
+                raise DomainError(f"Category lists {value!r} more than once.")
+            seen.add(value)
 
 
 def Boolean(*, missing: bool = False) -> Category:
@@ -243,6 +252,11 @@ class Domain:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Domain:
         """Read a JSON form: our own, or a data sheet with typed columns."""
+        try:
+            plain = dict(data) if isinstance(data, Mapping) else data
+            check_plain(plain, _MOST_PARTS, letters=_LETTERS)
+        except ParameterError as error:
+            raise DomainError(f"a domain file cannot be read: {error}") from None
         if not isinstance(data, Mapping) or not isinstance(
             data.get("columns"), Mapping
         ):
@@ -251,12 +265,17 @@ class Domain:
             raise DomainError(
                 "this domain file was written by a newer discreto: update discreto."
             )
-        neighbours = data.get("neighbours", "add-remove")
+        neighbours, rows = data.get("neighbours", "add-remove"), data.get("rows")
+        if rows is not None and not _whole(rows, 0):
+            raise DomainError("the rows of a domain file are a whole number.")
+        for role in ("target", "person"):
+            if not isinstance(data.get(role), str | None):
+                raise DomainError(f"the {role} of a domain file is a column's name.")
         return cls(
             {name: _column(name, d) for name, d in data["columns"].items()},
             target=data.get("target"),
             neighbours=neighbours,
-            rows=data.get("rows"),
+            rows=rows,
             person=data.get("person"),
             rows_per_person=data.get("rows_per_person", 1),
             about={k: str(data[k]) for k in ("dataset", "source") if k in data},
@@ -320,9 +339,16 @@ def _column_dict(column: Column) -> dict[str, Any]:
     return out | ({"nullable": True} if column.missing else {})
 
 
+def _check_ends(*ends: object) -> None:
+    if not all(isinstance(end, int | float) for end in ends):
+        raise TypeError
+
+
 def _column(name: str, data: Mapping[str, Any]) -> Column:
     try:
         kind, missing = data["type"], bool(data.get("nullable", False))
+        if kind == "numeric":
+            _check_ends(data["lower"], data["upper"])
         if kind == "numeric" and data["lower"] == data["upper"]:
             return Opaque("constant")  # the same in every row: nothing to ask
         if kind == "numeric":
@@ -334,6 +360,8 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
                 unit=str(data.get("unit", "")),
             )
         if kind == "categorical":
+            if not isinstance(data["categories"], list | tuple):
+                raise TypeError
             return Category(tuple(data["categories"]), missing=missing)
         if kind == "boolean":
             return Boolean(missing=missing)

@@ -30,7 +30,7 @@ from discreto.errors import DomainError, KernelFault, ParameterError
 from discreto.kernel import clamp
 from discreto.kernel.charge import Charger, Event, Receipt, Reservation
 from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Category, Domain, Opaque
+from discreto.kernel.domain import Category, Domain
 from discreto.kernel.entropy import Entropy
 from discreto.kernel.noise import Noise, noises_for, scale_for
 from discreto.kernel.query import (
@@ -47,6 +47,7 @@ from discreto.kernel.query import (
 )
 from discreto.kernel.sampler import Sampler, check_scale
 from discreto.kernel.steps import Steps, check_sampling
+from discreto.kernel.validation import validate
 
 T = TypeVar("T")
 Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
@@ -249,11 +250,7 @@ class Gate:
 
     def check(self, query: Query, label: str) -> None:
         """Refuse, from public facts, whatever cannot be answered for every table."""
-        for name in query.columns():
-            if isinstance(self.domain[name], Opaque):
-                raise DomainError(
-                    f"{label!r} asks about {name!r}, which the domain keeps opaque."
-                )
+        validate(query, self.domain)
         if isinstance(query, Randomise):
             self._check_whole(label)
             return

@@ -11,7 +11,6 @@ search for counterexamples by brute force.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from discreto.errors import ParameterError
 from discreto.kernel.domain import Domain, Neighbours
+from discreto.kernel.forms import fits, forms_of, is_part, read_fraction, written
 
 Batch = Mapping[str, NDArray[Any]]  # float64 (NaN: missing) or int64 codes (-1: none)
 Ints = NDArray[np.int64]
@@ -352,9 +352,10 @@ KERNEL_KINDS: dict[str, type] = {
 
 def encode(thing: Any) -> Any:
     """The JSON form of a question or of any part of one."""
-    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        parts = {f.name: encode(getattr(thing, f.name)) for f in _fields(thing)}
-        return {"kind": type(thing).__name__} | parts
+    if is_part(thing):
+        parts = forms_of(type(thing)).items()
+        named = {n: encode(written(getattr(thing, n), form)) for n, form in parts}
+        return {"kind": type(thing).__name__} | named
     if isinstance(thing, Fraction):
         return {"kind": "Fraction", "value": str(thing)}
     if isinstance(thing, tuple | list):
@@ -365,25 +366,33 @@ def encode(thing: Any) -> Any:
 
 
 def decode(data: Any, kinds: Mapping[str, type], depth: int = 0) -> Any:
-    """The inverse of ``encode``, over a closed list of kinds."""
+    """The inverse of ``encode``, over a closed list of kinds.
+
+    Each field gets the form that its annotation names (a 1 that stands for a float
+    becomes 1.0), or the question is refused.
+    """
     if depth > 16:
         raise ParameterError("this question is nested too deeply.")
     if isinstance(data, list):
         return tuple(decode(part, kinds, depth + 1) for part in data)
     if not isinstance(data, dict):
         return data
-    kind = str(data.get("kind"))
-    if kind == "Fraction":
-        try:
-            # Whole numbers only: Fraction("1e99999999") would fill the memory.
-            over, under = (str(data.get("value")) + "/1").split("/")[:2]
-            return Fraction(int(over[:40]), int(under[:40]))
-        except (ValueError, ZeroDivisionError):
-            raise ParameterError("a question holds a bad fraction.") from None
-    if kind not in kinds:
-        raise ParameterError(f"unknown kind of question {kind[:40]!r}.")
-    cls = kinds[kind]
-    parts = {k: decode(v, kinds, depth + 1) for k, v in data.items() if k != "kind"}
+    kind = data.get("kind")
+    if kind == "Fraction" and set(data) == {"kind", "value"}:
+        return read_fraction(data["value"])
+    cls = kinds.get(kind) if isinstance(kind, str) else None
+    if cls is None:
+        raise ParameterError(f"unknown kind of question {str(kind)[:40]!r}.")
+    parts, forms = {}, forms_of(cls)
+    for name, value in data.items():
+        if name == "kind":
+            continue
+        if name not in forms:
+            raise ParameterError(f"{kind}: the parts of the question do not fit.")
+        part = decode(value, kinds, depth + 1)
+        if not fits(part, forms[name]):
+            raise ParameterError(f"{kind}: {name!r} is not of the right form.")
+        parts[name] = written(part, forms[name])
     try:
         return cls(**parts)
     except (TypeError, AttributeError, OverflowError):
@@ -394,7 +403,3 @@ def digest(query: Any) -> str:
     """A short name for exactly this question, or for a statistic."""
     text = json.dumps(encode(query), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _fields(thing: Any) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(thing)

@@ -15,15 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from discreto.errors import ParameterError
+from discreto.errors import DomainError, ParameterError
 from discreto.kernel.cost import Amount, Cost
 from discreto.kernel.domain import Category, Domain
 from discreto.kernel.query import Batch, Block, Floats, Ints, Shape, Sum
 from discreto.models import persist
 from discreto.models._base import PrivateEstimator
-from discreto.models._space import Ready
+from discreto.models._space import Ready, Space
 from discreto.planning import Ask, Conversation, paper_gate
 from discreto.queries import Bernstein, Categories, Cross, Everyone, Ones, Present
+from discreto.queries.cells import to_cells
 from discreto.queries.features import SUM_BITS
 from discreto.release import Release
 from discreto.stats._intervals import combined_reach, ratio_interval, reach
@@ -40,6 +41,59 @@ def model_of(text: str) -> Any:
     return persist.loads(text)
 
 
+def check_model(text: str, domain: Domain) -> None:
+    """Refuse a model that could fail on some rows of a table.
+
+    Its columns must be those of the table, category for category: rows come to it as
+    the codes of the table. Then it predicts made-up rows that hold every category,
+    bound and oddity; what goes wrong does so here, before anything is paid.
+    """
+    check_columns(model_of(text).space_, domain)
+    if not _predicts(text):
+        raise ParameterError("the model cannot predict rows of its own domain.")
+
+
+def check_columns(space: Space, domain: Domain) -> None:
+    """Refuse a table that knows the columns of a model in another way."""
+    own = space.domain
+    for name in (*space.features, *([space.target] if space.target else [])):
+        mine, theirs = own[name], domain[name]
+        same = type(mine) is type(theirs)
+        if isinstance(mine, Category) and isinstance(theirs, Category):
+            same = mine.categories == theirs.categories
+        if not same:
+            raise DomainError(
+                f"the model knows {name!r} in another way than the table."
+            )
+
+
+@lru_cache(maxsize=16)
+def _predicts(text: str) -> bool:
+    """Whether a model predicts made-up rows of its domain, all of them odd."""
+    model = model_of(text)
+    space = model.space_
+    columns = {name: _odd_values(space.domain[name]) for name in space.features}
+    rows = max(map(len, columns.values()))
+    batch = {name: np.resize(values, rows) for name, values in columns.items()}
+    goal = space.domain[space.goal]
+    try:
+        with np.errstate(all="ignore"):
+            if not isinstance(goal, Category):
+                return bool(model.predict(Ready(batch, rows)).shape == (rows,))
+            chances = model.predict_proba(Ready(batch, rows))
+            classes = tuple(model.classes_.tolist())
+            return classes == goal.categories and chances.shape == (rows, len(classes))
+    except Exception:  # all of it is public: no row has been looked at
+        return False
+
+
+def _odd_values(column: Any) -> Any:
+    if isinstance(column, Category):
+        return np.arange(-1, len(column.categories), dtype=np.int64)
+    odd = (math.nan, math.inf, -math.inf, 1e308, -1e308, 0.0, column.centre)
+    return np.array([column.lower, column.upper, *odd])
+
+
 def _ready(model: Any, batch: Batch) -> Ready:
     columns = {name: batch[name] for name in model.space_.features}
     return Ready(columns, len(next(iter(columns.values()))))
@@ -52,6 +106,9 @@ class Predicted:
     model: str
     confidence: bool = False
 
+    def check(self, domain: Domain) -> None:
+        check_model(self.model, domain)
+
     def count(self, domain: Domain) -> int:
         if self.confidence:
             return CONFIDENCE_BINS
@@ -63,7 +120,7 @@ class Predicted:
         if not self.confidence:
             return _class_codes(model, rows)
         sure = np.max(model.predict_proba(rows), axis=1)
-        return np.clip(sure * CONFIDENCE_BINS, 0, CONFIDENCE_BINS - 1).astype(np.int64)
+        return to_cells(sure * CONFIDENCE_BINS, CONFIDENCE_BINS)
 
     def columns(self) -> tuple[str, ...]:
         return model_of(self.model).space_.features
@@ -74,6 +131,9 @@ class Right:
     """Two cells: the model is wrong, the model is right."""
 
     model: str
+
+    def check(self, domain: Domain) -> None:
+        check_model(self.model, domain)
 
     def count(self, domain: Domain) -> int:
         return 2
@@ -94,6 +154,9 @@ class Loss:
     """A row's loss on [-1, 1]: log loss up to a bound, or squared error."""
 
     model: str
+
+    def check(self, domain: Domain) -> None:
+        check_model(self.model, domain)
 
     def shape(self, domain: Domain) -> Shape:
         return Shape(1, _STEPS)
@@ -125,7 +188,8 @@ def _ends(column: Any) -> tuple[float, float]:
 
 def _class_codes(model: Any, rows: Ready) -> Ints:
     places = {value: code for code, value in enumerate(model.space_.classes)}
-    return np.array([places[v] for v in model.predict(rows).tolist()], dtype=np.int64)
+    found = [places.get(value, -1) for value in model.predict(rows).tolist()]
+    return np.array(found, dtype=np.int64)
 
 
 @dataclass(frozen=True)

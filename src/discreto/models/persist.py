@@ -18,13 +18,20 @@ import discreto.models as _models
 from discreto.errors import ParameterError, UnsafeError
 from discreto.kernel.charge import Receipt
 from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Domain
+from discreto.kernel.domain import Domain, Opaque
+from discreto.kernel.forms import check_amounts, check_plain, read_fraction
 from discreto.models._base import Privacy, PrivateEstimator
 from discreto.models._space import Space
+from discreto.models.boosting._base import Boosting
+from discreto.models.boosting.forest import Shipped
 from discreto.planning import Plan, Question
+from discreto.queries.trees import MAX_DEPTH, Grid
 from discreto.tables import Table
 
 FORMAT = 1
+_MOST_PARTS = 1 << 25
+_DEEPEST = 32
+_LETTERS = 10**4
 _NEVER = ("ledger", "random_state")  # a budget and public coins are not part of a model
 
 
@@ -55,25 +62,28 @@ def loads(text: str) -> Any:
     """The model of a JSON text, checked."""
     try:
         data = json.loads(text)
+        check_plain(data, _MOST_PARTS, depth=_DEEPEST, letters=_LETTERS)
         name, format_ = data["model"], data["discreto_model"]
         params, state = dict(data["params"]), dict(data["state"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise ParameterError("this is not a model that discreto wrote.") from None
     if format_ != FORMAT:
         raise ParameterError(
             f"this model has format {format_!r}; this discreto reads {FORMAT}."
         )
-    if name not in _models.__all__ or not isinstance(name, str):
+    if not isinstance(name, str) or name not in _models.__all__:
         raise ParameterError("the file names a model that discreto does not have.")
     kind = getattr(_models, name)
     known = set(kind._get_param_names())
-    if not set(params) <= known or not all(_attribute(key) for key in state):
+    if not set(params) <= known or not all(_attribute(kind, key) for key in state):
         raise ParameterError(f"the file does not fit {name}: it was changed.")
     model = kind(**{key: _unpack(value) for key, value in params.items()})
     for key, value in state.items():
         setattr(model, key, _unpack(value))
     if not isinstance(getattr(model, "space_", None), Space):
         raise ParameterError(f"the file of {name} lacks its domain: it was changed.")
+    if isinstance(model, Boosting) and not _has_whole_trees(model):
+        raise ParameterError(f"the trees of {name} do not fit: the file was changed.")
     return model
 
 
@@ -91,8 +101,46 @@ def load(path: str | Path) -> Any:
     return loads(text)
 
 
-def _attribute(key: str) -> bool:
-    return key.isidentifier() and not key.startswith("__")
+def _attribute(kind: type, key: str) -> bool:
+    """Whether a file may set this: a name of state, never that of a method."""
+    plain = key.isidentifier() and not key.startswith("__")
+    return plain and not callable(getattr(kind, key, None))
+
+
+def _has_whole_trees(model: Any) -> bool:
+    """Whether every row of the domain finds its way through the trees of a file.
+
+    They are walked by compiled loops, which do not look where they step.
+    """
+    try:
+        routes, depths, start = model.routes_, model.depths_, model.start_
+        sizes = Grid(
+            model.space_.features, tuple(tuple(c.tolist()) for c in model.cuts_)
+        ).sizes(model.space_.domain)
+        forms = [(routes, "i", 2), (depths, "i", 1), (model.features_, "i", 1)]
+        forms += [(model.values_, "f", 2), (start, "f", 1)]
+        if any(a.dtype.kind != kind or a.ndim != ndim for a, kind, ndim in forms):
+            return False
+        good = routes.shape[1:] == (max(sizes),) and len(routes) == len(model.features_)
+        good = good and ((depths >= 0) & (depths <= MAX_DEPTH)).all()
+        if not good or not ((routes >= 0) & (routes < max(sizes))).all():
+            return False
+        for feature, line in zip(model.features_.tolist(), routes, strict=True):
+            if not 0 <= feature < len(sizes) or line[sizes[feature] :].any():
+                return False
+        return _fill_their_arrays(model)
+    except (ValueError, TypeError, AttributeError, LookupError):
+        return False
+
+
+def _fill_their_arrays(model: Any) -> bool:
+    shipped = Shipped(model)
+    inner = leaves = 0
+    for number, levels in enumerate(shipped.levels):
+        shipped.tree(number).check_on(shipped.grid, shipped.domain)
+        inner, leaves = inner + sum(levels[:-1]), leaves + levels[-1]
+    whole = inner == len(model.routes_) and leaves == len(model.values_)
+    return whole and model.values_.shape[1] == len(model.start_)
 
 
 def _pack(value: Any) -> Any:
@@ -136,7 +184,7 @@ def _unpack(value: Any) -> Any:
         return value
     try:
         return _unpack_dict(value)
-    except (ValueError, KeyError, TypeError, IndexError):
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
         raise ParameterError("a part of the model file is malformed.") from None
 
 
@@ -151,9 +199,9 @@ def _unpack_dict(value: dict[str, Any]) -> Any:
             return out.reshape(value["shape"])
         return np.array(flat, dtype=dtype).reshape(value["shape"])
     if "number" in value:
-        return float(value["number"])
+        return {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}[value["number"]]
     if "fraction" in value:
-        return Fraction(value["fraction"])
+        return read_fraction(value["fraction"], 10**3)
     if "list" in value:
         return [_unpack(part) for part in value["list"]]
     if "tuple" in value:
@@ -164,20 +212,34 @@ def _unpack_dict(value: dict[str, Any]) -> Any:
         return Domain.from_dict(value["domain"])
     if "space" in value:
         domain, features, target = value["space"]
-        return Space(Domain.from_dict(domain), tuple(features), target)
+        return _space(Domain.from_dict(domain), features, target)
     if "privacy" in value:
         return _privacy(value["privacy"])
     raise KeyError
 
 
+def _space(domain: Domain, features: Any, target: Any) -> Space:
+    if not isinstance(features, list) or not features:
+        raise TypeError
+    names = tuple(features)
+    for name in (*names, *(() if target is None else (target,))):
+        if isinstance(domain[name], Opaque):
+            raise TypeError
+    return Space(domain, names, target)
+
+
+def _cost(data: Any) -> Cost:
+    return Cost.from_dict(check_amounts(data))
+
+
 def _privacy(data: dict[str, Any]) -> Privacy:
     receipt = data["receipt"]
-    cost = Cost.from_dict(data["cost"])
+    cost = _cost(data["cost"])
     questions = tuple(
         Question(
             q["door"],
             q["label"],
-            Cost.from_dict(q["cost"]),
+            _cost(q["cost"]),
             tuple(q["sensitivity"]),
             tuple(q["noise"]),
         )
@@ -191,7 +253,7 @@ def _privacy(data: dict[str, Any]) -> Privacy:
         Receipt(
             receipt["seq"],
             receipt["label"],
-            Cost.from_dict(receipt["cost"]),
+            _cost(receipt["cost"]),
             receipt["hash"],
             bool(receipt.get("simulated", False)),
         ),

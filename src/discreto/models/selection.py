@@ -14,7 +14,7 @@ from discreto.kernel.cost import Amount, Cost
 from discreto.kernel.domain import Category, Domain, Neighbours
 from discreto.kernel.query import Batch, Choice, Ints
 from discreto.models import persist
-from discreto.models.evaluation import Loss, Right, model_of
+from discreto.models.evaluation import Loss, Right, check_columns, check_model, model_of
 from discreto.queries.features import SUM_BITS
 from discreto.tables import Table
 
@@ -32,6 +32,12 @@ class Contest:
         for text in self.models:
             names += Right(text).columns()
         return tuple(dict.fromkeys(names))
+
+    def check(self, domain: Domain) -> None:
+        if not self.models:
+            raise ParameterError("a contest needs models.")
+        for text in self.models:
+            check_model(text, domain)
 
     def size(self, domain: Domain) -> int:
         return len(self.models)
@@ -65,6 +71,16 @@ class MostPoints:
     steps: int
 
     monotone = True
+
+    def check(self, domain: Domain) -> None:
+        if not 1 <= self.steps <= ERROR_STEPS:
+            raise ParameterError("points have 1 to 2^20 steps for a row.")
+
+    def check_tally(self, tally: Any, domain: Domain) -> None:
+        goals = {model_of(text).space_.goal for text in tally.models}
+        kinds = {isinstance(domain[goal], Category) for goal in goals}
+        if kinds != {self.steps == 1}:
+            raise ParameterError("these points are not those of such models.")
 
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         return sums[:, 0][None, :]
@@ -106,7 +122,9 @@ def select(
     here = cost if validation is None else cost * (1 - choice_share)
     part = cost * ((1 - choice_share) / len(candidates))
     for model in candidates:  # whatever can be refused is refused before it is paid
-        clone(model)._rehearse(model._space(table.domain, y), part, 0)
+        space = model._space(table.domain, y)
+        clone(model)._rehearse(space, part, 0)
+        check_columns(space, (validation or table).domain)
     reservation = table.reserve(here, f"select among {len(candidates)} models")
     own = table.paid_by(reservation)
     judge = own

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreto.errors import ParameterError
+from discreto.kernel.forms import check_plain
 from discreto.kernel.query import (
     KERNEL_KINDS,
     Block,
@@ -97,6 +98,9 @@ KINDS: dict[str, type] = KERNEL_KINDS | {
 }
 
 
+MOST_PARTS = 1 << 22  # of one question, numbers included
+
+
 def to_json(query: Query) -> dict[str, Any]:
     """A question as JSON data."""
     data: dict[str, Any] = encode(query)
@@ -105,6 +109,7 @@ def to_json(query: Query) -> dict[str, Any]:
 
 def from_json(data: Any) -> Query:
     """A question from JSON data of any origin; refuses what is not one."""
+    check_plain(data, MOST_PARTS)
     query = decode(data, KINDS)
     if not isinstance(query, Sum | Choice | Randomise):
         raise ParameterError("this is not a question: it must be a Sum or a Choice.")

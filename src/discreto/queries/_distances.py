@@ -9,18 +9,25 @@ import numpy as np
 from discreto.kernel.clamp import add_up
 from discreto.kernel.query import Floats, Ints
 
+_HELD = 1 << 22  # distances held at once
+
 
 def nearest(x: Floats, points: Floats) -> Ints:
     """The index of the nearest point for each column of ``x``; the first of equals."""
     x, points = _whole(x, points)
     # |x - c|^2 without |x|^2, which is the same for all centres.
-    far = (-2 * points) @ x
-    far += (points**2).sum(axis=1)[:, None]
-    best, out = far[0], np.zeros(x.shape[1], dtype=np.int64)
-    for j in range(1, len(points)):
-        closer = far[j] < best
-        out[closer] = j
-        np.minimum(best, far[j], out=best)
+    twice, squares = -2 * points, (points**2).sum(axis=1)[:, None]
+    out = np.zeros(x.shape[1], dtype=np.int64)
+    # Some rows at a time: what is held must not grow with the number of rows.
+    step = max(_HELD // len(points), 1)
+    for start in range(0, x.shape[1], step):
+        far = twice @ x[:, start : start + step]
+        far += squares
+        best, place = far[0], out[start : start + step]
+        for j in range(1, len(points)):
+            closer = far[j] < best
+            place[closer] = j
+            np.minimum(best, far[j], out=best)
     return out
 
 

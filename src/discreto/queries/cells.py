@@ -27,6 +27,9 @@ class Present:
     def __post_init__(self) -> None:
         check_names(self.names)
 
+    def check(self, domain: Domain) -> None:
+        present_in(self.names, domain)
+
     def count(self, domain: Domain) -> int:
         return 1
 
@@ -50,6 +53,9 @@ class Categories:
     def __post_init__(self) -> None:
         check_names(self.names)
 
+    def check(self, domain: Domain) -> None:
+        self.count(domain)
+
     def count(self, domain: Domain) -> int:
         return math.prod(_size(domain.category(name)) for name in self.names)
 
@@ -60,7 +66,7 @@ class Categories:
             column, codes = domain.category(name), batch[name]
             if column.missing:
                 codes = np.where(codes < 0, len(column.categories), codes)
-            outside |= codes < 0
+            outside |= (codes < 0) | (codes >= _size(column))
             out = out * _size(column) + codes
         out[outside] = -1
         return out
@@ -93,6 +99,9 @@ class Bins:
             raise ParameterError(
                 f"bins must be a whole number from 1 to {MAX_BINS}. Got {self.bins!r}."
             )
+
+    def check(self, domain: Domain) -> None:
+        domain.number(self.name)
 
     def count(self, domain: Domain) -> int:
         domain.number(self.name)
@@ -144,6 +153,9 @@ class Edges:
         ) or any(a > b for a, b in pairwise(cuts)):
             raise ParameterError(f"{self.name!r}: cuts must be finite and sorted.")
 
+    def check(self, domain: Domain) -> None:
+        domain.number(self.name)
+
     def count(self, domain: Domain) -> int:
         domain.number(self.name)
         return len(self.cuts) + 1
@@ -151,7 +163,7 @@ class Edges:
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         column, values = domain.number(self.name), batch[self.name]
         clipped = np.clip(values, column.lower, column.upper)
-        out = np.searchsorted(np.array(self.cuts), clipped, side="left")
+        out = np.searchsorted(np.array(self.cuts, dtype=float), clipped, side="left")
         return np.where(np.isnan(values), -1, out)
 
     def columns(self) -> tuple[str, ...]:
@@ -179,6 +191,9 @@ class Magnitudes:
     def reach(self) -> int:
         """How many powers there are on either side of 0."""
         return self.highest - self.lowest + 1
+
+    def check(self, domain: Domain) -> None:
+        domain.number(self.name)
 
     def count(self, domain: Domain) -> int:
         domain.number(self.name)
@@ -217,6 +232,10 @@ class Cross:
             if not hasattr(part, "codes") or isinstance(part, Everyone):
                 raise ParameterError("Cross takes two cell maps.")
 
+    def check(self, domain: Domain) -> None:
+        if self.count(domain) > 1 << 62:
+            raise ParameterError("the cells of a Cross are too many.")
+
     def count(self, domain: Domain) -> int:
         return self.first.count(domain) * self.second.count(domain)
 
@@ -227,6 +246,7 @@ class Cross:
         )
         size = self.second.count(domain)
         inside = (first >= 0) & (second >= 0) & (second < size)
+        inside &= first < self.first.count(domain)
         return np.where(inside, first * size + second, -1)
 
     def columns(self) -> tuple[str, ...]:

@@ -35,12 +35,16 @@ class Nearest:
         check_names(self.names)
         check_points(self.centres, len(self.names))
 
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
     def count(self, domain: Domain) -> int:
         return len(self.centres)
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         def find() -> Ints:
-            return nearest(unit_rows(self.names, batch, domain), np.array(self.centres))
+            points = np.array(self.centres, dtype=float)
+            return nearest(unit_rows(self.names, batch, domain), points)
 
         return remember(batch, "nearest", (self.names, self.centres), find)
 
@@ -68,6 +72,9 @@ class Rings:
         _check_norm(self.norm)
         if not isinstance(self.bins, int) or not 1 <= self.bins <= MAX_RINGS:
             raise ParameterError(f"bins must be 1 to {MAX_RINGS}. Got {self.bins!r}.")
+
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
 
     def count(self, domain: Domain) -> int:
         return self.bins
@@ -106,6 +113,9 @@ class Deviations:
         _check_norm(self.norm)
         _check_positive(self.radius)
 
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
     def shape(self, domain: Domain) -> Shape:
         return _ball(len(self.names), self.norm)
 
@@ -134,12 +144,16 @@ class FuzzyWeights:
         check_points(self.centres, len(self.names))
         _check_power(self.power)
 
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
     def shape(self, domain: Domain) -> Shape:
         return Shape(len(self.centres), _STEPS, total=_STEPS, signed=False)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
         x = unit_rows(self.names, batch, domain)
-        out = memberships(x, np.array(self.centres), self.power) ** self.power
+        points = np.array(self.centres, dtype=float)
+        out = memberships(x, points, self.power) ** self.power
         out *= _STEPS
         # Rounding down keeps the total below its bound, so nothing is shrunk.
         return np.floor(out, out=out)
@@ -169,12 +183,15 @@ class FuzzyPulls:
         _check_power(self.power)
         _check_positive(self.radius)
 
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
     def shape(self, domain: Domain) -> Shape:
         return _ball(len(self.centres) * len(self.names), self.norm)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
         x = unit_rows(self.names, batch, domain)
-        points = np.array(self.centres)
+        points = np.array(self.centres, dtype=float)
         weights = memberships(x, points, self.power) ** self.power
         ways = (x[None, :, :] - points[:, :, None]) * weights[:, None, :]
         size = len(points) * len(x)  # -1 would fail without rows
@@ -182,6 +199,12 @@ class FuzzyPulls:
 
     def columns(self) -> tuple[str, ...]:
         return self.names
+
+
+def check_numbers(names: tuple[str, ...], domain: Domain) -> None:
+    """Refuse columns that are not Numbers."""
+    for name in names:
+        domain.number(name)
 
 
 def unit_rows(names: tuple[str, ...], batch: Batch, domain: Domain) -> Floats:
@@ -208,7 +231,7 @@ def _from_nearest(
     names: tuple[str, ...], centres: Points, batch: Batch, domain: Domain
 ) -> Floats:
     """The way from the nearest centre to each row."""
-    x, points = unit_rows(names, batch, domain), np.array(centres)
+    x, points = unit_rows(names, batch, domain), np.array(centres, dtype=float)
     if len(points) == 1:
         x -= points.T
         return x

@@ -38,6 +38,9 @@ class Values:
         if self.origin not in ("centre", "zero"):
             raise ParameterError(f"origin must be centre or zero, not {self.origin!r}.")
 
+    def check(self, domain: Domain) -> None:
+        self.shape(domain)
+
     def shape(self, domain: Domain) -> Shape:
         for name in self.names:
             domain.number(name)
@@ -79,6 +82,9 @@ class Bernstein:
         good = isinstance(self.degree, int) and self.degree in (1, 2)
         if not good or (self.degree + 1) ** len(self.names) > 81:
             raise ParameterError("Bernstein takes degree 1 or 2 and a few columns.")
+
+    def check(self, domain: Domain) -> None:
+        self.shape(domain)
 
     def shape(self, domain: Domain) -> Shape:
         for name in self.names:

@@ -67,6 +67,9 @@ class ClippedGradient:
         """The size of one grid step, with room for rounding."""
         return self.clip / (TOP - self.width - 1)
 
+    def check(self, domain: Domain) -> None:
+        self.shape(domain)
+
     def shape(self, domain: Domain) -> Shape:
         self.of.shape(domain)
         if self.loss == "squared":

@@ -53,6 +53,9 @@ class Sides:
                 "each cut needs a weight from -1 to 1 for every number and category."
             )
 
+    def check(self, domain: Domain) -> None:
+        self.count(domain)
+
     def count(self, domain: Domain) -> int:
         for name in self.numbers:
             domain.number(name)
@@ -70,9 +73,11 @@ class Sides:
             x = np.rint(unit_rows(self.numbers, batch, domain) * GRID)
             heights += np.rint(np.array(self.weights) * GRID) @ x
         for j, name in enumerate(self.categories):
-            # The place -1 of no category is the last one: a weight of 0.
+            # The last place is that of no category: a weight of 0.
             marks = np.array([(*lists[j], 0.0) for lists in self.marks])
-            heights += np.rint(marks * _STEPS)[:, batch[name]]
+            none, codes = marks.shape[1] - 1, batch[name]
+            codes = np.where((codes >= 0) & (codes < none), codes, none)
+            heights += np.rint(marks * _STEPS)[:, codes]
         upper = heights > np.rint(np.array(self.offsets) * _STEPS)[:, None]
         out = np.zeros(length, dtype=np.int64)
         for bit in upper:
@@ -102,6 +107,9 @@ class Memberships:
             raise ParameterError(
                 f"1 to {MAX_TABLES} tables must have the same number of cuts."
             )
+
+    def check(self, domain: Domain) -> None:
+        self.shape(domain)
 
     def shape(self, domain: Domain) -> Shape:
         cells = [table.count(domain) for table in self.tables]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from discreto.errors import ParameterError
 from discreto.kernel.domain import Domain, Neighbours
 from discreto.kernel.query import Batch, Floats, Ints
 from discreto.queries._names import check_names
-from discreto.queries.clusters import check_points, unit_rows
+from discreto.queries.clusters import check_numbers, check_points, unit_rows
 
 GRID = float(1 << 15)  # steps of half a range to which rows and points are rounded
 _NOBODY = np.iinfo(np.int64).max
@@ -40,10 +41,10 @@ class NearestRows:
     def columns(self) -> tuple[str, ...]:
         return (*self.names, self.target)
 
+    def check(self, domain: Domain) -> None:
+        _check_columns(self, domain)
+
     def empty(self, domain: Domain) -> Ints:
-        domain.category(self.target)
-        for name in self.names:
-            domain.number(name)
         return np.full((len(self.points), self.k), _NOBODY, dtype=np.int64)
 
     def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
@@ -90,9 +91,10 @@ class RowsInReach:
     def columns(self) -> tuple[str, ...]:
         return (*self.names, self.target)
 
+    def check(self, domain: Domain) -> None:
+        _check_columns(self, domain)
+
     def empty(self, domain: Domain) -> Ints:
-        for name in self.names:
-            domain.number(name)
         classes = len(domain.category(self.target).categories)
         return np.zeros((len(self.points), classes), dtype=np.int64)
 
@@ -130,6 +132,12 @@ class NearestVotes:
     def __post_init__(self) -> None:
         _check_sizes(self.points, self.classes)
 
+    def check(self, domain: Domain) -> None:
+        """All that is public about it was checked when it was made."""
+
+    def check_tally(self, tally: Any, domain: Domain) -> None:
+        _check_votes(self, tally, domain)
+
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         codes = np.where(sums == _NOBODY, -1, sums % self.classes)
         votes = [(codes == code).sum(axis=1) for code in range(self.classes)]
@@ -157,6 +165,12 @@ class ReachVotes:
     def __post_init__(self) -> None:
         _check_sizes(self.points, self.classes)
 
+    def check(self, domain: Domain) -> None:
+        """All that is public about it was checked when it was made."""
+
+    def check_tally(self, tally: Any, domain: Domain) -> None:
+        _check_votes(self, tally, domain)
+
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         return sums
 
@@ -178,6 +192,21 @@ def _check(names: object, target: object, points: object) -> None:
         raise ParameterError("points of a vote lie on [-1, 1], or close to it.")
     if not isinstance(target, str):
         raise ParameterError("the target of a vote is the name of a column.")
+
+
+def _check_columns(tally: NearestRows | RowsInReach, domain: Domain) -> None:
+    check_numbers(tally.names, domain)
+    classes = len(domain.category(tally.target).categories)
+    # Keys of squared distance and class, below 2^34 for each column, fit 63 bits.
+    if len(tally.names) * classes > 1 << 28:
+        raise ParameterError("a vote has too many columns and classes.")
+
+
+def _check_votes(
+    votes: NearestVotes | ReachVotes, tally: NearestRows | RowsInReach, domain: Domain
+) -> None:
+    if votes.classes != len(domain.category(tally.target).categories):
+        raise ParameterError("votes need the number of classes of their target.")
 
 
 def _check_sizes(points: object, classes: object) -> None:

@@ -37,6 +37,9 @@ class Partition:
     def __post_init__(self) -> None:
         check_names(self.names)
 
+    def check(self, domain: Domain) -> None:
+        self.shape(domain)
+
     def shape(self, domain: Domain) -> Shape:
         limit = 1 << SUM_BITS
         width = sum(parts_of(name, domain) for name in self.names)
@@ -79,6 +82,9 @@ class SoftVotes:
             )
         if not good:
             raise ParameterError("SoftVotes needs equally long lists of small weights.")
+
+    def check(self, domain: Domain) -> None:
+        self.shape(domain)
 
     def shape(self, domain: Domain) -> Shape:
         width = sum(weights_of(name, domain) for name in self.names)

@@ -17,6 +17,7 @@ from discreto.kernel.domain import Domain
 from discreto.kernel.query import Batch, Cells, Everyone, Ints, Tally
 from discreto.queries._memory import Chosen, remember
 from discreto.queries._names import check_names
+from discreto.queries.cells import present_in
 from discreto.queries.trees import BATCH_ROWS
 
 MAX_PARTS = 1 << 16
@@ -44,9 +45,10 @@ class HashParts:
         if not good or type(self.salt) is not int or not 0 <= self.salt < 1 << 63:
             raise ParameterError("HashParts need whole weights from 1 up and a salt.")
 
+    def check(self, domain: Domain) -> None:
+        present_in(self.names, domain)
+
     def count(self, domain: Domain) -> int:
-        for name in self.names:
-            domain[name]
         return len(self.weights)
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
@@ -80,8 +82,10 @@ class Within:
         if not hasattr(self.cells, "codes"):
             raise ParameterError("Within takes cells of a part.")
 
+    def check(self, domain: Domain) -> None:
+        _check_number(self, domain)
+
     def count(self, domain: Domain) -> int:
-        self.parts.count(domain)
         return self.cells.count(domain)
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
@@ -114,11 +118,13 @@ class TallyWithin:
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.tally.columns(), *self.parts.columns())))
 
+    def check(self, domain: Domain) -> None:
+        _check_number(self, domain)
+
     def size(self, domain: Domain) -> int:
         return self.tally.size(domain)
 
     def empty(self, domain: Domain) -> Ints:
-        self.parts.count(domain)
         return self.tally.empty(domain)
 
     def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
@@ -146,6 +152,11 @@ def _check(parts: object, number: object) -> None:
         raise ParameterError("the parts of a table are cells.")
     if type(number) is not int or number < 0:
         raise ParameterError("a part has a number from 0 up.")
+
+
+def _check_number(one: Within | TallyWithin, domain: Domain) -> None:
+    if one.number >= one.parts.count(domain):
+        raise ParameterError("a table has no part of this number.")
 
 
 def _bits(values: Any) -> NDArray[np.uint64]:

@@ -65,6 +65,9 @@ class Scaled:
         """How many numbers a row becomes."""
         return len(self.names) + (self.constant > 0)
 
+    def check(self, domain: Domain) -> None:
+        self.shape(domain)
+
     def shape(self, domain: Domain) -> Shape:
         for name in self.names:
             domain.number(name)
@@ -129,6 +132,9 @@ class LogisticGradient:
         for vector in self.weights if good else ((),):
             _check_numbers(vector, self.of.width(), -1e12, 1e12)
         _check_numbers((self.clip,), 1, 1e-6, 1.0)
+
+    def check(self, domain: Domain) -> None:
+        self.shape(domain)
 
     def shape(self, domain: Domain) -> Shape:
         self.of.shape(domain)

@@ -6,7 +6,7 @@ Each sensitivity is checked by brute force over all small tables in the tests.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,12 @@ class Largest:
     """The fullest cell: the score of a cell is its count."""
 
     monotone = True
+
+    def check(self, domain: Domain) -> None:
+        """It fits every domain."""
+
+    def check_tally(self, tally: Any, domain: Domain) -> None:
+        check_groups(tally, self.groups(), domain)
 
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         return sums[:, 0][None, :]
@@ -58,6 +64,12 @@ class Ranks:
         ):
             raise ParameterError("a quantile needs a probability from 0 to 1.")
 
+    def check(self, domain: Domain) -> None:
+        """It fits every domain."""
+
+    def check_tally(self, tally: Any, domain: Domain) -> None:
+        check_groups(tally, self.groups(), domain)
+
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         counts = sums[:, 0].reshape(len(self.parts), -1)
         below_or_in = np.cumsum(counts, axis=1)
@@ -93,8 +105,14 @@ class Extreme:
     def __post_init__(self) -> None:
         if self.side not in ("low", "high"):
             raise ParameterError(f"side must be low or high, not {self.side!r}.")
-        if not isinstance(self.depth, int) or self.depth < 1:
+        if not isinstance(self.depth, int) or not 1 <= self.depth <= 1 << 40:
             raise ParameterError("depth must be a whole number from 1 up.")
+
+    def check(self, domain: Domain) -> None:
+        """It fits every domain."""
+
+    def check_tally(self, tally: Any, domain: Domain) -> None:
+        check_groups(tally, self.groups(), domain)
 
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         counts = sums[:, 0] if self.side == "low" else sums[::-1, 0]
@@ -112,3 +130,9 @@ class Extreme:
 
     def sensitivity(self, neighbours: Neighbours) -> int:
         return 1
+
+
+def check_groups(tally: Any, groups: int, domain: Domain) -> None:
+    """Refuse cells that do not divide into groups."""
+    if tally.cells.count(domain) % groups:
+        raise ParameterError("the cells do not divide into the groups.")

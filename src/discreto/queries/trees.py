@@ -26,6 +26,8 @@ from discreto.queries._names import check_names
 
 MAX_CODES = 1 << 16  # of one column
 MAX_NODES = 1 << 20
+MAX_DEPTH = 256
+MAX_ROUTES = 1 << 25  # nodes x codes of the widest column, of all trees of an ensemble
 BATCH_ROWS = 1 << 17  # the same for all questions about trees, so that memories fit
 
 
@@ -52,6 +54,9 @@ class Grid:
             good = good and all(a < b for a, b in pairwise(cuts))
         if not good:
             raise ParameterError("a Grid needs sorted cut points for every column.")
+
+    def check(self, domain: Domain) -> None:
+        self.sizes(domain)
 
     def sizes(self, domain: Domain) -> tuple[int, ...]:
         """How many codes each column has."""
@@ -143,7 +148,7 @@ class Tree:
         parts = (self.features, self.routes, self.values)
         if not all(isinstance(part, tuple) for part in parts):
             raise ParameterError("a Tree is made of lists.")
-        if len(self.features) != len(self.routes) or len(self.routes) > MAX_NODES:
+        if len(self.features) != len(self.routes) or self.room > MAX_ROUTES:
             raise ParameterError("each inner node of a Tree needs a column and routes.")
         # Most nodes share their routes: each is looked at once.
         good = (
@@ -163,7 +168,7 @@ class Tree:
     @cached_property
     def levels(self) -> tuple[int, ...]:
         """How many nodes each level has; the last one holds the leaves."""
-        sizes, done = [1], 0
+        sizes, done, total = [1], 0, 1
         many = {route: max(route) + 1 for route in set(self.routes)}
         while done < len(self.routes):
             level = self.routes[done : done + sizes[-1]]
@@ -171,9 +176,16 @@ class Tree:
                 raise ParameterError("a level of a Tree is split wholly or not at all.")
             done += len(level)
             sizes.append(sum(many[route] for route in level))
-            if sum(sizes) > MAX_NODES:
+            total += sizes[-1]
+            if total > MAX_NODES or len(sizes) > MAX_DEPTH:
                 raise ParameterError("a Tree has too many nodes.")
         return tuple(sizes)
+
+    @property
+    def room(self) -> int:
+        """How many numbers the routes of all nodes take."""
+        each = [len(r) for r in _different(self.routes) if isinstance(r, tuple)]
+        return len(self.routes) * max(each, default=1)
 
     @property
     def leaves(self) -> int:
@@ -201,7 +213,10 @@ class Tree:
         """The values of the leaves, a line for each score."""
         return np.ascontiguousarray(np.array(self.values, dtype=np.float64).T)
 
-    def check(self, grid: Grid, domain: Domain) -> None:
+    def check(self, domain: Domain) -> None:
+        """A tree by itself fits every domain; its grid decides (``check_on``)."""
+
+    def check_on(self, grid: Grid, domain: Domain) -> None:
         """Refuse a tree that does not fit the codes of a grid."""
         checked = self.__dict__.get("_checked")  # asked for again and again
         if checked is not None and checked[0] is grid and checked[1] is domain:
@@ -255,8 +270,12 @@ class Leaves:
             raise ParameterError("Leaves are those of a Tree on a Grid.")
         check_names((self.target, *self.grid.names))
 
+    def check(self, domain: Domain) -> None:
+        check_target(self.target, domain)
+        self.tree.check_on(self.grid, domain)
+
     def count(self, domain: Domain) -> int:
-        self.tree.check(self.grid, domain)
+        self.tree.check_on(self.grid, domain)
         return self.tree.leaves
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
@@ -269,6 +288,12 @@ class Leaves:
     def batch_rows(self) -> int:
         """How many rows to fold at once."""
         return BATCH_ROWS
+
+
+def check_target(name: str, domain: Domain) -> None:
+    """Refuse a target that is neither a Category nor a Number."""
+    if not isinstance(domain[name], Category):
+        domain.number(name)
 
 
 def known(target: Any) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from discreto.kernel.domain import Domain
 from discreto.kernel.query import Batch, Floats, Ints, Shape
 from discreto.queries._memory import Fleeting, same
 from discreto.queries._names import check_names
-from discreto.queries.trees import BATCH_ROWS, Grid, Tree, known
+from discreto.queries.trees import BATCH_ROWS, MAX_ROUTES, Grid, Tree, known
 
 Loss = Literal["squared", "logistic", "softmax"]
 Norm = Literal["l1", "l2"]
@@ -63,15 +63,11 @@ class Gradients:
         good = all(type(n) in (int, float) and abs(n) <= 1e12 for n in numbers)
         if not good or not self.clip >= 1e-12 or not 0 <= self.weight <= 10:
             raise ParameterError("Gradients take finite numbers.")
-        width = len(self.start)
-        for tree in self.trees:
-            if not isinstance(tree, Tree) or not tree.values:
-                raise ParameterError("the trees of an ensemble have values.")
-            if len(tree.values[0]) != width:
-                raise ParameterError("each tree gives one number for each score.")
+        if not all(isinstance(tree, Tree) for tree in self.trees):
+            raise ParameterError("Gradients need a Grid and a list of trees.")
 
     def shape(self, domain: Domain) -> Shape:
-        self._check(domain)
+        self.check(domain)
         width, top = len(self.start) + (self.weight > 0), 1 << self.bits
         if width == 1:
             return Shape(1, top)
@@ -79,10 +75,9 @@ class Gradients:
             return Shape(width, top, total=top)
         return Shape(width, top, square=top**2)
 
-    def _check(self, domain: Domain) -> None:
+    def check(self, domain: Domain) -> None:
         self.grid.sizes(domain)
-        if self.trees:
-            self.trees[-1].check(self.grid, domain)
+        self._check_trees(domain)
         if self.loss == "squared":
             domain.number(self.target)
             scores = 1
@@ -93,6 +88,29 @@ class Gradients:
                 raise ParameterError("the logistic loss is for two classes.")
         if len(self.start) != scores:
             raise ParameterError(f"this loss has {scores} score(s).")
+
+    def _check_trees(self, domain: Domain) -> None:
+        """Refuse an ensemble of which any tree does not fit.
+
+        The grid remembers the last ensemble: of one that has grown only the new trees
+        are looked at. All trees before them are compared by identity.
+        """
+        width, room, done = len(self.start), 0, 0
+        kept = self.grid.__dict__.get("_ensemble")
+        if kept is not None and kept[0] is domain and kept[1] == width:
+            trees = kept[2]
+            if self.trees[: len(trees)] == trees:
+                room, done = kept[3], len(trees)
+        for tree in self.trees[done:]:
+            if not tree.values:
+                raise ParameterError("the trees of an ensemble have values.")
+            if len(tree.values[0]) != width:
+                raise ParameterError("each tree gives one number for each score.")
+            tree.check_on(self.grid, domain)
+            room += tree.room
+        if room > MAX_ROUTES:
+            raise ParameterError("an ensemble has too many nodes.")
+        self.grid.__dict__["_ensemble"] = (domain, width, self.trees, room)
 
     def bound(self) -> float:
         """The largest norm of (weight h, g)."""
@@ -141,7 +159,8 @@ class Gradients:
                 done, total = many, kept
         if total is None:
             rows = len(batch[self.target])
-            total = np.repeat(np.array(self.start)[:, None], rows, axis=1)
+            start = np.array(self.start, dtype=float)
+            total = np.repeat(start[:, None], rows, axis=1)
         for tree in self.trees[done:]:
             total = total + tree.table[:, tree.leaf(batch, self.grid, domain)]
         memory["scores"] = ((self.grid, self.start, self.trees), total)
@@ -171,6 +190,9 @@ class Residuals:
             raise ParameterError("Residuals are those of a squared loss.")
         if type(self.bins) is not int or not 1 <= self.bins <= 1 << 10:
             raise ParameterError("Residuals take 1 to 1024 bins.")
+
+    def check(self, domain: Domain) -> None:
+        self.of.check(domain)
 
     def count(self, domain: Domain) -> int:
         self.of.shape(domain)

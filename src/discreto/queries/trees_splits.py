@@ -45,13 +45,15 @@ class SplitHistogram:
     def columns(self) -> tuple[str, ...]:
         return self.gradients.columns()
 
+    def check(self, domain: Domain) -> None:
+        self.gradients.check(domain)
+        self.tree.check_on(self.gradients.grid, domain)
+
     def size(self, domain: Domain) -> int:
         cells = sum(self.gradients.grid.sizes(domain))
         return self.tree.leaves * cells * (len(self.gradients.start) + 1)
 
     def empty(self, domain: Domain) -> Ints:
-        self.gradients.shape(domain)
-        self.tree.check(self.gradients.grid, domain)
         cells = sum(self.gradients.grid.sizes(domain))
         depth = len(self.gradients.start) + 1
         return np.zeros((depth, self.tree.leaves, cells), dtype=np.int64)
@@ -153,6 +155,20 @@ class SplitScore:
         if type(self.ridge) not in (int, float) or not 0 <= self.ridge <= 1e9:
             raise ParameterError("the ridge of a gain is a number from 0 up.")
         object.__setattr__(self, "ridge", float(self.ridge))
+
+    def check(self, domain: Domain) -> None:
+        sizes = zip(self.grid.names, self.grid.sizes(domain), strict=True)
+        if not any(self._splits(_column(domain, name), size) for name, size in sizes):
+            raise ParameterError("there is no way to split by these columns.")
+
+    def _splits(self, column: Category | Number, size: int) -> bool:
+        """Whether a column has a candidate; see ``candidates``."""
+        if isinstance(column, Category):
+            return self.encoding != "native" or size - 1 + column.missing > 1
+        return size > 1
+
+    def check_tally(self, tally: object, domain: Domain) -> None:
+        """That it is about the same grid and nodes is what ``fits`` says."""
 
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         sizes = self.grid.sizes(domain)

@@ -49,6 +49,9 @@ class LeafMean:
         if not one or not 0 <= self.ridge <= 1e12 or not 0 <= self.most <= 1:
             raise ParameterError("a LeafMean is that of single bounded gradients.")
 
+    def check(self, domain: Domain) -> None:
+        """Any gradients that fit the domain will do."""
+
     @property
     def top(self) -> int:
         """Grid steps of a 1, which no gradient exceeds."""
@@ -64,6 +67,9 @@ class LeafMean:
         most, ridge = Fraction(self.cut, self.top), Fraction(self.ridge)
         far = min(2 * most, (1 + most) / (2 + ridge), 1 / (1 + ridge))
         return math.ceil(far * self.top)  # whole: the value is rounded
+
+    def check(self, domain: Domain) -> None:
+        self.gradients.check(domain)
 
     def shape(self, domain: Domain) -> Shape:
         # Rows that come or go one after another add up, so what holds for sums of rows

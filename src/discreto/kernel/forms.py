@@ -1,0 +1,154 @@
+"""The closed set of forms that a part of a question may have, read from annotations.
+
+A field of a map is a truth, a whole number, a number, a text, a fraction, one of a few
+words, another part, or a tuple of these. Whatever its annotation says is checked for
+every question, so a map need not ask whether a number is a number.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+import types
+from fractions import Fraction
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from discreto.errors import ParameterError
+
+WHOLE = 1 << 63  # whole numbers are smaller: they fit the arrays of any loop
+LONGEST = 1000  # letters of a text that came from outside
+_FRACTION = re.compile("([0-9]+)(?:/([0-9]+))?")
+
+
+def forms_of(kind: Any) -> dict[str, Any]:
+    """The form of each field of a kind of part."""
+    return _read_forms(kind)
+
+
+@cache
+def _read_forms(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+
+
+def is_part(thing: object) -> bool:
+    """Whether this is a part of a question."""
+    return dataclasses.is_dataclass(thing) and not isinstance(thing, type)
+
+
+def kinds_of(part: Any) -> set[str]:
+    """The kinds of a part of a question and of all parts in it."""
+    found = {type(part).__name__}
+    for name in forms_of(type(part)):
+        value = getattr(part, name)
+        for inner in value if isinstance(value, tuple) else (value,):
+            if is_part(inner):
+                found |= kinds_of(inner)
+    return found
+
+
+def fits(value: Any, form: Any) -> bool:
+    """Whether a value has a form: finite, of the type it says, all the way down."""
+    origin, args = get_origin(form), get_args(form)
+    if origin is tuple:
+        return isinstance(value, tuple) and _all_fit(value, args[0])
+    if origin is Literal:
+        return any(type(value) is type(word) and value == word for word in args)
+    if origin in (Union, types.UnionType):
+        return any(fits(value, one) for one in args)
+    if form in (int, float):
+        return _all_fit((value,), form)
+    if form in (bool, str, Fraction):
+        return type(value) is form
+    if getattr(form, "_is_protocol", False):
+        names = (name for name in vars(form) if not name.startswith("_"))
+        return is_part(value) and all(hasattr(value, name) for name in names)
+    return isinstance(value, form) and is_part(value)
+
+
+def _all_fit(several: tuple[Any, ...], form: Any) -> bool:
+    if form not in (int, float):
+        # Each once, by identity: most nodes of a tree share what they hold.
+        return all(
+            fits(one, form) for one in {id(one): one for one in several}.values()
+        )
+    kinds = set(map(type, several))
+    if bool in kinds or not all(issubclass(kind, int | float) for kind in kinds):
+        return False
+    if form is int:
+        return kinds <= {int} and all(-WHOLE < one < WHOLE for one in several)
+    try:
+        return all(map(math.isfinite, several))
+    except OverflowError:  # a whole number that no float can hold
+        return False
+
+
+def written(value: Any, form: Any) -> Any:
+    """A number of this form as it is written: a 1 that stands for a float is 1.0."""
+    if form is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value) if abs(value) < WHOLE else value
+    if get_origin(form) is tuple and isinstance(value, tuple):
+        inner = get_args(form)[0]
+        if inner is float or get_origin(inner) is tuple:
+            return tuple(written(one, inner) for one in value)
+    return value
+
+
+def read_fraction(text: object, letters: int = 81) -> Fraction:
+    """A fraction of whole numbers; 1e99999999 would fill the memory."""
+    short = isinstance(text, str) and len(text) <= letters
+    found = _FRACTION.fullmatch(str(text)) if short else None
+    if found is None or not int(found[2] or 1):
+        raise ParameterError("this is not a fraction of whole numbers.")
+    return Fraction(int(found[1]), int(found[2] or 1))
+
+
+def check_amounts(data: Any) -> dict[str, Any]:
+    """A cost from outside whose amounts are fractions that can be read."""
+    for name, amount in data.items():
+        if name != "infinite":
+            read_fraction(amount, 10**3)
+    return dict(data)
+
+
+def check_plain(data: Any, most: int, depth: int = 16, letters: int = LONGEST) -> None:
+    """Refuse JSON data from outside that is too deep, too long, or not plain.
+
+    What is left can be walked, written and printed: whole numbers have 64 bits, texts
+    are short and can be encoded, numbers are finite.
+    """
+    level, seen = [data], 0
+    for _ in range(depth + 1):
+        below: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                below += one.keys()
+                below += one.values()
+            elif isinstance(one, list | tuple):
+                below += one
+            elif not _is_plain(one, letters):
+                raise ParameterError("a message holds something that is not plain.")
+            if seen + len(below) > most:
+                raise ParameterError(f"a message has too many parts (at most {most}).")
+        seen += len(below)
+        if not below:
+            return
+        level = below
+    raise ParameterError("a message is nested too deeply.")
+
+
+def _is_plain(one: Any, letters: int) -> bool:
+    if type(one) is float:
+        return math.isfinite(one)
+    if isinstance(one, str):
+        return len(one) <= letters and not _SURROGATE.search(one)
+    if one is None or isinstance(one, bool):
+        return True
+    if isinstance(one, float):
+        return math.isfinite(one)
+    return isinstance(one, int) and -WHOLE < one < 2 * WHOLE
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Method = Literal["transcript", "black box", "ledger"]
+Method = Literal["transcript", "black box", "ledger", "conversation"]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,11 +33,12 @@ from discreto.kernel.gate import (
     Selection,
     Source,
 )
-from discreto.kernel.query import Choice, Floats, Ints, Sum
+from discreto.kernel.query import Block, Choice, Everyone, Floats, Ints, Ones, Sum
 from discreto.ledger import Ledger
 from discreto.tables import Table
 
 Run = Callable[[Table], Any]
+_ROWS = Sum(Everyone(), (Block(Ones()),))
 _TRIED = 100  # thresholds of the score
 
 
@@ -51,6 +52,7 @@ class Answer:
     there: Ints
     seen: Ints
     rate: float = 1.0  # the chance of each row to be in the sample of a step
+    known: bool = True  # whether the answer is ``here`` plus noise: no secret sample
 
 
 class HeardTable(Table):
@@ -95,9 +97,10 @@ class HeardGate(Gate):
         out = super()._noisy(query, noises, keep)
         rate = 1.0 if keep is None else float(keep(1 << 16).mean())
         here, there = self._fold(query), self._elsewhere()._fold(query)
+        known = keep is None or not self._fold(_ROWS)[0].any()
         for law, a, b, seen in zip(noises, here, there, out, strict=True):
             door = "measure" if keep is None else "step"
-            self._heard.append(Answer(law, door, a, b, seen, rate))
+            self._heard.append(Answer(law, door, a, b, seen, rate, known))
         return out
 
     def _elsewhere(self) -> Gate:
@@ -180,29 +183,29 @@ class Listener:
             (self.first, self.second, -1.0),
             (self.second, self.first, 1.0),
         ):
-            table = self._table(own, other)
-            found = np.empty(runs)
-            for place in range(runs):
-                found[place] = sign * score_of(self._heard(table))
-            out.append(found)
+            found = [score_of(heard) for heard in self._runs(own, other, runs)]
+            out.append(sign * np.array(found))
         return out[0], out[1]
 
     def answers(self, runs: int) -> list[Answer]:
         """Everything that was answered in so many runs on the first table."""
-        table = self._table(self.first, self.second)
-        return [one for _ in range(runs) for one in self._heard(table)]
+        several = self._runs(self.first, self.second, runs)
+        return [one for heard in several for one in heard]
 
-    def _table(self, own: Data, other: Data) -> HeardTable:
-        delta = {"delta": "0.1"} if self.delta else {}
-        ledger = Ledger(epsilon=10**6, **delta)  # type: ignore[arg-type]
-        return HeardTable(own, _sized(self.domain, own), ledger, other)
+    def _runs(self, own: Data, other: Data, runs: int) -> Iterator[list[Answer]]:
+        domain = _sized(self.domain, own)
+        table = HeardTable(own, domain, self._ledger(), other)
+        for place in range(runs):
+            if place % 100 == 99:  # a delta is soon used up
+                table.ledger = self._ledger()
+            table.heard.clear()
+            self.run(table)
+            if not table.heard:
+                raise ParameterError("this run asked nothing of the table.")
+            yield list(table.heard)
 
-    def _heard(self, table: HeardTable) -> list[Answer]:
-        table.heard.clear()
-        self.run(table)
-        if not table.heard:
-            raise ParameterError("this run asked nothing of the table.")
-        return list(table.heard)
+    def _ledger(self) -> Ledger:
+        return Ledger(epsilon=10**6, delta="0.9" if self.delta else None)
 
 
 def listen(

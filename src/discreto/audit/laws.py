@@ -60,8 +60,8 @@ def noise_law(answers: Iterable[Answer], *, name: str = "") -> Finding:
 def _trials(one: Answer) -> Trials:
     if one.door in ("select", "gumbel"):
         return _choices(one)
-    if one.rate < 1:
-        return 0, 0, 0.0  # the sum over a secret sample is not known
+    if not one.known:
+        return 0, 0, 0.0
     noise = np.abs((one.seen - one.here).astype(np.float64))
     amount = float(one.law.amount)
     if not noise.size:

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests" / "audit")]
 
 import pytest
-import subjects
+import public_subjects as subjects
 from halved import halve_noise
 
 from discreto.audit.hearing import Listener, listen

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Method = Literal[
-    "transcript", "black box", "ledger", "conversation", "public path", "noise law"
+    "transcript", "black box", "ledger", "conversation",
+    "public path", "noise law", "refusals"
 ]
 
 

@@ -2,18 +2,25 @@
 
 ``transcript`` replays the noisy answers of one table on its neighbour: exact, two runs
 a pair. ``epsilon`` treats a mechanism as a black box and bounds its epsilon from below
-by statistics. ``canary`` measures what an attacker gains on a real table. All of them
-read rows in the clear, so all of them are simulations: never run them on a ledger that
-is meant to protect somebody.
+by statistics. ``listen`` and ``noise_law`` hear real runs, with the system's noise.
+``refusals`` and ``silo`` send hostile messages; ``conversation`` plays the adaptive
+analyst against a ledger. ``canary`` measures what an attacker gains on a real table. All
+of them read rows in the clear: never run them on a ledger that is meant to protect
+somebody.
 """
 
+from discreto.audit.adaptive import accepts, conversation, worst_delta
 from discreto.audit.blackbox import epsilon
 from discreto.audit.canaries import Exposure, allowed_advantage, canary, membership
 from discreto.audit.examination import examine
 from discreto.audit.findings import Finding
+from discreto.audit.hearing import Listener, listen
+from discreto.audit.laws import noise_law
 from discreto.audit.ledgers import ledger
 from discreto.audit.mechanisms import Replicates, mechanism_of
 from discreto.audit.neighbours import Pair, exhaustive, hostile_rows, pairs
+from discreto.audit.refusals import refusals
+from discreto.audit.silos import silo
 from discreto.audit.subjects import work_of
 from discreto.audit.transcripts import Comparison, compare, transcript
 from discreto.audit.witness import Witness
@@ -22,20 +29,28 @@ __all__ = [
     "Comparison",
     "Exposure",
     "Finding",
+    "Listener",
     "Pair",
     "Replicates",
     "Witness",
+    "accepts",
     "allowed_advantage",
     "canary",
     "compare",
+    "conversation",
     "epsilon",
     "examine",
     "exhaustive",
     "hostile_rows",
     "ledger",
+    "listen",
     "mechanism_of",
     "membership",
+    "noise_law",
     "pairs",
+    "refusals",
+    "silo",
     "transcript",
     "work_of",
+    "worst_delta",
 ]

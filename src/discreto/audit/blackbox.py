@@ -51,6 +51,7 @@ def epsilon(
     confidence: float = 0.999,
     bits: bool = False,
     workers: int = 1,
+    isolate: bool = False,
     early: bool = True,
     progress: bool = False,
     name: str = "",
@@ -61,8 +62,8 @@ def epsilon(
     ----------
     mechanism
         A callable ``data -> output``: a number, array, text, dict, or an estimator
-        (its attributes that end in an underscore are the output). An exception is an
-        output, too. With a method ``many(data, n)`` that returns n outputs as rows of a
+        (its attributes that end in an underscore are the output). How a run ended is
+        an output, too: an exception, a silo's refusal, the death of its process. With a method ``many(data, n)`` that returns n outputs as rows of a
         matrix, that is called instead: see :class:`Replicates`.
     first, second, pairs
         The two tables, in whatever form the mechanism takes; or several such pairs. Of
@@ -76,6 +77,8 @@ def epsilon(
     workers
         Processes. The mechanism must draw fresh noise in each of them, as ours do; a
         seeded generator would repeat itself and make the result worthless.
+    isolate
+        Run in another process even with one worker: a crash is then an output, too.
     early
         Stop as soon as a violation is certain; the looks share the allowed error.
     progress
@@ -94,7 +97,7 @@ def epsilon(
     start = time.perf_counter()
     looks = LOOKS if early else ((1.0, 1.0),)
     with (
-        Runs(mechanism, workers) as source,
+        Runs(mechanism, workers, isolate=isolate) as source,
         bar(name or "black box", progress) as tick,
     ):
         kept = _scout(source, tables, runs, delta, bits, tick)

@@ -6,7 +6,10 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Method = Literal["transcript", "black box", "ledger"]
+Method = Literal[
+    "transcript", "black box", "ledger", "conversation",
+    "public path", "noise law", "refusals"
+]
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Finding:
             claim += f", δ {self.delta:.2g}"
         shown = "∞" if math.isinf(self.shown) else f"{self.shown:.4g}"
         lines = [f"{self.verdict}: {self.subject} claims {claim} ({self.relation})"]
-        if self.method == "black box":
+        if self.confidence is not None:
             sure = f"{100 * (self.confidence or 0):g} %"
             lines.append(
                 f"  shown: at least ε {shown} with {sure} confidence, "

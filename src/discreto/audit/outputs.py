@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
+TAIL = 2  # columns that every matrix of outputs ends with
 # Public facts and proofs of payment say nothing about rows.
 _PUBLIC = (
     "privacy_",
@@ -81,15 +82,30 @@ def _code(text: str | bytes) -> float:
     return float(zlib.crc32(data))
 
 
-def matrix_of(rows: list[list[float]]) -> Matrix:
+def ending_of(output: Any) -> str:
+    """How a run ended, if not well: an exception's kind, or what a silo refused by.
+
+    >>> ending_of(3.0), ending_of(ValueError("x")), ending_of({"kind": "refusal"})
+    ('', 'ValueError', 'refusal: None')
+    """
+    if isinstance(output, BaseException):
+        return type(output).__name__
+    if isinstance(output, dict) and output.get("kind") == "refusal":
+        return f"refusal: {output.get('error')}"
+    return ""
+
+
+def matrix_of(rows: list[list[float]], endings: list[str] | None = None) -> Matrix:
     """Rows as a matrix; shorter ones are filled up with NaN, their length is kept.
 
-    The last column is how many numbers a row had: a shape can be a leak.
+    The last two columns are how a run ended (0: well) and how many numbers it gave: a
+    refusal or a shape can be a leak.
     """
     width = max((len(row) for row in rows), default=0)
-    out = np.full((len(rows), width + 1), np.nan)
+    out = np.full((len(rows), width + TAIL), np.nan)
     for i, row in enumerate(rows):
         out[i, : len(row)] = row
+        out[i, -2] = _code(endings[i]) if endings and endings[i] else 0.0
         out[i, -1] = len(row)
     return out
 
@@ -100,7 +116,7 @@ def stack(parts: list[Matrix]) -> Matrix:
     filled = []
     for part in parts:
         gap = np.full((len(part), width - part.shape[1]), np.nan)
-        filled.append(np.hstack([part[:, :-1], gap, part[:, -1:]]))
+        filled.append(np.hstack([part[:, :-TAIL], gap, part[:, -TAIL:]]))
     return np.vstack(filled)
 
 

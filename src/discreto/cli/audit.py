@@ -20,6 +20,8 @@ EXAMPLE = """Examples:
 
 `discreto audit mean age --domain d.json --epsilon 0.1`
 
+`discreto audit silo --domain d.json`: hostile messages to a silo.
+
 `discreto audit museum`: planted bugs, all of which must be caught.
 """
 
@@ -27,7 +29,7 @@ EXAMPLE = """Examples:
 def audit(
     subject: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="A model, a statistic, or 'museum'."),
+        typer.Argument(metavar="MODEL", help="A model, a statistic, 'silo' or 'museum'."),
     ],
     columns: words.ColumnWords = None,
     *,
@@ -69,6 +71,8 @@ def audit(
     museum = subject == "museum"
     if museum:
         findings = _museum(seed, runs)
+    elif subject == "silo":
+        findings = _silo(domain)
     else:
         findings = _examine(
             _subject(subject, columns, settings or [], epsilon, delta),
@@ -114,6 +118,16 @@ def _museum(seed: int, runs: int) -> list[Any]:
             for honest in (False, True):
                 out.append(piece.audit(seed, honest=honest, runs=runs or 20_000))
     return out
+
+
+def _silo(path: Path | None) -> list[Any]:
+    from discreto.audit import silo
+
+    if path is None:
+        raise ParameterError("an audit needs --domain, the public facts of the rows.")
+    known = read_domain(path)
+    with screen.working("sending hostile messages"):
+        return [silo(known)]
 
 
 def _examine(subject: Any, path: Path | None, **options: Any) -> list[Any]:

@@ -12,7 +12,7 @@ True
 
 from __future__ import annotations
 
-from discreto.audit.museum import ledgers, models, noise, sums
+from discreto.audit.museum import filters, ledgers, models, noise, silos, sums
 from discreto.audit.museum.piece import Piece
 from discreto.errors import ParameterError
 
@@ -21,6 +21,8 @@ PIECES: tuple[Piece, ...] = (
     *models.PIECES,
     *ledgers.PIECES,
     *noise.PIECES,
+    *silos.PIECES,
+    *filters.PIECES,
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from discreto.audit.adaptive import conversation
 from discreto.audit.blackbox import epsilon
 from discreto.audit.findings import Finding, Method
 from discreto.audit.ledgers import ledger
@@ -18,7 +19,8 @@ class Piece:
     """A planted bug, its honest twin, and the audit that must tell them apart.
 
     For a transcript or ledger audit both are ``work(data, witness)``; for a black box
-    they take a seed and make a mechanism.
+    they take a seed and make a mechanism; for a conversation they are filters, and
+    ``first`` and ``second`` the epsilon and delta of the budget.
     """
 
     name: str
@@ -38,6 +40,11 @@ class Piece:
         """Audit the bug, or its honest twin."""
         subject = self.honest if honest else self.bug
         name = f"{self.name}, {'honest' if honest else 'planted'}"
+        if self.method == "conversation":
+            options = {"ratio": 1.1, "pure_first": 1, "points": 801}
+            return conversation(
+                subject, self.first, self.second, name=name, **options
+            )
         if self.domain is None:
             return epsilon(
                 subject(seed),

@@ -1,0 +1,188 @@
+"""Plant bugs one by one in a copy of the tree and say which test sees each.
+
+    python benchmarks/mutants [--only NAME ...] [--jobs 2] [--narrow]
+
+Each mutant's own tests are tried first; only if they pass, a wider list. Prints a table
+in Markdown; the exit code is 1 if a mutant survives or does not fit the code any more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from catalogue import ROOT, SOURCE, Mutant, Stale, mutants
+
+WIDE = (
+    "tests/properties",
+    "tests/unit/test_gate.py",
+    "tests/unit/test_cost.py",
+    "tests/unit/test_ledger.py",
+    "tests/unit/test_training.py",
+    "tests/unit/test_local.py",
+    "tests/unit/test_frames.py",
+    "tests/unit/test_domain.py",
+    "tests/unit/test_query_json.py",
+    "tests/unit/test_neighbors.py",
+    "tests/unit/test_evaluate.py",
+    "tests/unit/test_federated_silo.py",
+    "tests/unit/test_federated_proximal.py",
+    "tests/unit/test_federated_learning.py",
+    "tests/statistical/test_entropy.py",
+    "tests/statistical/test_margins.py",
+    "tests/statistical/test_sampler.py",
+    "tests/audit/test_losses.py",
+    "tests/audit/test_transcript.py",
+    "tests/integration/test_ledger_faults.py",
+)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)
+_TIMEOUT = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one mutant."""
+
+    mutant: Mutant
+    place: str
+    killer: str  # the test that saw it
+    seconds: float
+    trouble: str = ""  # why it is neither dead nor alive
+
+    def line(self) -> str:
+        """A line of the table."""
+        by = f"`{self.killer}`" if self.killer else f"**{self.trouble or 'SURVIVES'}**"
+        cells = (self.mutant.name, f"`{self.place}`", self.mutant.harm, by)
+        return f"| {' | '.join(cells)} | {self.seconds:.1f} |"
+
+
+class Copy:
+    """A copy of the tree in which bugs are planted and taken out again."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        unwanted = shutil.ignore_patterns("__pycache__", ".*")
+        for name in ("src", "tests", "docs", "benchmarks", "examples"):
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, root / name, ignore=unwanted)
+        for path in ROOT.glob("*.*"):
+            if path.is_file():
+                shutil.copy(path, root)
+
+    def run(self, tests: tuple[str, ...]) -> tuple[int, list[str], str]:
+        """The exit code of pytest, the tests that failed, and all it printed."""
+        paths = os.pathsep.join([str(self.root / "src"), os.getenv("PYTHONPATH", "")])
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "--tb=line"]
+            + ["-p", "no:cacheprovider", *tests],
+            cwd=self.root,
+            env=os.environ | {"PYTHONPATH": paths, "COLUMNS": "400"},
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT,
+        )
+        return done.returncode, _FAILED.findall(done.stdout), done.stdout
+
+    def judge(self, mutant: Mutant, wide: bool) -> Verdict:
+        """Plant a bug, look who sees it, take it out."""
+        start = time.monotonic()
+        path = mutant.place(self.root)
+        place = str(path.relative_to(self.root / SOURCE))
+        text = path.read_text(encoding="utf-8")
+        killer, trouble = "", ""
+        try:
+            self._write(path, mutant.changed(path))
+            for tests in (mutant.tests, WIDE) if wide else (mutant.tests,):
+                code, failed, said = self.run(tests)
+                if code == 1 and failed:
+                    killer = failed[0]
+                elif code != 0:
+                    trouble = f"pytest ended with {code}"
+                    print(f"{mutant.name}: {trouble}\n{said[-2000:]}", file=sys.stderr)
+                if killer or trouble:
+                    break
+        except subprocess.TimeoutExpired:
+            trouble = "no end"
+        finally:
+            self._write(path, text)
+        return Verdict(mutant, place, killer, time.monotonic() - start, trouble)
+
+    @staticmethod
+    def _write(path: Path, text: str) -> None:
+        # Byte code is known by its second and size, which two versions may share.
+        for stale in path.parent.glob(f"__pycache__/{path.stem}.*"):
+            stale.unlink()
+        path.write_text(text, encoding="utf-8")
+
+
+def innocent(copy: Copy, verdicts: list[Verdict]) -> list[str]:
+    """The killers that fail without any bug, which therefore saw nothing."""
+    killers = sorted({v.killer for v in verdicts if v.killer})
+    if not killers:
+        return []
+    code, failed, said = copy.run(("--maxfail=1000", *killers))
+    if code not in (0, 1):
+        print(said[-2000:], file=sys.stderr)
+        return ["the tests could not be run again"]
+    return failed
+
+
+def main() -> int:
+    """Judge the mutants that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--narrow", action="store_true", help="own tests only")
+    options = parser.parse_args()
+    wanted = [m for m in mutants() if not options.only or m.name in options.only]
+    unknown = set(options.only) - {mutant.name for mutant in wanted}
+    if unknown:
+        raise Stale(f"no mutant is called {', '.join(sorted(unknown))}.")
+    stale = []
+    for mutant in wanted:  # before any time is spent
+        try:
+            mutant.changed(mutant.place(ROOT))
+        except Stale as error:
+            stale.append(mutant)
+            print(error, file=sys.stderr)
+    wanted = [mutant for mutant in wanted if mutant not in stale]
+    with tempfile.TemporaryDirectory() as folder:
+        copies: queue.Queue[Copy] = queue.Queue()
+        for number in range(options.jobs):
+            copies.put(Copy(Path(folder, str(number))))
+
+        def judge(mutant: Mutant) -> Verdict:
+            copy = copies.get()
+            try:
+                verdict = copy.judge(mutant, not options.narrow)
+            finally:
+                copies.put(copy)
+            print(verdict.line(), file=sys.stderr, flush=True)
+            return verdict
+
+        with ThreadPoolExecutor(options.jobs) as pool:
+            verdicts = list(pool.map(judge, wanted))
+        wrong = innocent(copies.get(), verdicts)
+    print("| mutant | file | what it would do | killed by | seconds |")
+    print("| --- | --- | --- | --- | --- |")
+    for verdict in verdicts:
+        print(verdict.line())
+    alive = [v.mutant.name for v in verdicts if not v.killer]
+    print(f"\n{len(verdicts)} mutants, {len(alive)} survive, {len(stale)} are stale.")
+    for name in [*alive, *wrong]:
+        print(f"not killed, or by a test that fails anyway: {name}")
+    return 1 if alive or wrong or stale else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

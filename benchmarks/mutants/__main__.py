@@ -9,18 +9,22 @@ in Markdown; the exit code is 1 if a mutant survives or does not fit the code an
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
-import queue
 import re
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing import current_process, get_context
 from pathlib import Path
+from typing import NoReturn
 
+import pytest
 from catalogue import ROOT, SOURCE, Mutant, Stale, mutants
 
 WIDE = (
@@ -45,7 +49,23 @@ WIDE = (
     "tests/audit/test_transcript.py",
     "tests/integration/test_ledger_faults.py",
 )
+LOADED = (
+    "numpy.testing",
+    "scipy.stats",
+    "sklearn.base",
+    "pyarrow.parquet",
+    "pyarrow.csv",
+    "pyarrow.compute",
+    "narwhals",
+    "cryptography.hazmat.primitives.ciphers",
+    "hypothesis.strategies",
+    "sqlite3",
+)
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)
+_OPTIONS = (
+    *("-x", "-q", "-rfE", "--tb=line", "--assert=plain", "-p", "no:cacheprovider"),
+    *("-o", "addopts=--strict-markers --import-mode=importlib"),
+)
 _TIMEOUT = 900
 
 
@@ -81,17 +101,35 @@ class Copy:
 
     def run(self, tests: tuple[str, ...]) -> tuple[int, list[str], str]:
         """The exit code of pytest, the tests that failed, and all it printed."""
-        paths = os.pathsep.join([str(self.root / "src"), os.getenv("PYTHONPATH", "")])
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "--tb=line"]
-            + ["-p", "no:cacheprovider", *tests],
-            cwd=self.root,
-            env=os.environ | {"PYTHONPATH": paths, "COLUMNS": "400"},
-            capture_output=True,
-            text=True,
-            timeout=_TIMEOUT,
-        )
-        return done.returncode, _FAILED.findall(done.stdout), done.stdout
+        told = self.root / "told.txt"
+        child = os.fork()
+        if child == 0:
+            self._test(tests, told)
+        end, status = time.monotonic() + _TIMEOUT, 0
+        while os.waitpid(child, os.WNOHANG) == (0, 0):
+            if time.monotonic() > end:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                raise TimeoutError
+            time.sleep(0.02)
+        text = told.read_text(encoding="utf-8", errors="replace")
+        status = int(text.rsplit("\n", 1)[-1] or -1)
+        return status, _FAILED.findall(text), text
+
+    def _test(self, tests: tuple[str, ...], told: Path) -> NoReturn:
+        """Run pytest in this forked process, which has all but ``discreto`` loaded."""
+        os.chdir(self.root)
+        with told.open("w", encoding="utf-8") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+        sys.path.insert(0, str(self.root / "src"))
+        paths = [str(self.root / "src"), os.getenv("PYTHONPATH", "")]
+        os.environ |= {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "400"}
+        os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+        code = int(pytest.main([*_OPTIONS, *tests]))
+        sys.stdout.flush()
+        os.write(1, f"\n{code}".encode())
+        os._exit(0)
 
     def judge(self, mutant: Mutant, wide: bool) -> Verdict:
         """Plant a bug, look who sees it, take it out."""
@@ -111,7 +149,7 @@ class Copy:
                     print(f"{mutant.name}: {trouble}\n{said[-2000:]}", file=sys.stderr)
                 if killer or trouble:
                     break
-        except subprocess.TimeoutExpired:
+        except TimeoutError:
             trouble = "no end"
         finally:
             self._write(path, text)
@@ -137,6 +175,20 @@ def innocent(copy: Copy, verdicts: list[Verdict]) -> list[str]:
     return failed
 
 
+_mine: list[Copy] = []
+
+
+def _take(copies: list[Copy]) -> None:
+    """Each worker has a copy of its own."""
+    _mine.append(copies[current_process()._identity[0] - 1])
+
+
+def _judge(mutant: Mutant, wide: bool) -> Verdict:
+    verdict = _mine[0].judge(mutant, wide)
+    print(verdict.line(), file=sys.stderr, flush=True)
+    return verdict
+
+
 def main() -> int:
     """Judge the mutants that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -156,23 +208,15 @@ def main() -> int:
             stale.append(mutant)
             print(error, file=sys.stderr)
     wanted = [mutant for mutant in wanted if mutant not in stale]
+    for name in LOADED:  # once for all: most of the time of a short test
+        with suppress(ImportError):
+            importlib.import_module(name)
     with tempfile.TemporaryDirectory() as folder:
-        copies: queue.Queue[Copy] = queue.Queue()
-        for number in range(options.jobs):
-            copies.put(Copy(Path(folder, str(number))))
-
-        def judge(mutant: Mutant) -> Verdict:
-            copy = copies.get()
-            try:
-                verdict = copy.judge(mutant, not options.narrow)
-            finally:
-                copies.put(copy)
-            print(verdict.line(), file=sys.stderr, flush=True)
-            return verdict
-
-        with ThreadPoolExecutor(options.jobs) as pool:
-            verdicts = list(pool.map(judge, wanted))
-        wrong = innocent(copies.get(), verdicts)
+        copies = [Copy(Path(folder, str(number))) for number in range(options.jobs)]
+        with get_context("fork").Pool(options.jobs, _take, (copies,)) as pool:
+            work = partial(_judge, wide=not options.narrow)
+            verdicts = list(pool.imap(work, wanted))
+        wrong = innocent(copies[0], verdicts)
     print("| mutant | file | what it would do | killed by | seconds |")
     print("| --- | --- | --- | --- | --- |")
     for verdict in verdicts:

@@ -134,8 +134,8 @@ def test_the_grid_loses_a_thousandth_of_rho(domain, rho):
         assert lost <= cost.rho / 1000
 
 
-@pytest.mark.parametrize("count", [1, 100, 10**4])
-@pytest.mark.parametrize("epsilon", ["1", "1e-2"])
+@pytest.mark.parametrize("count", [1, 1000, 10**6])
+@pytest.mark.parametrize("epsilon", ["1", "1e-3"])
 def test_the_grid_loses_a_thousandth_of_a_block(epsilon, count):
     steps = steps_for(epsilon, "1e-5", count)
     for query in QUESTIONS.values():

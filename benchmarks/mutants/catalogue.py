@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
@@ -33,11 +34,7 @@ class Mutant:
 
     def place(self, root: Path) -> Path:
         """The one file with the code that this mutant changes."""
-        texts = {
-            path: path.read_text(encoding="utf-8")
-            for path in sorted((root / SOURCE).rglob("*.py"))
-        }
-        found = {path: n for path, t in texts.items() if (n := t.count(self.find))}
+        found = {p: n for p, text in _texts(root) if (n := text.count(self.find))}
         if list(found.values()) != [1]:
             where = {str(path.relative_to(root)): n for path, n in found.items()}
             raise Stale(f"{self.name}: its code must be found once, not {where}.")
@@ -49,8 +46,16 @@ class Mutant:
         try:
             ast.parse(text)
         except SyntaxError as error:
-            raise Stale(f"{self.name}: what it makes is not Python ({error}).") from None
+            raise Stale(
+                f"{self.name}: what it makes is not Python ({error})."
+            ) from None
         return text
+
+
+@cache
+def _texts(root: Path) -> list[tuple[Path, str]]:
+    paths = sorted((root / SOURCE).rglob("*.py"))
+    return [(path, path.read_text(encoding="utf-8")) for path in paths]
 
 
 def mutants() -> list[Mutant]:

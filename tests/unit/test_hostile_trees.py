@@ -53,7 +53,9 @@ def questions(tree):
 
 def table(rows=0):
     data = {"x": [0.9] * rows, "c": ["v"] * rows, "t": [0.5] * rows}
-    data = {k: np.array(v, dtype=object if k == "c" else float) for k, v in data.items()}
+    data = {
+        k: np.array(v, dtype=object if k == "c" else float) for k, v in data.items()
+    }
     return Table(data, DOMAIN, Ledger(epsilon=1000))
 
 

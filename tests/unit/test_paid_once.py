@@ -13,8 +13,8 @@ from discreto.kernel.charge import Reservation
 from discreto.kernel.cost import Cost
 
 
-def test_copies_of_a_reservation_share_what_is_left():
-    paid = Ledger(epsilon=1).reserve(Cost.of(1), "plan")
+def test_copies_of_a_reservation_share_what_is_left(tmp_path):
+    paid = Ledger(tmp_path / "people.ledger", epsilon=1).reserve(Cost.of(1), "plan")
     paid.charge(Cost.of("0.9"), "first")
     for other in (copy.copy(paid), copy.deepcopy(paid), copy.deepcopy([paid])[0]):
         assert isinstance(other, Reservation)

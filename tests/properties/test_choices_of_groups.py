@@ -99,6 +99,29 @@ def test_two_groups_lose_more_than_a_row_within_one():
     assert worst(score) > RATIO ** (-2 * score.sensitivity("replace"))
 
 
+@pytest.mark.parametrize("parts", [(2, 3), (3, 2), (2, 0), (0, 2), (4, 2)], ids=str)
+def test_the_sensitivity_is_that_of_the_worst_group(parts):
+    """Whichever group it is: of two unlike quantiles the harder one counts."""
+    score, most = Ranks(parts, 4), {"add-remove": 0, "replace": 0}
+
+    def scores(counts):
+        return score.scores(np.array(counts, dtype=np.int64)[:, None], ADD)
+
+    for counts in itertools.product(range(2), repeat=6):
+        here = scores(counts)
+        for come, gone in itertools.product(range(6), range(-1, 6)):
+            other = np.array(counts)
+            other[come] += 1
+            if gone >= 0:
+                other[gone] -= 1
+            relation = "replace" if gone >= 0 else "add-remove"
+            if other.min() >= 0:
+                far = int(np.abs(scores(other) - here).max())
+                most[relation] = max(most[relation], far)
+    assert most["add-remove"] == score.sensitivity("add-remove")
+    assert most["replace"] <= score.sensitivity("replace")
+
+
 # Votes: a row is in reach of no more points than are counted.
 
 

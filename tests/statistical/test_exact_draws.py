@@ -170,3 +170,12 @@ def test_low_digits_fall_off():
 def test_no_scale_is_rounded_down(scale):
     assert check_scale(scale) >= scale
     assert check_scale(scale) < scale + 1
+
+
+def test_the_second_tread_of_a_staircase_is_thinned():
+    """A place past the first tread stays only if its coin shows heads."""
+    edge, past, none = [WORD - 1], [((1 << 40) + 5) << 22], [0]
+    for coin, wanted in ((0, 1), (WORD - 1, 0)):
+        first_try, second_try = (edge, past, [coin], none), (edge, none, none, none)
+        sampler = Sampler(Given(*first_try, *second_try))
+        assert sampler.staircase(Fraction(1), 4, 1, 1).tolist() == [wanted]

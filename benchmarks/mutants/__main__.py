@@ -105,7 +105,7 @@ class Copy:
         child = os.fork()
         if child == 0:
             self._test(tests, told)
-        end, status = time.monotonic() + _TIMEOUT, 0
+        end = time.monotonic() + _TIMEOUT
         while os.waitpid(child, os.WNOHANG) == (0, 0):
             if time.monotonic() > end:
                 os.kill(child, signal.SIGKILL)
@@ -189,6 +189,25 @@ def _judge(mutant: Mutant, wide: bool) -> Verdict:
     return verdict
 
 
+def fitting(only: list[str]) -> tuple[list[Mutant], list[Mutant]]:
+    """The mutants that were asked for: those that fit the code, and those that do not.
+
+    This comes before any time is spent.
+    """
+    wanted = [mutant for mutant in mutants() if not only or mutant.name in only]
+    unknown = set(only) - {mutant.name for mutant in wanted}
+    if unknown:
+        raise Stale(f"no mutant is called {', '.join(sorted(unknown))}.")
+    stale = []
+    for mutant in wanted:
+        try:
+            mutant.changed(mutant.place(ROOT))
+        except Stale as error:
+            stale.append(mutant)
+            print(error, file=sys.stderr)
+    return [mutant for mutant in wanted if mutant not in stale], stale
+
+
 def main() -> int:
     """Judge the mutants that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -196,18 +215,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--narrow", action="store_true", help="own tests only")
     options = parser.parse_args()
-    wanted = [m for m in mutants() if not options.only or m.name in options.only]
-    unknown = set(options.only) - {mutant.name for mutant in wanted}
-    if unknown:
-        raise Stale(f"no mutant is called {', '.join(sorted(unknown))}.")
-    stale = []
-    for mutant in wanted:  # before any time is spent
-        try:
-            mutant.changed(mutant.place(ROOT))
-        except Stale as error:
-            stale.append(mutant)
-            print(error, file=sys.stderr)
-    wanted = [mutant for mutant in wanted if mutant not in stale]
+    wanted, stale = fitting(options.only)
     for name in LOADED:  # once for all: most of the time of a short test
         with suppress(ImportError):
             importlib.import_module(name)

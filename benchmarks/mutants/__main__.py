@@ -113,8 +113,8 @@ class Copy:
                 raise TimeoutError
             time.sleep(0.02)
         text = told.read_text(encoding="utf-8", errors="replace")
-        status = int(text.rsplit("\n", 1)[-1] or -1)
-        return status, _FAILED.findall(text), text
+        last = text.rsplit("\n", 1)[-1]  # missing if the process died
+        return int(last) if last.isdigit() else -1, _FAILED.findall(text), text
 
     def _test(self, tests: tuple[str, ...], told: Path) -> NoReturn:
         """Run pytest in this forked process, which has all but ``discreto`` loaded."""

@@ -12,8 +12,8 @@ from brute import ADD, REPLACE, TWICE, Raw, neighbours, tables, to_batch, univer
 from discreto.accounting import steps_for
 from discreto.kernel import clamp
 from discreto.kernel.cost import Cost, epsilon_for
-from discreto.kernel.gate import noises_for
 from discreto.kernel.gaussian import epsilon_of
+from discreto.kernel.noise import noises_for
 from discreto.kernel.query import Block, Everyone, Ones, Sum
 from discreto.queries import Bins, Categories, Values
 
@@ -134,8 +134,8 @@ def test_the_grid_loses_a_thousandth_of_rho(domain, rho):
         assert lost <= cost.rho / 1000
 
 
-@pytest.mark.parametrize("count", [1, 1000, 10**6])
-@pytest.mark.parametrize("epsilon", ["1", "1e-3"])
+@pytest.mark.parametrize("count", [1, 1000, 10**5])
+@pytest.mark.parametrize("epsilon", ["1", "1/4"])
 def test_the_grid_loses_a_thousandth_of_a_block(epsilon, count):
     steps = steps_for(epsilon, "1e-5", count)
     for query in QUESTIONS.values():
@@ -162,7 +162,7 @@ def test_what_the_grid_loses_is_in_epsilon_and_delta(rho, delta):
 def test_what_the_grid_loses_is_kept_of_a_block(count):
     steps = steps_for("0.7", "1e-5", count)
     mu = math.sqrt(count) / float(steps.noise)
-    assert epsilon_of(mu, 0.999e-5) <= 0.7 * 0.999
+    assert epsilon_of(mu, 0.999e-5) <= 0.7 - mu**2 / 2000
 
 
 def test_samples_are_accounted_with_their_rate_and_number():

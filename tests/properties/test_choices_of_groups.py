@@ -15,10 +15,24 @@ from functools import cache
 
 import numpy as np
 import pytest
-from brute import ADD, REPLACE, permute_and_flip
+from brute import ADD, REPLACE, TWICE, permute_and_flip
+from scipy import special
 
+from discreto.kernel.cost import Cost
+from discreto.kernel.noise import scale_for
 from discreto.kernel.query import Block, Choice, Ones, Sum
-from discreto.queries import Bins, Categories, Cross, Ranks, ReachVotes, RowsInReach
+from discreto.queries import (
+    Bins,
+    Categories,
+    Cross,
+    NearestRows,
+    NearestVotes,
+    Ranks,
+    ReachVotes,
+    RowsInReach,
+)
+
+ONES = (Block(Ones()),)
 
 RATIO = Fraction(999, 1000)  # exp(-1 / scale): many candidates are nearly as good
 
@@ -97,6 +111,32 @@ def test_two_groups_lose_more_than_a_row_within_one():
     """What a single group needs under replace would not do: the test can fail."""
     score = Ranks((9, 9), 10)
     assert worst(score) > RATIO ** (-2 * score.sensitivity("replace"))
+
+
+@pytest.mark.parametrize("part", [9, 1, 5])
+def test_a_row_that_changes_its_part_is_paid_for(part):
+    """Two parts of a table, asked for one choice each, are two groups to a row."""
+    choice = Choice(Sum(Bins("x", CANDIDATES), (Block(Ones()),)), Ranks((part,), 10))
+    told = choice.width(REPLACE, whole=False)
+    assert worst(Ranks((part, part), 10)) <= RATIO**-told
+    assert scale_for(choice, Cost.of("0.1"), REPLACE) == 10 * told
+
+
+@pytest.mark.parametrize("domain", [ADD, REPLACE, TWICE], ids=["add", "replace", "two"])
+def test_votes_under_rho_cost_rho_together(domain):
+    """Choices at m points, each worth mu^2 / 2 by its range, add up to rho at most."""
+    cost = Cost(rho=Fraction(1, 50))
+    points = tuple((0.1 * k,) for k in range(-9, 10))
+    for choice in (
+        Choice(NearestRows(("x",), "c", points, 2), NearestVotes(19, 2)),
+        Choice(RowsInReach(("x",), "c", points, 0.15), ReachVotes(19, 2)),
+        Choice(Sum(Cross(Categories(("c",)), Bins("x", 3)), ONES), Ranks((1, 3), 4)),
+    ):
+        scale = scale_for(choice, cost, domain)
+        for move in choice.moves(domain):
+            # Phi(mu / 2) = expit(range / 2)
+            half = special.ndtri(special.expit(move.width / float(scale) / 2))
+            assert move.groups * 2 * half**2 <= 0.02
 
 
 @pytest.mark.parametrize("parts", [(2, 3), (3, 2), (2, 0), (0, 2), (4, 2)], ids=str)

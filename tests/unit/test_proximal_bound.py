@@ -34,13 +34,13 @@ def left_of_gradient(monkeypatch, mu, rows):
     monkeypatch.setattr(proximal, "minimise", spy)
     part = parts(0, [20])[0]
     table = dp.Table({name: part[name] for name in LINEAR}, LINEAR, simulate(0))
-    solved = proximal.solved(table, GRADIENT, mu, rows)
-    solved._rows.fold(proximal.question(GRADIENT, mu, rows))
+    query = proximal.question(GRADIENT, mu, rows, 20)
+    query.function.compute(table.gate()._source.fold, query.cells, LINEAR)
     return max(asked) * rows / GRADIENT.clip
 
 
-def most_rows():
-    """The largest silo that is not refused."""
+def most_declared():
+    """The largest number of rows that a silo may declare."""
     low, high = 1, 1 << 40
     while high - low > 1:
         middle = (low + high) // 2
@@ -56,8 +56,8 @@ def most_rows():
 def test_the_bound_pays_for_what_is_not_exact(monkeypatch, mu, rows):
     left = left_of_gradient(monkeypatch, mu, rows)
     # Every number of a row is rounded by half a step; 2^30 steps are the clip.
-    hidden = most_rows() * math.sqrt(GRADIENT.width) / 2 / TOP
-    bound = proximal.Shift(GRADIENT, mu, rows).bound()
+    hidden = proximal.most_rows(most_declared()) * math.sqrt(GRADIENT.width) / 2 / TOP
+    bound = proximal.Shift(GRADIENT, mu, rows, 20).bound()
     paid = bound * rows * mu / GRADIENT.clip
     assert 0 < left < 0.01
     assert paid >= 1 + 2 * (left + hidden) - 1e-7

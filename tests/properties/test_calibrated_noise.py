@@ -1,0 +1,176 @@
+"""What all blocks of a question lose together is what it costs, grid included."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from brute import ADD, REPLACE, TWICE, Raw, neighbours, tables, to_batch, universe
+
+from discreto.accounting import steps_for
+from discreto.kernel import clamp
+from discreto.kernel.cost import Cost, epsilon_for
+from discreto.kernel.gaussian import epsilon_of
+from discreto.kernel.noise import noises_for
+from discreto.kernel.query import Block, Everyone, Ones, Sum
+from discreto.queries import Bins, Categories, Values
+
+DOMAINS = [ADD, REPLACE, TWICE]
+IDS = ["add", "replace", "two"]
+THIRD, SIXTH = Fraction(1, 3), Fraction(1, 6)
+QUESTIONS = {
+    "one": Sum(Everyone(), (Block(Ones()),)),
+    "several": Sum(
+        Bins("x", 3),
+        (
+            Block(Ones(), share=THIRD),
+            Block(Values(("x",), bits=3), "pair", SIXTH, "cube"),
+            Block(Values(("x", "y"), bits=3), "gram", SIXTH),
+            Block(Values(("x", "y"), bits=3), "linear", SIXTH, "cube"),
+            Block(Raw(("x", "y"), 5, total=6), "linear", SIXTH),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=IDS)
+@pytest.mark.parametrize("query", QUESTIONS.values(), ids=QUESTIONS)
+def test_the_blocks_of_a_question_cost_epsilon_together(query, domain):
+    cost, cells = Cost.of("0.3"), query.cells.count(domain)
+    lost = Fraction(0)
+    for block, noise in zip(query.blocks, noises_for(query, cost, domain), strict=True):
+        cube = noise.law == "cube"
+        far = block.reach(domain) if cube else block.sensitivity(domain, cells)
+        assert cube == (block.noise == "cube")
+        assert noise.width == (block.width(domain) if cube else 1)
+        lost += far / noise.amount
+    assert lost == cost.epsilon
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=IDS)
+@pytest.mark.parametrize("query", QUESTIONS.values(), ids=QUESTIONS)
+def test_the_blocks_of_a_question_cost_rho_together(query, domain):
+    cost = Cost(rho=Fraction(1, 70))
+    noises = noises_for(query, cost, domain)
+    assert {noise.law for noise in noises} == {"gaussian"}
+    pairs = zip(query.blocks, noises, strict=True)
+    lost = sum(b.square_sensitivity(domain) / (2 * n.amount) for b, n in pairs)
+    assert lost == cost.rho
+
+
+@pytest.mark.parametrize("query", QUESTIONS.values(), ids=QUESTIONS)
+def test_the_blocks_of_a_step_cost_one_step_together(query):
+    steps = steps_for(1, "1e-5", 40)
+    noises = steps.noises(query, ADD)
+    pairs = zip(query.blocks, noises, strict=True)
+    assert sum(b.square_sensitivity(ADD) / n.amount for b, n in pairs) <= (
+        1 / steps.noise**2
+    )
+
+
+# The grid: how much the loss of integer noise exceeds that of real-valued noise.
+
+
+def lost_on_the_grid(deviation):
+    """The most that two log-densities of a number move when it is put on the grid.
+
+    Spread over its grid cell, a number at y within 12 deviations has the density at
+    the cell's middle instead of that at y; so it is for both neighbours.
+    """
+    return 2 * (12 * deviation + 0.25) / (2 * deviation**2)
+
+
+def test_the_loss_on_the_grid_is_that_of_the_densities():
+    deviation = 40.0
+    y = np.linspace(-12 * deviation, 12 * deviation, 96_001)
+    gap = np.abs(y * y - np.rint(y) ** 2) / (2 * deviation**2)
+    assert 0.99 < 2 * gap.max() / lost_on_the_grid(deviation) <= 1
+
+
+def most_touched(query, domain):
+    """How many numbers really differ between neighbours, over all small tables."""
+    names, largest = query.columns() or ("c",), domain.rows_per_person + 1
+    rows = universe(names)
+    answers = []
+    for table in tables(len(rows), largest):
+        batch = to_batch([rows[i] for i in table], names)
+        answers.append(clamp.fold(query, batch, len(table), domain)[0].ravel())
+    sums = np.array(answers)
+    relation, more = domain.neighbours, domain.rows_per_person
+    one, two = neighbours(len(rows), largest, relation, more).T
+    return int((sums[one] != sums[two]).sum(axis=1).max())
+
+
+TOUCHED = [
+    Sum(Categories(("c",)), (Block(Ones()),)),
+    Sum(Categories(("c",)), (Block(Values(("y",), bits=3), "pair"),)),
+    Sum(Bins("y", 4), (Block(Raw(("y",), 5)),)),
+    Sum(Categories(("c",)), (Block(Values(("y",), bits=3, constant=True), "gram"),)),
+]
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=IDS)
+@pytest.mark.parametrize("query", TOUCHED)
+def test_no_more_numbers_differ_than_are_counted(query, domain):
+    found = most_touched(query, domain)
+    assert found <= query.blocks[0].touched(domain)
+    if isinstance(query.blocks[0].features, Ones):  # 1, 2 cells, 2 rows
+        assert found == query.blocks[0].touched(domain) == (1 if domain is ADD else 2)
+
+
+@pytest.mark.parametrize("rho", ["1/2", "1e-3", "1e-5", "1e-7"])
+@pytest.mark.parametrize("domain", DOMAINS, ids=IDS)
+def test_the_grid_loses_a_thousandth_of_rho(domain, rho):
+    cost = Cost(rho=Fraction(rho))
+    for query in (*QUESTIONS.values(), *TOUCHED):
+        noises = noises_for(query, cost, domain)
+        lost = sum(
+            block.touched(domain)
+            * lost_on_the_grid(math.sqrt(noise.amount) * 2**noise.bits)
+            for block, noise in zip(query.blocks, noises, strict=True)
+        )
+        assert lost <= cost.rho / 1000
+
+
+@pytest.mark.parametrize("count", [1, 1000, 10**5])
+@pytest.mark.parametrize("epsilon", ["1", "1/4"])
+def test_the_grid_loses_a_thousandth_of_a_block(epsilon, count):
+    steps = steps_for(epsilon, "1e-5", count)
+    for query in QUESTIONS.values():
+        noises = steps.noises(query, ADD)
+        lost = sum(
+            block.touched(ADD)
+            * count
+            * lost_on_the_grid(math.sqrt(noise.amount) * 2**noise.bits)
+            for block, noise in zip(query.blocks, noises, strict=True)
+        )
+        assert lost <= Fraction(epsilon) / 1000
+
+
+@pytest.mark.parametrize("rho", ["1/100", "1/2", "20"])
+@pytest.mark.parametrize("delta", ["1e-9", "1e-3"])
+def test_what_the_grid_loses_is_in_epsilon_and_delta(rho, delta):
+    rho, delta = Fraction(rho), Fraction(delta)
+    real = epsilon_of(math.sqrt(2 * rho), float(delta) * 0.999)
+    assert epsilon_for(rho, delta) >= real + float(rho) / 1000
+    assert real > epsilon_of(math.sqrt(2 * rho), float(delta))
+
+
+@pytest.mark.parametrize("count", [1, 30, 1000])
+def test_what_the_grid_loses_is_kept_of_a_block(count):
+    steps = steps_for("0.7", "1e-5", count)
+    mu = math.sqrt(count) / float(steps.noise)
+    assert epsilon_of(mu, 0.999e-5) <= 0.7 - mu**2 / 2000
+
+
+def test_samples_are_accounted_with_their_rate_and_number():
+    pld = pytest.importorskip("dp_accounting.pld", reason="dp-accounting is absent")
+    from dp_accounting import dp_event
+
+    steps = steps_for(1, "1e-5", 30, "1/10")
+    one = dp_event.GaussianDpEvent(float(steps.noise))
+    event = dp_event.SelfComposedDpEvent(dp_event.PoissonSampledDpEvent(0.1, one), 30)
+    accountant = pld.PLDAccountant(value_discretization_interval=1e-3)
+    assert accountant.compose(event).get_epsilon(0.999e-5) <= 0.999

@@ -1,0 +1,63 @@
+"""The bound of a proximal point pays for all that is not exact about it.
+
+In units of c / (rows mu): 1 for the row, and for each of two neighbours what is left of
+the gradient where the search stops, and what rounding rows to the grid may hide.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from silos import LINEAR, NAMES, parts
+
+import discreto as dp
+from discreto.errors import ParameterError
+from discreto.federated import proximal
+from discreto.queries import ClippedGradient, Scaled
+from discreto.queries.gradients import TOP
+from discreto.testing import simulate
+
+ROWS = Scaled(NAMES, (0.0,) * 4, (1.0,) * 4, 0.3, 1.0, "l2")
+GRADIENT = ClippedGradient(ROWS, "balance", (0.3, -0.5, 0.2, 0.0, 0.9), 0.4)
+
+
+def left_of_gradient(monkeypatch, mu, rows):
+    """Where the search for a minimum may stop, as a share of c / rows."""
+    asked, real = [], proximal.minimise
+
+    def spy(slope, starts, allowed, *rest):
+        asked.append(float(np.max(allowed)))
+        return real(slope, starts, allowed, *rest)
+
+    monkeypatch.setattr(proximal, "minimise", spy)
+    part = parts(0, [20])[0]
+    table = dp.Table({name: part[name] for name in LINEAR}, LINEAR, simulate(0))
+    query = proximal.question(GRADIENT, mu, rows, 20)
+    query.function.compute(table.gate()._source.fold, query.cells, LINEAR)
+    return max(asked) * rows / GRADIENT.clip
+
+
+def most_declared():
+    """The largest number of rows that a silo may declare."""
+    low, high = 1, 1 << 40
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            proximal.check_rows(GRADIENT, middle)
+            low = middle
+        except ParameterError:
+            high = middle
+    return low
+
+
+@pytest.mark.parametrize(("mu", "rows"), [(1.0, 20.0), (0.5, 300.0)])
+def test_the_bound_pays_for_what_is_not_exact(monkeypatch, mu, rows):
+    left = left_of_gradient(monkeypatch, mu, rows)
+    # Every number of a row is rounded by half a step; 2^30 steps are the clip.
+    hidden = proximal.most_rows(most_declared()) * math.sqrt(GRADIENT.width) / 2 / TOP
+    bound = proximal.Shift(GRADIENT, mu, rows, 20).bound()
+    paid = bound * rows * mu / GRADIENT.clip
+    assert 0 < left < 0.01
+    assert paid >= 1 + 2 * (left + hidden) - 1e-7

@@ -15,8 +15,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests" / "audit")]
 
-import pytest
 import public_subjects as subjects
+import pytest
 from halved import halve_noise
 
 from discreto.audit.hearing import Listener, listen

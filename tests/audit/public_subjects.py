@@ -162,7 +162,9 @@ def learners() -> list[Subject]:
 
 
 COUNT = Sum(Everyone(), (Block(Ones()),))
-SLOPE = ClippedGradient(Scaled(("a",), (54.0,), (36.0,), 1.0, 1.0), "b", (0.0, 0.0), 1.0)
+SLOPE = ClippedGradient(
+    Scaled(("a",), (54.0,), (36.0,), 1.0, 1.0), "b", (0.0, 0.0), 1.0
+)
 
 
 def _measure(table: Any) -> Any:
@@ -197,7 +199,10 @@ def _train(table: Any) -> Any:
 def silos() -> list[Subject]:
     """What a silo answers: sums, rounds of a training, proximal points."""
     slope = Sum(Everyone(), (Block(SLOPE),))
-    walk, near = {"kind": "steps", "rate": 0.01}, {"kind": "proximal", "mu": 1.0, "rows": 6.0}
+    walk, near = (
+        {"kind": "steps", "rate": 0.01},
+        {"kind": "proximal", "mu": 1.0, "rows": 6.0},
+    )
     delta = {"delta": 1e-3, "runs": 3000, "group": 3}
     return [
         Subject("silo: measure", _measure, NUMBERS, (90, 1)),

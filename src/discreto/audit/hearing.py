@@ -137,7 +137,9 @@ def score_of(answers: list[Answer]) -> float:
 
 
 def _gain(one: Answer) -> float:
-    near, far = (np.abs((one.seen - part).astype(float)) for part in (one.here, one.there))
+    near, far = (
+        np.abs((one.seen - part).astype(float)) for part in (one.here, one.there)
+    )
     amount = float(one.law.amount)
     if one.law.law == "gaussian":
         return float(((far - near) * (far + near)).sum() / (2 * amount))
@@ -278,6 +280,8 @@ def score_bound(
         runs = len(more) - part
         bound = float(lower_bound(count, runs, stray, delta, alpha))
         if bound > best[0]:
-            words = f"likelihood ratio ≥ e^{edge:.3g}: {count} of {runs} against {stray}"
+            words = (
+                f"likelihood ratio ≥ e^{edge:.3g}: {count} of {runs} against {stray}"
+            )
             best = (bound, words)
     return best

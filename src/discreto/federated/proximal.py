@@ -59,8 +59,6 @@ class Shift:
 
     def check(self, domain: Domain) -> None:
         self.gradient.check(domain)
-
-    def check(self, domain: Domain) -> None:
         check_rows(self.gradient, self.declared)
         limits_for(self.gradient, self.mu, self.rows_, self.declared)
 

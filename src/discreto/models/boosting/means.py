@@ -49,9 +49,6 @@ class LeafMean:
         if not one or not 0 <= self.ridge <= 1e12 or not 0 <= self.most <= 1:
             raise ParameterError("a LeafMean is that of single bounded gradients.")
 
-    def check(self, domain: Domain) -> None:
-        """Any gradients that fit the domain will do."""
-
     @property
     def top(self) -> int:
         """Grid steps of a 1, which no gradient exceeds."""

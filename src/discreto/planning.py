@@ -71,6 +71,7 @@ class Question:
     cost: Cost
     sensitivity: tuple[int, ...]
     noise: tuple[float, ...]
+    sums: bool = True  # whether it is made from sums, which add up over silos
 
     def ratios(self) -> list[float]:
         """The noise of each block against how far one row can move it."""
@@ -86,7 +87,7 @@ class Question:
             "cost": self.cost.to_dict(),
             "sensitivity": list(self.sensitivity),
             "noise": list(self.noise),
-        }
+        } | ({} if self.sums else {"sums": False})
 
 
 class Conversation:
@@ -158,7 +159,8 @@ def question_of(
     if isinstance(query, Choice):
         scale = scale_for(query, cost, domain, whole=whole)
         width = (query.width(domain, whole=whole),)
-        return Question("select", label, cost, width, (float(scale),))
+        sums = isinstance(query.tally, Sum)
+        return Question("select", label, cost, width, (float(scale),), sums)
     noises = noises_for(query, cost, domain)
     if cost.rho:
         reach = [block.square_sensitivity(domain) for block in query.blocks]
@@ -169,7 +171,8 @@ def question_of(
             for b in query.blocks
         ]
     spread = tuple(math.sqrt(noise.variance) for noise in noises)
-    return Question("measure", label, cost, tuple(reach), spread)
+    sums = isinstance(query, Sum)
+    return Question("measure", label, cost, tuple(reach), spread, sums)
 
 
 @dataclass(frozen=True)

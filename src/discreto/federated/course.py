@@ -87,11 +87,15 @@ class Setting:
             return
         t = self.terms
         steps = steps_for(t.epsilon, t.delta, t.rounds * t.steps, t.rate)
-        for query in (self.moments(), Sum(Everyone(), (Block(self.gradient()),))):
+        for query in self.asked():
             for domain in self.own or (self.domain,):
                 clamp.check(query, domain)
                 check_sampling(t.rate, domain)
                 steps.noises(query, domain)
+
+    def asked(self) -> list[Sum]:
+        """Questions as they will be asked, at made-up weights."""
+        return [self.moments(), Sum(Everyone(), (Block(self.gradient()),))]
 
     def gradient(self) -> ClippedGradient:
         """A gradient as it will be asked for, at made-up weights."""

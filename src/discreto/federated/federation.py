@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from discreto.accounting import steps_for
 from discreto.errors import (
     BudgetError,
     DiscretoError,
@@ -22,12 +23,14 @@ from discreto.federated.guarantee import Guarantee
 from discreto.federated.learners import Learner
 from discreto.federated.messages import Message
 from discreto.federated.model import FederatedModel, to_columns
+from discreto.federated.policy import Policy
 from discreto.federated.silo import Silo
 from discreto.kernel.cost import Cost, read_delta, show
 from discreto.kernel.domain import Domain
 from discreto.kernel.entropy import Entropy
 from discreto.kernel.gate import Measurement
 from discreto.kernel.query import Block, Everyone, Ints, Ones, Sum
+from discreto.kernel.steps import Steps
 
 
 class Channel(Protocol):
@@ -106,22 +109,34 @@ class Federation:
     def check_budget(self, cost: Cost, label: str) -> None:
         """Refuse what some silo could not pay, before any silo is charged."""
         for name, fact in self.facts().items():
-            left, delta = fact.get("remaining"), fact.get("delta", 0)
-            if left is None:
+            room, allowed = fact.get("room"), read_delta(fact.get("delta", 0))
+            if room is None:
                 continue
-            allowed = read_delta(delta)
+            what = f"{label!r} costs {cost}, but silo {name!r}"
             total = cost.total(allowed)
-            if total > left:
-                what = f"{label!r} costs {cost}, but silo {name!r}"
-                if math.isinf(total):  # no epsilon alone would pay for it
-                    raise BudgetError(
-                        f"{what} allows a delta of {show(allowed)}. Ask with pure "
-                        "epsilon (delta=0), or without this silo."
-                    )
+            if math.isinf(total):  # no epsilon alone would pay for it
+                raise BudgetError(
+                    f"{what} allows a delta of {show(allowed)}. Ask with pure epsilon "
+                    "(delta=0), or without this silo."
+                )
+            left = float(room["gaussian"] if cost.rho else room["pure"])
+            # Adding and converting round up by a hair.
+            if total > left * (1 + 1e-9):
                 raise BudgetError(
                     f"{what} has ε {show(left)} left for you. Ask for less, or without "
                     "this silo."
                 )
+
+    def check_rules(self, steps: Steps, local: int, queries: list[Sum]) -> None:
+        """Refuse a run that some silo's owner does not allow, before any is charged."""
+        for name, fact in self.facts().items():
+            policy = Policy.from_public(fact["policy"])
+            try:
+                policy.check_run(steps, local, read_delta(fact["delta"]))
+                for query in queries:
+                    policy.check_kinds(query)
+            except DiscretoError as refused:
+                raise type(refused)(f"silo {name!r}: {refused}") from None
 
     def measure(
         self, query: Sum, cost: Cost, label: str, name: str | None = None
@@ -178,10 +193,15 @@ class Federation:
                 "silos only send releases that are private on their own. Learning "
                 "without privacy, or with shared noise, is for simulate()."
             )
-        cost = Cost(block_epsilon=terms.epsilon, delta=terms.delta)
-        cost += self._check(learner, goal, run, count_epsilon)
+        counting = self._check(learner, goal, run, count_epsilon)
+        steps = steps_for(
+            terms.epsilon, terms.delta, terms.rounds * terms.steps, terms.rate
+        )
         if run is None:
-            self.check_budget(cost, f"a run of {type(learner).__name__}")
+            self.check_budget(
+                counting + steps.cost, f"a run of {type(learner).__name__}"
+            )
+        cost = counting + Cost(block_epsilon=terms.epsilon, delta=terms.delta)
         rows = self.count(count_epsilon, None if run is None else f"{run}: rows")
         setting = learner.setting(self.domain, goal, rows.values(), own=self._own)
         engine = _Wire(self, setting, run)
@@ -204,11 +224,14 @@ class Federation:
             raise ParameterError(f"run must be a name of 1 to 90 letters. Got {run!r}.")
         unknown = None in self.rows.values()
         guess = [1 if n is None else n for n in self.rows.values()]
-        learner.check(
-            learner.setting(
-                self.domain, goal, guess, declared=not unknown, own=self._own
-            )
+        setting = learner.setting(
+            self.domain, goal, guess, declared=not unknown, own=self._own
         )
+        learner.check(setting)
+        if setting.terms is not None:
+            t = setting.terms
+            steps = steps_for(t.epsilon, t.delta, t.rounds * t.steps, t.rate)
+            self.check_rules(steps, t.steps, setting.asked())
         if not unknown:
             return Cost()
         if count_epsilon is None:

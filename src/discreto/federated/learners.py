@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -250,7 +251,7 @@ class ProximalPoint(Learner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Reader(self).number("mu", 0.01, 1e6)
+        Reader(self).number("mu", 0.01, 1e3)
 
     def check(self, setting: Setting) -> None:
         """Refuse silos that are too large, or do not say how large they are."""
@@ -267,30 +268,34 @@ class ProximalPoint(Learner):
         pace = np.minimum(1.0, pace * setting.bend) * (1 + self.mu)
         if self.learning_rate is not None:
             pace = np.full_like(pace, self.learning_rate)
-        weights, mean, path = compass.start, compass.start, []
-        mu, units = self._held(setting, compass, rows)
+        mu, far, units = self._held(setting, compass, rows)
+        weights, mean, path = compass.start.clip(-far, far), compass.start, []
         for number in range(rounds):
             starts = for_all(weights, setting.silos)
             reply = yield Nearby(setting, compass.basis, compass.clip, starts, rows, mu)
             shifts = units[:, :, None] * reply.sums[:, :, 0, :]
             weights = weights + pace[:, None] * _mean_of(shifts, counts * reply.alive)
+            weights = weights.clip(-far, far)
             mean = running(mean, weights, number, setting)
             path.append(mean[:, None, :])
         return path, reply.alive
 
     def _held(
         self, setting: Setting, compass: Compass, rows: Floats
-    ) -> tuple[float, Floats]:
-        """How strongly silos are held back, and the grid steps of their answers."""
+    ) -> tuple[float, float, Floats]:
+        """How strongly silos are held back, how far out, and their grid steps."""
         starts = np.zeros((setting.seeds, 1, compass.start.shape[1]))
         request = Descent(setting, compass.basis, compass.clip, starts, rows)
         asked = [request.gradient(s, 0) for s in range(setting.seeds)]
         # Silos that are paid must not refuse: the coordinates, which are releases,
         # decide how small a mu can be solved for.
-        least = 1.01e-6 * max(map(proximal.steepness, asked))
-        mu = max(float(self.mu) * setting.bend, least)
+        mu, far = float(self.mu) * setting.bend, math.inf
+        for gradient in asked:
+            for silo, n in enumerate(rows.tolist()):
+                mu, most = proximal.solvable(gradient, mu, n, int(setting.rows[silo]))
+                far = min(far, most)
         units = [[proximal.shift_unit(g, mu, float(n)) for n in rows] for g in asked]
-        return mu, np.array(units)
+        return mu, far, np.array(units)
 
 
 @dataclass(frozen=True, kw_only=True)

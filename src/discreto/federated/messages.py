@@ -4,7 +4,8 @@ Every message is a dict with ``"discreto": 1`` and a ``"kind"``; so is every rep
 
 ``hello``
     Asks for public facts. Reply ``silo``: the domain, its ``schema``, the declared
-    ``rows`` (or None), the epsilon that is ``remaining`` for the asking partner.
+    ``rows`` (or None), the epsilon that is ``remaining`` for the asking partner, the
+    ``room`` for one more question (without and with a delta), the owner's ``policy``.
 ``measure``
     ``id``, ``schema``, ``question`` (a Sum), ``cost``, ``label``. Reply ``release``.
 ``round``
@@ -137,7 +138,7 @@ def training_round(
 
 def is_facts(reply: Message) -> bool:
     """Whether a reply has the public facts of a silo."""
-    names = {"domain", "schema", "rows", "remaining", "delta", "simulated"}
+    names = {"domain", "schema", "rows", "room", "policy", "delta", "simulated"}
     return (
         isinstance(reply, Mapping)
         and reply.get("kind") == "silo"

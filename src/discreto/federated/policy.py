@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from discreto.errors import BudgetError, ParameterError, UnsafeError
 from discreto.kernel.cost import Amount, Cost, read_amount, show
 from discreto.kernel.forms import kinds_of
 from discreto.kernel.query import Sum
+from discreto.kernel.steps import Steps
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,39 @@ class Policy:
             if not isinstance(name, str) or not 0 < len(name) <= 100:
                 raise ParameterError("the name of a partner has 1 to 100 letters.")
             _amount(amount, f"the epsilon of {name!r}")
+
+    def public(self) -> dict[str, Any]:
+        """What a partner may know, so that nothing is refused after a payment."""
+        most = self.per_round
+        return {
+            "questions": None if self.questions is None else list(self.questions),
+            "per_round": None if most is None else str(read_amount(most, "per_round")),
+            "least_noise": float(self.least_noise),
+            "most_steps": self.most_steps,
+        }
+
+    @classmethod
+    def from_public(cls, data: Any) -> Policy:
+        """The rules that a silo told of."""
+        try:
+            kinds = data["questions"]
+            return cls(
+                questions=None if kinds is None else tuple(map(str, kinds)),
+                per_round=data["per_round"],
+                least_noise=float(data["least_noise"]),
+                most_steps=int(data["most_steps"]),
+            )
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise ParameterError("a silo sent rules that cannot be read.") from None
+
+    def check_run(self, steps: Steps, local: int, delta: Fraction) -> None:
+        """Refuse a training run that breaks the rules; ``local`` steps in a round."""
+        if local > self.most_steps:
+            raise UnsafeError(
+                f"this silo takes at most {self.most_steps} steps in a round."
+            )
+        self.check_noise(float(steps.noise))
+        self.check_cost(steps.cost, delta)
 
     def check_kinds(self, query: Sum) -> None:
         """Refuse maps that the owner has not listed."""

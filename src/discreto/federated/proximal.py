@@ -153,6 +153,21 @@ def limits_for(
     return Limits(radius, steep, turns)
 
 
+def solvable(
+    gradient: ClippedGradient, mu: float, rows: float, declared: int
+) -> tuple[float, float]:
+    """A mu from the wanted one up with which points are found, and from how far out."""
+    for _ in range(100):
+        for far in (1e4, 1e3, 1e2, 1e1):
+            try:
+                limits_for(gradient.at((far,) * gradient.width), mu, rows, declared)
+            except ParameterError:
+                continue
+            return mu, far
+        mu *= 1.5
+    raise ParameterError("no proximal point can be found in these coordinates.")
+
+
 def shift_unit(gradient: ClippedGradient, mu: float, rows: float) -> float:
     """The size of one grid step of a shift."""
     return Shift(gradient, mu, rows, 0).bound() / (TOP - gradient.width - 1)

@@ -14,7 +14,6 @@ from discreto.errors import (
     KernelFault,
     LedgerError,
     ParameterError,
-    UnsafeError,
 )
 from discreto.federated import messages, proximal
 from discreto.federated.messages import Message
@@ -131,9 +130,14 @@ class Silo:
         ledger = self.ledger
         simulated = ledger.simulation is not None
         named = bool(self.policy.partners) and not simulated
-        left = None if simulated else ledger.remaining()
-        if named:
-            left = ledger.analyst(partner).remaining()
+        name = partner if named else ""
+        left = None if simulated else ledger.remaining(name)
+        room = None
+        if not simulated:
+            room = {
+                "pure": min(ledger.room(), ledger.room(0, name)),
+                "gaussian": min(ledger.room(1e-9), ledger.room(1e-9, name)),
+            }
         return {
             "discreto": messages.VERSION,
             "kind": "silo",
@@ -141,6 +145,8 @@ class Silo:
             "schema": self.schema,
             "rows": self.rows,
             "remaining": left,
+            "room": room,
+            "policy": self.policy.public(),
             "delta": str(self._delta()),
             "simulated": simulated,
         }
@@ -166,16 +172,11 @@ class Silo:
         # True is 1 to Python, but would be another name for round 1.
         if type(number) is not int or not 0 <= number < terms.rounds:
             raise ParameterError(f"this run has rounds 0 to {terms.rounds - 1}.")
-        if terms.steps > self.policy.most_steps:
-            raise UnsafeError(
-                f"this silo takes at most {self.policy.most_steps} steps in a round."
-            )
         move = messages.move_of(message.get("move"), terms)
         steps = steps_for(
             terms.epsilon, terms.delta, terms.rounds * terms.steps, terms.rate
         )
-        self.policy.check_noise(float(steps.noise))
-        self.policy.check_cost(steps.cost, self._delta())
+        self.policy.check_run(steps, terms.steps, self._delta())
         asked: Sum | Derived = query
         if move["kind"] != "sums":
             gradient = _gradient(query)

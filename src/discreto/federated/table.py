@@ -54,7 +54,7 @@ class FederatedTable(Table):
     def __init__(self, silos: Federation | Mapping[str, Silo] | Channel) -> None:
         self.silos = silos if isinstance(silos, Federation) else Federation(silos)
         self.domain = _domain_of(self.silos)
-        self.ledger = _Promise(self.silos)
+        self.ledger, self.name = _Promise(self.silos), ""
         self._plans = {}
 
     def answer(self, statistic: Statistic, **options: Any) -> Release:
@@ -112,6 +112,8 @@ class _Promise:
         if key is not None:
             raise ParameterError("questions to several silos take no key.")
         for question in (event or {}).get("questions", ()):
+            if not question.get("sums", True):
+                raise ParameterError(_REFUSED.format(question["label"]))
             if question["door"] == "parts":
                 raise ParameterError(
                     f"{label!r} shares rows out among its trees, which silos cannot "
@@ -142,6 +144,8 @@ class _Promise:
 
 class _Gates:
     """All silos' gates as one."""
+
+    part = None  # silos are whole
 
     def __init__(self, silos: Federation, domain: Domain) -> None:
         self._silos, self.domain = silos, domain

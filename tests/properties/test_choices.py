@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import brute
@@ -215,3 +216,29 @@ def test_the_checker_sees_what_such_a_choice_loses():
     wrong = Unchecked(values, Largest())
     with pytest.raises(AssertionError, match="loses"):
         check_tally(wrong, ADD, largest=2)
+
+
+def test_an_extreme_needs_all_of_its_noise():
+    """Many empty cells rise by one while one falls: nearly all of epsilon is lost."""
+    choice = Choice(Sum(Bins("x", 4096), (Block(Ones()),)), Extreme("low", 3))
+    scale = float(scale_for(choice, Cost.of(1), ADD, whole=True))
+    counts = np.zeros((4096, 1), dtype=np.int64)
+    counts[0], counts[4094] = 2, 1
+    more = counts.copy()
+    more[0] += 1
+    low, high = (Extreme("low", 3).scores(c, ADD)[0] for c in (counts, more))
+    assert (high[:4094] - low[:4094] == 1).all()
+    assert high[4095] - low[4095] == -1
+    lost = [_flip(scores / scale, 4095) for scores in (low, high)]
+    assert 0.99 < math.log(lost[0] / lost[1]) <= 1
+
+
+def _flip(scores, chosen):
+    """The exact chance of permute-and-flip to choose one candidate."""
+    weights = np.exp(scores - scores.max())
+    kinds, numbers = np.unique(np.delete(weights, chosen), return_counts=True)
+    x = np.linspace(0, 0.05, 100_001)  # past it the product is below 1e-50
+    product = np.exp(
+        sum(n * np.log1p(-x * w) for w, n in zip(kinds, numbers, strict=True))
+    )
+    return float(weights[chosen] * np.trapezoid(product, x))

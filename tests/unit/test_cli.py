@@ -8,6 +8,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow as pa
@@ -621,3 +622,18 @@ class TestWords:
         assert cut == Histogram(("x",), (1.0, 2.5))
         one = words.statistic("histogram", ["x"], bins="5,")
         assert one == Histogram(("x",), (5.0,))
+
+
+def test_a_shut_ledger_is_shown_and_reopened(tmp_path):
+    path = tmp_path / "people.ledger"
+    ledger = dp.Ledger(path, epsilon=3, analysts={"ana": 1})
+    run = CliRunner().invoke
+    assert "nothing to do" in run(app, ["ledger", "reopen", str(path)]).output
+    ledger.fault("mean of age")
+    assert "shut" in run(app, ["ledger", "show", str(path)]).output
+    told = run(app, ["ledger", "reopen", str(path), "--comment", "disk full"])
+    assert "open again" in told.output
+    assert "reopened: disk full" in str(dp.Ledger(path).entries()[-1])
+    told = run(app, ["ledger", "allow", str(path), "ana", "--epsilon", "0.5"])
+    assert told.exit_code == 0, told.output
+    assert dp.Ledger(path).limit("ana") == Fraction(1, 2)

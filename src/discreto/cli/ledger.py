@@ -75,6 +75,11 @@ def print_ledger(book: Ledger, last: int = 30) -> None:
     if len(entries) > last:
         console.print(f"{len(entries) - last} earlier entries: --last {len(entries)}")
     console.print(screen.budget_line(book))
+    if book.shut:
+        console.print(
+            "[red]shut[/]: an answer could not be computed. Look into it, then: "
+            f"discreto ledger reopen {screen.plain(str(ledger))}"
+        )
     for analyst in sorted({entry["analyst"] for entry in entries} - {""}):
         console.print(screen.budget_line(book, analyst))
 
@@ -92,6 +97,42 @@ def verify(ledger: LedgerFile, anchor: AnchorFile = None) -> None:
     many = "entry" if count == 1 else "entries"
     also = ", as the anchor says" if anchor else ""
     screen.out().print(f"[green]chain intact[/]: {count} {many}{also}")
+
+
+@app.command(
+    epilog="Example: `discreto ledger reopen patients.ledger --comment 'disk was full'`"
+)
+def reopen(
+    ledger: LedgerFile,
+    comment: Annotated[str, typer.Option(help="What it was; it is written down.")] = "",
+) -> None:
+    """Go on after a failure that shut the ledger, once you have looked into it.
+
+    An answer that could not be computed after it was paid for shuts a ledger, because
+    that it failed may depend on somebody's row.
+    """
+    book = open_ledger(ledger)
+    if not book.shut:
+        screen.out().print("The ledger is not shut: there is nothing to do.")
+        return
+    book.reopen(comment)
+    screen.out().print(f"[green]open again[/] after {book.faults} failure(s)")
+
+
+@app.command(
+    epilog="Example: `discreto ledger allow patients.ledger ana --epsilon 0.5`"
+)
+def allow(
+    ledger: LedgerFile,
+    analyst: Annotated[
+        str, typer.Argument(help="Whose budget; '' is the population's.")
+    ],
+    epsilon: Annotated[str, typer.Option(help="The new limit.")],
+) -> None:
+    """Set the budget of an analyst, or of the population, as an entry of the chain."""
+    book = open_ledger(ledger)
+    book.allow(analyst, epsilon)
+    screen.out().print(screen.budget_line(book, analyst))
 
 
 @app.command(

@@ -73,7 +73,24 @@ class Scaled:
             domain.number(name)
         top = 1 << self.bits
         limit = min(math.ceil(self.largest / self.reach * top), top)
-        return _unit_shape(self.width(), self.norm, top, limit)
+        shape = _unit_shape(self.width(), self.norm, top, limit)
+        square = min(shape.square, math.ceil(self._square() * top**2))
+        return Shape(shape.width, limit, shape.total, square)
+
+    def _square(self) -> float:
+        """The largest squared l2 norm of a row, against ``reach`` squared.
+
+        Every row has the constant c in it, so it cannot be one large number. With m
+        the largest of the others, a row of l1 norm r has the most if all of r - c is
+        one number, or if it is (c, m) scaled down: ``docs/proofs/sensitivity.md``.
+        """
+        if self.norm != "l1" or self.rotate or not 0 < self.constant < self.reach:
+            return 1.0
+        far = (1 + np.abs(self.origins)) / np.array(self.scales)
+        c, m = self.constant / self.reach, float(far.max()) ** self.power / self.reach
+        whole = max((c * c + m * m) / (c + m) ** 2, c * c + (1 - c) ** 2)
+        # A grid step more for every number that was rounded up.
+        return min(1.0, whole + 3 * self.width() / (1 << self.bits))
 
     def steps(self) -> float:
         """Grid steps of a 1, with room for rounding."""

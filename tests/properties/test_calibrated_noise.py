@@ -10,6 +10,7 @@ import pytest
 from brute import ADD, REPLACE, TWICE, Raw, neighbours, tables, to_batch, universe
 
 from discreto.accounting import steps_for
+from discreto.errors import ParameterError
 from discreto.kernel import clamp
 from discreto.kernel.cost import Cost, epsilon_for
 from discreto.kernel.gaussian import epsilon_of
@@ -68,6 +69,34 @@ def test_the_blocks_of_a_step_cost_one_step_together(query):
     assert sum(b.square_sensitivity(ADD) / n.amount for b, n in pairs) <= (
         1 / steps.noise**2
     )
+
+
+def test_shares_add_up_to_one():
+    for shares in ((1, 1), (THIRD, THIRD), (Fraction(2, 3), Fraction(2, 3))):
+        blocks = tuple(Block(Ones(), share=Fraction(share)) for share in shares)
+        with pytest.raises(ParameterError):
+            Sum(Everyone(), blocks)
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=IDS)
+@pytest.mark.parametrize("form", ["linear", "pair"])
+def test_the_reach_is_the_largest_move_of_each_cell_added_up(form, domain):
+    """What cube noise has to cover, over all small tables of as many rows."""
+    block = Block(Values(("y",), bits=3), form, noise="cube")
+    query, largest = Sum(Categories(("c",)), (block,)), domain.rows_per_person + 1
+    rows = universe(query.columns())
+    sums = np.array(
+        [
+            clamp.fold(
+                query, to_batch([rows[i] for i in t], query.columns()), len(t), domain
+            )[0]
+            for t in tables(len(rows), largest)
+        ]
+    )
+    relation, more = domain.neighbours, domain.rows_per_person
+    one, two = neighbours(len(rows), largest, relation, more).T
+    far = np.abs(sums[one] - sums[two]).max(axis=2).sum(axis=1).max()
+    assert far == block.reach(domain)
 
 
 # The grid: how much the loss of integer noise exceeds that of real-valued noise.

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from brute import ADD
 
-from discreto.errors import ParameterError
+from discreto import Category, Domain, Ledger, Opaque, Table
+from discreto.errors import DomainError, ParameterError
 from discreto.kernel import clamp
-from discreto.kernel.query import Block, Everyone, Ones, Sum
-from discreto.queries import Memberships, Sides
+from discreto.kernel.cost import Cost
+from discreto.kernel.query import Block, Choice, Everyone, Ones, Randomise, Sum
+from discreto.queries import (
+    Categories,
+    Deviations,
+    FuzzyPulls,
+    FuzzyWeights,
+    HashParts,
+    Largest,
+    Memberships,
+    Nearest,
+    Present,
+    Rings,
+    Sides,
+    Values,
+    Within,
+)
+
+ONES = (Block(Ones()),)
 
 SHORT = Sides(("y",), ("c",), ((0.5,),), (((-1.0,),),), (0.25,))
 LONG = Sides(("y",), ("c",), ((0.5,),), (((-1.0, 1.0, 0.5),),), (0.25,))
@@ -22,3 +41,49 @@ def test_sides_need_a_weight_for_each_category(sides):
     ):
         with pytest.raises(ParameterError):
             clamp.check(query, ADD)
+
+
+POINT = ((0.0,),)
+WRONG = {
+    "nearest": Sum(Nearest(("c",), POINT), (Block(Ones()),)),
+    "rings": Sum(Rings(("c",), POINT, 4), (Block(Ones()),)),
+    "deviations": Sum(Everyone(), (Block(Deviations(("c",), POINT, 0.5)),)),
+    "weights": Sum(Everyone(), (Block(FuzzyWeights(("c",), POINT, 2.0)),)),
+    "pulls": Sum(Everyone(), (Block(FuzzyPulls(("c",), POINT, 2.0, 0.5)),)),
+}
+
+
+@pytest.mark.parametrize("query", WRONG.values(), ids=WRONG)
+def test_distances_need_numbers_with_or_without_rows(query):
+    """An empty table has nothing to fold: what it refuses must be what others do."""
+    domain = Domain({"c": Category(("u", "v"))})
+    for rows in (0, 1):
+        ledger = Ledger(epsilon=1)
+        data = {"c": np.array(["u"] * rows, dtype=object)}
+        with pytest.raises(DomainError):
+            Table(data, domain, ledger).gate().measure(query, Cost.of(1), "q")
+        assert not ledger.entries()
+
+
+ID = Domain({"c": Category(("u", "v")), "id": Opaque()})
+OPAQUE = {
+    "present": Sum(Present(("id",)), ONES),
+    "parts": Sum(HashParts(("id",), (1, 1)), ONES),
+    "within": Sum(Within(HashParts(("c", "id"), (1, 1)), 0, Everyone()), ONES),
+    "categories": Sum(Categories(("id",)), ONES),
+    "values": Sum(Everyone(), (Block(Values(("id",))),)),
+    "choice": Choice(Sum(HashParts(("id",), (1, 1)), ONES), Largest()),
+    "row": Randomise("id", "response"),
+}
+
+
+@pytest.mark.parametrize("query", OPAQUE.values(), ids=OPAQUE)
+def test_nothing_is_asked_about_an_opaque_column(query):
+    """Whose rows they are could be found out by a hash of the identifier."""
+    domain = ID.with_(neighbours="replace", rows=1)
+    ledger, data = Ledger(epsilon=1), {"c": ["u"], "id": ["somebody"]}
+    gate = Table(data, domain, ledger).gate()
+    doors = {Sum: gate.measure, Choice: gate.select, Randomise: gate.randomise}
+    with pytest.raises((DomainError, ParameterError)):
+        doors[type(query)](query, Cost.of(1), "q")
+    assert not ledger.entries()

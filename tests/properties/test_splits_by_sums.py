@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import discreto as dp
-from discreto.queries.trees import Grid
-from discreto.queries.trees_splits import BITS, SplitScore
+from discreto.errors import ParameterError
+from discreto.kernel.query import Choice
+from discreto.queries.trees import Grid, Tree
+from discreto.queries.trees_gradients import Gradients
+from discreto.queries.trees_splits import BITS, SplitHistogram, SplitScore
 
 COLUMN = dp.Domain({"d": dp.Category(["p", "q"], missing=True), "c": dp.Boolean()})
 GRID = Grid(("d",), ((),))
@@ -36,3 +41,16 @@ def test_a_row_moves_absolute_sums_by_its_gradient(encoding):
         replaced = max(replaced, int(np.abs(scores(other, encoding) - here).max()))
     assert added == score.sensitivity("add-remove") == TOP
     assert replaced == score.sensitivity("replace") == 2 * TOP
+
+
+SOFTMAX = Gradients(GRID, "c", "softmax", (0.0, 0.0), bits=BITS)
+
+
+@pytest.mark.parametrize("by", ["l1", "gain"])
+def test_scores_are_about_gradients_of_their_own_norm(by):
+    """Two scores bounded in the l2 norm have an l1 norm of sqrt 2, and back."""
+    right, wrong = ("l1", "l2") if by == "l1" else ("l2", "l1")
+    score = SplitScore(GRID, 1, by)
+    Choice(SplitHistogram(replace(SOFTMAX, norm=right), Tree()), score)
+    with pytest.raises(ParameterError):
+        Choice(SplitHistogram(replace(SOFTMAX, norm=wrong), Tree()), score)

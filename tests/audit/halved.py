@@ -24,6 +24,4 @@ def halve_noise(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Sampler, "noisy_max", lambda s, x, t: choose(s, x, t / 2))
     patch.setattr(Sampler, "gumbel_max", lambda s, x, t: gumbel(s, x, t / 2))
     patch.setattr(Sampler, "respond", lambda s, x, n, e: respond(s, x, n, 2 * e))
-    patch.setattr(
-        Sampler, "staircase", lambda s, e, w, t, n: stairs(s, 2 * e, w, t, n)
-    )
+    patch.setattr(Sampler, "staircase", lambda s, e, w, t, n: stairs(s, 2 * e, w, t, n))

@@ -93,6 +93,7 @@ def _ask(model: Any) -> Callable[[Any], Any]:
 def statistics() -> list[Subject]:
     """Every statistic."""
     one = {"epsilon": 1}
+    two = ["1/4", "3/4"]
     high, low, fine = (90, 1), (18, 0), {"delta": "1e-3", **one}
     return [
         Subject("count", lambda t: stats.count(t, **one), NUMBERS, high),
@@ -113,7 +114,7 @@ def statistics() -> list[Subject]:
                 lead=1),
         Subject("median", lambda t: stats.median(t, "n", **one), WHOLE, (10,), (0,), 2,
                 2, 1600),
-        Subject("quantile, two", lambda t: stats.quantile(t, "n", ["1/4", "3/4"], **one),
+        Subject("quantile, two", lambda t: stats.quantile(t, "n", two, **one),
                 WHOLE, (10,), (10,), 6, 2),
         Subject("min", lambda t: stats.min(t, "n", **one), WHOLE, (20,), (0,), 6, 3,
                 6000),
@@ -135,9 +136,10 @@ def learners() -> list[Subject]:
         Subject("CategoricalNB", _fit(models.CategoricalNB(epsilon=1)), KINDS | LABEL,
                 ("x", "no"), **yes),
         Subject("NaiveBayes", _fit(models.NaiveBayes(epsilon=1)),
-                NUMBERS | KINDS | LABEL, (18, 0, "z", "yes"), group=2, runs=1200, **yes),
+                NUMBERS | KINDS | LABEL, (18, 0, "z", "yes"), group=2, runs=1600,
+                **yes),
         Subject("LinearRegression", _fit(models.LinearRegression(epsilon=1)), numbers,
-                (54, 0.5, 100), group=2, runs=1600, target="y"),
+                (54, 0.5, 100), group=2, runs=5000, target="y"),
         Subject("LogisticRegression", _fit(models.LogisticRegression(epsilon=1)),
                 classes, (90, 0, "no"), group=2, runs=1200, **yes),
         Subject("KMeans", _fit(models.KMeans(2, **few)), NUMBERS, (54, 0), (18, 0),
@@ -162,7 +164,9 @@ def learners() -> list[Subject]:
 
 
 COUNT = Sum(Everyone(), (Block(Ones()),))
-SLOPE = ClippedGradient(Scaled(("a",), (54.0,), (36.0,), 1.0, 1.0), "b", (0.0, 0.0), 1.0)
+SLOPE = ClippedGradient(
+    Scaled(("a",), (54.0,), (36.0,), 1.0, 1.0), "b", (0.0, 0.0), 1.0
+)
 
 
 def _measure(table: Any) -> Any:
@@ -197,7 +201,10 @@ def _train(table: Any) -> Any:
 def silos() -> list[Subject]:
     """What a silo answers: sums, rounds of a training, proximal points."""
     slope = Sum(Everyone(), (Block(SLOPE),))
-    walk, near = {"kind": "steps", "rate": 0.01}, {"kind": "proximal", "mu": 1.0, "rows": 6.0}
+    walk, near = (
+        {"kind": "steps", "rate": 0.01},
+        {"kind": "proximal", "mu": 1.0, "rows": 6.0},
+    )
     delta = {"delta": 1e-3, "runs": 3000, "group": 3}
     return [
         Subject("silo: measure", _measure, NUMBERS, (90, 1)),

@@ -7,8 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Method = Literal[
-    "transcript", "black box", "ledger", "conversation",
-    "public path", "noise law", "refusals"
+    "transcript",
+    "black box",
+    "ledger",
+    "conversation",
+    "public path",
+    "noise law",
+    "refusals",
 ]
 
 

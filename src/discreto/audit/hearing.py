@@ -1,6 +1,6 @@
 """The public path under audit: real calls, a real ledger, and the strongest attacker.
 
-``dp.stats.mean(table, ...)``, ``Model(...).fit(table)`` and ``silo.answer(message)`` run
+``stats.mean(table, ...)``, ``Model(...).fit(table)`` and ``silo.answer(message)`` run
 as anybody runs them, with the system's noise. The table is an ordinary one but for one
 thing: whoever audits knows both neighbouring tables, so what every question would sum
 up to on the *other* table is written down beside each answer. The score of a run is
@@ -137,7 +137,9 @@ def score_of(answers: list[Answer]) -> float:
 
 
 def _gain(one: Answer) -> float:
-    near, far = (np.abs((one.seen - part).astype(float)) for part in (one.here, one.there))
+    near, far = (
+        np.abs((one.seen - part).astype(float)) for part in (one.here, one.there)
+    )
     amount = float(one.law.amount)
     if one.law.law == "gaussian":
         return float(((far - near) * (far + near)).sum() / (2 * amount))
@@ -147,7 +149,7 @@ def _gain(one: Answer) -> float:
 
 
 def _sampled(one: Answer, gain: float) -> float:
-    """A sample has the one row in question with chance ``rate``; no other row counts."""
+    """A sample has the one row there is with chance ``rate``."""
     if not one.here.any():  # the answer came from the table without the row
         return -math.log1p(one.rate * math.expm1(-gain))
     if one.there.any():
@@ -278,6 +280,8 @@ def score_bound(
         runs = len(more) - part
         bound = float(lower_bound(count, runs, stray, delta, alpha))
         if bound > best[0]:
-            words = f"likelihood ratio ≥ e^{edge:.3g}: {count} of {runs} against {stray}"
+            words = (
+                f"likelihood ratio ≥ e^{edge:.3g}: {count} of {runs} against {stray}"
+            )
             best = (bound, words)
     return best

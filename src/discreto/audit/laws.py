@@ -70,7 +70,9 @@ def _gain(one: Answer, factor: float) -> float:
         return float(whole - (factor - 1) * radii.sum())
     if one.law.law == "gaussian":
         wide, deviation = noise.ravel(), math.sqrt(amount)
-        return float((_normal(wide, deviation / factor) - _normal(wide, deviation)).sum())
+        return float(
+            (_normal(wide, deviation / factor) - _normal(wide, deviation)).sum()
+        )
     # The chance of k is tanh(1 / 2b) e^(-|k| / b).
     weight = math.log(math.tanh(factor / (2 * amount)) / math.tanh(1 / (2 * amount)))
     return float(weight * noise.size - (factor - 1) / amount * noise.sum())

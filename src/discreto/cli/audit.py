@@ -29,7 +29,9 @@ EXAMPLE = """Examples:
 def audit(
     subject: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="A model, a statistic, 'silo' or 'museum'."),
+        typer.Argument(
+            metavar="MODEL", help="A model, a statistic, 'silo' or 'museum'."
+        ),
     ],
     columns: words.ColumnWords = None,
     *,

@@ -42,9 +42,7 @@ class Piece:
         name = f"{self.name}, {'honest' if honest else 'planted'}"
         if self.method == "conversation":
             options = {"ratio": 1.1, "pure_first": 1, "points": 801}
-            return conversation(
-                subject, self.first, self.second, name=name, **options
-            )
+            return conversation(subject, self.first, self.second, name=name, **options)
         if self.domain is None:
             return epsilon(
                 subject(seed),

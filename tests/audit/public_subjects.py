@@ -141,7 +141,7 @@ def learners() -> list[Subject]:
         Subject("LinearRegression", _fit(models.LinearRegression(epsilon=1)), numbers,
                 (54, 0.5, 100), group=2, runs=5000, target="y"),
         Subject("LogisticRegression", _fit(models.LogisticRegression(epsilon=1)),
-                classes, (90, 0, "no"), group=2, runs=1200, **yes),
+                classes, (90, 0, "no"), group=2, runs=4000, **yes),
         Subject("KMeans", _fit(models.KMeans(2, **few)), NUMBERS, (54, 0), (18, 0),
                 runs=1600),
         Subject("FuzzyCMeans", _fit(models.FuzzyCMeans(2, **few)), NUMBERS, (90, 0.5),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from discreto import models
 from discreto.errors import DiscretoError
 from discreto.models._base import PrivateClusterer, PrivateEstimator, PrivateRegressor
 
+sys.path.insert(0, str(Path(__file__).parent))  # for the helper modules beside this
 NUMBERS = {"a": dp.Number(0, 10, missing=True), "b": dp.Number(-1, 1)}
 CATEGORIES = {"s": dp.Category(["x", "y", "z"]), "t": dp.Category(["u", "v"])}
 TARGETS = {"label": dp.Category(["no", "yes"]), "amount": dp.Number(0, 100)}

@@ -93,6 +93,7 @@ def _ask(model: Any) -> Callable[[Any], Any]:
 def statistics() -> list[Subject]:
     """Every statistic."""
     one = {"epsilon": 1}
+    two = ["1/4", "3/4"]
     high, low, fine = (90, 1), (18, 0), {"delta": "1e-3", **one}
     return [
         Subject("count", lambda t: stats.count(t, **one), NUMBERS, high),
@@ -113,7 +114,7 @@ def statistics() -> list[Subject]:
                 lead=1),
         Subject("median", lambda t: stats.median(t, "n", **one), WHOLE, (10,), (0,), 2,
                 2, 1600),
-        Subject("quantile, two", lambda t: stats.quantile(t, "n", ["1/4", "3/4"], **one),
+        Subject("quantile, two", lambda t: stats.quantile(t, "n", two, **one),
                 WHOLE, (10,), (10,), 6, 2),
         Subject("min", lambda t: stats.min(t, "n", **one), WHOLE, (20,), (0,), 6, 3,
                 6000),
@@ -135,11 +136,12 @@ def learners() -> list[Subject]:
         Subject("CategoricalNB", _fit(models.CategoricalNB(epsilon=1)), KINDS | LABEL,
                 ("x", "no"), **yes),
         Subject("NaiveBayes", _fit(models.NaiveBayes(epsilon=1)),
-                NUMBERS | KINDS | LABEL, (18, 0, "z", "yes"), group=2, runs=1200, **yes),
+                NUMBERS | KINDS | LABEL, (18, 0, "z", "yes"), group=2, runs=1600,
+                **yes),
         Subject("LinearRegression", _fit(models.LinearRegression(epsilon=1)), numbers,
-                (54, 0.5, 100), group=2, runs=1600, target="y"),
+                (54, 0.5, 100), group=2, runs=5000, target="y"),
         Subject("LogisticRegression", _fit(models.LogisticRegression(epsilon=1)),
-                classes, (90, 0, "no"), group=2, runs=1200, **yes),
+                classes, (90, 0, "no"), group=2, runs=4000, **yes),
         Subject("KMeans", _fit(models.KMeans(2, **few)), NUMBERS, (54, 0), (18, 0),
                 runs=1600),
         Subject("FuzzyCMeans", _fit(models.FuzzyCMeans(2, **few)), NUMBERS, (90, 0.5),

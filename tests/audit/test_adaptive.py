@@ -1,4 +1,4 @@
-"""Adaptive analysts: the programme is exact where that is known, and finds the worst."""
+"""Adaptive analysts: exact where the truth is known, and the worst is found."""
 
 from __future__ import annotations
 

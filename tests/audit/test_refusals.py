@@ -1,4 +1,4 @@
-"""Refusals and crashes are outputs: whether there is an answer must not depend on rows."""
+"""Refusals and crashes are outputs: rows must not decide whether there is an answer."""
 
 from __future__ import annotations
 

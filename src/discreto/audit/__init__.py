@@ -4,8 +4,8 @@
 a pair. ``epsilon`` treats a mechanism as a black box and bounds its epsilon from below
 by statistics. ``listen`` and ``noise_law`` hear real runs, with the system's noise.
 ``refusals`` and ``silo`` send hostile messages; ``conversation`` plays the adaptive
-analyst against a ledger. ``canary`` measures what an attacker gains on a real table. All
-of them read rows in the clear: never run them on a ledger that is meant to protect
+analyst against a ledger. ``canary`` measures what an attacker gains on a real table.
+All of them read rows in the clear: never run them on a ledger that is meant to protect
 somebody.
 """
 

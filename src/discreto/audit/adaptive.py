@@ -27,6 +27,7 @@ from discreto.kernel.cost import Amount, Cost, read_amount, read_delta
 
 Floats = NDArray[np.float64]
 Fits = Callable[[Sequence[Cost]], bool]
+Charges = Callable[[Fraction], list[Cost]]  # of an amount that is looked for
 _FINE = 10**15
 _JUMPS = (1.2, 2.0, 4.0)  # how far one pure question goes on the scale of rho
 _TINY = Cost(epsilon=Fraction(1, 10**12))
@@ -70,7 +71,7 @@ def worst_delta(
 def conversation(
     fits: Fits, epsilon: Amount, delta: Amount, *, name: str = "", **options: Any
 ) -> Finding:
-    """Audit a ledger's filter: is the delta of an adaptive analyst within the budget?"""
+    """Audit a ledger's filter: is an adaptive analyst's delta within the budget?"""
     start = time.perf_counter()
     claimed = float(read_delta(delta))
     shown = worst_delta(fits, epsilon, delta, **options)
@@ -219,8 +220,8 @@ class _Programme:
         above, tell = self._epsilon, float(self._delta)
         for place, rho in enumerate(rhos):
             so_far = [*before, Cost(rho=_exact(rho))]
-            above = self._largest(lambda x, s=so_far: [*s, Cost(epsilon=x)], above)
-            tell = self._largest(lambda x, s=so_far: [*s, _block(x)], tell)
+            above = self._largest(_then_pure(so_far), above)
+            tell = self._largest(_then_block(so_far), tell)
             pure[place], told[place] = above, tell
         jumps = tuple(self._jumps(before, rhos, pure, i) for i in range(len(rhos)))
         return _Rest(rhos, pure, told, jumps)
@@ -246,7 +247,7 @@ class _Programme:
                 out.append((far, amount))
         return tuple(out)
 
-    def _largest(self, charges: Callable[[Fraction], list[Cost]], most: float) -> float:
+    def _largest(self, charges: Charges, most: float) -> float:
         """The largest amount that fits, from below, to four digits and better."""
         if most <= 0:
             return 0.0
@@ -266,8 +267,13 @@ def _exact(amount: float) -> Fraction:
     return Fraction(math.floor(amount * _FINE), _FINE)
 
 
-def _block(delta: Fraction) -> Cost:
-    return Cost(block_epsilon=_TINY.epsilon, delta=delta)
+def _then_pure(so_far: list[Cost]) -> Charges:
+    return lambda amount: [*so_far, Cost(epsilon=amount)]
+
+
+def _then_block(so_far: list[Cost]) -> Charges:
+    tiny = _TINY.epsilon
+    return lambda amount: [*so_far, Cost(block_epsilon=tiny, delta=amount)]
 
 
 def _transition(z: Floats, ratio: float) -> Any:

@@ -63,7 +63,8 @@ def epsilon(
     mechanism
         A callable ``data -> output``: a number, array, text, dict, or an estimator
         (its attributes that end in an underscore are the output). How a run ended is
-        an output, too: an exception, a silo's refusal, the death of its process. With a method ``many(data, n)`` that returns n outputs as rows of a
+        an output, too: an exception, a silo's refusal, the death of its process. With
+        a method ``many(data, n)`` that returns n outputs as rows of a
         matrix, that is called instead: see :class:`Replicates`.
     first, second, pairs
         The two tables, in whatever form the mechanism takes; or several such pairs. Of

@@ -1,6 +1,6 @@
 """The public path under audit: real calls, a real ledger, and the strongest attacker.
 
-``dp.stats.mean(table, ...)``, ``Model(...).fit(table)`` and ``silo.answer(message)`` run
+``stats.mean(table, ...)``, ``Model(...).fit(table)`` and ``silo.answer(message)`` run
 as anybody runs them, with the system's noise. The table is an ordinary one but for one
 thing: whoever audits knows both neighbouring tables, so what every question would sum
 up to on the *other* table is written down beside each answer. The score of a run is
@@ -149,7 +149,7 @@ def _gain(one: Answer) -> float:
 
 
 def _sampled(one: Answer, gain: float) -> float:
-    """A sample has the one row in question with chance ``rate``; no other row counts."""
+    """A sample has the one row there is with chance ``rate``."""
     if not one.here.any():  # the answer came from the table without the row
         return -math.log1p(one.rate * math.expm1(-gain))
     if one.there.any():

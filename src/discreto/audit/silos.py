@@ -35,15 +35,13 @@ def silo(domain: Domain, *, name: str = "silo", **options: Any) -> Finding:
     none, some = table_of([], domain), table_of(few, domain)
     near = [(none, table_of([row], domain)) for row in rows]
     near += [(some, table_of([*few, row], domain)) for row in rows]
-    claimed = {"claimed": 1e-3, "texts": tuple(domain.columns)}
+    given: dict[str, Any] = {"claimed": 1e-3, "texts": tuple(domain.columns), **options}
 
     def silo_of(data: Any) -> Answer:
         ledger = Ledger(epsilon=1, delta="1e-3")
         return Silo(Table(data, domain, ledger), rows=_ROWS).answer
 
-    return refusals(
-        silo_of, hostile_messages(domain), near, name=name, **claimed | options
-    )
+    return refusals(silo_of, hostile_messages(domain), near, name=name, **given)
 
 
 def hostile_messages(domain: Domain) -> Iterator[Message]:

@@ -17,7 +17,7 @@ from discreto.testing import simulate
 
 GRID = 1 << 20
 SMALL = Fraction(1, 10_000)  # the epsilon of a question: noise hides all but refusals
-NOTES = Domain({"x": Number(0, 1), "note": Category(["fine", "good", '"oops'])})
+NOTES = Domain({"x": Number(0, 1), "note": Category(("fine", "good", '"oops'))})
 
 
 class MiniSilo:
@@ -158,7 +158,7 @@ def _asked(name: str, seen: str, wrong: Any, right: Any, *rows: Any) -> Piece:
 
 
 PIECES = (
-    _asked("only the last tree is checked", "a silo: release or refusal is an exact bit",
+    _asked("only the last tree is checked", "a silo: a refusal is an exact bit",
            _last_tree_checked, _every_tree_checked, (0, 1) * 4, (*(0, 1) * 4, 2)),
     _asked("iterates that are refused", "a proximal round fails by the sign of a sum",
            _iterates_checked, _iterates_clipped, (-1, 0) * 2, (*(-1, 0) * 2, 3)),

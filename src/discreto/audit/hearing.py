@@ -33,7 +33,16 @@ from discreto.kernel.gate import (
     Selection,
     Source,
 )
-from discreto.kernel.query import Block, Choice, Everyone, Floats, Ints, Ones, Sum
+from discreto.kernel.query import (
+    Block,
+    Choice,
+    Derived,
+    Everyone,
+    Floats,
+    Ints,
+    Ones,
+    Sum,
+)
 from discreto.ledger import Ledger
 from discreto.tables import Table
 
@@ -86,34 +95,34 @@ class HeardGate(Gate):
         """As the gate does."""
         answer = super().select(query, cost, label, key)
         law = Noise("laplace", answer.scale)
-        here, there = self._scores(query), self._elsewhere()._scores(query)
+        here = self._scores(query, label)
+        there = self._elsewhere()._scores(query, label)
         door = "gumbel" if cost.rho else "select"
         self._heard.append(Answer(law, door, here, there, answer.indices))
         return answer
 
     def _noisy(
-        self, query: Sum, noises: tuple[Noise, ...], keep: Keep | None = None
+        self,
+        query: Sum | Derived,
+        noises: tuple[Noise, ...],
+        label: str,
+        keep: Keep | None = None,
     ) -> tuple[Ints, ...]:
-        out = super()._noisy(query, noises, keep)
+        out = super()._noisy(query, noises, label, keep)
         rate = 1.0 if keep is None else float(keep(1 << 16).mean())
-        here, there = self._fold(query), self._elsewhere()._fold(query)
-        known = keep is None or not self._fold(_ROWS)[0].any()
+        here, there = (g._fold(query, label) for g in (self, self._elsewhere()))
+        known = keep is None or not self._fold(_ROWS, label)[0].any()
         for law, a, b, seen in zip(noises, here, there, out, strict=True):
             door = "measure" if keep is None else "step"
             self._heard.append(Answer(law, door, a, b, seen, rate, known))
         return out
 
     def _elsewhere(self) -> Gate:
-        return Gate(self.domain, self.ledger, _twin_of(self._source))
-
-
-def _twin_of(source: Any) -> Any:
-    """The same view (a part, a solver) of the other table's rows."""
-    if hasattr(source, "twin"):
-        return source.twin
-    out = copy.copy(source)
-    out._source = _twin_of(source._source)
-    return out
+        """The same gate to the other table's rows; nobody listens to it."""
+        out = copy.copy(self)
+        out.__class__ = Gate  # type: ignore[assignment]
+        out._source = self._source.twin  # type: ignore[attr-defined]
+        return out
 
 
 def _sized(domain: Domain, data: Data) -> Domain:

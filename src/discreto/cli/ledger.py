@@ -78,7 +78,7 @@ def print_ledger(book: Ledger, last: int = 30) -> None:
     if book.shut:
         console.print(
             "[red]shut[/]: an answer could not be computed. Look into it, then: "
-            f"discreto ledger reopen {screen.plain(str(ledger))}"
+            f"discreto ledger reopen {screen.plain(book.path)}"
         )
     for analyst in sorted({entry["analyst"] for entry in entries} - {""}):
         console.print(screen.budget_line(book, analyst))

@@ -121,7 +121,7 @@ def check_rows(gradient: ClippedGradient, rows: int | None) -> None:
 
 def most_rows(declared: int) -> int:
     """How many rows a silo may have that declares so many."""
-    return declared + max(declared // 4, 1)
+    return declared + max(declared // 4, 8)
 
 
 def limits_for(

@@ -82,8 +82,8 @@ class Silo:
         self.rows = table.domain.rows if rows is None else rows
         if self.rows is not None and not table.has_at_most(most_rows(self.rows)):
             raise DomainError(
-                f"this silo declares {self.rows} rows and has more than twice as many. "
-                "What is declared is public: correct it, or leave rows out."
+                f"this silo declares {self.rows} rows and has more than a quarter "
+                "more. What is declared is public: correct it, or leave rows out."
             )
         ledger = table.ledger
         if isinstance(ledger, Ledger):

@@ -35,7 +35,7 @@ import numpy as np
 import pytest
 from _pytest.runner import runtestprotocol
 
-from discreto.kernel import entropy
+from discreto.core.noise import entropy
 
 # Whoever draws must not open windows, and no test needs to say so before an import.
 os.environ["MPLBACKEND"] = "Agg"

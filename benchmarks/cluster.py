@@ -32,10 +32,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import discreto as dp
-from discreto.engines import ExecutorEngine, LocalEngine
-from discreto.kernel.query import Block, Everyone, Ones, Sum
-from discreto.queries import Bins, Values
-from discreto.queries.features import PRODUCT_BITS
+from discreto.core.maps import Bins, Values
+from discreto.core.maps.features import PRODUCT_BITS
+from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.data.engines import ExecutorEngine, LocalEngine
 from discreto.testing import simulate
 
 COLUMNS, FILES = 20, 10

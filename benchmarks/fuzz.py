@@ -35,10 +35,10 @@ def work(seed: int, count: int, compiled: bool) -> None:
     sys.path.insert(0, str(HELPERS))
     import trials
 
-    from discreto.queries import trees_kernels
+    from discreto.core.maps import trees_numpy
 
     if compiled:
-        trees_kernels._loops()  # once loaded, they are used for few rows, too
+        trees_numpy._loops()  # once loaded, they are used for few rows, too
     sent = trials.Trials(seed)
     for _ in range(count):
         kind = sent.draw()

@@ -31,9 +31,9 @@ from functools import partial
 from pathlib import Path
 
 import discreto as dp
+from discreto.core.cost import Cost
+from discreto.core.ledger.store import Store
 from discreto.errors import BudgetError
-from discreto.kernel.cost import Cost
-from discreto.ledger.store import Store
 
 UNIT = Fraction(1, 1000)
 LIMIT, SHARE = 70, 22  # units of the population and of each analyst

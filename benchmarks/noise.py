@@ -18,8 +18,8 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from discreto.kernel.entropy import Entropy
-from discreto.kernel.sampler import Sampler
+from discreto.core.noise.entropy import Entropy
+from discreto.core.noise.sampler import Sampler
 
 DRAWS = 10**6
 THEIRS = 20_000  # opendp takes a quarter of a minute for 10^6

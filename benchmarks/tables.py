@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 import discreto as dp
-from discreto.kernel.query import Block, Everyone, Sum
-from discreto.queries import Values
-from discreto.queries.features import PRODUCT_BITS
+from discreto.core.maps import Values
+from discreto.core.maps.features import PRODUCT_BITS
+from discreto.core.query import Block, Everyone, Sum
 from discreto.testing import simulate
 
 ROWS = int(sys.argv[1]) if len(sys.argv) > 1 else 10**7

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import discreto as dp
+from discreto.lab.boosting_presets import DPBoost, PrivCatBoost, PrivRandBoost
 from discreto.models import (
-    DPBoost,
     GradientBoostingRegressor,
-    PrivCatBoost,
-    PrivRandBoost,
 )
 from discreto.testing import simulate
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 import discreto as dp
-from discreto import models, published, stats
+from discreto import models, stats
+from discreto.lab import published
 from discreto.testing import simulate
 
 ADD, REPLACE = "add-remove", "replace"

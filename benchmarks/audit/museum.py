@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 
-from discreto.audit.museum import PIECES
+from discreto.lab.known_bugs import PIECES
 
 
 def main(seeds: int, first: int) -> int:

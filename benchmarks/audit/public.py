@@ -18,8 +18,8 @@ import public_subjects as subjects
 import pytest
 from halved import halve_noise
 
-from discreto.audit.hearing import Listener, listen
-from discreto.audit.laws import noise_law
+from discreto.audit.noise_distribution import noise_law
+from discreto.audit.public_path import Listener, listen
 
 
 def bound(subject: subjects.Subject, *, half: bool) -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from discreto import Category, Domain, Number
-from discreto.datasets import load
+from discreto.data.datasets import load
 
 FOLDS = 5
 # Our name, the name of the data set, its target.

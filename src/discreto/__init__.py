@@ -1,15 +1,31 @@
 """Differentially private statistics and machine learning for tables."""
 
-from discreto import engines, errors, stats
-from discreto import planning as plan
+import importlib
+from typing import Any
+
+from discreto import _old_names, errors, stats
+from discreto.core.cost import Cost
+from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
+from discreto.core.ledger import Ledger
 from discreto.errors import DiscretoError
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Boolean, Category, Domain, Number, Opaque
-from discreto.ledger import Ledger
 from discreto.release import Release
 from discreto.tables import Table
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
+
+# Modules that are part of the public surface; loaded when they are first asked for.
+_MODULES = {
+    "audit": "discreto.audit",
+    "datasets": "discreto.data.datasets",
+    "engines": "discreto.data.engines",
+    "federated": "discreto.federated",
+    "local": "discreto.local",
+    "models": "discreto.models",
+    "plan": "discreto.planning",
+    "plots": "discreto.plots",
+    "report": "discreto.report",
+    "testing": "discreto.testing",
+}
 
 __all__ = [
     "Boolean",
@@ -22,8 +38,28 @@ __all__ = [
     "Opaque",
     "Release",
     "Table",
+    "audit",
+    "datasets",
     "engines",
     "errors",
+    "federated",
+    "local",
+    "models",
     "plan",
+    "plots",
+    "report",
     "stats",
+    "testing",
 ]
+
+_old_names.install()
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
+    raise AttributeError(f"module 'discreto' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

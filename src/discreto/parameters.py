@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.cost import Amount, Cost, read_amount, read_delta
 from discreto.errors import ParameterError
-from discreto.kernel.cost import Amount, Cost, read_amount, read_delta
 
 _WHOLE = (int, np.integer)
 _NUMBER = (*_WHOLE, float, np.floating, Fraction, Decimal)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreto.kernel.domain import Domain
-from discreto.kernel.query import Cells, Sum, Tally
-from discreto.queries.parts import TallyWithin, Within
+from discreto.core.domain import Domain
+from discreto.core.maps.row_partition import TallyWithin, Within
+from discreto.core.query import Cells, Sum, Tally
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreto.errors import ParameterError, UnsafeError
-from discreto.kernel import clamp
-from discreto.kernel.charge import Event, Receipt, Simulation
-from discreto.kernel.cost import Amount, Cost, read_amount, show
-from discreto.kernel.domain import Category, Domain, Number
-from discreto.kernel.entropy import Entropy
-from discreto.kernel.gate import (
+from discreto.core import aggregate
+from discreto.core.charge import Event, Receipt, Simulation
+from discreto.core.cost import Amount, Cost, read_amount, show
+from discreto.core.domain import Category, Domain, Number
+from discreto.core.gate import (
     Gate,
     Keep,
     Measurement,
@@ -30,9 +28,11 @@ from discreto.kernel.gate import (
     Selection,
     Source,
 )
-from discreto.kernel.noise import noises_for, scale_for
-from discreto.kernel.query import Choice, Derived, Floats, Ints, Sum, Tally
-from discreto.kernel.sampler import Sampler
+from discreto.core.noise.calibration import noises_for, scale_for
+from discreto.core.noise.entropy import Entropy
+from discreto.core.noise.sampler import Sampler
+from discreto.core.query import Choice, Derived, Floats, Ints, Sum, Tally
+from discreto.errors import ParameterError, UnsafeError
 from discreto.release import Release
 
 TYPICAL_ROWS = 1000
@@ -327,7 +327,7 @@ class NoRows:
 
     def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
         """Zeros."""
-        return clamp.empty(query, self._domain)
+        return aggregate.empty(query, self._domain)
 
     def column(self, name: str) -> Floats | Ints:
         """Nothing."""
@@ -343,7 +343,7 @@ class MadeUpRows:
     def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
         """What the sums would be, to the nearest step."""
         batch = {name: self.column(name) for name in query.columns()}
-        exact = clamp.fold(query, batch, _SAMPLE, self._domain)
+        exact = aggregate.fold(query, batch, _SAMPLE, self._domain)
         if not isinstance(query, Sum):
             return exact
         share = self._rows / _SAMPLE

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.kernel.charge import Receipt
-from discreto.kernel.cost import Cost
+from discreto.core.charge import Receipt
+from discreto.core.cost import Cost
 
 LEVEL = 0.95
 NOTHING = Cost()

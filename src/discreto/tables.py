@@ -10,18 +10,18 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
-from discreto.accounting import check_steps
-from discreto.engines import LocalEngine, fold_all
+from discreto.core.accounting import check_steps
+from discreto.core.charge import Charger, Event, Reservation
+from discreto.core.cost import Amount, Cost
+from discreto.core.domain import Domain
+from discreto.core.gate import Gate, Keep
+from discreto.core.noise.entropy import Entropy
+from discreto.core.query import Ints, Sum, Tally, digest
+from discreto.core.steps import Steps, check_sampling
+from discreto.core.training import Training
+from discreto.data.engines import LocalEngine, fold_all
+from discreto.data.frames import Frame, PersonFrame, open_frame
 from discreto.errors import DomainError, ParameterError
-from discreto.frames import Frame, PersonFrame, open_frame
-from discreto.kernel.charge import Charger, Event, Reservation
-from discreto.kernel.cost import Amount, Cost
-from discreto.kernel.domain import Domain
-from discreto.kernel.entropy import Entropy
-from discreto.kernel.gate import Gate, Keep
-from discreto.kernel.query import Ints, Sum, Tally, digest
-from discreto.kernel.steps import Steps, check_sampling
-from discreto.kernel.training import Training
 from discreto.planning import Conversation, Plan, Statistic, plan_of, statistics
 from discreto.release import Release
 

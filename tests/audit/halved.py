@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from discreto.kernel.gate import Noise
-from discreto.kernel.sampler import Sampler
+from discreto.core.gate import Noise
+from discreto.core.noise.sampler import Sampler
 
 
 def halve_noise(patch: pytest.MonkeyPatch) -> None:

@@ -10,16 +10,16 @@ from typing import Any
 
 import discreto as dp
 from discreto import models, stats
-from discreto.accounting import steps_for
+from discreto.audit.adapters import probes
 from discreto.audit.neighbours import table_of, typical_rows
-from discreto.audit.subjects import probes
+from discreto.core.accounting import steps_for
+from discreto.core.cost import Cost
+from discreto.core.maps.gradients import ClippedGradient
+from discreto.core.maps.regression import Scaled
+from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.errors import ParameterError
 from discreto.federated import Silo, messages
 from discreto.federated.messages import Terms
-from discreto.kernel.cost import Cost
-from discreto.kernel.query import Block, Everyone, Ones, Sum
-from discreto.queries.gradients import ClippedGradient
-from discreto.queries.regression import Scaled
 
 NUMBERS = {"a": dp.Number(18, 90), "b": dp.Number(0, 1)}
 LABEL = {"label": dp.Category(["no", "yes"])}

@@ -8,9 +8,9 @@ import pytest
 
 import discreto as dp
 from discreto.audit.adaptive import SLACK, accepts, conversation, worst_delta
-from discreto.audit.museum.filters import added_up, two_accounts
-from discreto.kernel.cost import Cost, epsilon_for, rho_for
-from discreto.kernel.gaussian import delta_of
+from discreto.core.cost import Cost, epsilon_for, rho_for
+from discreto.core.noise.gaussian import delta_of
+from discreto.lab.known_bugs.filters import added_up, two_accounts
 
 QUICK = {"ratio": 1.06, "pure_first": 2, "points": 1201}
 

@@ -79,10 +79,10 @@ def test_a_violation_has_an_exit_code(domain, monkeypatch):
 
 
 def test_the_museum(monkeypatch):
-    from discreto.audit import museum
+    from discreto.lab import known_bugs
 
-    few = (museum.named("forgotten clip"), museum.named("halved noise"))
-    monkeypatch.setattr(museum, "PIECES", few)
+    few = (known_bugs.named("forgotten clip"), known_bugs.named("halved noise"))
+    monkeypatch.setattr(known_bugs, "PIECES", few)
     done = run("museum", "--runs", 4000)
     assert done.exit_code == 0, done.output
     assert "forgotten clip" in done.output
@@ -92,10 +92,10 @@ def test_the_museum(monkeypatch):
 def test_a_museum_that_fails_says_so(monkeypatch):
     from dataclasses import replace
 
-    from discreto.audit import museum
+    from discreto.lab import known_bugs
 
-    piece = museum.named("forgotten clip")
-    monkeypatch.setattr(museum, "PIECES", (replace(piece, bug=piece.honest),))
+    piece = known_bugs.named("forgotten clip")
+    monkeypatch.setattr(known_bugs, "PIECES", (replace(piece, bug=piece.honest),))
     done = run("museum")
     assert done.exit_code == 6
     assert "MISSED" in done.output

@@ -11,9 +11,9 @@ import discreto as dp
 from discreto import models, stats
 from discreto.audit import Replicates, epsilon, examine, mechanism_of, pairs, work_of
 from discreto.audit.bounds import lower_bound
+from discreto.audit.featurise import low_bits, matrix_of, numbers_of, stack
 from discreto.audit.mechanisms import redraw
-from discreto.audit.outputs import low_bits, matrix_of, numbers_of, stack
-from discreto.audit.witness import Witness
+from discreto.audit.recorder import Witness
 from discreto.errors import ParameterError
 from discreto.testing import simulate
 
@@ -177,7 +177,7 @@ def test_our_estimators_are_not_accused(case):
 
 @pytest.mark.parametrize("delta", [0, "0.001"])
 def test_half_of_our_noise_is_caught(monkeypatch, delta):
-    from discreto.kernel.gate import Noise
+    from discreto.core.gate import Noise
 
     whole = Noise.draw
     monkeypatch.setattr(Noise, "draw", lambda noise, *a: whole(noise, *a) // 3)
@@ -187,7 +187,7 @@ def test_half_of_our_noise_is_caught(monkeypatch, delta):
 
 
 def test_half_of_the_noise_of_a_model_is_caught(monkeypatch):
-    from discreto.kernel.gate import Noise
+    from discreto.core.gate import Noise
 
     whole = Noise.draw
     monkeypatch.setattr(Noise, "draw", lambda noise, *a: whole(noise, *a) // 3)

@@ -18,7 +18,7 @@ from discreto.audit.losses import (
     movement,
     rho_of,
 )
-from discreto.kernel.gate import Noise
+from discreto.core.gate import Noise
 
 
 def permute_and_flip(scores, scale):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreto.audit.museum import PIECES, named
 from discreto.errors import ParameterError
+from discreto.lab.known_bugs import PIECES, named
 
 WANTED = {
     "skipped empty cluster",

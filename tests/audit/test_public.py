@@ -12,10 +12,10 @@ import pytest
 from halved import halve_noise
 from public_subjects import Subject, everything
 
-from discreto.audit.hearing import Answer, Listener, listen, score_bound, score_of
-from discreto.audit.laws import noise_law
+from discreto.audit.noise_distribution import noise_law
+from discreto.audit.public_path import Answer, Listener, listen, score_bound, score_of
+from discreto.core.gate import Noise
 from discreto.errors import ParameterError
-from discreto.kernel.gate import Noise
 from discreto.models._base import PrivateEstimator
 
 SUBJECTS = everything()

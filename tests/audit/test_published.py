@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from discreto import published
 from discreto.audit import epsilon
+from discreto.lab import published
 from discreto.testing import simulate
 
 

@@ -9,7 +9,6 @@ import pytest
 
 import discreto as dp
 from discreto import models, stats
-from discreto.accounting import steps_for
 from discreto.audit import (
     Pair,
     Witness,
@@ -21,12 +20,13 @@ from discreto.audit import (
     transcript,
     work_of,
 )
+from discreto.core.accounting import steps_for
+from discreto.core.domain import Opaque
+from discreto.core.gate import Noise
+from discreto.core.maps import Values
+from discreto.core.query import Block, Everyone, Sum
 from discreto.errors import ParameterError
-from discreto.kernel.domain import Opaque
-from discreto.kernel.gate import Noise
-from discreto.kernel.query import Block, Everyone, Sum
 from discreto.local import LocalSanitizer, RandomizedResponse
-from discreto.queries import Values
 from discreto.testing import simulate
 
 RELATIONS = {"add-remove": {}, "replace": {"neighbours": "replace", "rows": 6}}
@@ -233,7 +233,7 @@ def test_half_of_the_reach_of_a_cube_is_seen(monkeypatch):
 
 
 def test_a_choice_that_is_not_monotone_is_seen(monkeypatch):
-    monkeypatch.setattr("discreto.queries.scores.Ranks.monotone", True)
+    monkeypatch.setattr("discreto.core.maps.scores.Ranks.monotone", True)
     broken(work_of(stats.Quantile("x"), epsilon=1))
 
 
@@ -287,7 +287,7 @@ def test_an_error_about_rows_is_seen():
 
 def test_rows_of_a_person_that_are_not_bounded_are_seen(monkeypatch):
     monkeypatch.setattr(
-        "discreto.frames.person.PersonFrame._keep",
+        "discreto.core.contribution.PersonFrame._keep",
         lambda frame: np.ones(frame._frame.length(), dtype=bool),
     )
     domain = dp.Domain({"x": dp.Number(0, 1), "id": Opaque()}, person="id")

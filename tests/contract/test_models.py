@@ -14,13 +14,13 @@ from sklearn.model_selection import cross_val_predict
 
 import discreto as dp
 from discreto import models
+from discreto.core import aggregate
+from discreto.core.gate import Gate
+from discreto.core.query import Choice, Sum
 from discreto.errors import BudgetError, ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.gate import Gate
-from discreto.kernel.query import Choice, Sum
 from discreto.models import persist
 from discreto.models._base import PrivateEstimator
-from discreto.models._space import Ready
+from discreto.models._features import Ready
 from discreto.testing import simulate
 
 
@@ -296,12 +296,12 @@ def test_questions_are_row_local_bit_for_bit(case, monkeypatch):
     for query in questions:
         tally = query.tally if isinstance(query, Choice) else query
         names = tally.columns()
-        whole = clamp.empty(tally, domain)
+        whole = aggregate.empty(tally, domain)
         for size in (1, 5):
-            whole = clamp.empty(tally, domain)
+            whole = aggregate.empty(tally, domain)
             for batch, rows in frame.batches(names, size):
-                part = clamp.fold(tally, batch, rows, domain)
-                whole = clamp.merge(tally, whole, part)
+                part = aggregate.fold(tally, batch, rows, domain)
+                whole = aggregate.merge(tally, whole, part)
             for a, b in zip(whole, table._rows.fold(tally), strict=True):
                 np.testing.assert_array_equal(a, b)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from discreto.queries import KINDS
+from discreto.core.maps import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "proofs" / "index.md"

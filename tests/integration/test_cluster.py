@@ -21,7 +21,7 @@ import pytest
 
 import discreto as dp
 from discreto import models, stats
-from discreto.engines import ExecutorEngine, LocalEngine
+from discreto.data.engines import ExecutorEngine, LocalEngine
 from discreto.errors import DiscretoError, KernelFault, ParameterError
 from discreto.models._base import PrivateClusterer, PrivateEstimator, PrivateRegressor
 from discreto.testing import simulate

@@ -23,8 +23,8 @@ from pathlib import Path
 import pytest
 
 import discreto as dp
+from discreto.core.cost import Cost
 from discreto.errors import BudgetError, LedgerError
-from discreto.kernel.cost import Cost
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs fork and signals")
 
@@ -40,8 +40,8 @@ from contextlib import contextmanager
 from pathlib import Path
 import discreto as dp
 from discreto.errors import BudgetError, LedgerError
-from discreto.kernel.cost import Cost
-from discreto.ledger.store import Store
+from discreto.core.cost import Cost
+from discreto.core.ledger.store import Store
 
 DOMAIN = dp.Domain({"age": dp.Number(0, 120)})
 raw_write = os.write
@@ -73,7 +73,7 @@ def wait(children):
     return [os.waitpid(child, 0)[1] for child in children]
 
 def charge_elsewhere(path):
-    code = "import sys, discreto as dp; from discreto.kernel.cost import Cost\\n"
+    code = "import sys, discreto as dp; from discreto.core.cost import Cost\\n"
     code += "print(dp.Ledger(sys.argv[1]).charge(Cost.of('0.1'), 'other').hash)"
     command = [sys.executable, "-c", code, str(path)]
     return subprocess.run(
@@ -1039,7 +1039,7 @@ def test_an_interrupted_charge_changes_nothing(
         raise stop
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreto.ledger.book.append", interrupt)
+        patch.setattr("discreto.core.ledger.ledger.append", interrupt)
         with pytest.raises(stop):
             ledger.charge(TENTH, "x")
     assert not ledger.spent()

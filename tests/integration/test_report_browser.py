@@ -14,8 +14,8 @@ from PIL import Image
 
 import discreto as dp
 from discreto import models, report
+from discreto.compare.compare import compare
 from discreto.plots import EpsilonCurveDisplay, TopologyDisplay
-from discreto.study.compare import compare
 from discreto.testing import simulate
 
 PLACES = "[...document.querySelectorAll('table')[%d].tBodies[0].rows]"

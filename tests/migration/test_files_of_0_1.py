@@ -10,9 +10,9 @@ import pytest
 
 import discreto as dp
 from discreto import models
+from discreto.core.budget import rho_of_pure
+from discreto.core.cost import Cost
 from discreto.errors import BudgetError
-from discreto.kernel.cost import Cost
-from discreto.kernel.filter import rho_of_pure
 
 FILES = Path(__file__).with_name("files")
 PREDICTIONS = json.loads((FILES / "predictions.json").read_text())

@@ -17,9 +17,8 @@ import numpy as np
 
 import discreto as dp
 from discreto import models, stats
-from discreto.kernel.gate import Gate
-from discreto.kernel.query import Choice, Randomise, Sum
-from discreto.queries import (
+from discreto.core.gate import Gate
+from discreto.core.maps import (
     Bernstein,
     Bins,
     Block,
@@ -60,6 +59,7 @@ from discreto.queries import (
     Values,
     Within,
 )
+from discreto.core.query import Choice, Randomise, Sum
 from discreto.testing import simulate
 
 NAMES = ("a", "b")

@@ -18,9 +18,9 @@ from functools import cache
 
 import numpy as np
 
-from discreto.kernel import clamp
-from discreto.kernel.domain import Category, Domain, Number, Opaque
-from discreto.kernel.query import Batch, Choice, Floats, Ints, Shape, Sum
+from discreto.core import aggregate
+from discreto.core.domain import Category, Domain, Number, Opaque
+from discreto.core.query import Batch, Choice, Floats, Ints, Shape, Sum
 
 NAN, INF = math.nan, math.inf
 X, Y, Z = Number(-2, 6), Number(0, 1), Number(100, 101)
@@ -135,8 +135,8 @@ def movement(
     """How far neighbours really move each block, for each domain's neighbours."""
     names = query.columns() or ("c",)
     rows = universe(names)
-    fold = fold or clamp.fold
-    answers = [clamp.empty(query, domains[0])]
+    fold = fold or aggregate.fold
+    answers = [aggregate.empty(query, domains[0])]
     for table in tables(len(rows), largest)[1:]:
         batch = to_batch([rows[i] for i in table], names)
         answers.append(fold(query, batch, len(table), domains[0]))
@@ -275,7 +275,7 @@ def check_tally(
     laws = []
     for table in tables(len(rows), largest):
         batch = to_batch([rows[i] for i in table], names)
-        (sums,) = clamp.fold(choice.tally, batch, len(table), domain)
+        (sums,) = aggregate.fold(choice.tally, batch, len(table), domain)
         scores = choice.score.scores(sums, domain)
         laws.append([permute_and_flip(group.tolist(), ratio) for group in scores])
     worst = Fraction(0)

@@ -8,8 +8,8 @@ from typing import Any
 import asked
 import numpy as np
 
-from discreto.kernel.query import Choice, Randomise, Sum
-from discreto.queries import from_json
+from discreto.core.maps import from_json
+from discreto.core.query import Choice, Randomise, Sum
 
 LARGE = 1 << 15  # numbers of an answer that are written down, not more
 

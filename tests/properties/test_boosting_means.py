@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from brute import ADD, REPLACE, TWICE, check_sum
 
+from discreto.core import aggregate
+from discreto.core.maps import KINDS
+from discreto.core.maps.row_partition import HashParts
+from discreto.core.maps.tree_gradients import Gradients
+from discreto.core.maps.trees import Grid, Leaves, Tree
+from discreto.core.query import Derived, decode, encode
 from discreto.errors import ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.query import Derived, decode, encode
-from discreto.models.boosting.means import LeafMean
+from discreto.models.boosting.leaf_means import LeafMean
 from discreto.parts import Parts
-from discreto.queries import KINDS
-from discreto.queries.parts import HashParts
-from discreto.queries.trees import Grid, Leaves, Tree
-from discreto.queries.trees_gradients import Gradients
 
 GRID = Grid(("y", "d"), ((0.5,), ()))
 # Gradients of 1, 0 and -1: scores far up where y is low, far down where it is not.
@@ -100,7 +100,7 @@ class Rows:
         self.facts = batch, length, domain
 
     def fold(self, query, keep=None):
-        return clamp.fold(query, *self.facts)
+        return aggregate.fold(query, *self.facts)
 
 
 def fold(query, batch, length, domain):

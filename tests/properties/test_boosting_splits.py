@@ -11,22 +11,22 @@ import pytest
 from brute import ADD, REPLACE, TWICE, neighbours, tables, to_batch, universe
 
 import discreto as dp
-from discreto.errors import BudgetError, ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.query import Block, Choice, Ones, Sum
-from discreto.parts import Parts
-from discreto.planning import Conversation
-from discreto.queries.cells import Categories
-from discreto.queries.parts import HashParts, TallyWithin
-from discreto.queries.trees import Grid, Tree
-from discreto.queries.trees_gradients import Gradients
-from discreto.queries.trees_splits import (
+from discreto.core import aggregate
+from discreto.core.maps.cells import Categories
+from discreto.core.maps.row_partition import HashParts, TallyWithin
+from discreto.core.maps.tree_gradients import Gradients
+from discreto.core.maps.tree_splits import (
     BITS,
     GAIN_BITS,
     SplitHistogram,
     SplitScore,
     candidates,
 )
+from discreto.core.maps.trees import Grid, Tree
+from discreto.core.query import Block, Choice, Ones, Sum
+from discreto.errors import BudgetError, ParameterError
+from discreto.parts import Parts
+from discreto.planning import Conversation
 from discreto.testing import simulate
 
 G = 1 << GAIN_BITS  # the squared gradient bound
@@ -62,7 +62,7 @@ def losses(query, domain, epsilon, width=None):
     scores = []
     for table in tables(len(rows), 2):
         batch = to_batch([rows[i] for i in table], names)
-        (sums,) = clamp.fold(query.tally, batch, len(table), domain)
+        (sums,) = aggregate.fold(query.tally, batch, len(table), domain)
         scores.append(query.score.scores(sums, domain))
     width = width or query.width(domain)
     laws = [[law(group, width, epsilon) for group in one] for one in scores]

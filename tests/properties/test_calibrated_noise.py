@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from brute import ADD, REPLACE, TWICE, Raw, neighbours, tables, to_batch, universe
 
-from discreto.accounting import steps_for
+from discreto.core import aggregate
+from discreto.core.accounting import steps_for
+from discreto.core.cost import Cost, epsilon_for
+from discreto.core.maps import Bins, Categories, Values
+from discreto.core.noise.calibration import noises_for
+from discreto.core.noise.gaussian import epsilon_of
+from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.errors import ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.cost import Cost, epsilon_for
-from discreto.kernel.gaussian import epsilon_of
-from discreto.kernel.noise import noises_for
-from discreto.kernel.query import Block, Everyone, Ones, Sum
-from discreto.queries import Bins, Categories, Values
 
 DOMAINS = [ADD, REPLACE, TWICE]
 IDS = ["add", "replace", "two"]
@@ -87,7 +87,7 @@ def test_the_reach_is_the_largest_move_of_each_cell_added_up(form, domain):
     rows = universe(query.columns())
     sums = np.array(
         [
-            clamp.fold(
+            aggregate.fold(
                 query, to_batch([rows[i] for i in t], query.columns()), len(t), domain
             )[0]
             for t in tables(len(rows), largest)
@@ -125,7 +125,7 @@ def most_touched(query, domain):
     answers = []
     for table in tables(len(rows), largest):
         batch = to_batch([rows[i] for i in table], names)
-        answers.append(clamp.fold(query, batch, len(table), domain)[0].ravel())
+        answers.append(aggregate.fold(query, batch, len(table), domain)[0].ravel())
     sums = np.array(answers)
     relation, more = domain.neighbours, domain.rows_per_person
     one, two = neighbours(len(rows), largest, relation, more).T

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 from brute import ADD, REPLACE, X, Z, check_sum, movement
 
-from discreto.kernel import gate as module
-from discreto.kernel.charge import Simulation
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Domain, Number
-from discreto.kernel.gate import Noise
-from discreto.kernel.gaussian import delta_of
-from discreto.kernel.query import Block, Everyone, Ones, Sum
-from discreto.queries import Bernstein, Bins, Categories, Ranks, Values
+from discreto.core import gate as module
+from discreto.core.charge import Simulation
+from discreto.core.cost import Cost
+from discreto.core.domain import Domain, Number
+from discreto.core.gate import Noise
+from discreto.core.maps import Bernstein, Bins, Categories, Ranks, Values
+from discreto.core.noise.gaussian import delta_of
+from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.tables import Table
 from discreto.testing import SimulationLedger, simulate
 

@@ -11,11 +11,9 @@ import pytest
 from brute import ADD, REPLACE, TWICE, check_choice, check_tally, counts_of, near_counts
 from scipy import special
 
-from discreto.errors import ParameterError
-from discreto.kernel.cost import Cost
-from discreto.kernel.gate import scale_for
-from discreto.kernel.query import Block, Choice, Everyone, Ones, Sum
-from discreto.queries import (
+from discreto.core.cost import Cost
+from discreto.core.gate import scale_for
+from discreto.core.maps import (
     KINDS,
     Bins,
     Categories,
@@ -29,6 +27,8 @@ from discreto.queries import (
     RowsInReach,
     Values,
 )
+from discreto.core.query import Block, Choice, Everyone, Ones, Sum
+from discreto.errors import ParameterError
 
 COUNT = (Block(Ones()),)
 SCORES = {

@@ -18,10 +18,8 @@ import pytest
 from brute import ADD, REPLACE, TWICE, permute_and_flip
 from scipy import special
 
-from discreto.kernel.cost import Cost
-from discreto.kernel.noise import scale_for
-from discreto.kernel.query import Block, Choice, Ones, Sum
-from discreto.queries import (
+from discreto.core.cost import Cost
+from discreto.core.maps import (
     Bins,
     Categories,
     Cross,
@@ -31,6 +29,8 @@ from discreto.queries import (
     ReachVotes,
     RowsInReach,
 )
+from discreto.core.noise.calibration import scale_for
+from discreto.core.query import Block, Choice, Ones, Sum
 
 ONES = (Block(Ones()),)
 

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import discreto as dp
-from discreto.kernel import clamp
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Category, Domain, Number, Opaque
-from discreto.kernel.query import Block, Choice, Everyone, Ones, Randomise, Shape, Sum
-from discreto.queries import (
+from discreto.core import aggregate
+from discreto.core.cost import Cost
+from discreto.core.domain import Category, Domain, Number, Opaque
+from discreto.core.maps import (
     Bernstein,
     Bins,
     Categories,
@@ -33,7 +32,8 @@ from discreto.queries import (
     SoftVotes,
     Values,
 )
-from discreto.queries.clusters import FuzzyPulls
+from discreto.core.maps.clusters import FuzzyPulls
+from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Shape, Sum
 from discreto.testing import simulate
 
 FAST = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -58,7 +58,7 @@ def test_clamp_keeps_its_shape(shape, data):
     size = st.tuples(st.just(shape.width), st.integers(0, 12))
     near = st.floats(-3.0 * shape.limit, 3.0 * shape.limit)
     rows = data.draw(hnp.arrays(np.float64, size, elements=ANY | EXTREME | near))
-    out = clamp.clamp(rows.copy(), shape)
+    out = aggregate.clamp(rows.copy(), shape)
     assert np.array_equal(out, np.rint(out))
     for row in out.T.tolist():
         whole = [int(value) for value in row]
@@ -78,7 +78,7 @@ def test_clamp_leaves_what_is_small_alone(shape, data):
         return
     size = (shape.width, 5)
     rows = data.draw(hnp.arrays(np.int64, size, elements=st.integers(low, small)))
-    assert np.array_equal(clamp.clamp(rows.astype(float), shape), rows)
+    assert np.array_equal(aggregate.clamp(rows.astype(float), shape), rows)
 
 
 # Folds
@@ -118,19 +118,19 @@ def _batch(rows):
     }
 
 
-def _fold(query, rows, fold=clamp.fold):
+def _fold(query, rows, fold=aggregate.fold):
     return fold(query, _batch(rows), len(rows), ADD)
 
 
-def check_parts(query, rows, cuts, order, fold=clamp.fold):
+def check_parts(query, rows, cuts, order, fold=aggregate.fold):
     """The sums of parts, in any order, are the sums of the whole."""
     whole = _fold(query, rows, fold)
     mixed = [rows[i] for i in order]
     ends = [0, *sorted(cuts), len(rows)]
-    total = clamp.empty(query, ADD)
+    total = aggregate.empty(query, ADD)
     for start, stop in itertools.pairwise(ends):
         if stop > start:
-            total = clamp.merge(query, total, _fold(query, mixed[start:stop], fold))
+            total = aggregate.merge(query, total, _fold(query, mixed[start:stop], fold))
     for one, two in zip(whole, total, strict=True):
         assert one.dtype == two.dtype == np.int64
         assert np.array_equal(one, two)
@@ -148,7 +148,7 @@ def test_a_float_sum_depends_on_the_order_and_is_caught():
     # The planted bug: sums in single precision.
     def rough(query, batch, length, domain):
         (block,) = query.blocks
-        rows = clamp.clamp(
+        rows = aggregate.clamp(
             block.features.rows(batch, domain), block.features.shape(domain)
         )
         total = np.float32(0)
@@ -197,7 +197,7 @@ def _reference(query, rows):
             codes = [1]
         else:
             raw = block.features.rows(batch, ADD)
-            codes = [int(v) for v in clamp.clamp(raw, shape)[:, 0]]
+            codes = [int(v) for v in aggregate.clamp(raw, shape)[:, 0]]
         if block.form == "linear":
             new = codes
         elif block.form == "pair":
@@ -228,11 +228,11 @@ def test_large_batches_are_exact(form):
     n = 1 << 16
     x = np.where(np.arange(n) % 3 == 0, 5.9999999, -2.0)
     query = Sum(Everyone(), (Block(Values(("x",), bits=bits), form),))
-    codes = clamp.clamp(
+    codes = aggregate.clamp(
         query.blocks[0].features.rows({"x": x}, ADD), Shape(1, 1 << bits)
     )
     codes = [int(v) for v in codes[0]]
-    (sums,) = clamp.fold(query, {"x": x}, n, ADD)
+    (sums,) = aggregate.fold(query, {"x": x}, n, ADD)
     if form == "linear":
         wanted = [sum(codes)]
     elif form == "pair":
@@ -241,14 +241,14 @@ def test_large_batches_are_exact(form):
         wanted = [sum(v * v for v in codes)]
     assert sums[0].tolist() == wanted
     # The most rows at once times the largest code stays exact in float64.
-    assert clamp.BATCH_ROWS * clamp.CODE_LIMIT <= 1 << 53
-    assert clamp.BATCH_ROWS * clamp.GRAM_LIMIT**2 <= 1 << 53
+    assert aggregate.BATCH_ROWS * aggregate.CODE_LIMIT <= 1 << 53
+    assert aggregate.BATCH_ROWS * aggregate.GRAM_LIMIT**2 <= 1 << 53
 
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_an_empty_batch_adds_nothing(query):
     # A batch whose rows were all dropped (too many rows of a person) is empty.
-    for one, two in zip(_fold(query, []), clamp.empty(query, ADD), strict=True):
+    for one, two in zip(_fold(query, []), aggregate.empty(query, ADD), strict=True):
         assert np.array_equal(one, two)
 
 
@@ -345,6 +345,6 @@ def test_a_fold_leaves_its_batch_alone(rows):
     for query in QUERIES:
         batch = _batch(rows)
         kept = {name: values.copy() for name, values in batch.items()}
-        clamp.fold(query, batch, len(rows), ADD)
+        aggregate.fold(query, batch, len(rows), ADD)
         for name, values in batch.items():
             assert np.array_equal(values, kept[name], equal_nan=True)

@@ -12,8 +12,8 @@ import pytest
 from brute import INF, NAN
 
 import discreto as dp
-from discreto.kernel import clamp
-from discreto.kernel.gate import Gate
+from discreto.core import aggregate
+from discreto.core.gate import Gate
 from discreto.models import GaussianNB, LinearRegression, select
 from discreto.testing import simulate
 
@@ -57,7 +57,7 @@ def points(choice, rows, domain):
         "a": np.array([row[0] for row in rows], dtype=float),
         "t": np.array([row[1] for row in rows], dtype=kind),
     }
-    (sums,) = clamp.fold(choice.tally, batch, len(rows), domain)
+    (sums,) = aggregate.fold(choice.tally, batch, len(rows), domain)
     return choice.score.scores(sums, domain)[0]
 
 

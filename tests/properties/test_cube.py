@@ -11,12 +11,12 @@ import pytest
 from scipy import stats
 
 import discreto as dp
-from discreto.kernel import clamp
-from discreto.kernel.entropy import Entropy
-from discreto.kernel.gate import noises_for
-from discreto.kernel.query import Block, Everyone, Sum
-from discreto.kernel.sampler import Sampler
-from discreto.queries import Categories, Values
+from discreto.core import aggregate
+from discreto.core.gate import noises_for
+from discreto.core.maps import Categories, Values
+from discreto.core.noise.entropy import Entropy
+from discreto.core.noise.sampler import Sampler
+from discreto.core.query import Block, Everyone, Sum
 
 ALPHA = 1e-9
 
@@ -99,13 +99,13 @@ def test_reach_covers_every_movement(neighbours, form, cells):
 
     def answer(row):
         if row is None:
-            return clamp.empty(query, domain)[0]
+            return aggregate.empty(query, domain)[0]
         batch = {
             "a": np.array([row[0]]),
             "b": np.array([row[1]]),
             "g": np.array([row[2]]),
         }
-        return clamp.fold(query, batch, 1, domain)[0]
+        return aggregate.fold(query, batch, 1, domain)[0]
 
     some = list(itertools.product(HOSTILE, HOSTILE, (0, 1, -1)))
     tables = [answer(row) for row in some]

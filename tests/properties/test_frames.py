@@ -17,11 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import discreto as dp
-from discreto.engines import LocalEngine
-from discreto.frames import PersonFrame, open_frame
-from discreto.kernel.domain import Category, Number
-from discreto.kernel.query import Block, Everyone, Sum
-from discreto.queries import Bins, Categories, Cross, Values
+from discreto.core.domain import Category, Number
+from discreto.core.maps import Bins, Categories, Cross, Values
+from discreto.core.query import Block, Everyone, Sum
+from discreto.data.engines import LocalEngine
+from discreto.data.frames import PersonFrame, open_frame
 
 QUIET = settings(
     deadline=None,

@@ -19,12 +19,19 @@ from trials import KINDS, Trials
 
 import discreto as dp
 from discreto import models
-from discreto.errors import DiscretoError, DomainError, ParameterError
-from discreto.federated import messages
-from discreto.frames import memory
-from discreto.kernel import clamp
-from discreto.kernel.cost import Cost
-from discreto.kernel.query import (
+from discreto.core import aggregate
+from discreto.core.cost import Cost
+from discreto.core.maps import (
+    Block,
+    Gradients,
+    Nearest,
+    Tree,
+    from_json,
+    to_json,
+    trees_numpy,
+)
+from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
+from discreto.core.query import (
     Choice,
     Everyone,
     Randomise,
@@ -32,19 +39,12 @@ from discreto.kernel.query import (
     Sum,
     encode,
 )
-from discreto.kernel.validation import validate
+from discreto.core.validation import validate
+from discreto.data.frames import memory
+from discreto.errors import DiscretoError, DomainError, ParameterError
+from discreto.federated import messages
 from discreto.models import evaluation, persist
 from discreto.models.selection import select
-from discreto.queries import (
-    Block,
-    Gradients,
-    Nearest,
-    Tree,
-    from_json,
-    to_json,
-    trees_kernels,
-)
-from discreto.queries.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
 from discreto.testing import simulate
 
 SCHEMA = messages.schema_of(asked.DOMAIN)
@@ -155,7 +155,7 @@ def test_every_tree_of_an_ensemble_is_checked(bad, place):
 def test_the_trials_can_fail(monkeypatch):
     """The first leak of this kind: only the last tree was looked at."""
     monkeypatch.setattr(Gradients, "_check_trees", lambda self, domain: None)
-    monkeypatch.setattr(trees_kernels, "_compiled", lambda name, size: None)
+    monkeypatch.setattr(trees_numpy, "_compiled", lambda name, size: None)
     gradients = Gradients(asked.GRID, "amount", "squared", (0.5,), (PLAIN_TREE,) * 3)
     data = to_json_part(gradients)
     data["trees"][0] |= BAD_TREES["too few codes"]
@@ -229,12 +229,12 @@ def test_codes_of_no_category_do_no_harm(query):
             odd = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 0, 1, 7]
             batch[name] = coins.choice(odd, 50)
     used = {name: batch[name] for name in tally.columns()}
-    whole = clamp.fold(tally, used, 50, asked.DOMAIN)
-    total = clamp.empty(tally, asked.DOMAIN)
+    whole = aggregate.fold(tally, used, 50, asked.DOMAIN)
+    total = aggregate.empty(tally, asked.DOMAIN)
     for start in range(0, 50, 3):
         part = {name: values[start : start + 3] for name, values in used.items()}
-        sums = clamp.fold(tally, part, min(3, 50 - start), asked.DOMAIN)
-        total = clamp.merge(tally, total, sums)
+        sums = aggregate.fold(tally, part, min(3, 50 - start), asked.DOMAIN)
+        total = aggregate.merge(tally, total, sums)
     for one, two in zip(whole, total, strict=True):
         np.testing.assert_array_equal(np.sort(one, axis=-1), np.sort(two, axis=-1))
 

@@ -11,14 +11,14 @@ import pytest
 from mutations import deep
 
 import discreto as dp
+from discreto.core.cost import Cost
+from discreto.core.field_types import check_plain, read_fraction
+from discreto.core.maps import Bins, Categories, Tree, from_json, to_json
+from discreto.core.query import Sum
 from discreto.errors import DiscretoError, DomainError, ParameterError
 from discreto.federated import Policy, Silo, messages
 from discreto.federated.messages import read_release
-from discreto.kernel.cost import Cost
-from discreto.kernel.forms import check_plain, read_fraction
-from discreto.kernel.query import Sum
 from discreto.models import evaluation, persist
-from discreto.queries import Bins, Categories, Tree, from_json, to_json
 from discreto.testing import simulate
 
 HUGE = [10**20, -(10**19), 10**400, 10**5000, float("nan"), float("inf"), "\ud800"]

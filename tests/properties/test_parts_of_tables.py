@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from discreto import Category, Domain, Number, Table
-from discreto.errors import ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.cost import Cost
-from discreto.kernel.query import (
+from discreto.core import aggregate
+from discreto.core.cost import Cost
+from discreto.core.maps import Bins, Categories, ReachVotes, RowsInReach, Values
+from discreto.core.maps.row_partition import HashParts
+from discreto.core.query import (
     Block,
     Choice,
     Everyone,
@@ -19,9 +20,8 @@ from discreto.kernel.query import (
     Randomise,
     Sum,
 )
+from discreto.errors import ParameterError
 from discreto.parts import Parts
-from discreto.queries import Bins, Categories, ReachVotes, RowsInReach, Values
-from discreto.queries.parts import HashParts
 from discreto.testing import simulate
 
 COLUMNS = {"x": Number(0, 1), "c": Category(("u", "v"))}
@@ -78,7 +78,7 @@ def test_a_part_gives_neither_products_nor_rows_under_replace():
     with pytest.raises(ParameterError):
         inner.randomise(Randomise("x", "laplace"), Cost.of("0.5"), "rows")
     # Of the whole table both are answered: the test can fail.
-    clamp.check(products, REPLACE)
+    aggregate.check(products, REPLACE)
     gate(REPLACE).measure(products, Cost.of("0.5"), "products")
     gate(REPLACE).randomise(Randomise("x", "laplace"), Cost.of("0.5"), "rows")
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from discreto import Category, Domain, Opaque, Table
-from discreto.frames import PersonFrame, open_frame
-from discreto.kernel.query import Block, Ones, Sum
-from discreto.queries import Categories
+from discreto.core.maps import Categories
+from discreto.core.query import Block, Ones, Sum
+from discreto.data.frames import PersonFrame, open_frame
 from discreto.testing import simulate
 
 PEOPLE, EACH = 40, 5

@@ -13,8 +13,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreto.frames import records
-from discreto.frames.records import Dialect, header, tables
+from discreto.data.frames import records
+from discreto.data.frames.records import Dialect, header, tables
 
 QUIET = settings(deadline=None, max_examples=200)
 Row = tuple[str, ...]

@@ -7,11 +7,9 @@ import pytest
 from brute import ADD
 
 from discreto import Category, Domain, Ledger, Opaque, Table
-from discreto.errors import DomainError, ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.cost import Cost
-from discreto.kernel.query import Block, Choice, Everyone, Ones, Randomise, Sum
-from discreto.queries import (
+from discreto.core import aggregate
+from discreto.core.cost import Cost
+from discreto.core.maps import (
     Categories,
     Deviations,
     FuzzyPulls,
@@ -26,6 +24,8 @@ from discreto.queries import (
     Values,
     Within,
 )
+from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
+from discreto.errors import DomainError, ParameterError
 
 ONES = (Block(Ones()),)
 
@@ -40,7 +40,7 @@ def test_sides_need_a_weight_for_each_category(sides):
         Sum(Everyone(), (Block(Memberships((sides,))),)),
     ):
         with pytest.raises(ParameterError):
-            clamp.check(query, ADD)
+            aggregate.check(query, ADD)
 
 
 POINT = ((0.0,),)

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto.kernel import clamp
-from discreto.kernel.query import Block, Everyone, Shape, Sum
-from discreto.queries import (
+from discreto.core import aggregate
+from discreto.core.maps import (
     KINDS,
     Bernstein,
     Bins,
@@ -48,6 +47,7 @@ from discreto.queries import (
     Within,
     _distances,
 )
+from discreto.core.query import Block, Everyone, Shape, Sum
 
 WIDTH, ROWS = 12, 61
 NAMES = tuple(f"x{i}" for i in range(WIDTH))
@@ -211,10 +211,10 @@ def test_maps_are_row_local(one, size, rows):
 )
 def test_the_clamp_is_row_local(shape):
     rows = COINS.normal(0, 2.0**30, (WIDTH, ROWS))
-    whole = clamp.clamp(rows.copy(), shape)
+    whole = aggregate.clamp(rows.copy(), shape)
     for size in (1, 2, 7):
         parts = [
-            clamp.clamp(np.ascontiguousarray(rows[:, i : i + size]), shape)
+            aggregate.clamp(np.ascontiguousarray(rows[:, i : i + size]), shape)
             for i in range(0, ROWS, size)
         ]
         np.testing.assert_array_equal(np.concatenate(parts, axis=1), whole)
@@ -239,9 +239,9 @@ def test_the_nearest_point_does_not_depend_on_how_many_rows_are_held(monkeypatch
 
 def test_sums_do_not_depend_on_who_is_there():
     query = Sum(Everyone(), (Block(Deviations(NAMES, points(5), 0.7, 2)),))
-    whole = clamp.fold(query, BATCH, ROWS, DOMAIN)[0]
+    whole = aggregate.fold(query, BATCH, ROWS, DOMAIN)[0]
     singles = sum(
-        clamp.fold(query, {n: c[i : i + 1] for n, c in BATCH.items()}, 1, DOMAIN)[0]
+        aggregate.fold(query, {n: c[i : i + 1] for n, c in BATCH.items()}, 1, DOMAIN)[0]
         for i in range(ROWS)
     )
     np.testing.assert_array_equal(whole, singles)

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from brute import ADD, REPLACE, TWICE, Raw, check_sum, movement
 
-from discreto.kernel import clamp
-from discreto.kernel.query import Block, Everyone, Ones, Shape, Sum
-from discreto.queries import (
+from discreto.core import aggregate
+from discreto.core.maps import (
     KINDS,
     Bernstein,
     Bins,
@@ -27,12 +26,13 @@ from discreto.queries import (
     SoftVotes,
     Values,
 )
-from discreto.queries.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
-from discreto.queries.gradients import ClippedGradient
-from discreto.queries.parts import HashParts, Within
-from discreto.queries.regression import LogisticGradient, Scaled
-from discreto.queries.trees import Grid, Leaves, Tree
-from discreto.queries.trees_gradients import Gradients, Residuals
+from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
+from discreto.core.maps.gradients import ClippedGradient
+from discreto.core.maps.regression import LogisticGradient, Scaled
+from discreto.core.maps.row_partition import HashParts, Within
+from discreto.core.maps.tree_gradients import Gradients, Residuals
+from discreto.core.maps.trees import Grid, Leaves, Tree
+from discreto.core.query import Block, Everyone, Ones, Shape, Sum
 
 DOMAINS = (ADD, REPLACE, TWICE)
 SIDES = Sides(("y",), ("c",), ((0.5,),), (((-1.0, 1.0),),), (0.25,))
@@ -270,7 +270,7 @@ def test_planted_bugs_are_caught(query, domain):
 def test_a_forgotten_clamp_is_caught(features, monkeypatch):
     query = Sum(Everyone(), (Block(features),))
     check_sum(query, ADD)
-    monkeypatch.setattr(clamp, "_shrink", lambda *_: None)
+    monkeypatch.setattr(aggregate, "_shrink", lambda *_: None)
     with pytest.raises(AssertionError, match="moved"):
         check_sum(query, ADD)
 
@@ -290,7 +290,7 @@ def test_a_float_sum_is_caught():
 
     def exact(values):
         batch = {"x": values}
-        (sums,) = clamp.fold(Sum(Everyone(), (block,)), batch, values.size, ADD)
+        (sums,) = aggregate.fold(Sum(Everyone(), (block,)), batch, values.size, ADD)
         return int(sums[0, 0])
 
     assert abs(exact(large) - exact(small)) <= told

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import discreto as dp
+from discreto.core.maps.tree_gradients import Gradients
+from discreto.core.maps.tree_splits import BITS, SplitHistogram, SplitScore
+from discreto.core.maps.trees import Grid, Tree
+from discreto.core.query import Choice
 from discreto.errors import ParameterError
-from discreto.kernel.query import Choice
-from discreto.queries.trees import Grid, Tree
-from discreto.queries.trees_gradients import Gradients
-from discreto.queries.trees_splits import BITS, SplitHistogram, SplitScore
 
 COLUMN = dp.Domain({"d": dp.Category(["p", "q"], missing=True), "c": dp.Boolean()})
 GRID = Grid(("d",), ((),))

@@ -22,12 +22,12 @@ from mutations import deep, junk, mutate, nudge, parts_of
 from replies import adds_up, count, form, is_large, text
 
 import discreto as dp
+from discreto.core.cost import Cost
+from discreto.core.maps import from_json, to_json
+from discreto.core.query import Choice, Randomise, Sum
 from discreto.errors import DiscretoError, KernelFault
-from discreto.federated import Policy, Silo, messages, serving
-from discreto.kernel.cost import Cost
-from discreto.kernel.query import Choice, Randomise, Sum
+from discreto.federated import Policy, Silo, config, messages
 from discreto.models import evaluation, persist
-from discreto.queries import from_json, to_json
 from discreto.testing import simulate
 
 SECONDS = 20  # a message that takes longer is counted as a crash
@@ -269,7 +269,7 @@ class Trials:
     def _judge_policy(self, data: Any) -> tuple[str, list[str]]:
         part = {"policy": data}
         try:
-            made = serving._made(Policy, serving._part(part, "policy", "f"), "f")
+            made = config._made(Policy, config._part(part, "policy", "f"), "f")
         except DiscretoError as error:
             return type(error).__name__, []
         query = self.coins.choice([q for q in self._questions if isinstance(q, Sum)])

@@ -32,7 +32,7 @@ from discreto.stats import (
     Total,
     Variance,
 )
-from discreto.stats.tallies import worst_gap
+from discreto.stats.histograms import worst_gap
 from discreto.testing import simulate
 
 RUNS, MOST = 2000, 8000

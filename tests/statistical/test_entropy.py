@@ -9,16 +9,16 @@ import threading
 import numpy as np
 import pytest
 
-from discreto.kernel import entropy as module
-from discreto.kernel.entropy import Entropy, more_bits
-from discreto.kernel.sampler import Sampler
+from discreto.core.noise import entropy as module
+from discreto.core.noise.entropy import Entropy, more_bits
+from discreto.core.noise.sampler import Sampler
 
 # The most frequent accident here: two of 100,000 words are equal once in 3.7e9 runs.
 pytestmark = pytest.mark.real_noise(2.8e-10)
 
 FORK = """
 import os, sys
-from discreto.kernel.entropy import Entropy
+from discreto.core.noise.entropy import Entropy
 stream = Entropy({key})
 {before}
 read, write = os.pipe()

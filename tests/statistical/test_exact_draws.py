@@ -13,9 +13,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreto.kernel import exact
-from discreto.kernel.entropy import Entropy, more_bits
-from discreto.kernel.sampler import Sampler, check_scale
+from discreto.core.noise import sampler_exact
+from discreto.core.noise.entropy import Entropy, more_bits
+from discreto.core.noise.sampler import Sampler, check_scale
 
 WORD = 1 << 64
 DIGITS = Context(prec=150, Emax=10**6, Emin=-(10**6))
@@ -75,7 +75,9 @@ def test_coins_are_decided_by_all_bits():
     words = [math.floor(exp(rate) * factor * WORD) for rate in RATES]
     cases = [(w, r, i) for i, (w, r) in enumerate(zip(words, RATES, strict=True))]
     wanted = both([uniform(w, i) < factor * exp(r) for w, r, i in cases])
-    assert [exact.below_exp(w, r, TAG, i, factor) for w, r, i in cases] == wanted
+    assert [
+        sampler_exact.below_exp(w, r, TAG, i, factor) for w, r, i in cases
+    ] == wanted
 
 
 @pytest.mark.parametrize("shift", [-300, -1, 0, 1, 300])
@@ -93,7 +95,9 @@ def test_ratios_are_decided_by_all_bits():
     parts = [(3**k, 3**k + 2**k + 1) for k in range(2, CASES)]
     cases = [(t * WORD // b, t, b, i) for i, (t, b) in enumerate(parts)]
     wanted = both([uniform(w, i) < Fraction(t, b) for w, t, b, i in cases])
-    assert [exact.below_ratio(w, t, b, TAG, i) for w, t, b, i in cases] == wanted
+    assert [
+        sampler_exact.below_ratio(w, t, b, TAG, i) for w, t, b, i in cases
+    ] == wanted
 
 
 def edges(limit, count=CASES):
@@ -107,7 +111,9 @@ def test_even_numbers_are_decided_by_all_bits(limit):
     words = [w for w in edges(limit) if w * limit % WORD]
     wanted = [math.floor(uniform(w, i) * limit) for i, w in enumerate(words)]
     both([w * limit // WORD == k for w, k in zip(words, wanted, strict=True)])
-    assert [exact.times(w, limit, TAG, i) for i, w in enumerate(words)] == wanted
+    assert [
+        sampler_exact.times(w, limit, TAG, i) for i, w in enumerate(words)
+    ] == wanted
     limits = np.full(len(words), limit, dtype=np.uint64)
     assert Sampler(Given(words))._below(limits).tolist() == wanted
 
@@ -117,7 +123,7 @@ def test_logarithms_are_decided_by_all_bits(scale):
     words = [math.floor(exp(Fraction(k) / scale) * WORD) for k in range(1, CASES)]
     wanted = [math.floor(-scale * log(uniform(w, i))) for i, w in enumerate(words)]
     both([k - i for i, k in enumerate(wanted)])
-    found = [exact.floor_of_log(w, scale, TAG, i) for i, w in enumerate(words)]
+    found = [sampler_exact.floor_of_log(w, scale, TAG, i) for i, w in enumerate(words)]
     assert found == wanted
     assert Sampler(Given(words)).geometric(scale, len(words)).tolist() == wanted
 
@@ -136,7 +142,7 @@ def test_races_are_decided_by_all_bits():
             for (word, late), place in zip(racers, places, strict=True)
         ]
         wanted = int(times[1] < times[0])
-        assert exact.first(racers, TAG, places) == wanted
+        assert sampler_exact.first(racers, TAG, places) == wanted
         seen.append(wanted)
     both(seen)
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from laws import ALPHA, two_samples
 
-from discreto.kernel import exact as module
-from discreto.kernel.entropy import Entropy
-from discreto.kernel.sampler import Sampler
+from discreto.core.noise import sampler_exact as module
+from discreto.core.noise.entropy import Entropy
+from discreto.core.noise.sampler import Sampler
 
 POINTS = int(os.environ.get("DISCRETO_MARGIN_POINTS", "100000"))
 BOUND = 2.0**-48

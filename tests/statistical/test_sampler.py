@@ -11,9 +11,9 @@ import pytest
 from laws import WRONG, chi_square, same_law, smooth
 from scipy import special, stats
 
-from discreto.kernel import sampler as module
-from discreto.kernel.entropy import Entropy
-from discreto.kernel.sampler import Sampler
+from discreto.core.noise import sampler as module
+from discreto.core.noise.entropy import Entropy
+from discreto.core.noise.sampler import Sampler
 
 DRAWS = 200_000
 SMALL = [Fraction(1, 3), Fraction(1), Fraction(10, 7), Fraction(2), 10, 100]

@@ -8,19 +8,22 @@ import numpy as np
 import pytest
 
 import discreto as dp
+from discreto.core.maps import trees_numpy
 from discreto.errors import DomainError, ParameterError
-from discreto.models import (
+from discreto.lab.boosting_presets import (
     DPBoost,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
+    Liu2018,
     PrivCatBoost,
     PrivRandBoost,
+    Zhao2018,
+)
+from discreto.models import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     evaluate,
     persist,
 )
-from discreto.models.boosting import Liu2018, Zhao2018
-from discreto.models.boosting.grids import cuts_of
-from discreto.queries import trees_kernels
+from discreto.models.boosting.binning import cuts_of
 from discreto.testing import simulate
 
 COLUMNS = {
@@ -231,13 +234,13 @@ def test_streams_and_memories_give_the_same_bits(target, shared, tmp_path):
 )
 def test_compiled_loops_give_the_same_bits(score, shared, monkeypatch):
     pytest.importorskip("numba", reason="needs discreto[fast]")
-    rows = trees_kernels.WORTH + 500
+    rows = trees_numpy.WORTH + 500
     settings = {"split_score": score, "max_depth": 3, "n_estimators": 3}
     settings["rows"] = shared
     fast = fit("label", simulate(6), rows, **settings)
     X, _ = features("label", rows)
     found = fast.decision_function(X)
-    monkeypatch.setattr(trees_kernels, "_compiled", lambda name, size: None)
+    monkeypatch.setattr(trees_numpy, "_compiled", lambda name, size: None)
     slow = fit("label", simulate(6), rows, **settings)
     assert state(fast) == state(slow)
     np.testing.assert_array_equal(found, fast.decision_function(X))

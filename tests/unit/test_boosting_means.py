@@ -10,14 +10,12 @@ import pytest
 
 import discreto as dp
 from discreto.audit import pairs, transcript, work_of
-from discreto.engines import ExecutorEngine
+from discreto.data.engines import ExecutorEngine
 from discreto.errors import ParameterError
+from discreto.lab.boosting_presets import DPBoost, PrivCatBoost, PrivRandBoost
 from discreto.models import (
-    DPBoost,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    PrivCatBoost,
-    PrivRandBoost,
     persist,
 )
 from discreto.testing import simulate

@@ -9,7 +9,7 @@ import pytest
 
 import discreto as dp
 from discreto.models import GradientBoostingClassifier, GradientBoostingRegressor
-from discreto.models.boosting.grids import cuts_of
+from discreto.models.boosting.binning import cuts_of
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain(

@@ -18,8 +18,9 @@ from typer.testing import CliRunner, Result
 
 import discreto as dp
 from discreto import models
-from discreto.cli import app, learning, words
+from discreto.cli import app, demo_models, options
 from discreto.cli.ledger import harmless
+from discreto.core.cost import Cost
 from discreto.errors import (
     BudgetError,
     DomainError,
@@ -27,7 +28,6 @@ from discreto.errors import (
     MissingExtraError,
     ParameterError,
 )
-from discreto.kernel.cost import Cost
 from discreto.stats import Count, Histogram, Mean, Quantile, Quantiles
 
 CANARY = "CANARY-Jane-Doe"
@@ -107,7 +107,7 @@ class TestQuery:
         ],
     )
     def test_every_statistic(self, files: Path, words: str) -> None:
-        result = ask(files, *words.split(), "--epsilon", "0.5", "--budget", "1")
+        result = ask(files, *options.split(), "--epsilon", "0.5", "--budget", "1")
         assert result.exit_code == 0, result.output
         text = flat(result.stdout)
         assert "ε 0.5 (entry 1 of the ledger)" in text
@@ -531,7 +531,7 @@ class TestLedger:
 
 class TestDemo:
     def test_runs_twice(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(learning, "PRICES", ("8",))
+        monkeypatch.setattr(demo_models, "PRICES", ("8",))
         for _ in range(2):
             result = run("demo", "--out", tmp_path)
             assert result.exit_code == 0, result.output
@@ -602,25 +602,25 @@ class TestTop:
 
 class TestWords:
     def test_every_name_makes_what_it_says(self) -> None:
-        for name, kind in words.KINDS.items():
+        for name, kind in options.KINDS.items():
             columns = ["x", "y"][: kind.least]
             chance = "0.9" if name == "quantile" else None
-            label = words.statistic(name, columns, probability=chance).label
+            label = options.statistic(name, columns, probability=chance).label
             assert name in label
             assert all(column in label for column in columns)
 
     def test_statistics(self) -> None:
-        half = words.statistic("quantile", ["x"], probability="1/2")
+        half = options.statistic("quantile", ["x"], probability="1/2")
         assert half == Quantile("x")
-        several = words.statistic("quantile", ["x"], probability="0.25, 0.5")
+        several = options.statistic("quantile", ["x"], probability="0.25, 0.5")
         assert isinstance(several, Quantiles)
         assert [float(p) for p in several.probabilities] == [0.25, 0.5]
-        assert words.statistic("count", [], by=["a", "b"]) == Count(("a", "b"))
-        assert words.statistic("mean", ["x"]) == Mean("x")
-        assert words.statistic("histogram", ["x"], bins="7") == Histogram(("x",), 7)
-        cut = words.statistic("histogram", ["x"], bins="1,2.5")
+        assert options.statistic("count", [], by=["a", "b"]) == Count(("a", "b"))
+        assert options.statistic("mean", ["x"]) == Mean("x")
+        assert options.statistic("histogram", ["x"], bins="7") == Histogram(("x",), 7)
+        cut = options.statistic("histogram", ["x"], bins="1,2.5")
         assert cut == Histogram(("x",), (1.0, 2.5))
-        one = words.statistic("histogram", ["x"], bins="5,")
+        one = options.statistic("histogram", ["x"], bins="5,")
         assert one == Histogram(("x",), (5.0,))
 
 

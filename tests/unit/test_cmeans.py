@@ -8,11 +8,11 @@ import pytest
 from sklearn import datasets
 
 from discreto import Domain, Number, Table
+from discreto.core import aggregate
+from discreto.core.maps import FuzzyPulls, FuzzyWeights, from_json, to_json
+from discreto.core.query import Block, Everyone, Sum
 from discreto.errors import ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.query import Block, Everyone, Sum
 from discreto.models import FuzzyCMeans, KMeans
-from discreto.queries import FuzzyPulls, FuzzyWeights, from_json, to_json
 from discreto.testing import simulate
 
 CENTRES = ((-0.5, 0.2), (0.6, -0.1), (0.7, 0.7))
@@ -29,7 +29,7 @@ def domain(neighbours="add-remove", rows=None):
 
 def fold(query, rows, where):
     batch = {name: np.array([r[i] for r in rows]) for i, name in enumerate(NAMES)}
-    return clamp.fold(query, batch, len(rows), where)
+    return aggregate.fold(query, batch, len(rows), where)
 
 
 def iris():
@@ -93,7 +93,7 @@ def test_a_row_counts_the_same_beside_any_other_rows():
 
         def steps(some, part=part):
             batch = dict(zip(NAMES, some.T.copy(), strict=True))
-            return clamp.clamp(part.rows(batch, domain()), part.shape(domain()))
+            return aggregate.clamp(part.rows(batch, domain()), part.shape(domain()))
 
         whole = steps(rows)
         assert (steps(rows[1:]) == whole[:, 1:]).all()

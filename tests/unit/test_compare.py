@@ -18,18 +18,18 @@ from typer.testing import CliRunner, Result
 import discreto as dp
 from discreto import models, report
 from discreto.cli import app
+from discreto.compare import compare as comparing
+from discreto.compare import reference
+from discreto.compare.compare import compare, contestants
+from discreto.compare.comparison import Comparison, Contestant, Score
+from discreto.core.cost import Cost
 from discreto.errors import (
     BudgetError,
     DiscretoError,
     DomainError,
     ParameterError,
 )
-from discreto.kernel.cost import Cost
 from discreto.models._base import PrivateClassifier, PrivateRegressor
-from discreto.study import _reference
-from discreto.study import compare as comparing
-from discreto.study.compare import compare, contestants
-from discreto.study.comparison import Comparison, Contestant, Score
 
 NUMBERS = dp.Domain(
     {"a": dp.Number(0, 1), "b": dp.Number(0, 1), "y": dp.Category(["n", "p"])},
@@ -231,7 +231,7 @@ class TestReference:
     def test_it_is_scikit_learn_on_the_same_folds(self) -> None:
         data = people()
         cuts = list(comparing._cuts(np.arange(300), 3, 1, 0))
-        found = dict(_reference.scores(data, NUMBERS, "y", cuts, "accuracy"))
+        found = dict(reference.scores(data, NUMBERS, "y", cuts, "accuracy"))
         X = np.column_stack([data["a"], data["b"]])
         expected = []
         for train, test in cuts:
@@ -244,12 +244,12 @@ class TestReference:
     def test_the_judge(self) -> None:
         kind = dp.Category(["n", "p"])
         truth = np.array(["n", "p", None, "p"], dtype=object)
-        assert _reference.judge(["n", "n", "n", "p"], truth, kind) == pytest.approx(
+        assert reference.judge(["n", "n", "n", "p"], truth, kind) == pytest.approx(
             2 / 3
         )
         number = dp.Number(0, 10)
         truth = np.array([1.0, np.nan, 20.0])  # the last one counts as 10
-        assert _reference.judge([1, 5, 10], truth, number) == 0
+        assert reference.judge([1, 5, 10], truth, number) == 0
 
 
 class TestPage:
@@ -443,7 +443,7 @@ class TestCommands:
 
 
 def test_a_price_is_read_in_any_spelling():
-    from discreto.study.comparison import Score
+    from discreto.compare.comparison import Score
 
     prices = [Score("m", text, 0.5, 0.1, 2).price for text in ("1/2", "0.5", "5e-1")]
     assert prices == [0.5] * 3

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreto.errors import ParameterError
-from discreto.kernel import cost as module
-from discreto.kernel.cost import (
+from discreto.core import cost as module
+from discreto.core.cost import (
     Cost,
     epsilon_for,
     read_amount,
@@ -22,7 +21,8 @@ from discreto.kernel.cost import (
     rho_for,
     total_of,
 )
-from discreto.kernel.gaussian import range_of
+from discreto.core.noise.gaussian import range_of
+from discreto.errors import ParameterError
 
 AMOUNTS = st.fractions(min_value=Fraction(1, 10**9), max_value=1000)
 

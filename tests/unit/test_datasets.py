@@ -16,8 +16,8 @@ import pytest
 import sklearn.datasets
 
 import discreto as dp
-from discreto import datasets
-from discreto.datasets import _catalogue, _sources
+from discreto.data import datasets
+from discreto.data.datasets import _catalogue, _sources
 from discreto.errors import DomainError, MissingExtraError, ParameterError
 
 CARRIED = ["breast_cancer", "diabetes", "digits", "iris", "wine"]
@@ -50,7 +50,7 @@ class TestSheets:
     def test_sheets_hold_facts_and_no_rows(self) -> None:
         known = {"dataset", "source", "licence", "rows", "target", "columns"}
         facts = {"type", "lower", "upper", "integer", "unit", "categories", "nullable"}
-        for file in (files("discreto.datasets") / "domains").iterdir():
+        for file in (files("discreto.data.datasets") / "domains").iterdir():
             data = json.loads(file.read_text(encoding="utf-8"))
             assert set(data) <= known
             for column in data["columns"].values():
@@ -59,7 +59,7 @@ class TestSheets:
 
     def test_no_sheet_is_left_over(self) -> None:
         stored = {
-            f.name[:-5] for f in (files("discreto.datasets") / "domains").iterdir()
+            f.name[:-5] for f in (files("discreto.data.datasets") / "domains").iterdir()
         }
         used = {entry.sheet or name for name, entry in _catalogue.CATALOGUE.items()}
         assert stored == used

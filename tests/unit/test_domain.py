@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.errors import DomainError
-from discreto.kernel.domain import Boolean, Category, Domain, Number, Opaque
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("DISCRETO_DATA", ROOT.parent / "shared" / "data"))

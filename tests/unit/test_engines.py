@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreto as dp
-from discreto.engines import ExecutorEngine, LocalEngine, executor
+from discreto.core import aggregate
+from discreto.core.maps import Categories, NearestRows, Values
+from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.data.engines import ExecutorEngine, LocalEngine, executor
+from discreto.data.frames import StreamFrame, open_frame
 from discreto.errors import KernelFault, MissingExtraError, ParameterError
-from discreto.frames import StreamFrame, open_frame
-from discreto.kernel import clamp
-from discreto.kernel.query import Block, Everyone, Ones, Sum
-from discreto.queries import Categories, NearestRows, Values
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain(
@@ -258,7 +258,7 @@ def test_every_engine_fails_in_one_way(monkeypatch, capfd, error, rows, pool):
 
     engine = ExecutorEngine(ThreadPoolExecutor(2)) if pool else LocalEngine(2)
     frame = open_frame(columns(rows), DOMAIN)
-    monkeypatch.setattr(clamp, "fold", burst)
+    monkeypatch.setattr(aggregate, "fold", burst)
     with pytest.raises(KernelFault) as caught:
         engine.fold(SUMS, frame, DOMAIN)
     assert "SECRET" not in str(caught.value)

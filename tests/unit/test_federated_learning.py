@@ -10,7 +10,8 @@ import pytest
 from silos import LINEAR, YES_NO, federation, parts, silo
 
 import discreto as dp
-from discreto.accounting import steps_for
+from discreto.core.accounting import steps_for
+from discreto.core.cost import Cost
 from discreto.errors import BudgetError, DomainError, ParameterError, UnsafeError
 from discreto.federated import (
     FederatedAveraging,
@@ -25,12 +26,11 @@ from discreto.federated import (
     simulate,
     topology,
 )
-from discreto.federated.arrays import Arrays
-from discreto.federated.course import Moments
+from discreto.federated.batch_simulation import Arrays
 from discreto.federated.federation import Local
 from discreto.federated.guarantee import Guarantee
 from discreto.federated.learners import Learner
-from discreto.kernel.cost import Cost
+from discreto.federated.rounds import Moments
 from discreto.testing import simulate as ledger_of
 
 SMALL = parts(3, [20, 35, 50])

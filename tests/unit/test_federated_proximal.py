@@ -7,9 +7,8 @@ import pytest
 from silos import LINEAR, NAMES, YES_NO, parts
 
 import discreto as dp
-from discreto.federated import proximal
-from discreto.queries import ClippedGradient, Scaled
-from discreto.queries.gradients import TOP
+from discreto.core.maps import ClippedGradient, Scaled, proximal
+from discreto.core.maps.gradients import TOP
 from discreto.testing import simulate
 
 ROWS = Scaled(NAMES, (0.0,) * 4, (1.0,) * 4, 0.3, 1.0, "l2")

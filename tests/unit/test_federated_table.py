@@ -9,10 +9,11 @@ import pytest
 from silos import LINEAR, NAMES, YES_NO, columns, federation, parts, silo
 
 import discreto as dp
+from discreto.core.cost import Cost
+from discreto.core.maps import ReachVotes, RowsInReach
+from discreto.core.query import Choice, Randomise
 from discreto.errors import BudgetError, DomainError, ParameterError
 from discreto.federated import FederatedTable, Federation, Policy
-from discreto.kernel.cost import Cost
-from discreto.kernel.query import Choice, Randomise
 from discreto.models import (
     FuzzyCMeans,
     GradientBoostingClassifier,
@@ -21,7 +22,6 @@ from discreto.models import (
     LogisticRegression,
     NaiveBayes,
 )
-from discreto.queries import ReachVotes, RowsInReach
 from discreto.testing import simulate
 
 PARTS = parts(0, [40, 60, 80])

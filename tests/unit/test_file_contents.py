@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreto as dp
+from discreto.data.frames import open_frame
 from discreto.errors import DomainError
-from discreto.frames import open_frame
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain({"x": dp.Number(0, 1), "note": dp.Opaque()})

@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import norm
 
 import discreto as dp
+from discreto.core.budget import Budget, rho_of_pure
+from discreto.core.cost import Cost, epsilon_for, rho_for
+from discreto.core.noise.gaussian import delta_of
 from discreto.errors import BudgetError, LedgerError, ParameterError
-from discreto.kernel.cost import Cost, epsilon_for, rho_for
-from discreto.kernel.filter import Budget, rho_of_pure
-from discreto.kernel.gaussian import delta_of
 
 ONE, DELTA = Fraction(1), Fraction(1, 10**5)
 

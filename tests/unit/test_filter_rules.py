@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from discreto import Ledger
+from discreto.core.budget import Budget
+from discreto.core.cost import Cost, epsilon_for
 from discreto.errors import KernelFault, ParameterError
-from discreto.kernel.cost import Cost, epsilon_for
-from discreto.kernel.filter import Budget
 
 ONE, DELTA = Fraction(1), Fraction(1, 10**5)
 PURE = Cost.of("0.3")

@@ -21,12 +21,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreto as dp
-from discreto.engines import LocalEngine
+from discreto.core.domain import Category, Number
+from discreto.core.maps import Categories, Values
+from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.data.engines import LocalEngine
+from discreto.data.frames import PersonFrame, convert, open_frame
 from discreto.errors import DomainError
-from discreto.frames import PersonFrame, convert, open_frame
-from discreto.kernel.domain import Category, Number
-from discreto.kernel.query import Block, Everyone, Ones, Sum
-from discreto.queries import Categories, Values
 
 ROWS = 60
 COINS = np.random.default_rng(1)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from discreto import Category, Domain, Ledger, Number, Table
-from discreto.kernel.cost import Cost
-from discreto.kernel.entropy import Entropy
-from discreto.kernel.gate import Noise
-from discreto.kernel.query import Block, Choice, Everyone, Ones, Sum
-from discreto.kernel.sampler import Sampler
-from discreto.queries import Bins, Categories, Largest, Values
+from discreto.core.cost import Cost
+from discreto.core.gate import Noise
+from discreto.core.maps import Bins, Categories, Largest, Values
+from discreto.core.noise.entropy import Entropy
+from discreto.core.noise.sampler import Sampler
+from discreto.core.query import Block, Choice, Everyone, Ones, Sum
 from discreto.testing import simulate
 
 COLUMNS = {"x": Number(-1, 1), "y": Number(-1, 1), "c": Category(("u", "v"))}

@@ -8,15 +8,23 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreto.core import aggregate
+from discreto.core.charge import Receipt, Reservation
+from discreto.core.cost import Cost
+from discreto.core.domain import Category, Domain, Number, Opaque
+from discreto.core.gate import Gate, Noise, noises_for
+from discreto.core.ledger import Ledger
+from discreto.core.maps import (
+    Bernstein,
+    Bins,
+    Categories,
+    Cross,
+    Largest,
+    Ranks,
+    Values,
+)
+from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
 from discreto.errors import BudgetError, DomainError, KernelFault, ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.charge import Receipt, Reservation
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Category, Domain, Number, Opaque
-from discreto.kernel.gate import Gate, Noise, noises_for
-from discreto.kernel.query import Block, Choice, Everyone, Ones, Randomise, Sum
-from discreto.ledger import Ledger
-from discreto.queries import Bernstein, Bins, Categories, Cross, Largest, Ranks, Values
 from discreto.tables import Table
 from discreto.testing import simulate
 
@@ -70,7 +78,7 @@ class Rows:
 
     def fold(self, query, keep=None):
         self._touch()
-        return clamp.empty(query, ADD)
+        return aggregate.empty(query, ADD)
 
     def column(self, name):
         self._touch()

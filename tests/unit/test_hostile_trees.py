@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from discreto import Category, Domain, Ledger, Number, Table
+from discreto.core.cost import Cost
+from discreto.core.maps import to_json
+from discreto.core.maps.tree_gradients import Gradients, Residuals
+from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
+from discreto.core.maps.trees import Grid, Leaves, Tree
+from discreto.core.query import Block, Choice, Everyone, Ones, Sum
 from discreto.errors import DiscretoError
 from discreto.federated import Silo, messages
-from discreto.kernel.cost import Cost
-from discreto.kernel.query import Block, Choice, Everyone, Ones, Sum
-from discreto.queries import to_json
-from discreto.queries.trees import Grid, Leaves, Tree
-from discreto.queries.trees_gradients import Gradients, Residuals
-from discreto.queries.trees_splits import SplitHistogram, SplitScore
 
 DOMAIN = Domain({"x": Number(0, 1), "c": Category(("u", "v")), "t": Number(0, 1)})
 GRID = Grid(("x", "c"), ((0.5,), ()))  # 2 codes, and 3

@@ -10,13 +10,13 @@ from sklearn import datasets
 from sklearn.cluster import KMeans as PlainKMeans
 
 from discreto import Domain, Number, Table
+from discreto.core import aggregate
+from discreto.core.maps import Deviations, Nearest, Rings, from_json, to_json
+from discreto.core.query import Block, Ones, Sum
 from discreto.errors import DomainError, ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.query import Block, Ones, Sum
 from discreto.models import KMeans
-from discreto.models._points import merge, starts
+from discreto.models._centroids import merge, starts
 from discreto.planning import coins
-from discreto.queries import Deviations, Nearest, Rings, from_json, to_json
 from discreto.testing import simulate
 
 CENTRES = ((-0.5, 0.2), (0.6, -0.1), (0.6, 0.3))
@@ -32,7 +32,7 @@ def domain(neighbours="add-remove", rows=None, names="ab"):
 
 def fold(query, rows, where):
     batch = {name: np.array([r[i] for r in rows]) for i, name in enumerate("ab")}
-    return clamp.fold(query, batch, len(rows), where)
+    return aggregate.fold(query, batch, len(rows), where)
 
 
 def iris():

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import discreto as dp
+from discreto.core.budget import rho_of_pure
+from discreto.core.charge import Receipt
+from discreto.core.cost import Cost
+from discreto.core.ledger.mounts import refuse_network
 from discreto.errors import BudgetError, LedgerError, ParameterError, UnsafeError
-from discreto.kernel.charge import Receipt
-from discreto.kernel.cost import Cost
-from discreto.kernel.filter import rho_of_pure
-from discreto.ledger.mounts import refuse_network
 
 TENTH = Cost.of("0.1")
 

@@ -13,11 +13,11 @@ from sklearn.linear_model import LinearRegression as Plain
 from sklearn.linear_model import Ridge
 
 from discreto import Domain, Ledger, Number, Table
+from discreto.core import aggregate
+from discreto.core.maps import Scaled, from_json, to_json
+from discreto.core.query import Block, Everyone, Sum
 from discreto.errors import DomainError, ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.query import Block, Everyone, Sum
 from discreto.models import LinearRegression
-from discreto.queries import Scaled, from_json, to_json
 from discreto.testing import simulate
 
 
@@ -133,7 +133,7 @@ def test_products_move_no_further_than_declared(norm, constant, reach, neighbour
     domain = Domain.cube(3, neighbours=neighbours, rows=rows)
     block = Block(products, "gram")
     moved = [
-        clamp.fold(
+        aggregate.fold(
             Sum(Everyone(), (block,)),
             {n: v[i : i + 1] for n, v in batch.items()},
             1,

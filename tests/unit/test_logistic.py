@@ -13,11 +13,11 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression as Plain
 
 from discreto import Category, Domain, Ledger, Number, Table
+from discreto.core import aggregate
+from discreto.core.maps import LogisticGradient, Scaled, from_json, to_json
+from discreto.core.query import Block, Everyone, Sum
 from discreto.errors import DomainError, ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.query import Block, Everyone, Sum
 from discreto.models import LogisticRegression
-from discreto.queries import LogisticGradient, Scaled, from_json, to_json
 from discreto.testing import simulate
 
 METHODS = ["gradient", "means", "functional"]
@@ -165,7 +165,7 @@ def test_gradients_move_no_further_than_declared(norm, classes, clip, neighbours
     moved = []
     for a, b, t in table:
         batch = {"a": np.array([a]), "b": np.array([b]), "t": np.array([int(t)])}
-        fold = clamp.fold(Sum(Everyone(), (block,)), batch, 1, domain)[0]
+        fold = aggregate.fold(Sum(Everyone(), (block,)), batch, 1, domain)[0]
         moved.append(fold[0].tolist())
         assert t >= 0 or not any(moved[-1])
     moved = np.array(moved, dtype=object)
@@ -188,7 +188,7 @@ def test_rows_keep_their_norm(rotate, power, norm):
     )
     table = np.array(list(itertools.product((-1.0, 0, 1, np.nan, np.inf), repeat=3)))
     batch = {f"x{i}": table[:, i] for i in range(3)}
-    rows = clamp.clamp(scaled.rows(batch, domain), scaled.shape(domain))
+    rows = aggregate.clamp(scaled.rows(batch, domain), scaled.shape(domain))
     size = np.abs(rows).sum(0) if norm == "l1" else np.hypot.reduce(rows)
     assert size.max() <= 1 << 30
     assert size.max() >= 0.99 * (1 << 30)

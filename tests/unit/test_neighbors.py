@@ -15,17 +15,8 @@ from sklearn.neighbors import KNeighborsClassifier as PlainK
 from sklearn.neighbors import RadiusNeighborsClassifier as PlainRadius
 
 import discreto as dp
-from discreto.errors import BudgetError, DomainError, ParameterError, UnsafeError
-from discreto.kernel import clamp
-from discreto.kernel.query import Block, Choice, Sum
-from discreto.models import (
-    CellNeighborsClassifier,
-    KNeighborsClassifier,
-    RadiusNeighborsClassifier,
-    persist,
-)
-from discreto.models._space import Ready
-from discreto.queries import (
+from discreto.core import aggregate
+from discreto.core.maps import (
     Categories,
     Memberships,
     NearestRows,
@@ -36,6 +27,15 @@ from discreto.queries import (
     from_json,
     to_json,
 )
+from discreto.core.query import Block, Choice, Sum
+from discreto.errors import BudgetError, DomainError, ParameterError, UnsafeError
+from discreto.models import (
+    CellNeighborsClassifier,
+    KNeighborsClassifier,
+    RadiusNeighborsClassifier,
+    persist,
+)
+from discreto.models._features import Ready
 from discreto.testing import simulate
 
 COLUMNS = {"x": dp.Number(-1, 1), "y": dp.Category(["a", "b", "c"])}
@@ -87,7 +87,7 @@ def worst_loss(choice, domain, ratio, largest=2):
                 "x": np.array([x for x, _ in rows]),
                 "y": np.array([y for _, y in rows], dtype=np.int64),
             }
-            tally = clamp.fold(choice.tally, batch, len(rows), domain)[0]
+            tally = aggregate.fold(choice.tally, batch, len(rows), domain)[0]
             scores = choice.score.scores(tally, domain)
             laws[key] = [law(group.tolist(), ratio) for group in scores]
         return laws[key]
@@ -168,7 +168,7 @@ def test_memberships_move_no_further_than_declared(neighbours):
     def fold(rows):
         batch = {f"x{i}": np.array([row[i] for row in rows]) for i in range(2)}
         batch["y"] = np.array([row[2] for row in rows], dtype=np.int64)
-        return clamp.fold(query, batch, len(rows), domain)[0]
+        return aggregate.fold(query, batch, len(rows), domain)[0]
 
     worst = [0, 0]
     for row in universe:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from discreto import Domain, Ledger, Number, Table
-from discreto.accounting import steps_for
+from discreto.core.accounting import steps_for
+from discreto.core.maps import Values
+from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.errors import BudgetError, LedgerError
-from discreto.kernel.query import Block, Everyone, Ones, Sum
-from discreto.queries import Values
 
 DELTA = Fraction(1, 10**5)
 TOTAL = Sum(Everyone(), (Block(Values(("x",))),))

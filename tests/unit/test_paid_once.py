@@ -8,9 +8,9 @@ import pickle
 import pytest
 
 from discreto import Ledger
+from discreto.core.charge import Reservation
+from discreto.core.cost import Cost
 from discreto.errors import BudgetError, UnsafeError
-from discreto.kernel.charge import Reservation
-from discreto.kernel.cost import Cost
 
 
 def test_copies_of_a_reservation_share_what_is_left(tmp_path):

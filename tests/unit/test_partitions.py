@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import discreto as dp
+from discreto.core import aggregate
+from discreto.core.maps import Categories, Partition, SoftVotes, from_json, to_json
+from discreto.core.maps.simplex_features import soft_votes
+from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.query import Block, Sum
-from discreto.queries import Categories, Partition, SoftVotes, from_json, to_json
-from discreto.queries.partitions import soft_votes
 
 MIXED = {
     "x": dp.Number(0, 10),
@@ -60,7 +60,7 @@ def test_sensitivity_by_brute_force(kind, neighbours):
     block = Block(features(kind))
     query = Sum(Categories(("y",)), (block,))
     every = grid_rows()
-    sums = [clamp.fold(query, batch_of([row]), 1, domain)[0] for row in every]
+    sums = [aggregate.fold(query, batch_of([row]), 1, domain)[0] for row in every]
     table = np.array(sums, dtype=float).reshape(len(every), -1)
     if neighbours == "add-remove":
         moves = table

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreto as dp
-from discreto.frames import PersonFrame, open_frame
-from discreto.frames.people import name_of, people_of
+from discreto.data.frames import PersonFrame, open_frame
+from discreto.data.frames.people import name_of, people_of
 
 BIG = 2**60
 NAMES = [

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import discreto as dp
+from discreto.core.maps import Block, Everyone, Ones, Sum
 from discreto.errors import BudgetError, ParameterError, UnsafeError
 from discreto.planning import Conversation, epsilon_for, plan_of
-from discreto.queries import Block, Everyone, Ones, Sum
 from discreto.stats import (
     Bounds,
     Count,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreto as dp
-from discreto.frames import PersonFrame, open_frame
+from discreto.data.frames import PersonFrame, open_frame
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain(

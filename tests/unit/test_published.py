@@ -13,13 +13,13 @@ import pytest
 from sklearn.base import clone
 
 import discreto as dp
-from discreto import published
 from discreto.errors import ParameterError, UnsafeError
-from discreto.published import federated, regression
-from discreto.published._noise import Noise
-from discreto.published.neighbors import KNNVotes
-from discreto.published.statistics import two_coin_share
-from discreto.published.sums import laplace_density, local_sensitivity
+from discreto.lab import published
+from discreto.lab.published import federated, regression
+from discreto.lab.published._noise import Noise
+from discreto.lab.published.neighbors import KNNVotes
+from discreto.lab.published.statistics import two_coin_share
+from discreto.lab.published.sums import laplace_density, local_sensitivity
 from discreto.testing import simulate
 
 PAGE = Path(__file__).parents[2] / "docs" / "published.md"
@@ -161,7 +161,7 @@ def test_the_counterpart_exists(name):
 
 def test_the_page_has_the_table():
     assert published.markdown() in PAGE.read_text(encoding="utf-8"), (
-        "docs/published.md is behind: paste discreto.published.markdown() into it"
+        "docs/published.md is behind: paste discreto.lab.published.markdown() into it"
     )
 
 

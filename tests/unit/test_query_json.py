@@ -12,21 +12,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from discreto.errors import DiscretoError, DomainError, KernelFault, ParameterError
-from discreto.kernel import clamp
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Category, Domain, Number
-from discreto.kernel.gate import Gate
-from discreto.kernel.query import (
-    Block,
-    Choice,
-    Everyone,
-    Ones,
-    Randomise,
-    Sum,
-    digest,
-)
-from discreto.queries import (
+from discreto.core import aggregate
+from discreto.core.cost import Cost
+from discreto.core.domain import Category, Domain, Number
+from discreto.core.gate import Gate
+from discreto.core.maps import (
     KINDS,
     Bernstein,
     Bins,
@@ -51,13 +41,23 @@ from discreto.queries import (
     from_json,
     to_json,
 )
-from discreto.queries.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
-from discreto.queries.gradients import ClippedGradient
-from discreto.queries.parts import HashParts, Within
-from discreto.queries.regression import LogisticGradient, Scaled
-from discreto.queries.trees import Grid, Leaves, Tree
-from discreto.queries.trees_gradients import Gradients, Residuals
-from discreto.queries.trees_splits import SplitHistogram, SplitScore
+from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
+from discreto.core.maps.gradients import ClippedGradient
+from discreto.core.maps.regression import LogisticGradient, Scaled
+from discreto.core.maps.row_partition import HashParts, Within
+from discreto.core.maps.tree_gradients import Gradients, Residuals
+from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
+from discreto.core.maps.trees import Grid, Leaves, Tree
+from discreto.core.query import (
+    Block,
+    Choice,
+    Everyone,
+    Ones,
+    Randomise,
+    Sum,
+    digest,
+)
+from discreto.errors import DiscretoError, DomainError, KernelFault, ParameterError
 from discreto.testing import simulate
 
 DOMAIN = Domain(
@@ -260,7 +260,7 @@ class Recorder:
 
     def fold(self, query, keep=None):
         self.touched = True
-        return clamp.empty(query, DOMAIN)
+        return aggregate.empty(query, DOMAIN)
 
     def column(self, name):
         self.touched = True
@@ -337,7 +337,7 @@ def test_a_degree_is_a_whole_number():
 
 
 def test_a_fraction_cannot_fill_the_memory(monkeypatch):
-    from discreto.kernel import query as module
+    from discreto.core import query as module
 
     def careful(text):
         assert "e" not in str(text).lower(), "10 to the power of anything"
@@ -357,7 +357,7 @@ def test_a_tally_cannot_fill_the_memory(monkeypatch):
 
     monkeypatch.setattr(np, "full", careful)
     with pytest.raises(ParameterError):
-        clamp.check(rows, DOMAIN)
+        aggregate.check(rows, DOMAIN)
 
 
 def test_groups_that_do_not_fit_are_refused_before_the_charge():

@@ -8,10 +8,10 @@ import pytest
 from silos import LINEAR, NAMES, columns, parts
 
 import discreto as dp
+from discreto.core.cost import Cost
+from discreto.core.maps import ClippedGradient, Scaled
+from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.federated import Policy, Silo, Terms, messages
-from discreto.kernel.cost import Cost
-from discreto.kernel.query import Block, Everyone, Ones, Sum
-from discreto.queries import ClippedGradient, Scaled
 
 PART = parts(0, [30])[0]
 ROWS = Scaled(NAMES, (0.0,) * 4, (1.0,) * 4, 0.3, 1.0, "l2")

@@ -22,23 +22,24 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from typer.testing import CliRunner
 
-import discreto.ledger
-from discreto import errors, study
+import discreto.core.ledger
+from discreto import errors
 from discreto.cli import app
-from discreto.study import (
+from discreto.lab import study
+from discreto.lab.study import (
     Results,
     Spread,
     Table,
-    debt,
-    folder,
+    debt_data,
     registry,
     s2_budgets,
     s3_federated,
+    store,
     workers,
 )
-from discreto.study.federated_views import AVERAGING, DEGREES, PROXIMAL
-from discreto.study.results import summary
-from discreto.study.rules import RULES
+from discreto.lab.study.boosting_budgets import RULES
+from discreto.lab.study.federated_views import AVERAGING, DEGREES, PROXIMAL
+from discreto.lab.study.results import summary
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,7 +50,15 @@ import pathlib
 import time
 
 from discreto.errors import MissingExtraError
-from discreto.study import Experiment, Finding, Picture, Spread, Table, coins_for, looks
+from discreto.lab.study import (
+    Experiment,
+    Finding,
+    Picture,
+    Spread,
+    Table,
+    coins_for,
+    figures,
+)
 
 
 def cells(quick):
@@ -79,8 +88,8 @@ def tables(results):
 
 
 def pictures(results):
-    figure, axes = looks.panels(1, 1)
-    looks.curves(axes[0, 0], results, "size", "error", by="size")
+    figure, axes = figures.panels(1, 1)
+    figures.curves(axes[0, 0], results, "size", "error", by="size")
     yield Picture("curve", "Error against size", figure)
 
 
@@ -171,7 +180,7 @@ def test_another_version_runs_again(
     fake: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study.run([fake.FAKE], tmp_path / "out", jobs=1)
-    monkeypatch.setattr(folder, "__version__", "99")
+    monkeypatch.setattr(store, "__version__", "99")
     study.run([fake.FAKE], tmp_path / "out", jobs=1)
     assert ran(tmp_path) == sorted(ALL * 2)
 
@@ -191,7 +200,7 @@ def test_a_line_that_was_cut_off_is_run_again(fake: ModuleType, tmp_path: Path) 
 SCRIPT = """
 import sys
 import fake_study
-from discreto.study import run
+from discreto.lab.study import run
 if __name__ == "__main__":
     run([fake_study.FAKE], sys.argv[1], jobs=2)
 """
@@ -285,7 +294,7 @@ def test_what_cannot_be_had_is_skipped(
 def test_a_picture_that_fails_loses_nothing(
     fake: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fake.looks, "curves", None)
+    monkeypatch.setattr(fake.figures, "curves", None)
     (outcome,) = study.run([fake.FAKE], tmp_path / "out", jobs=1)
     assert [f["cell"] for f in outcome.failed] == [{"step": "pictures"}]
     manifest = json.loads((tmp_path / "out" / "fake-1" / "manifest.json").read_text())
@@ -356,7 +365,7 @@ def test_json_has_no_infinity(tmp_path: Path) -> None:
     table = Table(
         "t", "T", ("a",), ((float("inf"),), (float("nan"),), (Spread(1, 0, 2),))
     )
-    folder.write_json(tmp_path / "t.json", table.to_dict())
+    store.write_json(tmp_path / "t.json", table.to_dict())
     rows = json.loads((tmp_path / "t.json").read_text())["rows"]
     assert rows == [["∞"], [None], [{"mean": 1, "spread": 0, "count": 2}]]
 
@@ -381,7 +390,7 @@ def test_experiments_keep_the_conventions(name: str) -> None:
         cells = [dict(cell) for cell in one.cells(quick)]
         assert cells
         assert json.loads(json.dumps(cells)) == cells
-        assert len({folder.key_of(cell) for cell in cells}) == len(cells)
+        assert len({store.key_of(cell) for cell in cells}) == len(cells)
         assert all(one.weight(cell) > 0 for cell in cells)
     # Other processes find the function by its name.
     module = importlib.import_module(one.measure.__module__)
@@ -395,7 +404,7 @@ def test_the_smallest_cell_runs_under_a_simulation(
     def refuse(*_: object, **__: object) -> None:
         pytest.fail("the study opened a real ledger")
 
-    monkeypatch.setattr(discreto.ledger.Ledger, "__init__", refuse)
+    monkeypatch.setattr(discreto.core.ledger.Ledger, "__init__", refuse)
     one = KNOWN[name]
     small = min(one.cells(True), key=one.weight)
     try:
@@ -409,7 +418,9 @@ def test_no_experiment_makes_a_ledger_or_noise_of_its_own() -> None:
     for path in (ROOT / "src" / "discreto" / "study").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom):
-                assert not (node.module or "").startswith("discreto.ledger"), path.name
+                assert not (node.module or "").startswith("discreto.core.ledger"), (
+                    path.name
+                )
 
 
 # What the experiments of S2 and S3 rest on
@@ -429,11 +440,11 @@ def test_what_a_row_does_to_a_gain_and_to_a_leaf() -> None:
 
 
 def test_the_debt_has_the_printed_correlations() -> None:
-    X, y = debt.debt(3).pooled
+    X, y = debt_data.debt(3).pooled
     found = np.corrcoef(np.column_stack([y, X[:, 1:]]).T)
-    assert np.abs(found - debt.CORRELATIONS).max() < 1e-9
+    assert np.abs(found - debt_data.CORRELATIONS).max() < 1e-9
     plain = LinearRegression().fit(X[:, 1:], y)
-    best = debt.debt(3).best
+    best = debt_data.debt(3).best
     assert best == pytest.approx([plain.intercept_, *plain.coef_])
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreto import published, study
 from discreto.errors import MissingExtraError
-from discreto.study import (
+from discreto.lab import published, study
+from discreto.lab.study import (
     s0,
     s1,
     s3_mechanisms,
@@ -20,9 +20,9 @@ from discreto.study import (
     s4_examples,
     s4_pima,
 )
-from discreto.study.deaths import VIOLENT, deaths
-from discreto.study.points import points
-from discreto.study.scores import score_table
+from discreto.lab.study.arrays import points
+from discreto.lab.study.deaths_data import VIOLENT, deaths
+from discreto.lab.study.scores import score_table
 from discreto.testing import simulate
 
 MODULES = (s0, s1, s3_mechanisms, s3_statistics, s3_regression, s3_models)

@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 from discreto import Domain, Ledger, Number, Opaque, Table
-from discreto.accounting import check_steps, gaussian_mu, steps_for
+from discreto.core.accounting import check_steps, gaussian_mu, steps_for
+from discreto.core.cost import Cost
+from discreto.core.maps import Values
+from discreto.core.noise.gaussian import delta_of
+from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.training import Steps, Training
 from discreto.errors import (
     BudgetError,
     DomainError,
@@ -17,11 +22,6 @@ from discreto.errors import (
     ParameterError,
     UnsafeError,
 )
-from discreto.kernel.cost import Cost
-from discreto.kernel.gaussian import delta_of
-from discreto.kernel.query import Block, Everyone, Ones, Sum
-from discreto.kernel.training import Steps, Training
-from discreto.queries import Values
 from discreto.testing import simulate
 
 DOMAIN = Domain({"x": Number(-1, 1)})
@@ -202,6 +202,6 @@ def test_bad_steps_are_refused(wrong):
 
 def test_a_forked_child_cannot_take_steps(monkeypatch):
     training = table().train(steps_for(1, DELTA, 3), "steps")
-    monkeypatch.setattr("discreto.kernel.charge.os.getpid", lambda: -1)
+    monkeypatch.setattr("discreto.core.charge.os.getpid", lambda: -1)
     with pytest.raises(LedgerError, match="process"):
         training.measure(TOTAL, "step")

@@ -9,21 +9,21 @@ All of them read rows in the clear: never run them on a ledger that is meant to 
 somebody.
 """
 
+from discreto.audit.adapters import work_of
 from discreto.audit.adaptive import accepts, conversation, worst_delta
 from discreto.audit.blackbox import epsilon
 from discreto.audit.canaries import Exposure, allowed_advantage, canary, membership
-from discreto.audit.examination import examine
 from discreto.audit.findings import Finding
-from discreto.audit.hearing import Listener, listen
-from discreto.audit.laws import noise_law
 from discreto.audit.ledgers import ledger
 from discreto.audit.mechanisms import Replicates, mechanism_of
 from discreto.audit.neighbours import Pair, exhaustive, hostile_rows, pairs
+from discreto.audit.noise_distribution import noise_law
+from discreto.audit.public_path import Listener, listen
+from discreto.audit.recorder import Witness
 from discreto.audit.refusals import refusals
+from discreto.audit.run import examine
 from discreto.audit.silos import silo
-from discreto.audit.subjects import work_of
 from discreto.audit.transcripts import Comparison, compare, transcript
-from discreto.audit.witness import Witness
 
 __all__ = [
     "Comparison",

@@ -22,8 +22,8 @@ from scipy.sparse import csr_array
 from scipy.special import expit, log_ndtr
 
 from discreto.audit.findings import Finding
+from discreto.core.cost import Amount, Cost, read_amount, read_delta
 from discreto.errors import DiscretoError
-from discreto.kernel.cost import Amount, Cost, read_amount, read_delta
 
 Floats = NDArray[np.float64]
 Fits = Callable[[Sequence[Cost]], bool]

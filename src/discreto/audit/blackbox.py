@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from discreto.audit.bounds import find_events, lower_bound
+from discreto.audit.featurise import Matrix, low_bits, stack
 from discreto.audit.findings import Finding
 from discreto.audit.neighbours import Pair
-from discreto.audit.outputs import Matrix, low_bits, stack
 from discreto.audit.runs import Runs, bar
 from discreto.errors import ParameterError
 

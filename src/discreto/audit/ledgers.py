@@ -6,11 +6,11 @@ import time
 
 from discreto.audit.findings import Finding
 from discreto.audit.neighbours import Data, bases, table_of
+from discreto.audit.recorder import Witness
 from discreto.audit.transcripts import Work
-from discreto.audit.witness import Witness
+from discreto.core.cost import Cost
+from discreto.core.domain import Domain
 from discreto.errors import BudgetError
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Domain
 
 
 def ledger(

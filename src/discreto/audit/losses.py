@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import expit, ndtri
 
-from discreto.kernel.gate import Noise
-from discreto.kernel.query import Floats, Ints
+from discreto.core.gate import Noise
+from discreto.core.query import Floats, Ints
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 

@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from discreto.audit.adapters import probes, seeded, work_of
+from discreto.audit.featurise import Matrix
 from discreto.audit.losses import log_chances, log_softmax
 from discreto.audit.neighbours import Data
-from discreto.audit.outputs import Matrix
-from discreto.audit.subjects import probes, seeded, work_of
+from discreto.audit.recorded import Diverged, Turn
+from discreto.audit.recorder import WatchedTable, Witness
 from discreto.audit.transcripts import Work
-from discreto.audit.turns import Diverged, Turn
-from discreto.audit.witness import WatchedTable, Witness
+from discreto.core.cost import Amount
+from discreto.core.domain import Domain
+from discreto.core.gate import Noise
+from discreto.core.noise.sampler import Sampler
+from discreto.core.query import Ints
 from discreto.errors import ParameterError
-from discreto.kernel.cost import Amount
-from discreto.kernel.domain import Domain
-from discreto.kernel.gate import Noise
-from discreto.kernel.query import Ints
-from discreto.kernel.sampler import Sampler
 from discreto.testing import simulate
 
 _DRAWS = 1 << 22  # noise numbers held at a time

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.domain import Category, Column, Domain, Number
 from discreto.errors import ParameterError
-from discreto.kernel.domain import Category, Column, Domain, Number
 
 Row = dict[str, Any]
 Data = dict[str, Any]  # columns as object arrays

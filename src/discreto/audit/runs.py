@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.audit.outputs import Matrix, ending_of, matrix_of, numbers_of
+from discreto.audit.featurise import Matrix, ending_of, matrix_of, numbers_of
 
 CHUNK = 250  # runs between two moves of the progress bar
 Tick = Callable[[int], None]

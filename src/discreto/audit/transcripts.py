@@ -20,12 +20,12 @@ from discreto.audit.findings import Finding
 from discreto.audit.losses import Loss
 from discreto.audit.neighbours import Data, Pair
 from discreto.audit.neighbours import pairs as hostile_pairs
-from discreto.audit.shown import shown_as
-from discreto.audit.turns import Diverged, judge
-from discreto.audit.witness import Witness
+from discreto.audit.observable import shown_as
+from discreto.audit.recorded import Diverged, judge
+from discreto.audit.recorder import Witness
+from discreto.core.cost import Cost
+from discreto.core.domain import Domain
 from discreto.errors import ParameterError
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Domain
 
 Work = Callable[[Data, Witness], Any]
 _SLIP = 1 + 1e-9  # exact losses are compared as floats

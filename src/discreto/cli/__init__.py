@@ -1,7 +1,7 @@
 """The ``discreto`` command: domains, questions, plans and ledgers without Python.
 
-``words`` turns what is typed into a statistic, ``files`` reads and writes what the
-commands need, ``screen`` prints. Every other module is one group of commands.
+``options`` turns what is typed into a statistic, ``files`` reads and writes what the
+commands need, ``terminal`` prints. Every other module is one group of commands.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ from discreto.cli import (
     query,
     report,
     silo,
-    study,
 )
-from discreto.cli.screen import SafeGroup
+from discreto.cli.terminal import SafeGroup
 
 HELP = """Differentially private statistics and machine learning for tables.
 
@@ -59,6 +58,7 @@ EXIT_CODES = (
     "after it was charged."
 )
 
+SafeGroup.lazy["study"] = "discreto.lab.cli"
 app = typer.Typer(
     name="discreto",
     cls=SafeGroup,
@@ -76,7 +76,6 @@ app.command("query", epilog=query.EXAMPLE)(query.query)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(silo.app, name="silo")
 app.add_typer(federate.app, name="federate")
-app.add_typer(study.app, name="study")
 app.command("audit", epilog=audit.EXAMPLE)(audit.audit)
 app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
 app.command("fit", epilog=fit.EXAMPLE)(fit.fit)

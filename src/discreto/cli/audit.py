@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from discreto.cli import screen, words
+from discreto.cli import options, terminal
 from discreto.cli.files import read_domain, refuse_existing
 from discreto.errors import ParameterError, UnsafeError
 
@@ -33,7 +33,7 @@ def audit(
             metavar="MODEL", help="A model, a statistic, 'silo' or 'museum'."
         ),
     ],
-    columns: words.ColumnWords = None,
+    columns: options.ColumnWords = None,
     *,
     domain: Annotated[
         Path | None, typer.Option("--domain", help="The domain file (JSON).")
@@ -41,7 +41,7 @@ def audit(
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", help="What it claims to cost.")
     ] = None,
-    delta: words.DeltaWord = "0",
+    delta: options.DeltaWord = "0",
     runs: Annotated[
         int, typer.Option("--runs", help="Runs of the black box a side; 0: none.")
     ] = 20_000,
@@ -60,7 +60,7 @@ def audit(
     out: Annotated[
         Path | None, typer.Option("--out", help="A new file for the page (HTML).")
     ] = None,
-    as_json: words.JsonFlag = False,
+    as_json: options.JsonFlag = False,
 ) -> None:
     """Try to show that a model or a statistic loses more than it claims.
 
@@ -112,11 +112,11 @@ def _tell(
 
 
 def _museum(seed: int, runs: int) -> list[Any]:
-    from discreto.audit.museum import PIECES
+    from discreto.lab.known_bugs import PIECES
 
     out = []
     for piece in PIECES:
-        with screen.working(f"looking at: {piece.name}"):
+        with terminal.working(f"looking at: {piece.name}"):
             for honest in (False, True):
                 out.append(piece.audit(seed, honest=honest, runs=runs or 20_000))
     return out
@@ -128,7 +128,7 @@ def _silo(path: Path | None) -> list[Any]:
     if path is None:
         raise ParameterError("an audit needs --domain, the public facts of the rows.")
     known = read_domain(path)
-    with screen.working("sending hostile messages"):
+    with terminal.working("sending hostile messages"):
         return [silo(known)]
 
 
@@ -137,7 +137,7 @@ def _examine(subject: Any, path: Path | None, **options: Any) -> list[Any]:
 
     if path is None:
         raise ParameterError("an audit needs --domain, the public facts of the rows.")
-    with screen.working("replaying answers on hostile neighbours"):
+    with terminal.working("replaying answers on hostile neighbours"):
         known = read_domain(path)
     return examine(subject, known, **options)
 
@@ -153,8 +153,8 @@ def _subject(
 
     if epsilon is None:
         raise ParameterError("an audit needs --epsilon, the claim to break.")
-    if name in words.KINDS:
-        return words.statistic(name, columns)
+    if name in options.KINDS:
+        return options.statistic(name, columns)
     kind: Any = getattr(models, name, None)
     if not isinstance(kind, type) or not hasattr(kind, "fit"):
         known = [n for n in models.__all__ if hasattr(getattr(models, n), "fit")]
@@ -190,13 +190,13 @@ def _print(
     if as_json:
         typer.echo(json.dumps({"findings": [f.to_dict() for f in findings]}))
         return
-    console = screen.out()
+    console = terminal.out()
     console.print(_museum_table(findings) if museum else _table(findings))
     if not museum:
         for line in "\n".join(map(str, findings)).splitlines():
-            console.print(screen.plain(line), soft_wrap=True)
+            console.print(terminal.plain(line), soft_wrap=True)
     if out is not None:
-        console.print(screen.plain(f"wrote {out}"), soft_wrap=True)
+        console.print(terminal.plain(f"wrote {out}"), soft_wrap=True)
 
 
 def _table(findings: list[Any]) -> Table:
@@ -206,7 +206,7 @@ def _table(findings: list[Any]) -> Table:
     for one in findings:
         claim = f"{one.unit} {one.claimed:.3g}"
         cells = (one.subject, one.method, one.verdict, claim, _number(one.shown))
-        table.add_row(*map(screen.plain, cells))
+        table.add_row(*map(terminal.plain, cells))
     return table
 
 
@@ -225,7 +225,7 @@ def _museum_table(findings: list[Any]) -> Table:
             "ACCUSED" if twin.violation else "clear",
             bug.event[:60],
         )
-        table.add_row(*map(screen.plain, cells))
+        table.add_row(*map(terminal.plain, cells))
     return table
 
 

@@ -18,12 +18,12 @@ from rich.progress import (
 )
 from rich.table import Table as Grid
 
-from discreto.cli import screen, words
+from discreto.cli import options, terminal
 from discreto.cli.files import read_domain
 
 if TYPE_CHECKING:
-    from discreto.study.compare import Progress as Report
-    from discreto.study.comparison import Comparison, Score
+    from discreto.compare.compare import Progress as Report
+    from discreto.compare.comparison import Comparison, Score
 
 EXAMPLE = """Example:
 
@@ -37,14 +37,14 @@ PRIVATE = (
 
 
 def compare(
-    data: words.DataWord,
+    data: options.DataWord,
     *,
-    domain: words.DomainFile,
-    target: words.TargetWord = None,
+    domain: options.DomainFile,
+    target: options.TargetWord = None,
     epsilon: Annotated[
         str, typer.Option("--epsilon", help="What a fit may cost: several.")
     ] = "0.5,1,2,4,8",
-    delta: words.DeltaWord = "0",
+    delta: options.DeltaWord = "0",
     folds: Annotated[int, typer.Option("--folds", min=2, help="Of a repeat.")] = 5,
     repeats: Annotated[
         int, typer.Option("--repeats", min=1, help="How often to cut the rows anew.")
@@ -52,15 +52,15 @@ def compare(
     out: Annotated[Path, typer.Option("--out", help="The report (HTML).")] = Path(
         "comparison.html"
     ),
-    as_json: words.JsonFlag = False,
+    as_json: options.JsonFlag = False,
 ) -> None:
     """Try all suitable models on your table in a simulation, and say what is worth it.
 
     Nothing is charged, because nothing is protected: the rows are used freely, and the
     report is as private as they are. `discreto fit` then does it for real.
     """
+    from discreto.compare.compare import compare as run
     from discreto.report import comparison_page, fit_command
-    from discreto.study.compare import compare as run
 
     known = read_domain(domain)
     prices = [part.strip() for part in epsilon.split(",") if part.strip()]
@@ -82,19 +82,19 @@ def compare(
         typer.echo(json.dumps(made.to_dict()))
     else:
         print_comparison(made)
-        console = screen.out()
+        console = terminal.out()
         if command:
             console.print()
             console.print("For real:")
-            console.print(screen.plain(command), soft_wrap=True)
+            console.print(terminal.plain(command), soft_wrap=True)
         console.print()
-        console.print(screen.plain(f"The report: {out}"), soft_wrap=True)
+        console.print(terminal.plain(f"The report: {out}"), soft_wrap=True)
 
 
 @contextmanager
 def bar(what: str) -> Iterator[Report | None]:
     """A progress bar with the time that is left, on a terminal."""
-    console = screen.err()
+    console = terminal.err()
     if not console.is_terminal:
         yield None
         return
@@ -110,13 +110,13 @@ def bar(what: str) -> Iterator[Report | None]:
 
 
 def print_comparison(made: Comparison) -> None:
-    """The scores and the advice, on the screen."""
-    console = screen.out()
+    """The scores and the advice, on the console."""
+    console = terminal.out()
     console.print(f"[yellow]{PRIVATE}[/]", highlight=False)
     prices = list(dict.fromkeys(score.epsilon for score in made.scores))
     better = "higher" if made.metric == "accuracy" else "lower"
     title = f"{made.metric} of {made.target} ({better} is better), mean ± spread"
-    grid = Grid(title=screen.plain(title), title_justify="left")
+    grid = Grid(title=terminal.plain(title), title_justify="left")
     grid.add_column("model")
     for price in prices:
         grid.add_column(f"ε {price}", justify="right", no_wrap=True)
@@ -144,5 +144,5 @@ def print_comparison(made: Comparison) -> None:
 
 
 def _shown(score: Score) -> str:
-    digits = screen.digits_for(score.spread, score.mean)
+    digits = terminal.digits_for(score.spread, score.mean)
     return f"{score.mean:.{digits}f}\n± {score.spread:.{digits}f}"

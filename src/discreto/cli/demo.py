@@ -12,7 +12,7 @@ from rich.progress import track
 from rich.table import Table as Grid
 
 from discreto import Ledger, Release, Table, stats
-from discreto.cli import learning, patients, screen
+from discreto.cli import demo_data, demo_models, terminal
 from discreto.cli.ledger import print_ledger
 from discreto.cli.plan import plan_table
 from discreto.errors import BudgetError
@@ -69,12 +69,12 @@ def demo(
     less than a minute and needs no network.
     """
     files = Files(out)
-    with screen.working("loading the table"):
-        people = patients.load()
+    with terminal.working("loading the table"):
+        people = demo_data.load()
         _write_parquet(files.data, people)
-    patients.DOMAIN.save(files.domain)
+    demo_data.DOMAIN.save(files.domain)
     table = Table(
-        str(files.data), patients.DOMAIN, Ledger(files.ledger, epsilon=BUDGET)
+        str(files.data), demo_data.DOMAIN, Ledger(files.ledger, epsilon=BUDGET)
     )
     _introduce(files)
     _plan()
@@ -83,23 +83,23 @@ def demo(
     _refuse(table)
     _step(5, "The ledger: everything that was spent, in a chain of hashes")
     print_ledger(Ledger(files.ledger))
-    with screen.working("drawing"):
+    with terminal.working("drawing"):
         _draw(files.picture, releases, people)
-    made = _learn(learning.Files(out), download=download)
+    made = _learn(demo_models.Files(out), download=download)
     _finish(files, made)
 
 
 def _step(number: int, title: str) -> None:
-    console = screen.out()
+    console = terminal.out()
     console.print()
     console.rule(f"[bold]{number}. {title}", align="left")
 
 
 def _say(text: str) -> None:
-    screen.out().print(text, highlight=False)
+    terminal.out().print(text, highlight=False)
 
 
-def _write_parquet(path: Path, people: patients.Columns) -> None:
+def _write_parquet(path: Path, people: demo_data.Columns) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -109,9 +109,9 @@ def _write_parquet(path: Path, people: patients.Columns) -> None:
 def _introduce(files: Files) -> None:
     _step(1, "What everybody may know: the domain")
     _say("Bounds and categories come from a code book, never from the rows.")
-    console = screen.out()
-    console.print(screen.show_domain(patients.DOMAIN))
-    console.print(f"neighbours  {screen.relation(patients.DOMAIN.neighbours)}")
+    console = terminal.out()
+    console.print(terminal.show_domain(demo_data.DOMAIN))
+    console.print(f"neighbours  {terminal.relation(demo_data.DOMAIN.neighbours)}")
     console.print(
         f"budget      ε {BUDGET} for everything ever asked about these people"
     )
@@ -120,14 +120,14 @@ def _introduce(files: Files) -> None:
 def _plan() -> None:
     _step(2, "A plan: how exact would it be? Nothing is spent")
     mean = stats.Mean("radius")
-    made = statistics(patients.DOMAIN, mean, epsilon="0.25", rows=500)
-    console = screen.out()
+    made = statistics(demo_data.DOMAIN, mean, epsilon="0.25", rows=500)
+    console = terminal.out()
     console.print(plan_table(made))
     error = float(np.max(made.expected[0].error))
     _say(f"expected error: ± {error:.2g} px (95 %) if there are about 500 patients")
 
 
-def _ask(table: Table, people: patients.Columns) -> list[Release]:
+def _ask(table: Table, people: demo_data.Columns) -> list[Release]:
     """Ask everything for real; the two histograms come back for the picture."""
     _step(3, "Private answers, paid for from the ledger")
     _say(
@@ -136,16 +136,16 @@ def _ask(table: Table, people: patients.Columns) -> list[Release]:
     )
     grid = _answers_grid()
     inside = total = 0
-    for question in patients.questions():
-        with screen.working(f"asking for the {question.statistic.label}"):
+    for question in demo_data.questions():
+        with terminal.working(f"asking for the {question.statistic.label}"):
             release = table.answer(question.statistic, epsilon=question.epsilon)
         exact = question.exact(people)
         held = _add_lines(grid, release, exact)
         inside, total = inside + held, total + len(exact)
         if isinstance(question.statistic, stats.Histogram):
             dear = release
-    cheap = table.answer(patients.histogram(), epsilon=CHEAP)
-    screen.out().print(grid)
+    cheap = table.answer(demo_data.histogram(), epsilon=CHEAP)
+    terminal.out().print(grid)
     _say(f"{inside} of {total} intervals hold the exact value; 95 % is the promise.")
     return [cheap, dear]
 
@@ -173,8 +173,8 @@ def _add_lines(grid: Grid, release: Release, exact: list[float]) -> int:
     held = 0
     for i, (value, low, high) in enumerate(zip(values, lows, highs, strict=True)):
         first = f"  {release.keys[i]}" if release.keys else title
-        shown, span = screen.one_line(value, low, high)
-        digits = screen.digits_for((high - low) / 2)
+        shown, span = terminal.one_line(value, low, high)
+        digits = terminal.digits_for((high - low) / 2)
         truth = f"{exact[i]:.{0 if exact[i].is_integer() else digits}f}"
         holds = low <= exact[i] <= high
         held += holds
@@ -182,11 +182,11 @@ def _add_lines(grid: Grid, release: Release, exact: list[float]) -> int:
     return held
 
 
-def _repeat(people: patients.Columns) -> None:
+def _repeat(people: demo_data.Columns) -> None:
     """How often the interval of the mean holds the exact mean, in a simulation."""
     exact = float(people["radius"].mean())
-    table = Table(people, patients.DOMAIN, simulate(None))
-    console = screen.err()
+    table = Table(people, demo_data.DOMAIN, simulate(None))
+    console = terminal.err()
     hidden = not console.is_terminal
     rounds = track(
         range(REPEATS), "repeating", console=console, disable=hidden, transient=True
@@ -211,41 +211,41 @@ def _refuse(table: Table) -> None:
         _say("No row was read and nothing was charged.")
 
 
-def _learn(files: learning.Files, *, download: bool) -> learning.Files:
+def _learn(files: demo_models.Files, *, download: bool) -> demo_models.Files:
     """Compare all models, fit the recommended one, and write the report."""
-    with screen.working("looking for the Pima data"):
-        data = learning.patients(download=download)
+    with terminal.working("looking for the Pima data"):
+        data = demo_models.patients(download=download)
     _step(6, f"Which model is worth it? A simulation on {data.name}")
     _say(f"{data.about}, {data.rows} rows from {data.source}. Public, so we may look.")
-    made = learning.compare_models(data)
+    made = demo_models.compare_models(data)
     _step(7, "That one for real, paid for from a ledger of its own")
-    model, judged = learning.fit_for_real(files, data, made)
-    with screen.working("writing the report"):
-        learning.write_pages(files, data, made, model, judged)
+    model, judged = demo_models.fit_for_real(files, data, made)
+    with terminal.working("writing the report"):
+        demo_models.write_pages(files, data, made, model, judged)
     return files
 
 
-def _draw(path: Path, releases: list[Release], people: patients.Columns) -> None:
+def _draw(path: Path, releases: list[Release], people: demo_data.Columns) -> None:
     """One histogram at two prices, against the exact one."""
     from matplotlib.figure import Figure
 
     from discreto.plots import HistogramDisplay
 
-    exact = patients.Question(patients.histogram(), "1").exact(people)
+    exact = demo_data.Question(demo_data.histogram(), "1").exact(people)
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     panels = figure.subplots(1, len(releases), sharey=True)
     for axes, release in zip(panels, releases, strict=True):
         shown = HistogramDisplay.from_release(
-            release, edges=patients.EDGES, exact=exact, quantity="patients"
+            release, edges=demo_data.EDGES, exact=exact, quantity="patients"
         )
         shown.plot(axes).ax_.set_xlabel("radius (px)")
     figure.suptitle("Tumour radius: less noise costs more privacy")
     figure.savefig(path, dpi=150)
 
 
-def _finish(files: Files, learned: learning.Files) -> None:
+def _finish(files: Files, learned: demo_models.Files) -> None:
     _step(8, "Files")
-    console = screen.out()
+    console = terminal.out()
     texts = {
         files.picture: "the histogram at two prices, against the exact one",
         files.data: "the table (public)",
@@ -258,14 +258,14 @@ def _finish(files: Files, learned: learning.Files) -> None:
     texts = {path: text for path, text in texts.items() if path.exists()}
     wide = max(len(str(path)) for path in texts)
     for path, text in texts.items():
-        console.print(screen.plain(f"{path!s:<{wide}}  {text}"), soft_wrap=True)
+        console.print(terminal.plain(f"{path!s:<{wide}}  {text}"), soft_wrap=True)
     console.print()
     _say("Next, spend what is left:")
     command = (
         f"discreto query {files.data} mean texture --domain {files.domain} "
         f"--ledger {files.ledger} --epsilon 0.25"
     )
-    console.print(screen.plain(command), soft_wrap=True)
+    console.print(terminal.plain(command), soft_wrap=True)
     console.print()
     where = learned.report.resolve()
-    console.print(screen.plain(f"The report: {where}"), style="bold", soft_wrap=True)
+    console.print(terminal.plain(f"The report: {where}"), style="bold", soft_wrap=True)

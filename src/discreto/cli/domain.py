@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from discreto import Ledger, Table
-from discreto.cli import screen
+from discreto.cli import terminal
 from discreto.cli.files import TODO, read_domain, schema_of, write_new
 
 app = typer.Typer(
@@ -35,7 +35,7 @@ def draft(
         str, typer.Argument(metavar="DATA", help="A .parquet, .csv or .tsv file.")
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", help="A new file; else to the screen.")
+        Path | None, typer.Option("--out", help="A new file; else to the console.")
     ] = None,
     header: Annotated[
         bool,
@@ -60,13 +60,13 @@ def draft(
         typer.echo(text)
     else:
         write_new(out, text + "\n")
-    console = screen.err()
+    console = terminal.err()
     console.print(WHY.replace("\n", " "), style="dim")
     if any(field is None for field in fields.values()):
         console.print(WHY_TEXT.replace("\n", " "), style="dim")
     if out is not None:
         console.print(
-            screen.plain(f"Wrote {out}. Next: discreto domain check {out}"),
+            terminal.plain(f"Wrote {out}. Next: discreto domain check {out}"),
             style="bold",
         )
 
@@ -116,11 +116,11 @@ def check(
             name: "text" if field is None else str(field.type)
             for name, field in fields.items()
         }
-    console = screen.out()
-    console.print(screen.show_domain(known, stored))
-    console.print(f"neighbours       {screen.relation(known.neighbours)}")
+    console = terminal.out()
+    console.print(terminal.show_domain(known, stored))
+    console.print(f"neighbours       {terminal.relation(known.neighbours)}")
     person = f" (person column: {known.person})" if known.person else ""
-    console.print(screen.plain(f"rows per person  {known.rows_per_person}{person}"))
+    console.print(terminal.plain(f"rows per person  {known.rows_per_person}{person}"))
     if known.neighbours == "replace":
         console.print(f"public row count {known.rows}")
     if data is not None and stored is not None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from discreto import errors
-from discreto.cli import screen, words
+from discreto.cli import options, terminal
 from discreto.errors import DiscretoError, ParameterError
 
 app = typer.Typer(
@@ -59,7 +59,7 @@ def register(
     """Let the silo with this key in."""
     line = ["supernode", "register", str(key), "discreto", "--name", name]
     _flwr(line, home, superlink, root_certificates)
-    screen.out().print(screen.plain(f"{name} may connect."))
+    terminal.out().print(terminal.plain(f"{name} may connect."))
 
 
 @app.command(
@@ -132,7 +132,7 @@ def _carry_out(job: dict[str, Any], home: Path, superlink: str, root: Path) -> N
         bundle = flower.bundle(Path(folder) / "run", job)
         line = ["run", str(bundle), "discreto", "--format", "json"]
         started = _flwr(line, home, superlink, root)
-    with screen.working(f"run {started['run-id']}: the silos are at work"):
+    with terminal.working(f"run {started['run-id']}: the silos are at work"):
         _wait(out, lambda: _over(started["run-id"], home, superlink, root))
     result = json.loads(out.read_text(encoding="utf-8"))
     if "error" in result:
@@ -140,15 +140,15 @@ def _carry_out(job: dict[str, Any], home: Path, superlink: str, root: Path) -> N
         kind = getattr(errors, str(result["error"]), DiscretoError)
         raise kind(str(result["reason"]))
     for silo, reason in result.get("dropped", {}).items():
-        screen.err().print(screen.plain(f"{silo} dropped out. {reason}"))
-    screen.out().print(screen.plain(f"the model is in {out}"))
+        terminal.err().print(terminal.plain(f"{silo} dropped out. {reason}"))
+    terminal.out().print(terminal.plain(f"the model is in {out}"))
 
 
 def _setting(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise ParameterError(f"--set needs NAME=VALUE. Got {text!r}.")
-    return name, words.value(value)
+    return name, options.value(value)
 
 
 def _wait(out: Path, over: Any) -> None:

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+from discreto.core.domain import Domain
+from discreto.core.ledger import Ledger
 from discreto.errors import DomainError, LedgerError, ParameterError
-from discreto.kernel.domain import Domain
-from discreto.ledger import Ledger
 
 TODO = "TODO"
 PARQUET = (".parquet", ".pq")

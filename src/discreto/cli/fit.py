@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from discreto import Ledger, Table
-from discreto.cli import screen, words
+from discreto.cli import options, terminal
 from discreto.cli.files import open_ledger, read_domain, refuse_existing, reserved
 from discreto.cli.plan import plan_table
+from discreto.core.cost import Cost, show
+from discreto.core.domain import Domain
 from discreto.errors import ParameterError
-from discreto.kernel.cost import Cost, show
-from discreto.kernel.domain import Domain
 
 EXAMPLE = """Examples:
 
@@ -33,15 +33,15 @@ NOT_SET = (
 
 def fit(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Such as NaiveBayes.")],
-    data: words.DataWord,
+    data: options.DataWord,
     *,
-    domain: words.DomainFile,
+    domain: options.DomainFile,
     epsilon: Annotated[str, typer.Option("--epsilon", help="What the fit costs.")],
-    ledger: words.LedgerFile,
+    ledger: options.LedgerFile,
     out: Annotated[
         Path, typer.Option("--out", help="A new file for the model (JSON).")
     ],
-    target: words.TargetWord = None,
+    target: options.TargetWord = None,
     columns: Annotated[
         str | None, typer.Option("--columns", help="Use these alone: age,bmi")
     ] = None,
@@ -49,15 +49,15 @@ def fit(
         list[str] | None,
         typer.Option("--set", help="A setting of the model: n_clusters=3"),
     ] = None,
-    delta: words.DeltaWord = "0",
-    budget: words.BudgetWord = None,
-    budget_delta: words.BudgetDeltaWord = None,
+    delta: options.DeltaWord = "0",
+    budget: options.BudgetWord = None,
+    budget_delta: options.BudgetDeltaWord = None,
     evaluate: Annotated[
         str | None,
         typer.Option("--evaluate", help="Also spend this on measuring the model."),
     ] = None,
-    analyst: words.AnalystWord = None,
-    anchor: words.AnchorFile = None,
+    analyst: options.AnalystWord = None,
+    anchor: options.AnchorFile = None,
     card: Annotated[
         Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
     ] = None,
@@ -82,7 +82,7 @@ def fit(
             ledger, budget=budget, budget_delta=budget_delta, anchor=anchor
         )
         table = Table(data, known, book.analyst(analyst) if analyst else book)
-        screen.out().print(plan_table(planned))
+        terminal.out().print(plan_table(planned))
         file.write(_fit(learner, table, target))
     judged = None
     try:
@@ -97,7 +97,7 @@ def _fit(learner: Any, table: Table, target: str | None) -> str:
     """Fit the model; its JSON form."""
     from discreto.models.persist import dumps
 
-    with screen.working(f"fitting {type(learner).__name__}"):
+    with terminal.working(f"fitting {type(learner).__name__}"):
         learner.fit(table, target if learner._needs_target else None)
     return dumps(learner)
 
@@ -105,7 +105,7 @@ def _fit(learner: Any, table: Table, target: str | None) -> str:
 def _measure(learner: Any, table: Table, epsilon: str, delta: str) -> Any:
     from discreto.models import evaluate
 
-    with screen.working("measuring the model"):
+    with terminal.working("measuring the model"):
         return evaluate(learner, table, epsilon=epsilon, delta=delta)
 
 
@@ -121,7 +121,7 @@ def kinds() -> dict[str, Any]:
     """The models that can be fitted from the command line, by name."""
     from discreto import models
     from discreto.models._base import PrivateEstimator
-    from discreto.models._votes import Voters
+    from discreto.models._query_time import Voters
 
     return {
         found: kind
@@ -132,7 +132,7 @@ def kinds() -> dict[str, Any]:
     }
 
 
-def _make(name: str, settings: list[str], **options: Any) -> Any:
+def _make(name: str, settings: list[str], **price: Any) -> Any:
     """The model of that name with these settings, checked."""
     known_kinds = kinds()
     if name not in known_kinds:
@@ -150,8 +150,8 @@ def _make(name: str, settings: list[str], **options: Any) -> Any:
                 f"--set takes NAME=VALUE with a setting of {name}: "
                 f"{', '.join(allowed)}. Got {text!r}."
             )
-        given[key] = words.value(value)
-    return kind(**given, **options)
+        given[key] = options.value(value)
+    return kind(**given, **price)
 
 
 def _write_card(path: Path, learner: Any, judged: Any) -> None:
@@ -161,13 +161,13 @@ def _write_card(path: Path, learner: Any, judged: Any) -> None:
 
 
 def _print(learner: Any, judged: Any, book: Ledger, files: dict[str, Path]) -> None:
-    console = screen.out()
+    console = terminal.out()
     privacy = learner.privacy_
     console.print(f"fitted    {type(learner).__name__}, {privacy}", highlight=False)
     if judged is not None:
         for line in str(judged).splitlines():
-            console.print(screen.plain(f"          {line}"), soft_wrap=True)
-    console.print(f"protects  {screen.relation(privacy.neighbours)}")
+            console.print(terminal.plain(f"          {line}"), soft_wrap=True)
+    console.print(f"protects  {terminal.relation(privacy.neighbours)}")
     console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")
     for what, path in files.items():
-        console.print(screen.plain(f"{what:<9} {path}"), soft_wrap=True)
+        console.print(terminal.plain(f"{what:<9} {path}"), soft_wrap=True)

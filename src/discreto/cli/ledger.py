@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from discreto.cli import screen
+from discreto.cli import terminal
 from discreto.cli.files import open_ledger, write_new
-from discreto.kernel.cost import Cost
-from discreto.ledger import Ledger
+from discreto.core.cost import Cost
+from discreto.core.ledger import Ledger
 
 app = typer.Typer(
     help="What was spent on these people, by whom, and whether the record is whole.",
@@ -53,10 +53,10 @@ def show(
 
 
 def print_ledger(book: Ledger, last: int = 30) -> None:
-    """The newest entries and a bar of what is spent, on the screen."""
-    entries, console = book.entries(), screen.out()
+    """The newest entries and a bar of what is spent, on the console."""
+    entries, console = book.entries(), terminal.out()
     name = f"ledger of {book.population}" if book.population else "ledger"
-    table = Table(title=screen.plain(name), title_justify="left")
+    table = Table(title=terminal.plain(name), title_justify="left")
     table.add_column("#", justify="right")
     table.add_column("time (UTC)", no_wrap=True)
     table.add_column("analyst")
@@ -67,21 +67,21 @@ def print_ledger(book: Ledger, last: int = 30) -> None:
         table.add_row(
             str(entry["seq"]),
             _moment(entry["time"]).replace("T", " ")[:16],
-            screen.plain(entry["analyst"]),
-            screen.plain(entry["label"]),
+            terminal.plain(entry["analyst"]),
+            terminal.plain(entry["label"]),
             cost,
         )
     console.print(table)
     if len(entries) > last:
         console.print(f"{len(entries) - last} earlier entries: --last {len(entries)}")
-    console.print(screen.budget_line(book))
+    console.print(terminal.budget_line(book))
     if book.shut:
         console.print(
             "[red]shut[/]: an answer could not be computed. Look into it, then: "
-            f"discreto ledger reopen {screen.plain(book.path)}"
+            f"discreto ledger reopen {terminal.plain(book.path)}"
         )
     for analyst in sorted({entry["analyst"] for entry in entries} - {""}):
-        console.print(screen.budget_line(book, analyst))
+        console.print(terminal.budget_line(book, analyst))
 
 
 @app.command(
@@ -96,7 +96,7 @@ def verify(ledger: LedgerFile, anchor: AnchorFile = None) -> None:
     count = open_ledger(ledger, anchor=anchor).verify()
     many = "entry" if count == 1 else "entries"
     also = ", as the anchor says" if anchor else ""
-    screen.out().print(f"[green]chain intact[/]: {count} {many}{also}")
+    terminal.out().print(f"[green]chain intact[/]: {count} {many}{also}")
 
 
 @app.command(
@@ -113,10 +113,10 @@ def reopen(
     """
     book = open_ledger(ledger)
     if not book.shut:
-        screen.out().print("The ledger is not shut: there is nothing to do.")
+        terminal.out().print("The ledger is not shut: there is nothing to do.")
         return
     book.reopen(comment)
-    screen.out().print(f"[green]open again[/] after {book.faults} failure(s)")
+    terminal.out().print(f"[green]open again[/] after {book.faults} failure(s)")
 
 
 @app.command(
@@ -132,7 +132,7 @@ def allow(
     """Set the budget of an analyst, or of the population, as an entry of the chain."""
     book = open_ledger(ledger)
     book.allow(analyst, epsilon)
-    screen.out().print(screen.budget_line(book, analyst))
+    terminal.out().print(terminal.budget_line(book, analyst))
 
 
 @app.command(
@@ -142,7 +142,7 @@ def export(
     ledger: LedgerFile,
     form: Annotated[Format, typer.Option("--format", help="How.")] = Format.json,
     out: Annotated[
-        Path | None, typer.Option("--out", help="A new file; else to the screen.")
+        Path | None, typer.Option("--out", help="A new file; else to the console.")
     ] = None,
 ) -> None:
     """Write all entries as JSON or CSV, for an auditor or a spreadsheet."""
@@ -152,7 +152,7 @@ def export(
         typer.echo(text, nl=False)
     else:
         write_new(out, text)
-        screen.err().print(screen.plain(f"Wrote {out}."))
+        terminal.err().print(terminal.plain(f"Wrote {out}."))
 
 
 def as_json(book: Ledger) -> str:

@@ -10,11 +10,11 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from discreto.cli import screen, words
+from discreto.cli import options, terminal
 from discreto.cli.files import read_domain
+from discreto.core.cost import read_amount
+from discreto.core.domain import Domain
 from discreto.errors import ParameterError
-from discreto.kernel.cost import read_amount
-from discreto.kernel.domain import Domain
 from discreto.planning import Plan, Statistic, epsilon_for, statistics
 
 EXAMPLE = """Examples:
@@ -29,8 +29,8 @@ def plan(
     domain: Annotated[
         Path, typer.Argument(metavar="DOMAIN", help="A domain file (JSON).")
     ],
-    stat: words.StatWord,
-    columns: words.ColumnWords = None,
+    stat: options.StatWord,
+    columns: options.ColumnWords = None,
     *,
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", help="What you would spend.")
@@ -38,14 +38,14 @@ def plan(
     error: Annotated[
         str | None, typer.Option("--error", help="Or the 95 % error you want.")
     ] = None,
-    delta: words.DeltaWord = "0",
+    delta: options.DeltaWord = "0",
     rows: Annotated[
         int | None, typer.Option("--rows", help="About how many rows there are.")
     ] = None,
-    by: words.ByWords = None,
-    bins: words.BinsWord = None,
-    probability: words.ProbabilityWord = None,
-    as_json: words.JsonFlag = False,
+    by: options.ByWords = None,
+    bins: options.BinsWord = None,
+    probability: options.ProbabilityWord = None,
+    as_json: options.JsonFlag = False,
 ) -> None:
     """Say what a question would cost, and how exact it would be. Spends nothing.
 
@@ -53,10 +53,10 @@ def plan(
     domain; `--rows` is your guess of how many there are.
     """
     known = read_domain(domain)
-    wanted = words.statistic(stat, columns, by=by, bins=bins, probability=probability)
+    wanted = options.statistic(stat, columns, by=by, bins=bins, probability=probability)
     if (epsilon is None) == (error is None):
         raise ParameterError("give one of --epsilon and --error.")
-    interval = words.kind_of(stat).interval
+    interval = options.kind_of(stat).interval
     if error is not None:
         if not interval:
             raise ParameterError(f"{stat} has no error bar. Use --epsilon.")
@@ -75,13 +75,13 @@ def _price(
     # A question that is impossible at any price says so itself.
     statistics(known, wanted, epsilon=1, delta=delta, rows=rows)
     goal = float(read_amount(error, "--error"))
-    with screen.working("looking for the smallest epsilon"):
+    with terminal.working("looking for the smallest epsilon"):
         found = epsilon_for(known, wanted, error=goal, rows=rows, delta=delta)
     return f"{float(found):.6g}"
 
 
 def _print(made: Plan, epsilon: str, error: str | None, *, interval: bool) -> None:
-    console = screen.out()
+    console = terminal.out()
     if error is not None:
         console.print(f"An error of ± {error} costs about [bold]ε {epsilon}[/].")
     console.print(plan_table(made))
@@ -92,7 +92,7 @@ def _print(made: Plan, epsilon: str, error: str | None, *, interval: bool) -> No
             text = f"expected error of {release.label}: ± {worst:.3g}{unit} (95 %)"
         else:
             text = f"{release.label}: {release.note or 'no error bar'}"
-        console.print(screen.plain(text))
+        console.print(terminal.plain(text))
     console.print(
         f"for {made.rows} rows spread evenly over the domain. Nothing was spent.",
         style="dim",
@@ -108,5 +108,5 @@ def plan_table(made: Plan) -> Table:
     doors = {"measure": "noisy sums", "select": "noisy choice"}
     for question in made:
         how = doors.get(question.door, question.door)
-        table.add_row(screen.plain(question.label), str(question.cost), how)
+        table.add_row(terminal.plain(question.label), str(question.cost), how)
     return table

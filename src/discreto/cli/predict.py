@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreto.cli import screen, words
+from discreto.cli import options, terminal
 from discreto.cli.files import PARQUET, TEXT, refuse_existing
 from discreto.errors import ParameterError
 
@@ -19,7 +19,7 @@ def predict(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A model file (JSON).")
     ],
-    data: words.DataWord,
+    data: options.DataWord,
     *,
     out: Annotated[Path, typer.Option("--out", help="A new .csv or .parquet file.")],
     chances: Annotated[
@@ -41,20 +41,20 @@ def predict(
         raise ParameterError(
             f"a {type(learner).__name__} has no classes: no --chances."
         )
-    with screen.working("predicting"):
+    with terminal.working("predicting"):
         columns = _columns(learner, data, chances=chances)
         _write(out, columns)
-    console = screen.out()
+    console = terminal.out()
     stamp = "SIMULATED " if learner.privacy_.simulated else ""
     console.print(f"{stamp}predicted {len(columns['prediction'])} rows, free of charge")
-    console.print(screen.plain(f"wrote {out}"), soft_wrap=True)
+    console.print(terminal.plain(f"wrote {out}"), soft_wrap=True)
     console.print("What is said about a private row is private, too.", style="dim")
 
 
 def _columns(learner: Any, data: str, *, chances: bool) -> dict[str, list[Any]]:
     """The predictions, and with ``chances`` the probabilities, by column name."""
-    from discreto.frames import open_frame
-    from discreto.models._space import Ready
+    from discreto.data.frames import open_frame
+    from discreto.models._features import Ready
 
     space = learner.space_
     # Rows to predict need the features alone, whoever they belong to.

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from discreto import Ledger, Release, Table
-from discreto.cli import screen, words
+from discreto.cli import options, terminal
 from discreto.cli.files import open_ledger, read_domain
-from discreto.kernel.cost import show
+from discreto.core.cost import show
 from discreto.planning import statistics
 
 EXAMPLE = """Examples:
@@ -24,26 +24,26 @@ EXAMPLE = """Examples:
 
 
 def query(
-    data: words.DataWord,
-    stat: words.StatWord,
-    columns: words.ColumnWords = None,
+    data: options.DataWord,
+    stat: options.StatWord,
+    columns: options.ColumnWords = None,
     *,
-    domain: words.DomainFile,
-    ledger: words.LedgerFile,
+    domain: options.DomainFile,
+    ledger: options.LedgerFile,
     epsilon: Annotated[str, typer.Option("--epsilon", help="What this may cost.")],
-    delta: words.DeltaWord = "0",
-    budget: words.BudgetWord = None,
-    budget_delta: words.BudgetDeltaWord = None,
-    by: words.ByWords = None,
-    bins: words.BinsWord = None,
-    probability: words.ProbabilityWord = None,
+    delta: options.DeltaWord = "0",
+    budget: options.BudgetWord = None,
+    budget_delta: options.BudgetDeltaWord = None,
+    by: options.ByWords = None,
+    bins: options.BinsWord = None,
+    probability: options.ProbabilityWord = None,
     key: Annotated[
         str | None,
         typer.Option("--key", help="Asked again, it gives the same answer for free."),
     ] = None,
-    analyst: words.AnalystWord = None,
-    anchor: words.AnchorFile = None,
-    as_json: words.JsonFlag = False,
+    analyst: options.AnalystWord = None,
+    anchor: options.AnchorFile = None,
+    as_json: options.JsonFlag = False,
 ) -> None:
     """Ask one private statistic, and pay for it from the ledger.
 
@@ -51,21 +51,21 @@ def query(
     `discreto plan` to see the cost and the error first.
     """
     known = read_domain(domain)
-    wanted = words.statistic(stat, columns, by=by, bins=bins, probability=probability)
+    wanted = options.statistic(stat, columns, by=by, bins=bins, probability=probability)
     # Refuse whatever can be refused before a new ledger file is made.
     statistics(known, wanted, epsilon=epsilon, delta=delta, rows=1)
     if not ledger.exists():
         Table(data, known, Ledger(epsilon=1))
     book = open_ledger(ledger, budget=budget, budget_delta=budget_delta, anchor=anchor)
     payer = book.analyst(analyst) if analyst else book
-    with screen.working(f"asking for the {wanted.label}"):
+    with terminal.working(f"asking for the {wanted.label}"):
         release = Table(data, known, payer).answer(
             wanted, epsilon=epsilon, delta=delta, key=key
         )
     if as_json:
         typer.echo(json.dumps(release.to_dict() | {"left": _left(book, analyst)}))
     else:
-        _print(release, book, analyst, interval=words.kind_of(stat).interval)
+        _print(release, book, analyst, interval=options.kind_of(stat).interval)
 
 
 def _left(book: Ledger, analyst: str | None) -> dict[str, float]:
@@ -77,14 +77,14 @@ def _left(book: Ledger, analyst: str | None) -> dict[str, float]:
 def _print(
     release: Release, book: Ledger, analyst: str | None, *, interval: bool
 ) -> None:
-    console = screen.out()
-    console.print(screen.show_release(release, interval=interval))
+    console = terminal.out()
+    console.print(terminal.show_release(release, interval=interval))
     if release.note:
-        console.print(screen.plain(f"note      {release.note}"))
+        console.print(terminal.plain(f"note      {release.note}"))
     seq = release.receipt.seq if release.receipt else "?"
     console.print(f"cost      {release.cost} (entry {seq} of the ledger)")
-    console.print(f"protects  {screen.relation(release.neighbours)}")
+    console.print(f"protects  {terminal.relation(release.neighbours)}")
     console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")
     if analyst:
         left = show(book.remaining(analyst))
-        console.print(screen.plain(f"          ε {left} for analyst {analyst}"))
+        console.print(terminal.plain(f"          ε {left} for analyst {analyst}"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreto.cli import screen
+from discreto.cli import terminal
 from discreto.cli.files import open_ledger
 from discreto.errors import ParameterError
 
@@ -40,14 +40,15 @@ def report(
     of an audit as JSON.
     """
     beside = source / "report.html" if source.is_dir() else source.with_suffix(".html")
-    with screen.working("writing the page"):
+    with terminal.working("writing the page"):
         path = page_of(source).save(out or beside)
-    screen.out().print(screen.plain(f"wrote {path}"), soft_wrap=True)
+    terminal.out().print(terminal.plain(f"wrote {path}"), soft_wrap=True)
 
 
 def page_of(source: Path) -> Page:
     """The page of whatever a file or folder holds."""
-    from discreto.report import ledger_page, study_page
+    from discreto.lab.report import study_page
+    from discreto.report import ledger_page
 
     if source.is_dir():
         return study_page(source)

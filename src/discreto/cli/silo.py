@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreto.cli import screen
+from discreto.cli import terminal
 
 app = typer.Typer(
     help="Serve a table to a federation; rows and exact sums stay here.",
@@ -23,29 +23,29 @@ Config = Annotated[
 def check(config: Config) -> None:
     """Open a silo as `serve` would and show what it tells a partner."""
     from discreto.federated import messages
-    from discreto.federated.serving import read_silo, read_wire
+    from discreto.federated.config import read_silo, read_wire
 
     wire, silo = read_wire(config), read_silo(config)
     facts = silo.answer(messages.hello(), wire.partner)
     if facts["kind"] == "refusal":
         messages.read_release(facts)  # raises what it says
-    console = screen.out()
-    console.print(screen.plain(f"columns    {', '.join(silo.domain)}"))
-    console.print(screen.plain(f"schema     {facts['schema']}"))
+    console = terminal.out()
+    console.print(terminal.plain(f"columns    {', '.join(silo.domain)}"))
+    console.print(terminal.plain(f"schema     {facts['schema']}"))
     rows = "private" if facts["rows"] is None else facts["rows"]
-    console.print(screen.plain(f"rows       {rows}"))
-    console.print(screen.plain(f"partner    {wire.partner}, at {wire.superlink}"))
-    console.print(screen.plain(f"left       ε {facts['remaining']}"))
+    console.print(terminal.plain(f"rows       {rows}"))
+    console.print(terminal.plain(f"partner    {wire.partner}, at {wire.superlink}"))
+    console.print(terminal.plain(f"left       ε {facts['remaining']}"))
 
 
 @app.command(epilog="Example: `discreto silo serve --config silo.toml`")
 def serve(config: Config) -> None:
     """Serve a silo over Flower until it is stopped."""
     from discreto.federated import flower
-    from discreto.federated.serving import read_silo, read_wire
+    from discreto.federated.config import read_silo, read_wire
 
     wire = read_wire(config)
     read_silo(config)  # whatever is wrong with it is said now
     command, environment = flower.supernode(config, wire)
-    screen.err().print(screen.plain(f"serving {config} to {wire.superlink}"))
+    terminal.err().print(terminal.plain(f"serving {config} to {wire.superlink}"))
     os.execvpe(command[0], command, environment)  # noqa: S606 - no shell, fixed command

@@ -9,7 +9,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreto.accounting import steps_for
+from discreto.core.accounting import steps_for
+from discreto.core.cost import Cost, read_delta, show
+from discreto.core.domain import Domain
+from discreto.core.gate import Measurement
+from discreto.core.noise.entropy import Entropy
+from discreto.core.query import Block, Everyone, Ints, Ones, Sum
+from discreto.core.steps import Steps
 from discreto.errors import (
     BudgetError,
     DiscretoError,
@@ -18,19 +24,13 @@ from discreto.errors import (
     UnsafeError,
 )
 from discreto.federated import messages
-from discreto.federated.course import Descent, Moments, Nearby, Reply, Request, Setting
 from discreto.federated.guarantee import Guarantee
 from discreto.federated.learners import Learner
 from discreto.federated.messages import Message
 from discreto.federated.model import FederatedModel, to_columns
 from discreto.federated.policy import Policy
+from discreto.federated.rounds import Descent, Moments, Nearby, Reply, Request, Setting
 from discreto.federated.silo import Silo
-from discreto.kernel.cost import Cost, read_delta, show
-from discreto.kernel.domain import Domain
-from discreto.kernel.entropy import Entropy
-from discreto.kernel.gate import Measurement
-from discreto.kernel.query import Block, Everyone, Ints, Ones, Sum
-from discreto.kernel.steps import Steps
 
 
 class Channel(Protocol):

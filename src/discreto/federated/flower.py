@@ -20,9 +20,9 @@ from typing import Any
 
 from discreto.errors import DiscretoError, KernelFault, MissingExtraError
 from discreto.federated import messages
+from discreto.federated.config import Wire, read_silo, read_wire
 from discreto.federated.jobs import learn, write_result
 from discreto.federated.messages import Message
-from discreto.federated.serving import Wire, read_silo, read_wire
 from discreto.federated.silo import Silo
 
 try:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreto.core.query import Floats
 from discreto.errors import MissingExtraError, ParameterError
-from discreto.kernel.query import Floats
 from discreto.parameters import number, whole
 from discreto.planning import coins
 

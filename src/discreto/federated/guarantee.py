@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreto.accounting import steps_for
+from discreto.core.accounting import steps_for
+from discreto.core.cost import Amount, Cost, show
 from discreto.errors import ParameterError
-from discreto.kernel.cost import Amount, Cost, show
 
 _FEW = 100  # client-level noise drowns an update among fewer silos than this
 

@@ -11,11 +11,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from discreto.core.domain import Domain
+from discreto.core.maps import proximal
+from discreto.core.query import Floats
 from discreto.errors import ParameterError
-from discreto.federated import compass as rules
-from discreto.federated import proximal
-from discreto.federated.compass import Compass
-from discreto.federated.course import (
+from discreto.federated import preconditioner as rules
+from discreto.federated.graph import Mixing, topology
+from discreto.federated.messages import Terms
+from discreto.federated.preconditioner import Compass
+from discreto.federated.rounds import (
     Course,
     Descent,
     Nearby,
@@ -25,11 +29,7 @@ from discreto.federated.course import (
     running,
     runs_at_once,
 )
-from discreto.federated.graph import Mixing, topology
-from discreto.federated.messages import Terms
 from discreto.federated.updates import average, follow
-from discreto.kernel.domain import Domain
-from discreto.kernel.query import Floats
 from discreto.parameters import Reader
 
 MOMENTS = Fraction(1, 10)
@@ -147,7 +147,7 @@ class Learner(ABC):
         )
 
     def course(self, setting: Setting) -> Course:
-        """The rounds of a run; see :mod:`discreto.federated.course`.
+        """The rounds of a run; see :mod:`discreto.federated.rounds`.
 
         What can be refused is refused by this call, not by the first round.
         """

@@ -35,14 +35,14 @@ from typing import Any
 import numpy as np
 
 from discreto import errors
+from discreto.core.charge import Receipt
+from discreto.core.cost import Amount, Cost, read_amount, read_delta
+from discreto.core.domain import Domain
+from discreto.core.field_types import check_amounts, check_plain, read_fraction
+from discreto.core.gate import Measurement, Noise
+from discreto.core.maps import to_json
+from discreto.core.query import Ints, Sum
 from discreto.errors import DiscretoError, ParameterError
-from discreto.kernel.charge import Receipt
-from discreto.kernel.cost import Amount, Cost, read_amount, read_delta
-from discreto.kernel.domain import Domain
-from discreto.kernel.forms import check_amounts, check_plain, read_fraction
-from discreto.kernel.gate import Measurement, Noise
-from discreto.kernel.query import Ints, Sum
-from discreto.queries import to_json
 
 VERSION = 1
 _MOST_PARTS = 1 << 10  # of a message without its question

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.domain import Category, Domain
+from discreto.core.query import Floats
 from discreto.errors import ParameterError
-from discreto.federated.course import ONE, Setting
 from discreto.federated.guarantee import Guarantee
-from discreto.kernel.domain import Category, Domain
-from discreto.kernel.query import Floats
+from discreto.federated.rounds import ONE, Setting
 
 FORMAT = 1
 
@@ -65,7 +65,7 @@ class FederatedModel:
 
     def decision_function(self, X: Any) -> Floats:
         """The score of each row; values outside of their bounds count as the bound."""
-        from discreto.models._space import Space
+        from discreto.models._features import Space
 
         space = Space(self.domain, self.features, self.target)
         values = space.unscale(space.matrix(X))

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from discreto.core.cost import Amount, Cost, read_amount, show
+from discreto.core.field_types import kinds_of
+from discreto.core.query import Sum
+from discreto.core.steps import Steps
 from discreto.errors import BudgetError, ParameterError, UnsafeError
-from discreto.kernel.cost import Amount, Cost, read_amount, show
-from discreto.kernel.forms import kinds_of
-from discreto.kernel.query import Sum
-from discreto.kernel.steps import Steps
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreto.federated.course import Setting
-from discreto.kernel.query import Batch, Floats
+from discreto.core.query import Batch, Floats
+from discreto.federated.rounds import Setting
 
 
 def pooled(setting: Setting, batches: list[tuple[Batch, int]]) -> Floats:

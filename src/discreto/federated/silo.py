@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from discreto.accounting import steps_for
+from discreto.core.accounting import steps_for
+from discreto.core.cost import read_amount
+from discreto.core.ledger import Ledger
+from discreto.core.maps import from_json, proximal
+from discreto.core.maps.gradients import ClippedGradient
+from discreto.core.maps.proximal import most_rows
+from discreto.core.query import Block, Derived, Everyone, Floats, Ints, Sum
+from discreto.core.training import Training
 from discreto.errors import (
     DiscretoError,
     DomainError,
@@ -15,18 +22,11 @@ from discreto.errors import (
     LedgerError,
     ParameterError,
 )
-from discreto.federated import messages, proximal
+from discreto.federated import messages
 from discreto.federated.messages import Message
 from discreto.federated.policy import Policy
-from discreto.federated.proximal import most_rows
 from discreto.federated.updates import local_steps
-from discreto.kernel.cost import read_amount
-from discreto.kernel.query import Block, Derived, Everyone, Floats, Ints, Sum
-from discreto.kernel.training import Training
-from discreto.ledger import Ledger
 from discreto.planning import question_of
-from discreto.queries import from_json
-from discreto.queries.gradients import ClippedGradient
 from discreto.tables import Table
 
 

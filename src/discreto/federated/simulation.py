@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.cost import Cost
+from discreto.core.domain import Domain
+from discreto.core.query import Batch, Floats
+from discreto.data.frames import open_frame
 from discreto.errors import ParameterError
-from discreto.federated.arrays import Arrays
-from discreto.federated.course import Setting
+from discreto.federated.batch_simulation import Arrays
 from discreto.federated.federation import drive
 from discreto.federated.graph import Mixing
 from discreto.federated.guarantee import Guarantee, client_level
 from discreto.federated.learners import GraphLearning, Learner
 from discreto.federated.model import FederatedModel, to_columns
 from discreto.federated.reference import excess, pooled
-from discreto.frames import open_frame
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Domain
-from discreto.kernel.query import Batch, Floats
+from discreto.federated.rounds import Setting
 from discreto.testing import SimulationLedger
 from discreto.testing import simulate as simulation_ledger
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from discreto.core.charge import Charger, Event, Receipt, Reservation, Simulation
+from discreto.core.cost import Cost
+from discreto.core.domain import Domain
+from discreto.core.gate import Measurement, Noise, Selection, scale_for
+from discreto.core.query import Choice, Ints, Randomise, Sum
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.federated.federation import Channel, Federation
 from discreto.federated.silo import Silo
-from discreto.kernel.charge import Charger, Event, Receipt, Reservation, Simulation
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Domain
-from discreto.kernel.gate import Measurement, Noise, Selection, scale_for
-from discreto.kernel.query import Choice, Ints, Randomise, Sum
 from discreto.planning import Plan, Statistic, plan_of
 from discreto.release import Release
 from discreto.tables import Table

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from discreto.kernel.query import Floats, Ints
+from discreto.core.query import Floats, Ints
 
 FARTHEST = 1e9
 Measure = Callable[[Floats, int], Ints]  # noisy gradient sums at these weights

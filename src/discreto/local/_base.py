@@ -16,11 +16,11 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from discreto.core.cost import Cost, read_amount
+from discreto.core.domain import Domain, Opaque
+from discreto.core.ledger import Ledger
+from discreto.data.frames.native import frame_of, like
 from discreto.errors import DomainError, ParameterError
-from discreto.frames.native import frame_of, like
-from discreto.kernel.cost import Cost, read_amount
-from discreto.kernel.domain import Domain, Opaque
-from discreto.ledger import Ledger
 from discreto.local._estimates import counts_of, frequencies, mean
 from discreto.local._noise import (
     MISSING,

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.cost import Cost
+from discreto.core.domain import Category, Domain, Number
+from discreto.core.gate import ROW_STEPS
+from discreto.core.query import Randomise
 from discreto.errors import DomainError, ParameterError
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Category, Domain, Number
-from discreto.kernel.gate import ROW_STEPS
-from discreto.kernel.query import Randomise
 from discreto.tables import Table
 
 Plan = Mapping[str, tuple[str, Fraction]]  # column: mechanism and epsilon

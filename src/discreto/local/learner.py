@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.domain import Category, Domain
+from discreto.data.frames import convert
 from discreto.errors import DomainError, ParameterError
-from discreto.frames import convert
-from discreto.kernel.domain import Category, Domain
 from discreto.local._base import (
     BaseEstimator,
     ClassifierMixin,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.domain import Category, Domain
 from discreto.errors import ParameterError
-from discreto.kernel.domain import Category, Domain
 from discreto.local._base import RowTransformer
 from discreto.local._noise import Response
 from discreto.release import Release

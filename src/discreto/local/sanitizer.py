@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.domain import Domain, Number
 from discreto.errors import DomainError, ParameterError
-from discreto.kernel.domain import Domain, Number
 from discreto.local._base import RowTransformer, frame_of, known_columns, like
 from discreto.release import Release
 from discreto.tables import Table

@@ -1,15 +1,16 @@
 """Private models in scikit-learn's manner."""
 
+import importlib
+import warnings
+from typing import Any
+
 from discreto.models.boosting import (
-    DPBoost,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    PrivCatBoost,
-    PrivRandBoost,
 )
-from discreto.models.cells import CellNeighborsClassifier
 from discreto.models.cmeans import FuzzyCMeans
 from discreto.models.evaluation import Evaluation, evaluate
+from discreto.models.hashed_neighbors import CellNeighborsClassifier
 from discreto.models.kmeans import KMeans
 from discreto.models.linear import LinearRegression
 from discreto.models.logistic import LogisticRegression
@@ -24,7 +25,6 @@ from discreto.models.selection import select
 __all__ = [
     "CategoricalNB",
     "CellNeighborsClassifier",
-    "DPBoost",
     "Evaluation",
     "FuzzyCMeans",
     "GaussianNB",
@@ -35,11 +35,23 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "NaiveBayes",
-    "PrivCatBoost",
-    "PrivRandBoost",
     "RadiusNeighborsClassifier",
     "evaluate",
     "load",
     "save",
     "select",
 ]
+
+_PRESETS = ("DPBoost", "PrivCatBoost", "PrivRandBoost")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PRESETS:
+        raise AttributeError(f"module 'discreto.models' has no attribute {name!r}")
+    lab = importlib.import_module("discreto.lab.boosting_presets")
+    warnings.warn(
+        f"discreto.models.{name} is discreto.lab.boosting_presets.{name} since 0.2.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return getattr(lab, name)

@@ -27,13 +27,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from discreto.core.charge import Receipt
+from discreto.core.cost import Cost
+from discreto.core.domain import Category, Domain, Number
+from discreto.core.ledger import Ledger
+from discreto.data.frames.native import frame_of
 from discreto.errors import DomainError, ParameterError, UnsafeError
-from discreto.frames.native import frame_of
-from discreto.kernel.charge import Receipt
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Category, Domain, Number
-from discreto.ledger import Ledger
-from discreto.models._space import Ready, Space, as_matrix, columns_of
+from discreto.models._features import Ready, Space, as_matrix, columns_of
 from discreto.parameters import Reader
 from discreto.planning import Ask, Conversation, Plan, paper_gate
 from discreto.tables import Table

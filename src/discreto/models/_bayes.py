@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreto.core.maps.simplex_features import soft_votes
 from discreto.errors import DomainError
 from discreto.models._base import PrivateClassifier
-from discreto.models._bayes_laws import TINY
-from discreto.models._bayes_talk import (
+from discreto.models._bayes_queries import (
     LEAST,
     Tables,
     read_tables,
     read_votes,
     second_share,
 )
-from discreto.models._space import Space
+from discreto.models._bayes_shrinkage import TINY
+from discreto.models._features import Space
 from discreto.parameters import Reader
 from discreto.planning import Ask
-from discreto.queries.partitions import soft_votes
 
 Array = NDArray[Any]
 

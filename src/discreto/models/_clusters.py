@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.gate import noises_for
+from discreto.core.maps import Deviations, Nearest, Ranks, Rings, Values
+from discreto.core.maps.clusters import Points, diameter, steps_of
+from discreto.core.maps.features import SUM_BITS
+from discreto.core.query import Block, Choice, Everyone, Floats, Ones, Sum
 from discreto.errors import ParameterError
-from discreto.kernel.gate import noises_for
-from discreto.kernel.query import Block, Choice, Everyone, Floats, Ones, Sum
 from discreto.models._base import PrivateClusterer
-from discreto.models._points import (
+from discreto.models._centroids import (
     Overall,
     Round,
     centred_ratio,
@@ -27,12 +30,9 @@ from discreto.models._points import (
     shrink,
     starts,
 )
-from discreto.models._space import Space
+from discreto.models._features import Space
 from discreto.parameters import Reader
 from discreto.planning import Ask, coins
-from discreto.queries import Deviations, Nearest, Ranks, Rings, Values
-from discreto.queries.clusters import Points, diameter, steps_of
-from discreto.queries.features import SUM_BITS
 
 RINGS = 14  # distances from 1/90 of the largest one up
 MEAN_SHARE = Fraction(15, 100)

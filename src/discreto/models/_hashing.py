@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Domain
-from discreto.kernel.gate import Measurement
-from discreto.kernel.query import Block, Ones
-from discreto.models._space import Array, Space
+from discreto.core.cost import Cost
+from discreto.core.domain import Domain
+from discreto.core.gate import Measurement
+from discreto.core.maps import Sides
+from discreto.core.maps.features import SUM_BITS
+from discreto.core.query import Block, Ones
+from discreto.models._features import Array, Space
 from discreto.planning import Coins
-from discreto.queries import Sides
-from discreto.queries.features import SUM_BITS
 
 _TABLES = 8  # tables at epsilon 1
 _GROWTH = 0.6  # and how they grow with epsilon

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from discreto.kernel.query import Block, Everyone, Sum
-from discreto.models._quadratic import (
+from discreto.core.maps import Categories, LogisticGradient, Scaled, Values
+from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
+from discreto.core.query import Block, Everyone, Sum
+from discreto.models._least_squares import (
     Floats,
     Moments,
     centred,
@@ -23,8 +25,6 @@ from discreto.models._quadratic import (
     unfold,
 )
 from discreto.planning import Ask
-from discreto.queries import Categories, LogisticGradient, Scaled, Values
-from discreto.queries.features import PRODUCT_BITS, SUM_BITS
 
 TYPICAL = 0.4  # how far columns are from the middle of their range, where unknown
 
@@ -237,7 +237,7 @@ def _rows_of(weights: Floats) -> tuple[tuple[float, ...], ...]:
 
 
 def _cosines(width: int) -> Floats:
-    from discreto.queries.regression import cosines
+    from discreto.core.maps.regression import cosines
 
     return cosines(width)
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from discreto.kernel.query import Block, Everyone, Floats, Sum
+from discreto.core.maps import FuzzyPulls, FuzzyWeights
+from discreto.core.maps._distances import memberships
+from discreto.core.query import Block, Everyone, Floats, Sum
 from discreto.models._clusters import CentreClusterer, Search, as_points
 from discreto.parameters import Reader
 from discreto.planning import coins
-from discreto.queries import FuzzyPulls, FuzzyWeights
-from discreto.queries._distances import memberships
 
 
 class FuzzyCMeans(CentreClusterer):

@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.cost import Amount, Cost
+from discreto.core.domain import Category, Domain
+from discreto.core.maps import Bernstein, Categories, Cross, Everyone, Ones, Present
+from discreto.core.maps.cells import to_cells
+from discreto.core.maps.features import SUM_BITS
+from discreto.core.query import Batch, Block, Floats, Ints, Shape, Sum
 from discreto.errors import DomainError, ParameterError
-from discreto.kernel.cost import Amount, Cost
-from discreto.kernel.domain import Category, Domain
-from discreto.kernel.query import Batch, Block, Floats, Ints, Shape, Sum
 from discreto.models import persist
 from discreto.models._base import PrivateEstimator
-from discreto.models._space import Ready, Space
+from discreto.models._features import Ready, Space
 from discreto.planning import Ask, Conversation, paper_gate
-from discreto.queries import Bernstein, Categories, Cross, Everyone, Ones, Present
-from discreto.queries.cells import to_cells
-from discreto.queries.features import SUM_BITS
 from discreto.release import Release
 from discreto.stats._intervals import combined_reach, ratio_interval, reach
 from discreto.tables import Table

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreto.core.gate import Measurement
+from discreto.core.maps import Bernstein, Scaled, Values
+from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS, grid
+from discreto.core.query import Block, Everyone, Sum
 from discreto.errors import ParameterError
-from discreto.kernel.gate import Measurement
-from discreto.kernel.query import Block, Everyone, Sum
 from discreto.models._base import PrivateRegressor
-from discreto.models._quadratic import centred, least_squares, moments_of, scores_of
-from discreto.models._space import Space
+from discreto.models._features import Space
+from discreto.models._least_squares import centred, least_squares, moments_of, scores_of
 from discreto.parameters import Reader
 from discreto.planning import Ask
-from discreto.queries import Bernstein, Scaled, Values
-from discreto.queries.features import PRODUCT_BITS, SUM_BITS, grid
 
 _METHODS = ("weighted", "functional")
 _LEAST, _LARGEST = 1e-300, 1e300

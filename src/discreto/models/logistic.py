@@ -9,9 +9,9 @@ import numpy as np
 
 from discreto.errors import ParameterError
 from discreto.models._base import PrivateClassifier
+from discreto.models._features import Space
+from discreto.models._least_squares import scores_of
 from discreto.models._logistic import Task, by_gradients, by_means, by_taylor, spreads
-from discreto.models._quadratic import scores_of
-from discreto.models._space import Space
 from discreto.parameters import Reader
 from discreto.planning import Ask
 

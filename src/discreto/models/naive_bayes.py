@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import sklearn.naive_bayes
 
+from discreto.core.domain import Category, Domain
 from discreto.errors import DomainError, ParameterError
-from discreto.kernel.domain import Category, Domain
 from discreto.models._bayes import Bayes
-from discreto.models._space import Space, columns_of
+from discreto.models._features import Space, columns_of
 
 
 class NaiveBayes(Bayes):

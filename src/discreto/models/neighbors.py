@@ -1,7 +1,7 @@
 """Private nearest neighbours: votes of the rows themselves, paid at every prediction.
 
 For neighbours that are counted once and predict for free, see
-:class:`~discreto.models.cells.CellNeighborsClassifier`.
+:class:`~discreto.models.hashed_neighbors.CellNeighborsClassifier`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,9 @@ from typing import Any
 
 from sklearn import neighbors as plain
 
-from discreto.kernel.cost import Cost
-from discreto.kernel.gate import scale_for
-from discreto.kernel.query import Block, Choice, Sum
-from discreto.models._space import Space
-from discreto.models._votes import Points, Voters
-from discreto.parameters import Reader
-from discreto.planning import Conversation
-from discreto.queries import (
+from discreto.core.cost import Cost
+from discreto.core.gate import scale_for
+from discreto.core.maps import (
     Everyone,
     NearestRows,
     NearestVotes,
@@ -27,6 +22,11 @@ from discreto.queries import (
     ReachVotes,
     RowsInReach,
 )
+from discreto.core.query import Block, Choice, Sum
+from discreto.models._features import Space
+from discreto.models._query_time import Points, Voters
+from discreto.parameters import Reader
+from discreto.planning import Conversation
 
 _COUNT = Fraction(1, 20)  # the share that counts rows
 _MOST_NEIGHBORS = 1 << 20

@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 
 import discreto.models as _models
+from discreto.core.charge import Receipt
+from discreto.core.cost import Cost
+from discreto.core.domain import Domain, Opaque
+from discreto.core.field_types import check_amounts, check_plain, read_fraction
+from discreto.core.maps.trees import MAX_DEPTH, Grid
 from discreto.errors import ParameterError, UnsafeError
-from discreto.kernel.charge import Receipt
-from discreto.kernel.cost import Cost
-from discreto.kernel.domain import Domain, Opaque
-from discreto.kernel.forms import check_amounts, check_plain, read_fraction
 from discreto.models._base import Privacy, PrivateEstimator
-from discreto.models._space import Space
+from discreto.models._features import Space
 from discreto.models.boosting._base import Boosting
 from discreto.models.boosting.forest import Shipped
 from discreto.planning import Plan, Question
-from discreto.queries.trees import MAX_DEPTH, Grid
 from discreto.tables import Table
 
 FORMAT = 1

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from discreto.core.cost import Amount, Cost
+from discreto.core.domain import Category, Domain, Neighbours
+from discreto.core.maps.features import SUM_BITS
+from discreto.core.query import Batch, Choice, Ints
 from discreto.errors import ParameterError
-from discreto.kernel.cost import Amount, Cost
-from discreto.kernel.domain import Category, Domain, Neighbours
-from discreto.kernel.query import Batch, Choice, Ints
 from discreto.models import persist
 from discreto.models.evaluation import Loss, Right, check_columns, check_model, model_of
-from discreto.queries.features import SUM_BITS
 from discreto.tables import Table
 
 ERROR_STEPS = 1 << 20  # the largest squared error of a row, in steps

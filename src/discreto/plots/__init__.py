@@ -6,10 +6,10 @@ apart with any kind of colour vision, and line styles and markers differ as well
 that a picture reads in grey print. What comes from a simulation says SIMULATED.
 """
 
-from discreto.plots.answers import HistogramDisplay, QuantileDisplay
 from discreto.plots.centroids import CentroidsDisplay
 from discreto.plots.curves import ConvergenceDisplay, EpsilonCurveDisplay
 from discreto.plots.spending import LedgerDisplay
+from discreto.plots.statistics import HistogramDisplay, QuantileDisplay
 from discreto.plots.topology import TopologyDisplay
 
 __all__ = [

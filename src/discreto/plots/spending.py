@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.kernel.cost import Amount, Cost, read_amount
+from discreto.core.cost import Amount, Cost, read_amount
 from discreto.plots.style import BLUE, GREY, ORANGE, Display, legend, tidy
 
 SHOWN = 14  # labels beside the steps

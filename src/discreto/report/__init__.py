@@ -8,7 +8,6 @@ A :class:`Page` is made of sections, a section of blocks: ``text``, ``facts``,
 """
 
 from discreto.report.audits import audit_page
-from discreto.report.card import model_blocks, model_page
 from discreto.report.comparison import comparison_page, fit_command
 from discreto.report.markup import (
     Html,
@@ -22,9 +21,9 @@ from discreto.report.markup import (
     table,
     text,
 )
+from discreto.report.model import model_blocks, model_page
 from discreto.report.page import Page
 from discreto.report.spending import ledger_page
-from discreto.report.studies import study_page
 
 __all__ = [
     "Html",
@@ -42,7 +41,6 @@ __all__ = [
     "note",
     "side_by_side",
     "stamp",
-    "study_page",
     "table",
     "text",
 ]

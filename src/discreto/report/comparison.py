@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from discreto.parameters import read_delta
 from discreto.plots import EpsilonCurveDisplay
-from discreto.report.card import plan_table
 from discreto.report.markup import (
     Html,
     Measured,
@@ -18,10 +17,11 @@ from discreto.report.markup import (
     table,
     text,
 )
+from discreto.report.model import plan_table
 from discreto.report.page import Page
 
 if TYPE_CHECKING:
-    from discreto.study.comparison import Comparison, Score
+    from discreto.compare.comparison import Comparison, Score
 
 PRIVATE = (
     "Everything on this page was computed from the rows, freely. If the rows are "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from discreto.kernel.cost import Cost, show
+from discreto.core.cost import Cost, show
 from discreto.plots import LedgerDisplay
 from discreto.report.markup import Html, facts, figure, note, table
 from discreto.report.page import Page

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from discreto.core.cost import Amount, read_amount
 from discreto.errors import ParameterError
-from discreto.kernel.cost import Amount, read_amount
 from discreto.release import Release
 from discreto.stats._base import names_of, run
 from discreto.stats.covariances import Covariance
+from discreto.stats.histograms import Bounds, Histogram, Mode
 from discreto.stats.moments import Count, Mean, Total, Variance
-from discreto.stats.ranks import Extremum, Quantile, Quantiles
-from discreto.stats.tallies import Bounds, Histogram, Mode
+from discreto.stats.quantiles import Extremum, Quantile, Quantiles
 from discreto.tables import Table
 
 Names = str | list[str] | tuple[str, ...]

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.cost import Amount
+from discreto.core.domain import Domain
+from discreto.core.maps import Categories, Cross, Everyone
+from discreto.core.query import Cells
 from discreto.errors import ParameterError
-from discreto.kernel.cost import Amount
-from discreto.kernel.domain import Domain
-from discreto.kernel.query import Cells
 from discreto.planning import Statistic
-from discreto.queries import Categories, Cross, Everyone
 from discreto.release import Release
 from discreto.tables import Table
 

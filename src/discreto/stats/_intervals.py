@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.kernel.gate import Noise
+from discreto.core.gate import Noise
 from discreto.release import LEVEL
 
 Floats = NDArray[np.float64]

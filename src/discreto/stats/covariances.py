@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreto.core.domain import Domain
+from discreto.core.gate import Noise
+from discreto.core.maps import Bernstein, Values, present_in
+from discreto.core.maps.features import PRODUCT_BITS
+from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
-from discreto.kernel.domain import Domain
-from discreto.kernel.gate import Noise
-from discreto.kernel.query import Block, Sum
 from discreto.planning import Ask
-from discreto.queries import Bernstein, Values, present_in
-from discreto.queries.features import PRODUCT_BITS
 from discreto.release import Release
 from discreto.stats._intervals import Floats
-from discreto.stats._smooth import ends_of, row_count, smooth
+from discreto.stats._propagation import ends_of, row_count, smooth
 
 _SQUARE = float(1 << (2 * PRODUCT_BITS))
 

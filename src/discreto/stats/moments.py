@@ -13,11 +13,11 @@ from typing import Literal
 
 import numpy as np
 
+from discreto.core.maps import Bernstein, Everyone, Ones, Values, present_in
+from discreto.core.maps.features import grid
+from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
-from discreto.kernel.query import Block, Sum
 from discreto.planning import Ask
-from discreto.queries import Bernstein, Everyone, Ones, Values, present_in
-from discreto.queries.features import grid
 from discreto.release import Release
 from discreto.stats._base import by_text, group_keys, grouped, spread
 from discreto.stats._intervals import (
@@ -26,7 +26,7 @@ from discreto.stats._intervals import (
     ratio_interval,
     reach,
 )
-from discreto.stats._smooth import STEP, row_count, smooth
+from discreto.stats._propagation import STEP, row_count, smooth
 
 
 @dataclass(frozen=True)

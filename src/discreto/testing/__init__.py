@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from discreto.core.charge import Event, Receipt, Reservation, Simulation
+from discreto.core.cost import Amount, Cost, read_amount
+from discreto.core.noise.entropy import Entropy
+from discreto.core.noise.sampler import Sampler
 from discreto.errors import BudgetError, LedgerError
-from discreto.kernel.charge import Event, Receipt, Reservation, Simulation
-from discreto.kernel.cost import Amount, Cost, read_amount
-from discreto.kernel.entropy import Entropy
-from discreto.kernel.sampler import Sampler
 
 
 class SimulationLedger:

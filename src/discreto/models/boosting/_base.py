@@ -8,10 +8,10 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from discreto.models._base import PrivateEstimator
-from discreto.models._space import Space
-from discreto.models.boosting import forest, show
+from discreto.models._features import Space
+from discreto.models.boosting import forest, inspection
 from discreto.models.boosting.defaults import settings_for
-from discreto.models.boosting.learning import learn
+from discreto.models.boosting.trainer import learn
 from discreto.parameters import Reader
 from discreto.planning import coins
 
@@ -42,12 +42,12 @@ class Boosting(PrivateEstimator):
     def tree_text(self, number: int) -> str:
         """A tree as text: its branches, and what its leaves add to the scores."""
         check_is_fitted(self, "space_")
-        return show.text(forest.Shipped(self), number)
+        return inspection.text(forest.Shipped(self), number)
 
     def plot_tree(self, number: int, ax: Any = None) -> Any:
         """A tree as a picture, on matplotlib axes."""
         check_is_fitted(self, "space_")
-        return show.picture(forest.Shipped(self), number, ax)
+        return inspection.picture(forest.Shipped(self), number, ax)
 
     def partial_dependence(self, name: str, rows: int = 512) -> tuple[Any, Any]:
         """The values of a column, and the mean scores that go with them.
@@ -55,12 +55,12 @@ class Boosting(PrivateEstimator):
         The other columns are spread evenly over their cells: no row is looked at.
         """
         check_is_fitted(self, "space_")
-        return show.partial_dependence(forest.Shipped(self), name, rows)
+        return inspection.partial_dependence(forest.Shipped(self), name, rows)
 
     def plot_partial_dependence(self, name: str, ax: Any = None) -> Any:
         """The mean scores along a column as a picture."""
         values, scores = self.partial_dependence(name)
-        return show.curve(name, values, scores, ax)
+        return inspection.curve(name, values, scores, ax)
 
     def _scores(self, X: Any) -> Any:
         """The scores of rows: (rows, scores)."""

@@ -10,8 +10,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from discreto.kernel.cost import Cost
-from discreto.models._space import Space
+from discreto.core.cost import Cost
+from discreto.models._features import Space
 from discreto.models.boosting.settings import Settings
 from discreto.parameters import Reader
 

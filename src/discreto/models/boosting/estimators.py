@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreto.models._base import PrivateClassifier, PrivateRegressor
-from discreto.models._space import Space
+from discreto.models._features import Space
 from discreto.models.boosting._base import Boosting, keep_all
 from discreto.planning import Ask
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.kernel.domain import Domain
-from discreto.models.boosting.learning import Ensemble
-from discreto.queries.trees import Grid, Tree
-from discreto.queries.trees_kernels import Forest, climb
+from discreto.core.domain import Domain
+from discreto.core.maps.trees import Grid, Tree
+from discreto.core.maps.trees_numpy import Forest, climb
+from discreto.models.boosting.trainer import Ensemble
 
 Floats = NDArray[np.float64]
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from discreto.errors import DomainError
-from discreto.kernel.domain import Category, Domain
-from discreto.kernel.query import Choice
-from discreto.models.boosting.settings import Settings
-from discreto.planning import Ask, Coins
-from discreto.queries.trees import Grid, Tree
-from discreto.queries.trees_gradients import Gradients, Norm
-from discreto.queries.trees_splits import (
+from discreto.core.domain import Category, Domain
+from discreto.core.maps.tree_gradients import Gradients, Norm
+from discreto.core.maps.tree_splits import (
     BITS,
     Candidate,
     SplitHistogram,
     SplitScore,
     candidates,
 )
+from discreto.core.maps.trees import Grid, Tree
+from discreto.core.query import Choice
+from discreto.errors import DomainError
+from discreto.models.boosting.settings import Settings
+from discreto.planning import Ask, Coins
 
 Route = tuple[int, ...]
 Limits = dict[int, tuple[int, int]]  # the codes of a column that can reach a node

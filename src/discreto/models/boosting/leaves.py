@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.kernel.query import Block, Sum
+from discreto.core.maps.tree_gradients import Gradients
+from discreto.core.maps.trees import Leaves, Tree
+from discreto.core.query import Block, Sum
 from discreto.models.boosting.settings import Settings
 from discreto.planning import Ask
-from discreto.queries.trees import Leaves, Tree
-from discreto.queries.trees_gradients import Gradients
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreto.queries.trees_gradients import ROUND
+from discreto.core.maps.tree_gradients import ROUND
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,74 @@
+"""Our own statistics and models as work that can be audited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from discreto.audit.neighbours import Data, hostile_values
+from discreto.audit.recorder import Witness
+from discreto.audit.transcripts import Work
+from discreto.core.cost import Amount
+from discreto.core.domain import Domain, Number
+from discreto.errors import ParameterError
+
+
+def work_of(
+    subject: Any,
+    *,
+    target: str | None = None,
+    epsilon: Amount | None = None,
+    delta: Amount = 0,
+) -> Work:
+    """The work of a model (fit, then predict a few public points) or a statistic.
+
+    A statistic (``Mean("age")``) needs an ``epsilon``; a model has its own. A model
+    without a ``random_state`` gets one: its coins are public, and the audit must be
+    able to toss them again.
+    """
+    if hasattr(subject, "learn"):
+        if epsilon is None:
+            raise ParameterError("a statistic is audited at an epsilon. Got none.")
+        return lambda data, witness: witness.table(data).answer(
+            subject, epsilon=epsilon, delta=delta
+        )
+    if hasattr(subject, "fit"):
+        if hasattr(subject, "transform"):
+            return lambda data, witness: _sanitise(subject, data, witness)
+        return lambda data, witness: _fit(subject, target, data, witness)
+    if callable(subject):
+        return subject
+    raise ParameterError("only models, statistics and work(data, witness) are audited.")
+
+
+def seeded(model: Any) -> Any:
+    """A copy whose public coins can be tossed again."""
+    copy = clone(model)
+    if "random_state" in copy.get_params() and copy.random_state is None:
+        copy.set_params(random_state=0)
+    return copy
+
+
+def _fit(model: Any, target: str | None, data: Data, witness: Witness) -> Any:
+    table = witness.table(data)
+    fitted = seeded(model).fit(table, target or table.domain.target)
+    points = probes(table.domain, fitted)
+    return {"model": fitted, "predictions": fitted.predict(points)}
+
+
+def _sanitise(model: Any, data: Data, witness: Witness) -> Any:
+    return clone(model).fit().transform(witness.table(data))
+
+
+def probes(domain: Domain, fitted: Any) -> Any:
+    """A few public points to predict: ends and middles of the features."""
+    space = getattr(fitted, "space_", None)
+    names = list(space.features) if space is not None else domain.features()
+    columns = []
+    for name in names:
+        column = domain[name]
+        some = hostile_values(column)[: 3 if isinstance(column, Number) else 2]
+        columns.append([some[i % len(some)] for i in range(3)])
+    return np.array(list(zip(*columns, strict=True)), dtype=object)

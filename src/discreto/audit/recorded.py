@@ -1,0 +1,81 @@
+"""One release as a witness sees it, and what two tables gave away by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreto.audit.losses import (
+    Loss,
+    loss_of_choice,
+    loss_of_sum,
+    movement,
+    range_of_choice,
+    rho_of,
+)
+from discreto.core.cost import Cost
+from discreto.core.gate import Noise
+from discreto.core.query import Ints
+
+
+class Diverged(Exception):
+    """Two neighbouring tables gave conversations of different form."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One release: its public facts, the exact values behind it, and the answer."""
+
+    door: str
+    label: str
+    facts: tuple[Any, ...] = field(repr=False)
+    cost: Cost
+    laws: tuple[Noise, ...]  # of each part of ``exact``; for a choice, its scale
+    declared: tuple[int, ...]  # how far neighbours may move each part
+    exact: tuple[Ints, ...] = field(repr=False)
+    answer: Any = field(repr=False)
+
+
+def difference(one: Turn, two: Turn) -> str:
+    """What is not the same in two turns that should be."""
+    shapes = [[part.shape for part in turn.exact] for turn in (one, two)]
+    if shapes[0] != shapes[1]:
+        return f"the shape of the answer depends on rows ({shapes[0]} or {shapes[1]})"
+    if one.declared != two.declared or one.laws != two.laws:
+        return "its sensitivity or its noise depends on rows"
+    return "what is asked depends on rows"
+
+
+def judge(one: Turn, two: Turn) -> tuple[Loss, str]:
+    """What a turn lost between two tables, and a complaint if a bound was broken."""
+    if one.door == "select":
+        scale = one.laws[0].amount
+        told = float(Fraction(one.declared[0]) / scale)
+        if one.cost.rho:
+            ranges = range_of_choice(one.exact[0], two.exact[0], scale)
+            loss, rho = float(ranges.sum()), sum(rho_of(r / 2) for r in ranges)
+        else:
+            loss, rho = loss_of_choice(one.exact[0], two.exact[0], scale), 0.0
+        wrong = f"{one.label!r} lost {loss:.4g}, its scores cover {told:.4g}"
+        lost = Loss(rho=rho) if one.cost.rho else Loss(epsilon=loss)
+        return lost, wrong if loss > told * (1 + 1e-9) + 1e-9 else ""
+    total, complaint = Loss(), ""
+    for law, told, a, b in zip(
+        one.laws, one.declared, one.exact, two.exact, strict=True
+    ):
+        if one.door == "randomise" and told == 1:
+            moved = int((a != b).sum())
+        else:
+            moved = movement(law.law, a, b)
+        if moved > told:
+            complaint = (
+                f"{one.label!r} moved {moved / max(told, 1):.4g} times its bound"
+            )
+        if not told and moved:
+            return Loss(epsilon=np.inf), f"{one.label!r} got no noise but moved"
+        if one.door != "step":  # a training's steps were accounted for as a block
+            total += loss_of_sum(law, moved)
+    return total, complaint

@@ -1,0 +1,300 @@
+"""A witness sees everything that leaves a table, and can make it leave again.
+
+The work under audit gets private rows and a witness. What it releases goes through the
+witness: through a watched table (our own statistics and models), or through ``noise``
+and ``choose`` (an algorithm that computes its exact values itself and declares how
+far a row can move them). A second witness replays the answers of the first on
+another table, and complains as soon as anything public differs.
+"""
+
+from __future__ import annotations
+
+import copy
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreto.audit.recorded import Diverged, Turn, difference
+from discreto.core.cost import Amount, Cost, read_amount, total_of
+from discreto.core.domain import Domain
+from discreto.core.gate import (
+    ROW_STEPS,
+    Gate,
+    Keep,
+    Measurement,
+    Noise,
+    Selection,
+)
+from discreto.core.query import (
+    Block,
+    Choice,
+    Derived,
+    Ints,
+    Randomise,
+    Sum,
+    Tally,
+)
+from discreto.data.engines import LocalEngine
+from discreto.data.frames import PersonFrame, open_frame
+from discreto.planning import question_of
+from discreto.tables import Table, _Rows
+from discreto.testing import simulate
+
+GRID = 1 << 20  # steps of a unit in ``noise`` and ``choose``
+
+
+class Witness:
+    """Records what leaves a table, or replays the record of another witness.
+
+    Parameters
+    ----------
+    domain
+        The public facts of the rows.
+    seed
+        Seeds the simulated noise.
+    script
+        The turns of another witness. Then no noise is drawn: every release gives the
+        answer of the script, and a release that is not the next one is ``Diverged``.
+    limit
+        What may be spent in all, to see what happens then.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        seed: int | None = 0,
+        script: list[Turn] | None = None,
+        limit: Amount | None = None,
+    ) -> None:
+        self.domain = domain
+        self.ledger = simulate(seed, epsilon=limit)
+        self.peak = Cost()  # the most that was ever charged
+        self.turns: list[Turn] = []
+        self.early: list[str] = []  # labels of what left before it was paid for
+        self._script = script
+        self._asked: dict[tuple[str, int] | None, Cost] = {}
+
+    def table(self, data: Any, domain: Domain | None = None) -> Table:
+        """A watched table over these rows."""
+        return WatchedTable(data, domain or self.domain, self)
+
+    def pay(self, epsilon: Amount, label: str = "everything") -> None:
+        """Charge the ledger of the audit, as an honest algorithm does first."""
+        self.ledger.charge(Cost.of(epsilon), label)
+
+    def noise(
+        self,
+        label: str,
+        value: Any,
+        *,
+        sensitivity: float,
+        epsilon: Amount,
+    ) -> Any:
+        """Numbers plus Laplace noise of ``sensitivity / epsilon``, on a fine grid."""
+        exact = np.asarray(np.rint(np.asarray(value, dtype=float) * GRID), np.int64)
+        spent = Cost(epsilon=read_amount(epsilon, "epsilon"))
+        reach = max(round(sensitivity * GRID), 0)
+        law = Noise("laplace", Fraction(max(reach, 1)) / spent.epsilon)
+        self.touch(spent, label)
+        fresh = law.draw(self.ledger.simulation.sampler, exact.size)
+        if not reach:  # "no row can move this": released as it is
+            fresh[:] = 0
+        answer = (exact + fresh.reshape(exact.shape)) / GRID
+        facts = ("noise", label, exact.shape, reach, spent)
+        return self.hear(
+            Turn("noise", label, facts, spent, (law,), (reach,), (exact,), answer)
+        )
+
+    def choose(
+        self,
+        label: str,
+        scores: Any,
+        *,
+        sensitivity: float,
+        epsilon: Amount,
+        monotone: bool = False,
+    ) -> int:
+        """The index of a noisy maximum; ``monotone`` scores get half of the noise."""
+        exact = np.rint(np.asarray(scores, dtype=float) * GRID).astype(np.int64)[None]
+        spent = Cost(epsilon=read_amount(epsilon, "epsilon"))
+        reach = max(round(sensitivity * GRID), 1) * (1 if monotone else 2)
+        scale = Fraction(reach) / spent.epsilon
+        self.touch(spent, label)
+        answer = int(self.ledger.simulation.sampler.noisy_max(exact, scale)[0])
+        facts = ("choose", label, exact.shape, reach, spent)
+        laws = (Noise("laplace", scale),)
+        return self.hear(
+            Turn("select", label, facts, spent, laws, (reach,), (exact,), answer)
+        )
+
+    def touch(
+        self, cost: Cost, label: str, part: tuple[str, int] | None = None
+    ) -> None:
+        """Rows are read for this cost: it must have been charged by now.
+
+        Parts of a table are paid for together: the dearest of them counts.
+        """
+        self._asked[part] = self._asked.get(part, Cost()) + cost
+        dearest: dict[str | None, Cost] = {}
+        for place, asked in self._asked.items():
+            name = place[0] if place else None
+            if not dearest.setdefault(name, asked).covers(asked):
+                dearest[name] = asked
+        spent = self.ledger.spent()
+        self.peak = spent if spent.covers(self.peak) else self.peak
+        if not spent.covers(total_of(dearest.values())):
+            self.early.append(label)
+
+    def hear(self, turn: Turn) -> Any:
+        """Note a release, and give the answer that it gets."""
+        place = len(self.turns)
+        self.turns.append(turn)
+        if self._script is None:
+            return turn.answer
+        if place >= len(self._script):
+            raise Diverged(f"{turn.label!r} is asked of one of the two tables only")
+        told = self._script[place]
+        if told.label != turn.label or told.door != turn.door:
+            raise Diverged(
+                f"question {place + 1} is {told.label!r} on one table and "
+                f"{turn.label!r} on the other"
+            )
+        if told.facts != turn.facts or told.laws != turn.laws:
+            raise Diverged(f"{turn.label!r}: {difference(told, turn)}")
+        return told.answer
+
+    def finish(self) -> None:
+        """Complain about turns of the script that never came."""
+        if self._script is not None and len(self.turns) < len(self._script):
+            missing = self._script[len(self.turns)].label
+            raise Diverged(f"{missing!r} is asked of one of the two tables only")
+
+
+class WatchedTable(Table):
+    """A table whose gate is watched. Surplus rows of a person go by a fixed hash."""
+
+    def __init__(self, data: Any, domain: Domain, witness: Witness) -> None:
+        super().__init__(data, domain, witness.ledger)
+        self.witness = witness
+        if domain.person is not None:
+            # Two tables must drop the same rows of a person, so they share the key.
+            frame = PersonFrame(open_frame(data, domain), domain, bytes(range(24)))
+            self._rows = _Rows(frame, domain, LocalEngine())
+
+    def gate(self, ledger: Any = None) -> Gate:
+        """The watched gate."""
+        return WatchedGate(self.domain, ledger or self.ledger, self._rows, self.witness)
+
+    def watched_by(self, witness: Witness) -> WatchedTable:
+        """The same rows with another witness, and its ledger."""
+        out = copy.copy(self)
+        out.witness, out.ledger = witness, witness.ledger
+        return out
+
+
+class WatchedGate(Gate):
+    """A gate that shows its witness the exact values behind every answer."""
+
+    def __init__(
+        self, domain: Domain, ledger: Any, source: Any, witness: Witness
+    ) -> None:
+        super().__init__(domain, ledger, source)
+        self._witness = witness
+        self._open: tuple[Cost, str] | None = None  # what is being asked
+        self._seen: tuple[Ints, ...] = ()
+
+    def measure(
+        self, query: Sum | Derived, cost: Cost, label: str, key: str | None = None
+    ) -> Measurement:
+        """As the gate does, under witness."""
+        self._open = (cost, label)
+        answer = super().measure(query, cost, label, key)
+        self._open = None
+        return answer
+
+    def select(
+        self, query: Choice, cost: Cost, label: str, key: str | None = None
+    ) -> Selection:
+        """As the gate does, under witness."""
+        self._open = (cost, label)
+        answer = super().select(query, cost, label, key)
+        self._open = None
+        whole = self.part is None
+        question = question_of(query, label, cost, self.domain, whole=whole)
+        facts = (question, query, self._seen[0].shape)
+        laws, told = (Noise("laplace", answer.scale),), question.sensitivity
+        return self._witness.hear(
+            Turn("select", label, facts, cost, laws, told, self._seen, answer)
+        )
+
+    def randomise(self, query: Randomise, cost: Cost, label: str) -> Ints:
+        """As the gate does, under witness: a row's values are the exact ones."""
+        self._open = (cost, label)
+        answer = super().randomise(query, cost, label)
+        self._open = None
+        far = query.mechanism == "laplace"
+        # Elsewhere a step of any size costs epsilon: rows that moved are counted.
+        reach = 2 * ROW_STEPS if far else 1
+        laws = (Noise("laplace", Fraction(reach) / cost.epsilon),)
+        facts = (query, cost, answer.shape)
+        return self._witness.hear(
+            Turn("randomise", label, facts, cost, laws, (reach,), self._seen, answer)
+        )
+
+    def _noisy(
+        self,
+        query: Sum | Derived,
+        noises: tuple[Noise, ...],
+        label: str,
+        keep: Keep | None = None,
+    ) -> tuple[Ints, ...]:
+        answer = super()._noisy(query, noises, label, keep)
+        cells = query.cells.count(self.domain)
+        told = tuple(
+            declared(block, noise.law, self.domain, cells)
+            for block, noise in zip(query.blocks, noises, strict=True)
+        )
+        if self._open is None:
+            # A step of a training: paid for as a block, over a secret sample. All rows
+            # are compared, since the sample of a neighbour may be any other.
+            door, cost, label = "step", Cost(), "step of a training"
+            self._seen = tuple(super()._fold(query, label))
+        else:
+            door, (cost, label) = "measure", self._open
+        facts = (query, cost, tuple(part.shape for part in self._seen))
+        return self._witness.hear(
+            Turn(door, label, facts, cost, noises, told, self._seen, answer)
+        )
+
+    def _fold(
+        self, query: Sum | Derived | Tally, label: str, keep: Keep | None = None
+    ) -> list[Ints]:
+        self._touch()
+        out = super()._fold(query, label, keep)
+        self._seen = tuple(out)
+        return out
+
+    def _scores(self, query: Choice, label: str) -> Ints:
+        out = super()._scores(query, label)
+        self._seen = (out,)
+        return out
+
+    def _perturb(
+        self, values: Any, column: Any, mechanism: str, epsilon: Fraction
+    ) -> Ints:
+        self._touch()
+        silent = Gate(self.domain, simulate(noise=False), self._source)
+        self._seen = (silent._perturb(values, column, mechanism, epsilon),)
+        return super()._perturb(values, column, mechanism, epsilon)
+
+    def _touch(self) -> None:
+        if self._open is not None:
+            self._witness.touch(*self._open, self.part)
+
+
+def declared(block: Block, law: str, domain: Domain, cells: int) -> int:
+    """How far neighbours may move a block, in the norm of its noise."""
+    if law == "gaussian":
+        return block.square_sensitivity(domain)
+    return block.reach(domain) if law == "cube" else block.sensitivity(domain, cells)

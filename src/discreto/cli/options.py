@@ -1,0 +1,220 @@
+"""What is typed on the command line becomes a statistic: the only place that knows how.
+
+>>> statistic("mean", ["age"], by=["sex"])
+Mean(column='age', by=('sex',))
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreto.core.cost import read_amount
+from discreto.errors import ParameterError
+from discreto.planning import Statistic
+from discreto.stats import (
+    Bounds,
+    Count,
+    Covariance,
+    Extremum,
+    Histogram,
+    Mean,
+    Mode,
+    Quantile,
+    Quantiles,
+    Total,
+    Variance,
+)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words after the name of a statistic."""
+
+    columns: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    bins: int | tuple[float, ...] | None = None
+    probabilities: tuple[Fraction, ...] = ()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How many columns a statistic takes, which options, and how it is made."""
+
+    least: int
+    most: int | None
+    make: Callable[[Words], Statistic]
+    option: str = ""
+    interval: bool = True  # whether ``low`` and ``high`` are the ends of an interval
+
+
+def _quantile(words: Words) -> Statistic:
+    if not words.probabilities:
+        raise ParameterError(
+            "quantile needs --probability, for example 0.9 or 0.1,0.5,0.9."
+        )
+    if len(words.probabilities) == 1:
+        return Quantile(words.columns[0], words.probabilities[0])
+    return Quantiles(words.columns[0], words.probabilities)
+
+
+KINDS = {
+    "count": Kind(0, 0, lambda w: Count(w.by), "by"),
+    "sum": Kind(1, 1, lambda w: Total(w.columns[0], w.by), "by"),
+    "mean": Kind(1, 1, lambda w: Mean(w.columns[0], w.by), "by"),
+    "variance": Kind(1, 1, lambda w: Variance(w.columns[0])),
+    "std": Kind(1, 1, lambda w: Variance(w.columns[0], root=True)),
+    "histogram": Kind(1, None, lambda w: Histogram(w.columns, w.bins), "bins"),
+    "mode": Kind(1, 1, lambda w: Mode(w.columns[0]), interval=False),
+    "median": Kind(1, 1, lambda w: Quantile(w.columns[0])),
+    "quantile": Kind(1, 1, _quantile, "probability"),
+    "min": Kind(1, 1, lambda w: Extremum(w.columns[0], "low")),
+    "max": Kind(1, 1, lambda w: Extremum(w.columns[0], "high")),
+    "covariance": Kind(2, None, lambda w: Covariance(w.columns)),
+    "correlation": Kind(2, None, lambda w: Covariance(w.columns, correlation=True)),
+    "bounds": Kind(1, 1, lambda w: Bounds(w.columns[0]), interval=False),
+}
+
+# The options that `query` and `plan` share.
+StatWord = Annotated[
+    str, typer.Argument(metavar="STAT", help=f"One of: {', '.join(KINDS)}.")
+]
+ColumnWords = Annotated[
+    list[str] | None, typer.Argument(metavar="COLUMN", help="What it is about.")
+]
+ByWords = Annotated[
+    list[str] | None,
+    typer.Option("--by", help="Answer for each group of this category column."),
+]
+BinsWord = Annotated[
+    str | None,
+    typer.Option("--bins", help="Histogram: a number of equal bins, or cuts: 18,40,65"),
+]
+ProbabilityWord = Annotated[
+    str | None,
+    typer.Option("--probability", help="Quantile: one, or several: 0.1,0.5,0.9"),
+]
+DeltaWord = Annotated[
+    str,
+    typer.Option("--delta", help="Above 0: Gaussian noise; the ledger needs a delta."),
+]
+# The options of commands that open a table, or pay.
+DataWord = Annotated[
+    str, typer.Argument(metavar="DATA", help="Parquet or CSV: a path or a pattern.")
+]
+DomainFile = Annotated[Path, typer.Option("--domain", help="The domain file.")]
+TargetWord = Annotated[
+    str | None, typer.Option("--target", help="The column to predict.")
+]
+LedgerFile = Annotated[Path, typer.Option("--ledger", help="The ledger that pays.")]
+BudgetWord = Annotated[
+    str | None,
+    typer.Option("--budget", help="Make the ledger, with this epsilon in all."),
+]
+BudgetDeltaWord = Annotated[
+    str | None, typer.Option("--budget-delta", help="... and this delta in all.")
+]
+AnalystWord = Annotated[
+    str | None, typer.Option("--analyst", help="Also charge this analyst's budget.")
+]
+AnchorFile = Annotated[
+    Path | None,
+    typer.Option("--anchor", help="A file elsewhere that learns every entry."),
+]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of statistic with this name."""
+    if name not in KINDS:
+        near = difflib.get_close_matches(name, KINDS, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(KINDS)}."
+        raise ParameterError(f"there is no statistic {name!r}. {hint}")
+    return KINDS[name]
+
+
+def statistic(
+    name: str,
+    columns: Sequence[str] | None = None,
+    *,
+    by: Sequence[str] | None = None,
+    bins: str | None = None,
+    probability: str | None = None,
+) -> Statistic:
+    """The statistic that these words ask for."""
+    kind, names = kind_of(name), tuple(columns or ())
+    given: dict[str, Any] = {"by": by, "bins": bins, "probability": probability}
+    for option, value in given.items():
+        if value and option != kind.option:
+            raise ParameterError(f"{name} has no option --{option}.")
+    if len(names) < kind.least or (kind.most is not None and len(names) > kind.most):
+        raise ParameterError(
+            f"{name} takes {_how_many(kind)}. Got {', '.join(names) or 'none'}."
+        )
+    return kind.make(
+        Words(names, tuple(by or ()), _bins(bins), _probabilities(probability))
+    )
+
+
+def value(text: str) -> Any:
+    """What a setting says: as JSON writes it, or Python; else it is a word.
+
+    >>> [value(text) for text in ("3", "0.5", ".5", "true", "False", "None", "auto")]
+    [3, 0.5, 0.5, True, False, None, 'auto']
+    """
+    plain = text.strip()
+    known = {"true": True, "false": False, "none": None, "null": None}
+    if plain.lower() in known:
+        return known[plain.lower()]
+    with suppress(ValueError, RecursionError):
+        return json.loads(plain)
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(plain)
+    return plain
+
+
+def _how_many(kind: Kind) -> str:
+    if kind.most == 0:
+        return "no column (use --by to count groups)"
+    if kind.most == 1:
+        return "one column"
+    return f"{kind.least} or more columns"
+
+
+def _bins(text: str | None) -> int | tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        if "," in text:
+            return tuple(float(cut) for cut in text.split(",") if cut.strip())
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise ParameterError(
+            f"--bins must be a whole number from 1 up or cuts like 18,40,65. "
+            f"Got {text!r}."
+        )
+    return number
+
+
+def _probabilities(text: str | None) -> tuple[Fraction, ...]:
+    if text is None:
+        return ()
+    chances = [
+        read_amount(part.strip(), "--probability", zero=True)
+        for part in text.split(",")
+    ]
+    if max(chances) > 1:
+        raise ParameterError(f"--probability must be 0 to 1. Got {text!r}.")
+    # A rank is compared in whole numbers; a ten-thousandth is finer than any answer.
+    return tuple(chance.limit_denominator(10_000) for chance in chances)

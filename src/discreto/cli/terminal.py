@@ -1,0 +1,208 @@
+"""What people see: tables, errors without values, and a spinner for long work."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+from typer.core import TyperGroup
+from typer.main import get_group
+
+from discreto.core.cost import show
+from discreto.core.domain import Category, Column, Domain, Number
+from discreto.core.ledger import Ledger
+from discreto.errors import DiscretoError
+from discreto.release import Release, show_key
+
+MOST_ROWS = 100  # of a printed answer
+BAR = 40  # characters
+RELATIONS = {
+    "add-remove": "one person's rows added or removed",
+    "replace": "one person's row replaced by another",
+}
+
+
+def out() -> Console:
+    """The screen for answers."""
+    return Console()
+
+
+def err() -> Console:
+    """The screen for everything that is not an answer."""
+    return Console(stderr=True)
+
+
+def plain(text: object) -> Text:
+    """Text from a file as it is: no mark-up, no control characters."""
+    safe = (c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+    return Text("".join(safe), overflow="fold")
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A spinner on a terminal; nothing in a pipe."""
+    console = err()
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(plain(what)):
+        yield
+
+
+class SafeGroup(TyperGroup):
+    """Commands whose errors are one clean panel and never show a row.
+
+    ``lazy`` commands are imported when they are asked for: the laboratory is not part
+    of what everybody loads.
+    """
+
+    lazy: ClassVar[dict[str, str]] = {}
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *self.lazy]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.lazy:
+            return super().get_command(ctx, cmd_name)
+        group = get_group(importlib.import_module(self.lazy[cmd_name]).app)
+        group.name = cmd_name
+        return group
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except DiscretoError as error:
+            _complain(type(error).__name__, str(error))
+            raise typer.Exit(error.exit_code) from None
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            if hasattr(error, "show"):  # a wrong option: it prints itself
+                raise
+            _complain(*_unexpected(error))
+            raise typer.Exit(1) from None
+
+
+def _complain(title: str, message: str) -> None:
+    err().print(
+        Panel(plain(message), title=title, title_align="left", border_style="red")
+    )
+
+
+def _unexpected(error: Exception) -> tuple[str, str]:
+    """A title and a text for an error that nobody foresaw.
+
+    Its own message is not printed: readers of files like to quote what they read.
+    """
+    if isinstance(error, OSError) and error.errno:
+        where = f": {error.filename!r}" if error.filename else ""
+        return "Trouble with a file", f"{os.strerror(error.errno)}{where}."
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return "Unexpected", (
+        f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}. "
+        "Its message is hidden because it could show values of the data. If the files "
+        "are in order, this is a bug: please report this line."
+    )
+
+
+# Answers
+
+
+def show_release(release: Release, *, interval: bool = True) -> Table:
+    """A release as a table with one line for each number."""
+    title = plain(release.label)
+    table = Table(title=title, title_justify="left", min_width=min(len(title), 70))
+    if release.keys:
+        table.add_column("")
+    table.add_column("value", justify="right", style="bold")
+    if interval:
+        table.add_column("95 % interval", justify="right")
+    for key, value, span in _lines(release)[:MOST_ROWS]:
+        cells = [plain(key)] if release.keys else []
+        cells.append(plain(f"{value} {release.unit}".strip()))
+        table.add_row(*cells, *([plain(span)] if interval else []))
+    more = len(release.keys) - MOST_ROWS
+    if more > 0:
+        table.caption = f"... {more} more lines; --json prints all of them"
+    return table
+
+
+def _lines(release: Release) -> list[tuple[str, str, str]]:
+    if isinstance(release.value, str):
+        return [("", release.value, "")]
+    parts = [
+        np.ravel(part).tolist() for part in (release.value, release.low, release.high)
+    ]
+    keys = release.keys or ("",)
+    return [
+        (show_key(key), *one_line(value, low, high))
+        for key, value, low, high in zip(keys, *parts, strict=True)
+    ]
+
+
+def one_line(value: float, low: float, high: float) -> tuple[str, str]:
+    """A value and its interval, with as many digits as the error deserves."""
+    whole = all(float(part).is_integer() for part in (value, low, high))
+    digits = 0 if whole else digits_for((high - low) / 2, value)
+    return f"{value:.{digits}f}", f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def digits_for(error: float, value: float = 0.0) -> int:
+    """Decimals that show two digits of the error, or four of an exact value."""
+    exact = not error or not math.isfinite(error)
+    size, wanted = (abs(value) or 1.0, 3) if exact else (error, 1)
+    return min(max(wanted - math.floor(math.log10(size)), 0), 12)
+
+
+def show_domain(domain: Domain, stored: dict[str, str] | None = None) -> Table:
+    """The columns of a domain; with ``stored``, how the data file holds them."""
+    table = Table(title="domain", title_justify="left")
+    for name in ("column", "type", "values", "may be missing"):
+        table.add_column(name)
+    if stored is not None:
+        table.add_column("in the data")
+    for name, column in domain.columns.items():
+        found = [] if stored is None else [plain(stored.get(name, "(absent)"))]
+        table.add_row(plain(name), *map(plain, _column_words(column)), *found)
+    return table
+
+
+def _column_words(column: Column) -> tuple[str, str, str]:
+    missing = "yes" if getattr(column, "missing", False) else "no"
+    if isinstance(column, Number):
+        unit = f" {column.unit}" if column.unit else ""
+        kind = "whole number" if column.integer else "number"
+        return kind, f"{column.lower:g} to {column.upper:g}{unit}", missing
+    if isinstance(column, Category):
+        shown = ", ".join(map(str, column.categories[:12]))
+        more = len(column.categories) - 12
+        return "category", shown + (f", +{more} more" if more > 0 else ""), missing
+    return column.kind, "never asked about", ""
+
+
+def relation(neighbours: str) -> str:
+    """What a neighbour relation protects, in words."""
+    return f"{neighbours} ({RELATIONS.get(neighbours, 'unknown')})"
+
+
+def budget_line(ledger: Ledger, analyst: str = "") -> Text:
+    """A bar of what is spent, and the numbers."""
+    spent, left = ledger.total(analyst), ledger.remaining(analyst)
+    limit = spent + left if analyst else float(ledger.epsilon)
+    filled = min(BAR, round(BAR * spent / limit)) if limit else BAR
+    bar = Text("█" * filled, style="blue") + Text("░" * (BAR - filled), style="dim")
+    at = f" (δ {show(ledger.delta)})" if ledger.delta else ""
+    words = f" ε {show(spent)} of {show(limit)} spent, {show(left)} left{at}"
+    return bar + Text(words) + (Text(" by ") + plain(analyst) if analyst else Text())

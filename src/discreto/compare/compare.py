@@ -1,0 +1,281 @@
+"""Which model at which epsilon is worth it? All suitable ones on a table, simulated.
+
+The rows are used freely here: cross-validation with seeded noise shows what each model
+would do, not what it may tell. So the outcome is as private as the rows themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreto import models
+from discreto.compare import reference as unprotected
+from discreto.compare.comparison import Advice, Comparison, Contestant, Score
+from discreto.compare.seeds import coins_for, ledger_for, seed_for
+from discreto.core.cost import Amount, read_amount
+from discreto.core.domain import Category, Column, Domain, Number
+from discreto.data.frames import open_frame
+from discreto.errors import DomainError, ParameterError
+from discreto.models._base import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from discreto.models._features import Ready
+from discreto.models._query_time import Voters
+from discreto.models.boosting.defaults import TYPICAL_ROWS
+from discreto.planning import Plan
+from discreto.tables import Table
+
+Array = NDArray[Any]
+Columns = dict[str, Array]
+Progress = Callable[[int, int], None]
+EPSILONS = ("0.5", "1", "2", "4", "8")
+ENOUGH = 0.75  # of what the best one gains over the baseline
+# Models that another one of the list covers.
+COVERED = {"GaussianNB": "NaiveBayes", "CategoricalNB": "NaiveBayes"}
+
+
+def contestants(domain: Domain, target: str) -> tuple[list[Contestant], dict[str, str]]:
+    """Every model that suits the domain, and why the others do not."""
+    goal = (
+        PrivateClassifier if isinstance(domain[target], Category) else PrivateRegressor
+    )
+    suited, left_out = [], {}
+    for name in models.__all__:
+        kind = getattr(models, name)
+        if not isinstance(kind, type) or not issubclass(kind, PrivateEstimator):
+            continue
+        if not issubclass(kind, goal):
+            continue
+        if name in COVERED:
+            left_out[name] = f"{COVERED[name]} is the same with all kinds of columns."
+            continue
+        if issubclass(kind, Voters):
+            left_out[name] = (
+                "Every prediction costs; CellNeighborsClassifier pays once."
+            )
+            continue
+        found = _suit(name, domain, target)
+        if isinstance(found, str):
+            left_out[name] = found
+        else:
+            suited.append(found)
+    if not suited:
+        raise DomainError(f"no model suits the target {target!r} and these columns.")
+    return suited, left_out
+
+
+def _suit(name: str, domain: Domain, target: str) -> Contestant | str:
+    """The model with as many columns as it takes, or why it takes none."""
+    features = [f for f in domain.with_(target=target).features() if f != target]
+    parts = {
+        "": features,
+        "numbers": [f for f in features if isinstance(domain[f], Number)],
+        "categories": [f for f in features if isinstance(domain[f], Category)],
+    }
+    why = "it needs a column."
+    for part, names in parts.items():
+        if not names:
+            continue
+        contestant = Contestant(name, tuple(names), part)
+        try:
+            _plan(contestant, domain, target, "1", "0")
+        except (DomainError, ParameterError) as error:
+            why = str(error)
+            continue
+        return contestant
+    return why
+
+
+def _plan(
+    contestant: Contestant, domain: Domain, target: str, epsilon: Amount, delta: Amount
+) -> Plan:
+    part = domain.select([*contestant.features, target])
+    plan: Plan = contestant.make(epsilon, delta).plan(part, target)
+    return plan
+
+
+UNKNOWN_ROWS = (
+    "The domain does not say how many rows there are, so gradient boosting plans for "
+    f"{TYPICAL_ROWS:,}. If that number or its order is public, declare it: models that "
+    "plan with it do better."
+)
+
+
+def compare(
+    data: Any,
+    domain: Domain,
+    target: str | None = None,
+    *,
+    epsilons: Iterable[Amount] = EPSILONS,
+    delta: Amount = 0,
+    folds: int = 5,
+    repeats: int = 2,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Cross-validate every suitable model at every epsilon, under simulation ledgers.
+
+    Parameters
+    ----------
+    data, domain
+        What a Table takes. The rows are used freely: this is a simulation.
+    target
+        The column to predict; by default the domain's.
+    epsilons, delta
+        What a fit may cost.
+    folds, repeats
+        Each repeat cuts the rows anew; a score is over all folds of all repeats.
+    progress
+        Called with the number of fits that are done, and of all.
+    """
+    goal = target or domain.target
+    if goal is None:
+        raise ParameterError("compare needs a target: the column to predict.")
+    if folds < 2 or repeats < 1:
+        raise ParameterError("compare needs at least 2 folds and 1 repeat.")
+    prices = [str(e) for e in epsilons if read_amount(e, "epsilon")]
+    suited, left_out = contestants(domain, goal)
+    rows = Rows.read(data, domain)
+    known = [value is not None and value == value for value in rows.values[goal]]
+    if sum(known) < 2 * folds or len(set(rows.people[known])) < 2 * folds:
+        raise ParameterError(
+            f"compare with {folds} folds needs {2 * folds} people whose {goal!r} is "
+            "known."
+        )
+    cuts = list(_cuts(rows.people, folds, repeats, seed))
+    contest = _Contest(rows, domain, goal, delta, seed)
+    scores = contest.scores(suited, prices, cuts, progress)
+    metric = "accuracy" if isinstance(domain[goal], Category) else "rmse"
+    plain = unprotected.scores(rows.values, domain, goal, cuts, metric)
+    reference, baseline = (_score(name, None, got) for name, got in plain)
+    out = Comparison(
+        target=goal,
+        metric=metric,
+        unit=getattr(domain[goal], "unit", ""),
+        scores=scores,
+        reference=reference,
+        baseline=baseline,
+        contestants=tuple(suited),
+        left_out=left_out,
+        rows=len(rows.people),
+        folds=folds,
+        repeats=repeats,
+        delta=str(delta),
+        remark="" if domain.rows else UNKNOWN_ROWS,
+    )
+    return replace(out, advice=_advice(out, domain))
+
+
+def _score(model: str, epsilon: str | None, values: Sequence[float]) -> Score:
+    mean, spread = float(np.mean(values)), float(np.std(values))
+    return Score(model, epsilon, mean, spread, len(values))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a table: as they are, in the terms of the domain, and whose."""
+
+    values: Columns
+    terms: Columns
+    people: Array
+
+    @classmethod
+    def read(cls, data: Any, domain: Domain) -> Rows:
+        """Everything, into memory."""
+        frame = open_frame(data, domain)
+        asked = [n for n in domain if isinstance(domain[n], Number | Category)]
+        terms = {name: frame.column(name) for name in asked}
+        values = {name: _plain(terms[name], domain[name]) for name in asked}
+        if domain.person is None:
+            return cls(values, terms, np.arange(frame.length()))
+        ids = frame.raw(domain.person)
+        people = np.unique(ids.astype(str), return_inverse=True)[1]
+        return cls({**values, domain.person: ids}, terms, people)
+
+
+def _plain(terms: Array, column: Column) -> Array:
+    if not isinstance(column, Category):
+        return terms
+    # -1, a value outside of the list, takes the place behind its end.
+    return np.array([*column.categories, None], dtype=object)[terms]
+
+
+def _cuts(
+    groups: Array, folds: int, repeats: int, seed: int
+) -> Iterator[tuple[Array, Array]]:
+    """Rows to fit and rows to test; the rows of a person stay together."""
+    many = int(groups.max()) + 1
+    for repeat in range(repeats):
+        order = coins_for("folds", seed, repeat).permutation(many)
+        fold = (order % folds)[groups]
+        for number in range(folds):
+            yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+
+
+@dataclass(frozen=True)
+class _Contest:
+    """What all fits of a comparison share."""
+
+    rows: Rows
+    domain: Domain
+    target: str
+    delta: Amount
+    seed: int
+
+    def scores(
+        self,
+        suited: list[Contestant],
+        prices: list[str],
+        cuts: list[tuple[Array, Array]],
+        progress: Progress | None,
+    ) -> tuple[Score, ...]:
+        work = list(product(enumerate(cuts), suited, prices))
+        found: dict[tuple[str, str], list[float]] = {}
+        for done, ((place, cut), contestant, price) in enumerate(work, start=1):
+            facts = (self.seed, place, contestant.label, price)
+            score = self.one(contestant, price, cut, facts)
+            found.setdefault((contestant.label, price), []).append(score)
+            if progress:
+                progress(done, len(work))
+        return tuple(_score(name, price, got) for (name, price), got in found.items())
+
+    def one(
+        self, contestant: Contestant, price: str, cut: tuple[Array, Array], facts: Any
+    ) -> float:
+        """The score of one simulated fit on rows it has not seen."""
+        train, test = cut
+        part = self.domain.select([*contestant.features, self.target])
+        if part.neighbours == "replace":
+            part = part.with_(rows=len(train))
+        values, terms = self.rows.values, self.rows.terms
+        rows = {name: values[name][train] for name in part}
+        table = Table(rows, part, ledger_for(*facts))
+        model = contestant.make(price, self.delta, random_state=seed_for(*facts))
+        model.fit(table, self.target)
+        unseen = Ready({n: terms[n][test] for n in contestant.features}, len(test))
+        truth = values[self.target][test]
+        return unprotected.judge(model.predict(unseen), truth, self.domain[self.target])
+
+
+def _advice(comparison: Comparison, domain: Domain) -> Advice | None:
+    """The cheapest contestant that gains nearly as much as the best one."""
+    best = max(comparison.scores, key=comparison.gain)
+    gain = comparison.gain(best)
+    if gain <= best.spread / np.sqrt(best.count):
+        return None
+    enough = [s for s in comparison.scores if comparison.gain(s) >= ENOUGH * gain]
+    cheapest = min(score.price for score in enough)
+    cheap = [score for score in enough if score.price == cheapest]
+    chosen = max(cheap, key=comparison.gain)
+    who = next(c for c in comparison.contestants if c.label == chosen.model)
+    price = chosen.epsilon or "1"
+    plan = _plan(who, domain, comparison.target, price, comparison.delta)
+    reason = (
+        f"the cheapest that gains at least {ENOUGH:.0%} of what the best one "
+        f"({best.model} at ε {best.epsilon}) gains over the baseline"
+    )
+    return Advice(who, chosen, plan, reason)

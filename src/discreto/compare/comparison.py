@@ -1,0 +1,115 @@
+"""What a comparison is made of: contestants, their scores, and an advice."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from discreto import models
+from discreto.core.cost import Amount
+from discreto.parameters import read_epsilon
+from discreto.planning import Plan
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A model and the columns it takes part with."""
+
+    model: str
+    features: tuple[str, ...]
+    part: str = ""  # "numbers" or "categories" when it cannot take all columns
+
+    @property
+    def label(self) -> str:
+        """Its name in tables and pictures."""
+        return f"{self.model} ({self.part} only)" if self.part else self.model
+
+    def make(self, epsilon: Amount, delta: Amount = 0, **options: Any) -> Any:
+        """The model, ready to fit."""
+        kind = getattr(models, self.model)
+        known = kind._get_param_names()
+        options = {name: value for name, value in options.items() if name in known}
+        return kind(epsilon=epsilon, delta=delta, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A mean over folds and repeats with its standard deviation."""
+
+    model: str
+    epsilon: str | None  # None: without privacy
+    mean: float
+    spread: float
+    count: int
+
+    @property
+    def price(self) -> float:
+        """Epsilon as a number; 0 without privacy."""
+        return 0.0 if self.epsilon is None else float(read_epsilon(self.epsilon))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON form."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What the comparison speaks for, and what it would cost for real."""
+
+    contestant: Contestant
+    score: Score
+    plan: Plan
+    reason: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The scores of all contestants. Private if the rows are: see the module."""
+
+    target: str
+    metric: str  # "accuracy" (higher is better) or "rmse" (lower is better)
+    unit: str
+    scores: tuple[Score, ...]
+    reference: Score
+    baseline: Score
+    contestants: tuple[Contestant, ...]
+    left_out: dict[str, str]
+    rows: int
+    folds: int
+    repeats: int
+    delta: str = "0"
+    remark: str = ""
+    advice: Advice | None = None
+    simulated: bool = field(default=True, init=False)
+
+    def gain(self, score: Score) -> float:
+        """How much better than the baseline."""
+        return (score.mean - self.baseline.mean) * (
+            1 if self.metric == "accuracy" else -1
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON form."""
+        advice = self.advice
+        return {
+            "discreto_comparison": 1,
+            "simulated": True,
+            "target": self.target,
+            "metric": self.metric,
+            "rows": self.rows,
+            "folds": self.folds,
+            "repeats": self.repeats,
+            "scores": [score.to_dict() for score in self.scores],
+            "reference": self.reference.to_dict(),
+            "baseline": self.baseline.to_dict(),
+            "left_out": self.left_out,
+            "remark": self.remark,
+            "advice": advice
+            and {
+                "model": advice.contestant.model,
+                "features": list(advice.contestant.features),
+                "epsilon": advice.score.epsilon,
+                "reason": advice.reason,
+                "plan": advice.plan.to_dict(),
+            },
+        }

@@ -1,0 +1,210 @@
+"""The exact fold: rows become bounded integers, and only then are added.
+
+Whatever a feature map returns (NaN, infinities, nonsense), the clamp makes integers
+that keep the promises of its ``Shape``. All arithmetic is on whole numbers below 2^53
+held in float64, or in int64, so sums are exact and do not depend on the order of rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreto.core.domain import Domain
+from discreto.core.query import (
+    Batch,
+    Block,
+    Derived,
+    Everyone,
+    Floats,
+    Form,
+    Ints,
+    Ones,
+    Shape,
+    Sum,
+    Tally,
+)
+from discreto.core.validation import validate
+from discreto.errors import ParameterError
+
+BATCH_ROWS = 1 << 19  # the most rows folded at once
+CODE_LIMIT = 1 << 31  # a batch of such codes stays below 2^53
+GRAM_LIMIT = 1 << 15  # and so do products of such codes
+WIDEST = 1 << 22  # numbers of one row that are held at once
+
+
+def clamp(rows: Floats, shape: Shape) -> Floats:
+    """Integers within ``shape``, in place: round, then clip, then shrink norms."""
+    np.copyto(rows, 0.0, where=np.isnan(rows))
+    np.rint(rows, out=rows)
+    np.clip(rows, -shape.limit if shape.signed else 0, shape.limit, out=rows)
+    if shape.total < shape.width * shape.limit:
+        sizes = add_up(np.abs(rows) if shape.signed else rows)
+        _shrink(rows, sizes, shape.total, shape.width)
+    if shape.square < min(shape.width * shape.limit**2, shape.total * shape.limit):
+        reach = int(np.sqrt(np.float64(shape.square)) * (1 - 2.0**-40))
+        _shrink(rows, np.sqrt(add_up(rows * rows)), reach, shape.width)
+    return rows
+
+
+def add_up(numbers: Floats) -> Floats:
+    """Each row's numbers added up in a fixed order.
+
+    ``sum(axis=0)`` takes another order for a single row than for several, so a row's
+    sum could depend, in the last bit, on whether another row is there.
+    """
+    total = numbers[0].copy()
+    for part in numbers[1:]:
+        total += part
+    return total
+
+
+def _shrink(rows: Floats, norms: Floats, bound: int, width: int) -> None:
+    """Scale rows of too large a norm down, toward zero; ``width`` covers rounding."""
+    over = norms > bound
+    if not over.any():
+        return
+    np.multiply(rows, max(bound - width, 0), out=rows, where=over)
+    np.divide(rows, norms, out=rows, where=over)
+    np.trunc(rows, out=rows, where=over)
+
+
+def check(query: Sum | Derived | Tally, domain: Domain) -> None:
+    """Refuse a question that does not fit, or that exact integers cannot hold.
+
+    All of this is public, and comes before anything is spent.
+    """
+    validate(query, domain)
+    if not isinstance(query, Sum | Derived):
+        if query.size(domain) > 1 << 26:
+            raise ParameterError("this question has too many cells (at most 2^26).")
+        query.empty(domain)
+        return
+    for block in query.blocks:
+        shape = block.features.shape(domain)
+        allowed = GRAM_LIMIT if block.form == "gram" else CODE_LIMIT
+        if not 1 <= shape.limit <= allowed or not 1 <= shape.width <= WIDEST:
+            raise ParameterError("a feature of this question is outside of the grid.")
+    if not 1 <= query.cells.count(domain) * _width(query, domain) <= 1 << 26:
+        raise ParameterError("this question has too many cells (at most 2^26).")
+
+
+def empty(query: Sum | Derived | Tally, domain: Domain) -> list[Ints]:
+    """The answer for a table without rows, or one of its form."""
+    if not isinstance(query, Sum | Derived):
+        return [query.empty(domain)]
+    cells = query.cells.count(domain)
+    return [np.zeros((cells, b.width(domain)), dtype=np.int64) for b in query.blocks]
+
+
+def merge(query: Sum | Tally, first: list[Ints], second: list[Ints]) -> list[Ints]:
+    """The answer for two parts of a table together."""
+    combine = add if isinstance(query, Sum) else query.merge
+    return [combine(a, b) for a, b in zip(first, second, strict=True)]
+
+
+def add(first: Ints, second: Ints) -> Ints:
+    """Whole numbers added up, however large: past 64 bits they are Python's own."""
+    if first.dtype == object or second.dtype == object:
+        return first.astype(object) + second.astype(object)
+    total = first + second
+    if (((first ^ total) & (second ^ total)) < 0).any():  # one of them has wrapped
+        return first.astype(object) + second.astype(object)
+    return total
+
+
+def bounded(sums: Ints) -> Ints:
+    """Sums cut to 63 bits: no two tables' sums come farther apart by that."""
+    if sums.dtype != object:
+        return sums
+    return np.clip(sums, -(1 << 62), 1 << 62).astype(np.int64)
+
+
+def shown(noisy: Ints) -> Ints:
+    """Noisy sums as they leave: in 64 bits, or as floats where they are too large."""
+    if noisy.dtype != object:
+        return noisy
+    if all(-(1 << 63) <= number < 1 << 63 for number in noisy.flat):
+        return noisy.astype(np.int64)
+    return noisy.astype(np.float64)
+
+
+def fold(query: Sum | Tally, batch: Batch, length: int, domain: Domain) -> list[Ints]:
+    """The exact sums of one batch, one (cells x width) table for each block."""
+    with np.errstate(all="ignore"):  # a warning would tell what is in the rows
+        return _fold(query, batch, length, domain)
+
+
+def _fold(query: Sum | Tally, batch: Batch, length: int, domain: Domain) -> list[Ints]:
+    if not isinstance(query, Sum):
+        return [query.fold(batch, length, domain)]
+    count = query.cells.count(domain)
+    if isinstance(query.cells, Everyone):
+        place = None
+    else:
+        place = query.cells.codes(batch, domain)
+        place = np.where((place >= 0) & (place < count), place, count)
+    return [_block(b, batch, length, domain, place, count) for b in query.blocks]
+
+
+def _block(
+    block: Block,
+    batch: Batch,
+    length: int,
+    domain: Domain,
+    place: Ints | None,
+    count: int,
+) -> Ints:
+    if isinstance(block.features, Ones):
+        if place is None:
+            tally = np.array([length], dtype=np.int64)
+        else:
+            tally = np.bincount(place, minlength=count + 1)[:count]
+        return _count_form(tally, block.form)
+    shape = block.features.shape(domain)
+    rows = clamp(block.features.rows(batch, domain), shape)
+    if block.form == "gram":
+        return _gram(rows, place, count)
+    if place is None:
+        sums = rows.sum(axis=1)[None, :]
+        tally = np.array([length], dtype=np.int64)
+    else:
+        sums = _by_cell(rows, place, count)
+        tally = np.bincount(place, minlength=count + 1)[:count]
+    whole = sums.astype(np.int64)
+    if block.form == "linear":
+        return whole
+    base = tally[:, None] * np.int64(shape.limit)
+    return np.stack([base + whole, base - whole], axis=2).reshape(count, -1)
+
+
+def _by_cell(rows: Floats, place: Ints, count: int) -> Floats:
+    """Sums of whole numbers by cell; exact either way, so the quicker one is taken."""
+    if count <= 32 and len(rows) >= 4:
+        member = (place[:, None] == np.arange(count)).astype(np.float64)
+        return (rows @ member).T
+    parts = [np.bincount(place, weights=r, minlength=count + 1)[:count] for r in rows]
+    return np.stack(parts, axis=1)
+
+
+def _count_form(tally: Ints, form: Form) -> Ints:
+    """Sums of forms of the constant 1."""
+    tally = tally.astype(np.int64)[:, None]
+    return np.hstack([2 * tally, 0 * tally]) if form == "pair" else tally
+
+
+def _gram(rows: Floats, place: Ints | None, count: int) -> Ints:
+    upper = np.triu_indices(rows.shape[0])
+    if place is None:
+        return (rows @ rows.T)[upper].astype(np.int64)[None, :]
+    order = np.argsort(place, kind="stable")
+    ends = np.searchsorted(place[order], np.arange(count + 1))
+    rows = rows[:, order]
+    out = np.empty((count, upper[0].size), dtype=np.int64)
+    for cell in range(count):
+        part = rows[:, ends[cell] : ends[cell + 1]]
+        out[cell] = (part @ part.T)[upper]
+    return out
+
+
+def _width(query: Sum | Derived, domain: Domain) -> int:
+    return sum(block.width(domain) for block in query.blocks)

@@ -1,0 +1,239 @@
+"""What a release costs, in exact fractions.
+
+A cost has three parts, which a ledger adds up separately: pure ``epsilon``, Gaussian
+``rho`` (mu^2 / 2), and ``(block_epsilon, delta)`` for work that was accounted as one
+block elsewhere (subsampled training). ``Cost.leak()`` is infinite: a real ledger
+refuses it, a simulation ledger records it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from discreto.core.noise.gaussian import GRID_PART, epsilon_of
+from discreto.errors import ParameterError
+
+Amount = int | float | str | Fraction | Decimal
+
+_LARGEST = 10**6
+_FINEST = 10**18  # amounts are kept to this denominator, rounded up
+_COARSEST_TOTAL = 10**60  # totals whose denominator grows past this are rounded up
+
+
+def read_amount(value: Amount, name: str, *, zero: bool = False) -> Fraction:
+    """A positive finite number as an exact fraction; a float is read as it prints.
+
+    >>> read_amount(0.1, "epsilon"), read_amount("1/3", "epsilon")
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+    wanted = "a finite number from 0 up" if zero else "a finite number above 0"
+    try:
+        amount = _exact(value)
+    except (ValueError, ArithmeticError, TypeError):
+        raise ParameterError(f"{name} must be {wanted}. Got {_short(value)}.") from None
+    if amount < 0 or (amount == 0 and not zero) or amount > _LARGEST:
+        what = f"at most {_LARGEST}" if amount > 0 else wanted
+        raise ParameterError(f"{name} must be {what}. Got {_short(value)}.")
+    if amount.denominator > _FINEST:
+        amount = Fraction(math.ceil(amount * _FINEST), _FINEST)
+    return amount
+
+
+def _exact(value: Amount) -> Fraction:
+    if isinstance(value, bool):
+        raise TypeError
+    if isinstance(value, int | Fraction) or (isinstance(value, str) and "/" in value):
+        return Fraction(value)
+    number = Decimal(str(value).strip())
+    if not number.is_finite():
+        raise ValueError
+    # A Fraction of 1e999999999 would fill the memory; the limits settle it before.
+    if number > _LARGEST:
+        return Fraction(_LARGEST + 1)
+    if number < 0:
+        return Fraction(-1)
+    if 0 < number < Decimal(1) / _FINEST:
+        return Fraction(1, _FINEST)
+    return Fraction(number)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """An amount of privacy: pure epsilon, rho, and an (epsilon, delta) block."""
+
+    epsilon: Fraction = Fraction(0)
+    rho: Fraction = Fraction(0)
+    block_epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    infinite: bool = False
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(p, int | Fraction) and p >= 0 for p in self.parts()):
+            raise ParameterError("a cost is made of exact numbers from 0 up.")
+
+    @classmethod
+    def of(cls, epsilon: Amount, delta: Amount = 0) -> Cost:
+        """The cost of a request: pure epsilon, or the rho that fits (epsilon, delta).
+
+        >>> Cost.of("0.5")
+        Cost(ε 0.5)
+        """
+        amount = read_amount(epsilon, "epsilon")
+        chance = read_delta(delta)
+        return cls(rho=rho_for(amount, chance)) if chance else cls(epsilon=amount)
+
+    @classmethod
+    def leak(cls) -> Cost:
+        """The cost of something that no noise covers."""
+        return cls(infinite=True)
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            _tidy(self.epsilon + other.epsilon),
+            _tidy(self.rho + other.rho),
+            _tidy(self.block_epsilon + other.block_epsilon),
+            _tidy(self.delta + other.delta),
+            self.infinite or other.infinite,
+        )
+
+    def __mul__(self, share: Fraction | int) -> Cost:
+        """A share of this cost."""
+        share = Fraction(share)
+        if share <= 0:
+            raise ParameterError(f"a share must be above 0. Got {share}.")
+        return Cost(
+            self.epsilon * share,
+            self.rho * share,
+            self.block_epsilon * share,
+            self.delta * share,
+            self.infinite,
+        )
+
+    def __bool__(self) -> bool:
+        return self.infinite or any(self.parts())
+
+    def parts(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """The four amounts."""
+        return (self.epsilon, self.rho, self.block_epsilon, self.delta)
+
+    def covers(self, other: Cost) -> bool:
+        """Whether no part of ``other`` is larger than the same part of this."""
+        pairs = zip(self.parts(), other.parts(), strict=True)
+        return self.infinite or (
+            not other.infinite and all(mine >= theirs for mine, theirs in pairs)
+        )
+
+    def total(self, delta: Fraction) -> float | Fraction:
+        """The epsilon that all parts amount to when ``delta`` may be used in all."""
+        spare = delta - self.delta
+        if self.infinite or spare < 0:
+            return math.inf
+        pure = self.epsilon + self.block_epsilon
+        if not self.rho:
+            return pure
+        return math.inf if spare == 0 else pure + Fraction(epsilon_for(self.rho, spare))
+
+    def to_dict(self) -> dict[str, str | bool]:
+        """The parts that are not zero, fractions as text."""
+        names = ("epsilon", "rho", "block_epsilon", "delta")
+        out: dict[str, str | bool] = {
+            name: str(part)
+            for name, part in zip(names, self.parts(), strict=True)
+            if part
+        }
+        return out | ({"infinite": True} if self.infinite else {})
+
+    @classmethod
+    def from_dict(cls, data: dict[str, str | bool]) -> Cost:
+        """The inverse of ``to_dict``."""
+        parts = {k: Fraction(str(v)) for k, v in data.items() if k != "infinite"}
+        return cls(**parts, infinite=bool(data.get("infinite", False)))
+
+    def __str__(self) -> str:
+        if self.infinite:
+            return "ε ∞"
+        texts = []
+        if self.epsilon or not self:
+            texts.append(f"ε {show(self.epsilon)}")
+        if self.rho:
+            texts.append(f"ρ {show(self.rho)}")
+        if self.block_epsilon or self.delta:
+            texts.append(f"(ε {show(self.block_epsilon)}, δ {show(self.delta)})")
+        return " + ".join(texts)
+
+    def __repr__(self) -> str:
+        return f"Cost({self})"
+
+
+def total_of(costs: Iterable[Cost]) -> Cost:
+    """All costs added up by basic composition."""
+    return sum(costs, Cost())
+
+
+def show(amount: Fraction | float) -> str:
+    """An amount as a person writes it."""
+    return f"{float(amount):.6g}"
+
+
+def read_delta(value: Amount) -> Fraction:
+    """A delta: 0, or a chance below 1."""
+    chance = read_amount(value, "delta", zero=True)
+    if chance and chance <= Fraction(1, _FINEST):
+        raise ParameterError(f"delta must be 0 or above 1e-18. Got {_short(value)}.")
+    if chance >= 1:
+        raise ParameterError(f"delta must be below 1. Got {value!r}.")
+    return chance
+
+
+def _tidy(total: Fraction) -> Fraction:
+    if total.denominator <= _COARSEST_TOTAL:
+        return total
+    return Fraction(math.ceil(total * _FINEST), _FINEST)
+
+
+def epsilon_for(rho: Fraction, delta: Fraction) -> float:
+    """The epsilon that rho amounts to at ``delta``, rounded up.
+
+    A thousandth of rho and of delta are for noise being drawn on a grid, which can
+    also make every delta larger by a factor of e^(rho / 2000).
+    """
+    if rho == 0:
+        return 0.0
+    mu = math.sqrt(2 * float(rho))
+    kept = float(delta * (1 - GRID_PART)) * math.exp(-float(rho * GRID_PART) / 2)
+    if kept < 1e-300:
+        return math.inf
+    best = epsilon_of(mu, kept)
+    # 1e-9 covers the rounding of a few dozen float operations many times over.
+    return (best + float(rho * GRID_PART)) * (1 + 1e-9) + 1e-12
+
+
+@lru_cache(maxsize=256)
+def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest rho (to 12 digits, rounded down) that implies (epsilon, delta)-DP."""
+    target = float(epsilon)
+    low, high = 0.0, 2 * target + 100  # more would not fit any delta
+    for _ in range(80):
+        middle = (low + high) / 2
+        if epsilon_for(Fraction(middle), delta) <= target:
+            low = middle
+        else:
+            high = middle
+    # A unit of 2^-80 below is far finer than 12 digits of any rho used in practice.
+    scale = 10 ** max(0, 12 - math.floor(math.log10(low or 1e-300)))
+    if low <= 0:
+        raise ParameterError(f"delta {show(delta)} is too small for Gaussian noise.")
+    rho = Fraction(math.floor(Fraction(low) * scale), scale)
+    while epsilon_for(rho, delta) > target:  # last digits of floats do not only grow
+        rho = Fraction(math.floor(rho * (1 - Fraction(1, 10**9)) * scale), scale)
+    return rho

@@ -1,0 +1,379 @@
+"""What everybody may know about a table: columns, bounds, categories, neighbours.
+
+A ``Domain`` is public. It comes from a code book, a law, or a paid-for question: never
+from looking at the rows. Every clamp, grid and category list in the package is read
+from here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from discreto.core.field_types import check_plain
+from discreto.errors import DomainError, ParameterError
+
+Neighbours = Literal["add-remove", "replace"]
+Value = str | int | float | bool
+_MOST_PARTS = 1 << 22  # of a domain file
+_LETTERS = 10**4  # of a text in it
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A numeric column with public bounds; values outside are clipped to them."""
+
+    lower: float
+    upper: float
+    integer: bool = False
+    missing: bool = False
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        for end in (self.lower, self.upper):
+            if isinstance(end, bool) or not isinstance(end, int | float):
+                raise DomainError(f"Number bounds must be numbers. Got {end!r}.")
+            if not abs(end) <= 1e150:
+                raise DomainError(
+                    f"Number bounds must be finite (at most 1e150). Got {end!r}. "
+                    "Choose the widest range that the code book allows."
+                )
+        if not self.lower < self.upper or self.half < 1e-290:
+            raise DomainError(
+                f"Number needs lower < upper. Got {self.lower!r} and {self.upper!r}."
+            )
+
+    @property
+    def centre(self) -> float:
+        """The middle of the range."""
+        return self.lower / 2 + self.upper / 2
+
+    @property
+    def half(self) -> float:
+        """Half the width of the range."""
+        return self.upper / 2 - self.lower / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A column with a public, closed list of values; others count as missing."""
+
+    categories: tuple[Value, ...]
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.categories, str) or not isinstance(
+            self.categories, Iterable
+        ):
+            raise DomainError("Category needs a list of values.")
+        object.__setattr__(self, "categories", tuple(self.categories))
+        if not self.categories:
+            raise DomainError("Category needs at least one value. Got none.")
+        for value in self.categories:
+            finite = isinstance(value, str | int) or (
+                isinstance(value, float) and math.isfinite(value)
+            )
+            if not finite:
+                raise DomainError(
+                    f"Category values must be texts or numbers. Got {value!r}."
+                )
+        # 1, 1.0 and True are one value to Python, and so to us.
+        seen: set[Value] = set()
+        for value in self.categories:
+            if value in seen:
+                raise DomainError(f"Category lists {value!r} more than once.")
+            seen.add(value)
+
+
+def Boolean(*, missing: bool = False) -> Category:
+    """A yes/no column."""
+    return Category((False, True), missing=missing)
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A column that is known to exist but is never asked about (an id, a date)."""
+
+    kind: str = "identifier"
+
+
+Column = Number | Category | Opaque
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The public description of a table.
+
+    Parameters
+    ----------
+    columns
+        A mapping from names to ``Number``, ``Category``, ``Boolean()`` or ``Opaque``.
+    target
+        The column to predict, if there is one.
+    neighbours
+        ``"add-remove"`` (default): tables are neighbours if one has a row more.
+        ``"replace"``: if one row differs; then ``rows`` is the public row count.
+    rows
+        The public number of rows, needed for ``"replace"``.
+    person
+        The column that says whose row it is, if a person may have several.
+    rows_per_person
+        How many rows of one person count; surplus rows are dropped by a keyed hash.
+
+    >>> Domain({"age": Number(0, 120), "sex": Category(["f", "m"])})
+    Domain(age: 0 to 120, sex: f | m; neighbours: add-remove)
+    """
+
+    columns: Mapping[str, Column]
+    target: str | None = None
+    neighbours: Neighbours = "add-remove"
+    rows: int | None = None
+    person: str | None = None
+    rows_per_person: int = 1
+    about: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        if not self.columns:
+            raise DomainError("a Domain needs at least one column.")
+        for name, column in self.columns.items():
+            if not isinstance(name, str) or not name:
+                raise DomainError(f"column names must be texts. Got {name!r}.")
+            if not isinstance(column, Number | Category | Opaque):
+                raise DomainError(
+                    f"column {name!r} must be Number, Category, Boolean() or Opaque. "
+                    f"Got {type(column).__name__}."
+                )
+        if self.neighbours not in ("add-remove", "replace"):
+            raise DomainError(
+                "neighbours must be 'add-remove' or 'replace'. "
+                f"Got {self.neighbours!r}."
+            )
+        if self.neighbours == "replace" and not _whole(self.rows, 1):
+            raise DomainError(
+                "neighbours='replace' makes the number of rows public: "
+                f"add rows=... to the domain. Got rows={self.rows!r}."
+            )
+        if not _whole(self.rows_per_person, 1):
+            raise DomainError(
+                "rows_per_person must be a whole number from 1 up. "
+                f"Got {self.rows_per_person!r}."
+            )
+        if self.rows_per_person > 1 and self.person is None:
+            raise DomainError(
+                "rows_per_person > 1 needs person='COLUMN', the column that says whose "
+                "row it is."
+            )
+        if self.person is not None and self.neighbours == "replace":
+            raise DomainError(
+                "person='COLUMN' goes with neighbours='add-remove' only: dropping "
+                "surplus rows changes the number of rows, so it cannot be public."
+            )
+        for role, wanted in (("target", self.target), ("person", self.person)):
+            if wanted is not None and wanted not in list(self.columns):
+                raise DomainError(f"{role} {wanted!r} is not a column of the domain.")
+
+    @classmethod
+    def cube(cls, width: int, **options: Any) -> Domain:
+        """``width`` number columns x0, x1, ... on [-1, 1]."""
+        return cls({f"x{i}": Number(-1, 1) for i in range(width)}, **options)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        try:
+            return self.columns[name]
+        except KeyError:
+            raise DomainError(
+                f"{name!r} is not in the domain. Known columns: "
+                f"{', '.join(self.columns)}. Add it with its public bounds, for "
+                f'example "{name}": Number(0, 100).'
+            ) from None
+
+    def number(self, name: str) -> Number:
+        """The column, which must be a Number."""
+        column = self[name]
+        if not isinstance(column, Number):
+            raise DomainError(f"{name!r} is not a Number column of the domain.")
+        return column
+
+    def category(self, name: str) -> Category:
+        """The column, which must be a Category."""
+        column = self[name]
+        if not isinstance(column, Category):
+            raise DomainError(f"{name!r} is not a Category column of the domain.")
+        return column
+
+    def features(self) -> list[str]:
+        """Every Number and Category column but the target."""
+        return [
+            name
+            for name, column in self.columns.items()
+            if name != self.target and not isinstance(column, Opaque)
+        ]
+
+    def with_(self, **changes: Any) -> Domain:
+        """A copy with some parts changed."""
+        return replace(self, **changes)
+
+    def select(self, names: Iterable[str]) -> Domain:
+        """A copy with these columns only (and the person column, if any)."""
+        keep = dict.fromkeys([*names, *([self.person] if self.person else [])])
+        target = self.target if self.target in keep else None
+        return replace(self, columns={n: self[n] for n in keep}, target=target)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short digest of everything that bears on privacy."""
+        text = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON form, read back by ``from_dict``."""
+        out: dict[str, Any] = {"discreto_domain": 1}
+        if self.target is not None:
+            out["target"] = self.target
+        out["neighbours"] = self.neighbours
+        if self.rows is not None:
+            out["rows"] = self.rows
+        if self.person is not None:
+            out |= {"person": self.person, "rows_per_person": self.rows_per_person}
+        out["columns"] = {n: _column_dict(c) for n, c in self.columns.items()}
+        return out
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Domain:
+        """Read a JSON form: our own, or a data sheet with typed columns."""
+        try:
+            plain = dict(data) if isinstance(data, Mapping) else data
+            check_plain(plain, _MOST_PARTS, letters=_LETTERS)
+        except ParameterError as error:
+            raise DomainError(f"a domain file cannot be read: {error}") from None
+        if not isinstance(data, Mapping) or not isinstance(
+            data.get("columns"), Mapping
+        ):
+            raise DomainError('a domain file needs "columns": {name: {...}}.')
+        if data.get("discreto_domain", 1) != 1:
+            raise DomainError(
+                "this domain file was written by a newer discreto: update discreto."
+            )
+        neighbours, rows = data.get("neighbours", "add-remove"), data.get("rows")
+        if rows is not None and not _whole(rows, 0):
+            raise DomainError("the rows of a domain file are a whole number.")
+        for role in ("target", "person"):
+            if not isinstance(data.get(role), str | None):
+                raise DomainError(f"the {role} of a domain file is a column's name.")
+        return cls(
+            {name: _column(name, d) for name, d in data["columns"].items()},
+            target=data.get("target"),
+            neighbours=neighbours,
+            rows=rows,
+            person=data.get("person"),
+            rows_per_person=data.get("rows_per_person", 1),
+            about={k: str(data[k]) for k in ("dataset", "source") if k in data},
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the domain as JSON."""
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Domain:
+        """Read a domain from a JSON file."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise DomainError(
+                f"there is no domain file {str(path)!r}. Draft one with: "
+                "discreto domain draft DATA"
+            ) from None
+        except (OSError, ValueError):
+            raise DomainError(f"{str(path)!r} is not a readable JSON file.") from None
+        return cls.from_dict(data)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
+        return self  # nothing in it can change
+
+    def __reduce__(self) -> Any:
+        return Domain.from_dict, (self.to_dict(),)
+
+    def __repr__(self) -> str:
+        texts = []
+        for name, column in self.columns.items():
+            if isinstance(column, Number):
+                texts.append(f"{name}: {column.lower:g} to {column.upper:g}")
+            elif isinstance(column, Category):
+                shown = " | ".join(map(str, column.categories[:4]))
+                more = len(column.categories) - 4
+                texts.append(f"{name}: {shown}" + (f" | +{more}" if more > 0 else ""))
+            else:
+                texts.append(f"{name}: {column.kind}")
+        return f"Domain({', '.join(texts)}; neighbours: {self.neighbours})"
+
+
+def _whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _column_dict(column: Column) -> dict[str, Any]:
+    if isinstance(column, Opaque):
+        return {"type": column.kind}
+    if isinstance(column, Category):
+        out: dict[str, Any] = {
+            "type": "categorical",
+            "categories": list(column.categories),
+        }
+    else:
+        out = {"type": "numeric", "lower": column.lower, "upper": column.upper}
+        out |= {"integer": True} if column.integer else {}
+        out |= {"unit": column.unit} if column.unit else {}
+    return out | ({"nullable": True} if column.missing else {})
+
+
+def _check_ends(*ends: object) -> None:
+    if not all(isinstance(end, int | float) for end in ends):
+        raise TypeError
+
+
+def _column(name: str, data: Mapping[str, Any]) -> Column:
+    try:
+        kind, missing = data["type"], bool(data.get("nullable", False))
+        if kind == "numeric":
+            _check_ends(data["lower"], data["upper"])
+        if kind == "numeric" and data["lower"] == data["upper"]:
+            return Opaque("constant")  # the same in every row: nothing to ask
+        if kind == "numeric":
+            return Number(
+                data["lower"],
+                data["upper"],
+                integer=bool(data.get("integer", False)),
+                missing=missing,
+                unit=str(data.get("unit", "")),
+            )
+        if kind == "categorical":
+            if not isinstance(data["categories"], list | tuple):
+                raise TypeError
+            return Category(tuple(data["categories"]), missing=missing)
+        if kind == "boolean":
+            return Boolean(missing=missing)
+        if kind in ("identifier", "datetime", "constant"):
+            return Opaque(kind)
+    except KeyError as key:
+        raise DomainError(f"column {name!r} of the domain file lacks {key}.") from None
+    except TypeError:
+        raise DomainError(f"column {name!r} of the domain file is malformed.") from None
+    except DomainError as error:
+        raise DomainError(f"column {name!r}: {error}") from None
+    raise DomainError(
+        f"column {name!r} has the unknown type {kind!r}. Known types: numeric, "
+        "categorical, boolean, identifier, datetime."
+    )

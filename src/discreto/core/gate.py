@@ -1,0 +1,361 @@
+"""The gate: the only ways in which a private value leaves a table.
+
+``measure`` releases exact sums, or a function of them, with noise; ``step`` the sums
+over a secret sample of rows, as one of many steps that are paid for together;
+``select`` the index of a noisy largest score; ``randomise`` rows that were perturbed
+one by one. ``parts`` opens gates to disjoint parts of the rows for the cost of one.
+Each first decides everything from public facts (scale, cost, refusals), then charges,
+and only then lets the source touch a row. Nothing else in the package returns a value
+that depends on rows.
+
+No row can make a checked question fail. Whatever fails nevertheless (a dead worker, a
+full disk, a bug) shuts the ledger: it may tell one bit about rows, and not a second.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreto.core import aggregate
+from discreto.core.charge import Charger, Event, Receipt, Reservation
+from discreto.core.cost import Cost
+from discreto.core.domain import Category, Domain
+from discreto.core.noise.calibration import Noise, noises_for, scale_for
+from discreto.core.noise.entropy import Entropy
+from discreto.core.noise.sampler import Sampler, check_scale
+from discreto.core.query import (
+    Choice,
+    Derived,
+    Floats,
+    Ints,
+    Query,
+    Randomise,
+    Shape,
+    Sum,
+    Tally,
+    digest,
+)
+from discreto.core.steps import Steps, check_sampling
+from discreto.core.validation import validate
+from discreto.errors import DomainError, KernelFault, ParameterError
+
+T = TypeVar("T")
+Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
+ROW_STEPS = 1 << 20  # grid steps of half a column's range in randomised rows
+_FAULT = "the answer could not be computed; the charge stands and the ledger is shut."
+
+
+class Source(Protocol):
+    """Rows behind the gate: exact folds and plain columns, for the gate only."""
+
+    def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]: ...
+    def column(self, name: str) -> Floats | Ints: ...
+
+
+class Partition(Protocol):
+    """Disjoint parts of the rows, each row's by its own content."""
+
+    def count(self, domain: Domain) -> int: ...
+    def restrict(self, query: Sum | Tally, number: int) -> Sum | Tally: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Noisy sums: one (cells x width) integer table and one noise law per block."""
+
+    tables: tuple[Ints, ...]
+    noises: tuple[Noise, ...]
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chosen candidate of each group, and the scale of the noise on scores."""
+
+    indices: Ints
+    scale: Fraction
+    receipt: Receipt
+
+
+class Gate:
+    """A source of rows, its domain, and the ledger that pays for what leaves.
+
+    ``name`` says which table it is; it is part of what a key stands for.
+    """
+
+    part: tuple[str, int] | None = None  # of a table, if it leads to one only
+    _partition: Partition | None = None
+
+    def __init__(
+        self, domain: Domain, ledger: Charger, source: Source, name: str = ""
+    ) -> None:
+        self.domain, self.ledger, self.name = domain, ledger, name
+        self._source = source
+        self._system = Sampler(Entropy())
+
+    def measure(
+        self, query: Sum | Derived, cost: Cost, label: str, key: str | None = None
+    ) -> Measurement:
+        """Exact sums, or a function of them, plus noise."""
+        self._check(query, cost, label)
+        noises = noises_for(query, cost, self.domain)
+        law = [{"law": n.law, "amount": str(n.amount)} for n in noises]
+        receipt = self._charge("measure", query, cost, label, {"noise": law}, key)
+        if receipt.answer is not None:
+            return Measurement(_tables(receipt.answer), noises, receipt)
+        tables = self._noisy(query, noises, label)
+        if key is not None:
+            text = json.dumps([table.tolist() for table in tables])
+            tables = _tables(self.ledger.keep(receipt, text))
+        return Measurement(tables, noises, receipt)
+
+    def step(self, query: Sum | Derived, steps: Steps, label: str) -> Measurement:
+        """One of ``steps``: noisy sums over a fresh secret sample of the rows.
+
+        The ledger must be a reservation of the cost of all of them.
+        """
+        self.check(query, label)
+        check_sampling(steps.rate, self.domain)
+        noises = steps.noises(query, self.domain)
+        receipt = self.ledger.charge(steps.each, label)
+        rate = steps.rate
+
+        def keep(rows: int) -> NDArray[np.bool_]:
+            drawn = self._sampler().entropy.below(rate.denominator, rows)
+            return drawn < rate.numerator
+
+        tables = self._noisy(query, noises, label, keep if rate < 1 else None)
+        return Measurement(tables, noises, receipt)
+
+    def parts(self, partition: Partition, cost: Cost, label: str) -> list[Self]:
+        """A gate to each part. Each may spend ``cost``, which is paid once.
+
+        A row is in one part only, by its own content, so what another part answers
+        does not depend on it (parallel composition; McSherry 2009). A replaced row may
+        leave one part and enter another; ``docs/proofs/sensitivity.md`` shows that the
+        two together lose no more than ``cost``.
+        """
+        count = partition.count(self.domain)
+        if self._partition is not None:
+            raise ParameterError("a part of a table has no parts of its own.")
+        receipt = self.ledger.charge(cost, label)
+        out = []
+        for number in range(count):
+            inner = copy.copy(self)
+            inner.ledger = Reservation(self.ledger, receipt)
+            inner._partition, inner.part = partition, (label, number)
+            out.append(inner)
+        return out
+
+    def paid_by(self, ledger: Charger) -> Self:
+        """The same gate with another payer, such as a reservation."""
+        out = copy.copy(self)
+        out.ledger = ledger
+        return out
+
+    def scale(self, query: Choice, cost: Cost) -> Fraction:
+        """The scale of the noise on the scores of a choice."""
+        return scale_for(query, cost, self.domain, whole=self._partition is None)
+
+    def select(
+        self, query: Choice, cost: Cost, label: str, key: str | None = None
+    ) -> Selection:
+        """The index of the largest noisy score in each group, and nothing else."""
+        self._check(query, cost, label)
+        scale = self.scale(query, cost)
+        receipt = self._charge("select", query, cost, label, {"scale": str(scale)}, key)
+        if receipt.answer is not None:
+            return Selection(_tables(receipt.answer)[0], scale, receipt)
+        scores = self._scores(query, label)
+        simulation = self.ledger.simulation
+        if simulation is None or simulation.noise:
+            # Gumbel noise has a bounded range, which is what rho pays for.
+            sampler = self._sampler()
+            draw = sampler.gumbel_max if cost.rho else sampler.noisy_max
+            indices = draw(scores, scale)
+        else:
+            indices = scores.argmax(axis=1)
+        if key is not None:
+            text = json.dumps([indices.tolist()])
+            indices = _tables(self.ledger.keep(receipt, text))[0]
+        return Selection(indices, scale, receipt)
+
+    def randomise(self, query: Randomise, cost: Cost, label: str) -> Ints:
+        """Every row's value, perturbed on its own.
+
+        A Category comes back as codes (the last one is "missing" where that is
+        allowed), a Number in steps of 2^-20 of half its range around its centre.
+        """
+        self._check(query, cost, label)
+        if self.domain.neighbours != "replace":
+            raise DomainError(
+                f"{label!r} would show how many rows there are. Declare that number "
+                "public: Domain(..., neighbours='replace', rows=...)."
+            )
+        if cost.rho:
+            raise ParameterError("rows are randomised with pure epsilon: delta=0.")
+        column = self.domain[query.column]
+        if (query.mechanism == "response") != isinstance(column, Category):
+            raise ParameterError(
+                f"{query.column!r}: 'response' is for Category columns, 'laplace' and "
+                "'staircase' are for Number columns."
+            )
+        if query.mechanism == "laplace":
+            check_scale(2 * ROW_STEPS / cost.epsilon)
+        elif cost.epsilon > 256:
+            raise ParameterError(f"{label!r} needs an epsilon of at most 256.")
+        self._charge("randomise", query, cost, label, {}, None)
+        values = self._quietly(label, lambda: self._source.column(query.column))
+        with np.errstate(all="ignore"):
+            return self._perturb(values, column, query.mechanism, cost.epsilon)
+
+    def _perturb(
+        self, values: Any, column: Any, mechanism: str, epsilon: Fraction
+    ) -> Ints:
+        simulation = self.ledger.simulation
+        silent = simulation is not None and not simulation.noise
+        if isinstance(column, Category):
+            choices = len(column.categories) + column.missing
+            codes = np.where(values < 0, choices - 1, values).astype(np.int64)
+            return codes if silent else self._sampler().respond(codes, choices, epsilon)
+        steps = (values - column.centre) * (ROW_STEPS / column.half)
+        exact: Ints = aggregate.clamp(steps[None, :], Shape(1, ROW_STEPS))[0].astype(
+            np.int64
+        )
+        if silent:
+            return exact
+        width = 2 * ROW_STEPS
+        if mechanism == "laplace":
+            return exact + self._sampler().laplace(width / epsilon, exact.size)
+        best = round(width / (1 + math.exp(float(epsilon) / 2)))
+        step = min(max(best, 1), width)
+        return exact + self._sampler().staircase(epsilon, width, step, exact.size)
+
+    # What stands between a question and the rows
+
+    def _check(self, query: Query, cost: Cost, label: str) -> None:
+        self.check(query, label)
+        if cost.infinite or bool(cost.epsilon) == bool(cost.rho) or cost.block_epsilon:
+            raise ParameterError(f"{label!r} needs a cost of one kind. Got {cost}.")
+
+    def check(self, query: Query, label: str) -> None:
+        """Refuse, from public facts, whatever cannot be answered for every table."""
+        validate(query, self.domain)
+        if isinstance(query, Randomise):
+            self._check_whole(label)
+            return
+        if isinstance(query, Choice):
+            aggregate.check(query.tally, self.domain)
+            if isinstance(query.tally, Sum):
+                count = query.tally.cells.count(self.domain)
+                if count % query.score.groups():
+                    raise ParameterError("the cells do not divide into the groups.")
+            return
+        aggregate.check(query, self.domain)
+        if any(block.form == "gram" for block in query.blocks):
+            # Its bound for replaced rows takes for granted that they stay in a cell.
+            self._check_whole(label)
+
+    def _check_whole(self, label: str) -> None:
+        if self._partition is not None and self.domain.neighbours == "replace":
+            raise ParameterError(f"{label!r} cannot be asked of a part of a table.")
+
+    def _charge(
+        self,
+        door: str,
+        query: Query,
+        cost: Cost,
+        label: str,
+        facts: Event,
+        key: str | None,
+    ) -> Receipt:
+        if not getattr(self.ledger, "wants_events", True):
+            return self.ledger.charge(cost, label, None, key)
+        event = {
+            "door": door,
+            "query": digest(query),
+            "domain": self.domain.fingerprint,
+            "neighbours": self.domain.neighbours,
+            **({"table": self.name} if self.name else {}),
+            **facts,
+        }
+        return self.ledger.charge(cost, label, event, key)
+
+    def _fold(
+        self, query: Sum | Derived | Tally, label: str, keep: Keep | None = None
+    ) -> list[Ints]:
+        def fold(asked: Sum | Tally) -> list[Ints]:
+            if self._partition is not None and self.part is not None:
+                asked = self._partition.restrict(asked, self.part[1])
+            return self._source.fold(asked, keep)
+
+        if isinstance(query, Derived):
+            function, cells = query.function, query.cells
+            return self._quietly(
+                label, lambda: [function.compute(fold, cells, self.domain)]
+            )
+        return self._quietly(label, lambda: fold(query))
+
+    def _noisy(
+        self,
+        query: Sum | Derived,
+        noises: tuple[Noise, ...],
+        label: str,
+        keep: Keep | None = None,
+    ) -> tuple[Ints, ...]:
+        exact = self._fold(query, label, keep)
+        return tuple(
+            aggregate.shown(
+                aggregate.add(sums, self._noise(noise, sums.size).reshape(sums.shape))
+            )
+            for sums, noise in zip(exact, noises, strict=True)
+        )
+
+    def _scores(self, query: Choice, label: str) -> Ints:
+        sums = aggregate.bounded(self._fold(query.tally, label)[0])
+        return self._quietly(label, lambda: query.score.scores(sums, self.domain))
+
+    def _quietly(self, label: str, work: Callable[[], T]) -> T:
+        """Work on rows that must not fail; if it does, the ledger is shut."""
+        with suppress(Exception):
+            return work()
+        # Out here, so that the cause, which may quote a row, is not the context.
+        self.ledger.fault(label)
+        raise KernelFault(_FAULT)
+
+    def _sampler(self) -> Sampler:
+        simulation = self.ledger.simulation
+        return self._system if simulation is None else simulation.sampler
+
+    def _noise(self, noise: Noise, count: int) -> Ints:
+        simulation = self.ledger.simulation
+        if simulation is not None and not simulation.noise:
+            return np.zeros(count, dtype=np.int64)
+        return noise.draw(self._sampler(), count)
+
+
+def _tables(text: str) -> tuple[Ints, ...]:
+    return tuple(np.array(table) for table in json.loads(text))
+
+
+__all__ = [
+    "Gate",
+    "Keep",
+    "Measurement",
+    "Noise",
+    "Partition",
+    "Selection",
+    "Source",
+    "noises_for",
+    "scale_for",
+]

@@ -1,0 +1,56 @@
+"""A ledger as one analyst sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreto.core.charge import Event, Receipt, Reservation, Simulation
+from discreto.core.cost import Cost
+
+if TYPE_CHECKING:
+    from discreto.core.ledger.ledger import Ledger
+
+
+class AnalystLedger:
+    """A ledger as one analyst sees it: every charge falls on both budgets."""
+
+    def __init__(self, ledger: Ledger, name: str) -> None:
+        self.ledger, self.name = ledger, name
+        ledger.spent(name)
+
+    @property
+    def simulation(self) -> Simulation | None:
+        """The simulation this ledger belongs to, if it is one."""
+        return self.ledger.simulation
+
+    def charge(
+        self,
+        cost: Cost,
+        label: str,
+        event: Event | None = None,
+        key: str | None = None,
+    ) -> Receipt:
+        """Charge the analyst and the population."""
+        return self.ledger.charge(cost, label, event, key, analyst=self.name)
+
+    def note(self, label: str, event: Event, key: str) -> Receipt:
+        """Commit an entry that costs nothing, in this analyst's name."""
+        return self.ledger.note(label, event, key, analyst=self.name)
+
+    def keep(self, receipt: Receipt, answer: str) -> str:
+        """Store the answer of a charge."""
+        return self.ledger.keep(receipt, answer)
+
+    def fault(self, label: str) -> None:
+        """Shut the ledger: an answer could not be computed."""
+        self.ledger.fault(label)
+
+    def reserve(
+        self, cost: Cost, label: str, event: Event | None = None
+    ) -> Reservation:
+        """Charge a whole plan at once."""
+        return Reservation(self, self.charge(cost, label, event))
+
+    def remaining(self) -> float:
+        """What this analyst may still spend."""
+        return min(self.ledger.remaining(self.name), self.ledger.remaining())

@@ -1,0 +1,415 @@
+"""The rules of a ledger: charge first, then release, and never refund."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from discreto.core.budget import Budget
+from discreto.core.charge import Event, Receipt, Reservation, Simulation
+from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
+from discreto.core.ledger.analyst import AnalystLedger
+from discreto.core.ledger.anchor import Anchor
+from discreto.core.ledger.chain import POPULATION, Chain, budget_of, dump
+from discreto.core.ledger.checks import (
+    check_content,
+    check_cost,
+    check_key,
+    check_name,
+    refusal,
+)
+from discreto.core.ledger.entries import append, earlier, fill, is_sound, read_history
+from discreto.core.ledger.faults import (
+    OwnEntry,
+    count_faults,
+    fault_entry,
+    is_shut,
+    own_entry,
+    refuse_shut,
+    reopening,
+)
+from discreto.core.ledger.opening import (
+    PARTS,
+    check_people,
+    check_version,
+    check_wanted,
+    new_meta,
+    read_aside,
+)
+from discreto.core.ledger.store import MEMORY, Store
+from discreto.errors import BudgetError, LedgerError, ParameterError, UnsafeError
+
+
+class Ledger:
+    """The budget of one population and every charge against it.
+
+    Parameters
+    ----------
+    path
+        A file, made if it does not exist; nothing for a ledger in memory.
+    epsilon, delta
+        The whole budget. For an existing file they may be left out; if given, they
+        must be those of the file.
+    pure, block_delta
+        An epsilon, and a delta, set aside for costs that add up: questions without a
+        delta, and steps on random samples. Without them such costs add up until the
+        first Gaussian question, and count as Gaussian privacy after it; see
+        ``docs/ledger.md``. ``pure=0`` counts everything as Gaussian privacy.
+    population
+        A name for these people; the file of another population is refused.
+    analysts
+        Budgets of single analysts, ``{"ana": 1}``; they use ``ledger.analyst("ana")``.
+    anchor
+        A file on another volume that learns every entry's hash.
+    key
+        A secret for the chain (bytes); without it the chain is a plain hash.
+    timeout
+        Seconds to wait for another process that is writing.
+
+    >>> ledger = Ledger(epsilon=3)
+    >>> ledger.charge(Cost.of("0.5"), "a look").seq
+    1
+    >>> print(ledger)
+    ε 0.5 of 3, 1 entry, chain intact
+    """
+
+    simulation: Simulation | None = None
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        epsilon: Amount | None = None,
+        delta: Amount | None = None,
+        pure: Amount | None = None,
+        block_delta: Amount | None = None,
+        population: str | None = None,
+        analysts: Mapping[str, Amount] | None = None,
+        anchor: str | Path | None = None,
+        key: bytes | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        self.path = MEMORY if path is None else str(path)
+        self._chain = Chain(key)
+        self._anchor = None if anchor is None else Anchor(anchor)
+        self._timeout = timeout
+        wanted = {
+            "epsilon": None if epsilon is None else read_amount(epsilon, "epsilon"),
+            "delta": None if delta is None else read_delta(delta),
+            **read_aside(epsilon, delta, pure, block_delta),
+        }
+        limits = {
+            check_name(name, "an analyst's name"): read_amount(
+                amount, f"the epsilon of analyst {name!r}"
+            )
+            for name, amount in (analysts or {}).items()
+        }
+        if population:
+            check_name(population, "the population")
+        self._store = Store(self.path, timeout)
+        if anchor and os.path.realpath(anchor) == self._store.path:
+            raise ParameterError("the anchor must be another file than the ledger.")
+        if not self._store.exists():
+            meta = new_meta(wanted, population or "", limits, self.path)
+            meta["seal"] = self._chain.seal(meta)
+            self._store.create(lambda db: fill(db, meta))
+        with self._store.reading() as db:
+            self._meta = dict(db.execute("SELECT name, value FROM meta"))
+        check_version(self.path, self._meta)
+        count = self.verify()
+        self.id, self.population = self._meta["id"], self._meta["population"]
+        self.delta = Fraction(self._meta["delta"])
+        have = {"epsilon": self.epsilon}
+        have |= {n: Fraction(v) for n, v in self._meta.items() if n in PARTS}
+        check_wanted(self.path, wanted, have)
+        check_people(self.path, population, self.population)
+        for name, value in limits.items():
+            if self.limit(name) != value:
+                raise LedgerError(
+                    f"analyst {name!r} of {self.path!r} has another budget. Change it "
+                    f"with ledger.allow({name!r}, ...)."
+                )
+        if self._anchor and not count:
+            self._anchor.create()
+
+    # Spending
+
+    def charge(
+        self,
+        cost: Cost,
+        label: str,
+        event: Event | None = None,
+        key: str | None = None,
+        analyst: str = POPULATION,
+    ) -> Receipt:
+        """Commit a charge, or raise and change nothing.
+
+        A ``key`` makes repeating safe: the same key and content give the same entry
+        with its stored answer; the same key with other content is refused.
+        """
+        return self._enter(check_cost(cost, label), label, event, key, analyst)
+
+    def note(
+        self, label: str, event: Event, key: str, analyst: str = POPULATION
+    ) -> Receipt:
+        """Commit an entry that costs nothing: the use of something paid for before.
+
+        The ``key`` works as in ``charge``, so what was paid for is used once.
+        """
+        return self._enter(Cost(), label, event, key, analyst)
+
+    def _enter(
+        self,
+        cost: Cost,
+        label: str,
+        event: Event | None,
+        key: str | None,
+        analyst: str,
+    ) -> Receipt:
+        if key is not None:
+            check_key(key)
+        if analyst != POPULATION:
+            check_name(analyst, "an analyst's name")
+        content = check_content(
+            {
+                "label": str(label)[:200],
+                "cost": cost.to_dict(),
+                "analyst": analyst,
+                "event": dict(event or {}),
+            }
+        )
+        with self._store.writing() as db:
+            receipt = None if key is None else earlier(db, key, content)
+            if receipt is None or receipt.answer is None:
+                refuse_shut(db, self.path)
+            if receipt is None:
+                for name in dict.fromkeys((analyst, POPULATION)):
+                    self._spend(db, name, cost, label)
+                seq, link = append(db, self._chain, self._meta["seal"], content, key)
+                receipt = Receipt(seq, content["label"], cost, link)
+        # A repeated charge too: whoever made it may have died before this line.
+        if self._anchor and receipt.answer is None:
+            self._anchor.write(self.id, receipt.seq, receipt.hash)
+        return receipt
+
+    def _spend(self, db: sqlite3.Connection, name: str, cost: Cost, label: str) -> None:
+        budget, spent = self._account(name, db)
+        after = budget.charge(spent, cost)
+        if after is None and cost:
+            raise BudgetError(refusal(label, cost, spent, budget, name))
+        after = spent if after is None else after
+        update = "UPDATE account SET spent = ? WHERE name = ?"
+        db.execute(update, (dump(after.to_dict()), name))
+
+    def keep(self, receipt: Receipt, answer: str) -> str:
+        """Store the answer of a charge; the first one stored is the answer for good."""
+        with self._store.writing() as db:
+            query = "SELECT hash FROM entry WHERE seq = ? AND key IS NOT NULL"
+            if db.execute(query, (receipt.seq,)).fetchone() != (receipt.hash,):
+                raise LedgerError(
+                    f"entry {receipt.seq} of {self.path!r} is not this receipt's, or "
+                    "has no key: its answer cannot be stored."
+                )
+            link = self._chain.answer(receipt.hash, answer)
+            row = (receipt.seq, answer, link)
+            db.execute("INSERT OR IGNORE INTO answer VALUES(?, ?, ?)", row)
+            query = "SELECT body FROM answer WHERE seq = ?"
+            return str(db.execute(query, row[:1]).fetchone()[0])
+
+    def reserve(
+        self, cost: Cost, label: str, event: Event | None = None
+    ) -> Reservation:
+        """Charge a whole plan at once; its questions then draw on the reservation."""
+        return Reservation(self, self.charge(cost, label, event))
+
+    def allow(self, analyst: str, epsilon: Amount) -> None:
+        """Set an analyst's budget, or with ``""`` the population's, as an entry.
+
+        A limit below what is spent already is possible: it refuses everything further.
+        """
+        if analyst != POPULATION:
+            check_name(analyst, "an analyst's name")
+        limit = str(read_amount(epsilon, "epsilon"))
+        what = f"allow {analyst or 'the population'} ε {show(Fraction(limit))}"
+
+        def entry(db: sqlite3.Connection, label: str) -> tuple[dict[str, Any], None]:
+            db.execute(
+                "INSERT INTO account VALUES(?, ?, '{}') ON CONFLICT(name) DO UPDATE "
+                "SET epsilon = excluded.epsilon",
+                (analyst, limit),
+            )
+            return own_entry(label, analyst) | {"allow": limit}, None
+
+        self._own(entry, what)
+
+    def analyst(self, name: str) -> AnalystLedger:
+        """This ledger as one analyst may use it."""
+        return AnalystLedger(self, check_name(name, "an analyst's name"))
+
+    # Reading
+
+    def _account(
+        self, name: str, db: sqlite3.Connection | None = None
+    ) -> tuple[Budget, Cost]:
+        if db is None:
+            with self._store.reading() as db:
+                return self._account(name, db)
+        query = "SELECT epsilon, spent FROM account WHERE name = ?"
+        row = db.execute(query, (name,)).fetchone()
+        if row is None:
+            raise LedgerError(
+                f"there is no analyst {name!r} in {self.path!r}. The owner adds one "
+                f"with ledger.allow({name!r}, epsilon)."
+            )
+        budget = budget_of(self._meta, name, Fraction(row[0]))
+        return budget, Cost.from_dict(json.loads(row[1]))
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The population's whole budget."""
+        return self._account(POPULATION)[0].epsilon
+
+    def limit(self, analyst: str) -> Fraction:
+        """An analyst's whole budget."""
+        return self._account(analyst)[0].epsilon
+
+    def spent(self, analyst: str = POPULATION) -> Cost:
+        """What has been charged so far, as the budget counts it."""
+        return self._account(analyst)[1]
+
+    def total(self, analyst: str = POPULATION) -> float:
+        """The epsilon spent so far, at this ledger's delta."""
+        budget, spent = self._account(analyst)
+        return float(budget.total(spent))
+
+    def remaining(self, analyst: str = POPULATION) -> float:
+        """The epsilon that is left: of the whole, less what is spent."""
+        budget, spent = self._account(analyst)
+        return max(
+            0.0, float(budget.epsilon - Fraction(min(budget.total(spent), 10**9)))
+        )
+
+    def room(self, delta: Amount = 0, analyst: str = POPULATION) -> float:
+        """The largest epsilon that a question with this ``delta`` may have now.
+
+        >>> ledger = Ledger(epsilon=1, delta="1e-5")
+        >>> ledger.room()
+        1.0
+        """
+        budget, spent = self._account(analyst)
+        if not read_delta(delta):
+            return float(budget.room(spent))
+        return float(budget.gaussian_room(spent)) if budget.delta else 0.0
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Every entry, oldest first."""
+        with self._store.reading() as db:
+            rows = db.execute("SELECT body, hash FROM entry ORDER BY seq").fetchall()
+        return [json.loads(body) | {"hash": link} for body, link in rows]
+
+    def verify(self) -> int:
+        """Check the file, the chain, the sums and the anchor; the number of entries."""
+        # The anchor first: whatever it holds now, the ledger holds when read after.
+        lines = self._anchor.read() if self._anchor else None
+        with self._store.reading() as db:
+            sound, history = is_sound(db), read_history(db)
+        if not sound:
+            raise LedgerError(f"{self.path!r} is damaged or was changed: restore it.")
+        try:
+            checked = self._chain.check(history)
+        except (ValueError, TypeError, KeyError, ArithmeticError):
+            raise LedgerError(f"{self.path!r} is damaged: restore it.") from None
+        links = checked.links
+        if self._anchor:
+            if lines is None and links and self._anchor.path.exists():
+                return self.verify()  # it was made while we were reading
+            self._anchor.check(lines, history.meta["id"], links)
+        if checked.stale:
+            self._bring_up(len(links), checked.stale)
+        return len(links)
+
+    def _bring_up(self, entries: int, totals: Mapping[str, str]) -> None:
+        """Totals of version 1, counted by today's rule, unless somebody was faster."""
+        with self._store.writing() as db:
+            if db.execute("SELECT count(*) FROM entry").fetchone() == (entries,):
+                update = "UPDATE account SET spent = ? WHERE name = ?"
+                db.executemany(update, [(text, name) for name, text in totals.items()])
+
+    # A failure of the machine shuts the gate
+
+    def fault(self, label: str) -> None:
+        """Shut this ledger: an answer could not be computed after it was paid for.
+
+        Nothing more is charged until the owner has looked into it and reopened it.
+        """
+        self._own(fault_entry, label)
+
+    def reopen(self, comment: str = "") -> None:
+        """Go on after a failure: the owner has looked into it. It is an entry."""
+        self._own(reopening, comment)
+
+    def _own(self, entry: OwnEntry, text: str) -> None:
+        with self._store.writing() as db:
+            content, key = entry(db, text)
+            if content is None:
+                return
+            seq, link = append(db, self._chain, self._meta["seal"], content, key)
+        if self._anchor:
+            self._anchor.write(self.id, seq, link)
+
+    @property
+    def faults(self) -> int:
+        """How many answers could not be computed so far."""
+        with self._store.reading() as db:
+            return count_faults(db)
+
+    @property
+    def shut(self) -> bool:
+        """Whether a failure was not looked into yet."""
+        with self._store.reading() as db:
+            return is_shut(db)
+
+    # Copies share the ledger: a cloned model must not get its budget back.
+
+    def __copy__(self) -> Ledger:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Ledger:
+        return self
+
+    def __reduce__(self) -> Any:
+        if self.path == MEMORY:
+            raise UnsafeError(
+                "a ledger in memory cannot be sent to another process: each would "
+                "spend the whole budget. Use a ledger file."
+            )
+        if self._chain.key:
+            raise UnsafeError(
+                "a ledger with a key cannot be pickled: the key would travel along. "
+                "Open the ledger in the other process."
+            )
+        anchor = self._anchor.path if self._anchor else None
+        return _reopen, (self._store.path, anchor, self._timeout, self.id)
+
+    def __str__(self) -> str:
+        count = self.verify()
+        at = f" (δ {show(self.delta)})" if self.delta else ""
+        return (
+            f"ε {show(self.total())} of {show(self.epsilon)}{at}, {count} "
+            f"{'entry' if count == 1 else 'entries'}, chain intact"
+        )
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.path!r})"
+
+
+def _reopen(path: str, anchor: Path | None, timeout: float, name: str) -> Ledger:
+    ledger = Ledger(path, anchor=anchor, timeout=timeout)
+    if ledger.id != name:
+        raise LedgerError(f"{path!r} is another ledger by now.")
+    return ledger

@@ -1,0 +1,309 @@
+"""The SQLite file under a ledger: made whole or not at all, synced at every commit."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from glob import escape, glob
+from pathlib import Path
+
+from discreto.core.ledger.fork import watch
+from discreto.core.ledger.mounts import refuse_network
+from discreto.errors import LedgerError
+
+MEMORY = ":memory:"
+SCHEMA = (
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    "CREATE TABLE account(name TEXT PRIMARY KEY, epsilon TEXT NOT NULL, "
+    "spent TEXT NOT NULL) STRICT",
+    "CREATE TABLE entry(seq INTEGER PRIMARY KEY, body TEXT NOT NULL, "
+    "key TEXT UNIQUE, hash TEXT NOT NULL) STRICT",
+    "CREATE TABLE answer(seq INTEGER PRIMARY KEY, body TEXT NOT NULL, "
+    "hash TEXT NOT NULL) STRICT",
+    "CREATE TRIGGER entry_update BEFORE UPDATE ON entry "
+    "BEGIN SELECT RAISE(ABORT, 'append only'); END",
+    "CREATE TRIGGER entry_delete BEFORE DELETE ON entry "
+    "BEGIN SELECT RAISE(ABORT, 'append only'); END",
+    "CREATE TRIGGER answer_update BEFORE UPDATE ON answer "
+    "BEGIN SELECT RAISE(ABORT, 'append only'); END",
+    "CREATE TRIGGER answer_delete BEFORE DELETE ON answer "
+    "BEGIN SELECT RAISE(ABORT, 'append only'); END",
+)
+Fill = Callable[[sqlite3.Connection], None]
+_PARTS = ("", "-wal", "-shm")  # the file, its log, and the log's index with the locks
+_HINTS = {
+    sqlite3.SQLITE_BUSY: "another process holds it; try again",
+    sqlite3.SQLITE_LOCKED: "another process holds it; try again",
+    sqlite3.SQLITE_PROTOCOL: "another process holds it; try again",
+    sqlite3.SQLITE_READONLY: "make the file and its folder exist and be writable",
+    sqlite3.SQLITE_CANTOPEN: "make the file and its folder exist and be writable",
+    sqlite3.SQLITE_PERM: "make the file and its folder exist and be writable",
+    sqlite3.SQLITE_FULL: "make room on the disk; nothing was released",
+    sqlite3.SQLITE_IOERR: "make room on the disk; nothing was released",
+}
+_DAMAGED = "it is damaged or not a ledger: restore it, do not start anew"
+
+
+class Store:
+    """Transactions on one ledger file, or on a ledger in memory.
+
+    One connection, which one thread uses at a time. It is closed before a fork and
+    opened again after it.
+    """
+
+    def __init__(self, path: str, timeout: float) -> None:
+        self._db: sqlite3.Connection | None = None
+        self._pid, self._timeout = os.getpid(), timeout
+        self._lock = threading.RLock()
+        self._files: list[tuple[int, int] | None] = []
+        self._moved = False
+        self.path = path
+        if path != MEMORY:
+            # SQLite names the log after the real file; a later chdir changes nothing.
+            self.path = os.path.realpath(path)
+            refuse_network(self.path)
+        watch(self)
+
+    def exists(self) -> bool:
+        """Whether there is a file already."""
+        return self.path != MEMORY and os.path.exists(self.path)
+
+    def create(self, fill: Fill) -> None:
+        """Make the file, complete or not at all; an existing one wins a race."""
+        if self.path == MEMORY:
+            self._db = sqlite3.connect(
+                MEMORY, isolation_level=None, check_same_thread=False
+            )
+            _build(self._db, fill)
+            return
+        if os.path.exists(f"{self.path}-wal") and not self.exists():
+            raise LedgerError(
+                f"{self.path!r} is gone, but its log {self.path + '-wal'!r} is still "
+                "there: it was a ledger. Restore it, do not start anew."
+            )
+        draft = f"{self.path}.{secrets.token_hex(8)}.new"
+        with self._lock, self.telling():
+            try:
+                db = sqlite3.connect(draft, isolation_level=None)
+                try:
+                    db.execute("PRAGMA synchronous=FULL")
+                    _build(db, fill)
+                finally:
+                    db.close()
+                with suppress(FileExistsError):
+                    os.link(draft, self.path)
+            finally:
+                Path(draft).unlink(missing_ok=True)
+            sync_folder(self.path)
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._db is None:
+            self._db = self._open()
+        return self._db
+
+    def _open(self) -> sqlite3.Connection:
+        if not os.path.isfile(self.path) or os.path.getsize(self.path) == 0:
+            raise LedgerError(
+                f"{self.path!r} is missing, empty or no file. If it was a ledger, "
+                "restore it."
+            )
+        self._refuse_second_name()
+        db = sqlite3.connect(
+            f"{Path(self.path).as_uri()}?mode=rw",
+            uri=True,
+            timeout=self._timeout,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            _use_log(db, self._timeout)
+            # NORMAL could lose a committed charge when the power fails.
+            db.execute("PRAGMA synchronous=FULL")
+            db.execute("PRAGMA fullfsync=ON")
+            db.execute("PRAGMA cell_size_check=ON")
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except BaseException:
+            db.close()
+            raise
+        files = self._identity()
+        if self._files and self._files[0] != files[0]:
+            db.close()
+            self._moved = True
+            self._check_files()
+        self._files = files
+        return db
+
+    def _refuse_second_name(self) -> None:
+        # Each name of a file has a log of its own: the budget could be spent twice.
+        if os.stat(self.path).st_nlink == 1:
+            return
+        for draft in glob(f"{escape(self.path)}.*.new"):  # left by a killed creator
+            with suppress(FileNotFoundError):
+                if os.path.samefile(draft, self.path):
+                    os.unlink(draft)
+        if os.stat(self.path).st_nlink > 1:
+            raise LedgerError(
+                f"{self.path!r} has a second name (a hard link), under which its "
+                "budget could be spent again. Remove the other name."
+            )
+
+    def _identity(self) -> list[tuple[int, int] | None]:
+        out: list[tuple[int, int] | None] = []
+        for part in _PARTS:
+            try:
+                found = os.stat(self.path + part)
+            except FileNotFoundError:
+                out.append(None)
+            else:
+                out.append((found.st_dev, found.st_ino))
+        return out
+
+    def _check_files(self) -> None:
+        """Refuse for good when what we write to is not what others read.
+
+        Files are deleted and replaced by hand; and on POSIX a plain copy of an open
+        ledger drops SQLite's locks, so that another process may take away the log.
+        """
+        if self.path == MEMORY:
+            return
+        if not self._moved and self._identity() != self._files:
+            self._moved = True
+            if self._db is not None:
+                self._abandon(self._db)
+                self._db = None
+        if self._moved:
+            raise LedgerError(
+                f"{self.path!r} was moved, replaced or copied while it was open: "
+                "nothing was released. Open the ledger anew; copy it only when no "
+                "process uses it."
+            )
+
+    @staticmethod
+    def _abandon(db: sqlite3.Connection) -> None:
+        # Closing would write our stale log into the file. Keep it open until the
+        # process ends, interpreter shutdown included: one reference more.
+        with suppress(sqlite3.Error):
+            db.rollback()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One consistent view."""
+        with self._transaction("BEGIN") as db:
+            yield db
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction that no other writer interleaves with, synced at its end."""
+        with self._transaction("BEGIN IMMEDIATE") as db:
+            yield db
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        self._check_process()
+        with self._lock, self.telling():
+            if self._moved:
+                self._check_files()
+            db = self._connection()
+            db.execute(begin)
+            try:
+                yield db
+                self._check_files()
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+            self._check_files()
+
+    def _check_process(self) -> None:
+        if self._pid == os.getpid():
+            return
+        if self.path == MEMORY:
+            raise LedgerError(
+                "a ledger in memory cannot be used after fork: parent and child "
+                "would both spend the whole budget. Use a ledger file."
+            )
+        raise LedgerError(
+            f"{self.path!r} was opened in another process. Open the ledger anew."
+        )
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Every failure of the file refuses the release and says what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            self._close()  # after an I/O error it is not trusted any more
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            self._tell(error, _HINTS.get(code, _DAMAGED))
+        except OSError as error:
+            self._close()
+            self._tell(error, "make the file and its folder exist and be writable")
+
+    def _tell(self, error: Exception, hint: str) -> None:
+        raise LedgerError(
+            f"the ledger {self.path!r} cannot be used ({error}): {hint}."
+        ) from None
+
+    def _close(self) -> None:
+        if self.path != MEMORY and self._db is not None:
+            with suppress(sqlite3.Error):
+                self._db.close()
+            self._db = None
+
+    def pause(self) -> None:
+        """Before a fork: wait for the transaction under way and close."""
+        self._lock.acquire()
+        self._close()
+
+    def resume(self, *, child: bool) -> None:
+        """After a fork."""
+        if not child:
+            self._lock.release()
+            return
+        self._lock = threading.RLock()
+        if self.path != MEMORY:
+            self._pid = os.getpid()
+
+    def __del__(self) -> None:
+        if self._db is not None and self._pid == os.getpid():
+            self._db.close()
+
+
+def _build(db: sqlite3.Connection, fill: Fill) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    for statement in SCHEMA:
+        db.execute(statement)
+    fill(db)
+    db.execute("COMMIT")
+
+
+def _use_log(db: sqlite3.Connection, timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while True:  # the switch to WAL does not wait for other writers by itself
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def sync_folder(path: str | Path) -> None:
+    """Make a new file's name as durable as its content."""
+    if os.name != "posix":
+        return  # elsewhere folders cannot be opened, and need not be
+    handle = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

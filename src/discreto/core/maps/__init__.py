@@ -1,0 +1,167 @@
+"""The closed list of row maps and scores that a question may be made of.
+
+Add a map: write a frozen dataclass in ``cells``, ``features`` or ``scores``, add it to
+the list below, and the property tests pick it up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreto.core.field_types import check_plain
+from discreto.core.maps.cells import (
+    Bins,
+    Categories,
+    Cross,
+    Edges,
+    Magnitudes,
+    Present,
+    present_in,
+)
+from discreto.core.maps.clusters import (
+    Deviations,
+    FuzzyPulls,
+    FuzzyWeights,
+    Nearest,
+    Rings,
+)
+from discreto.core.maps.features import Bernstein, Values
+from discreto.core.maps.gradients import ClippedGradient
+from discreto.core.maps.hyperplanes import Memberships, Sides
+from discreto.core.maps.neighbors import (
+    NearestRows,
+    NearestVotes,
+    ReachVotes,
+    RowsInReach,
+)
+from discreto.core.maps.regression import LogisticGradient, Scaled
+from discreto.core.maps.row_partition import HashParts, Within
+from discreto.core.maps.scores import Extreme, Largest, Ranks
+from discreto.core.maps.simplex_features import Partition, SoftVotes
+from discreto.core.maps.tree_gradients import Gradients, Residuals
+from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
+from discreto.core.maps.trees import Grid, Leaves, Tree
+from discreto.core.query import (
+    KERNEL_KINDS,
+    Block,
+    Choice,
+    Everyone,
+    Ones,
+    Query,
+    Randomise,
+    Sum,
+    decode,
+    encode,
+)
+from discreto.errors import ParameterError
+
+KINDS: dict[str, type] = KERNEL_KINDS | {
+    kind.__name__: kind
+    for kind in (
+        Bernstein,
+        Bins,
+        Categories,
+        ClippedGradient,
+        Cross,
+        Deviations,
+        Edges,
+        Extreme,
+        FuzzyPulls,
+        FuzzyWeights,
+        Gradients,
+        Grid,
+        HashParts,
+        Largest,
+        Leaves,
+        LogisticGradient,
+        Magnitudes,
+        Memberships,
+        Nearest,
+        NearestRows,
+        NearestVotes,
+        Partition,
+        Present,
+        Ranks,
+        ReachVotes,
+        Residuals,
+        Rings,
+        RowsInReach,
+        Scaled,
+        Sides,
+        SoftVotes,
+        SplitHistogram,
+        SplitScore,
+        Tree,
+        Values,
+        Within,
+    )
+}
+
+
+MOST_PARTS = 1 << 22  # of one question, numbers included
+
+
+def to_json(query: Query) -> dict[str, Any]:
+    """A question as JSON data."""
+    data: dict[str, Any] = encode(query)
+    return data
+
+
+def from_json(data: Any) -> Query:
+    """A question from JSON data of any origin; refuses what is not one."""
+    check_plain(data, MOST_PARTS)
+    query = decode(data, KINDS)
+    if not isinstance(query, Sum | Choice | Randomise):
+        raise ParameterError("this is not a question: it must be a Sum or a Choice.")
+    return query
+
+
+__all__ = [
+    "KINDS",
+    "Bernstein",
+    "Bins",
+    "Block",
+    "Categories",
+    "Choice",
+    "ClippedGradient",
+    "Cross",
+    "Deviations",
+    "Edges",
+    "Everyone",
+    "Extreme",
+    "FuzzyPulls",
+    "FuzzyWeights",
+    "Gradients",
+    "Grid",
+    "HashParts",
+    "Largest",
+    "Leaves",
+    "LogisticGradient",
+    "Magnitudes",
+    "Memberships",
+    "Nearest",
+    "NearestRows",
+    "NearestVotes",
+    "Ones",
+    "Partition",
+    "Present",
+    "Query",
+    "Randomise",
+    "Ranks",
+    "ReachVotes",
+    "Residuals",
+    "Rings",
+    "RowsInReach",
+    "Scaled",
+    "Sides",
+    "SoftVotes",
+    "SplitHistogram",
+    "SplitScore",
+    "Sum",
+    "Tree",
+    "Values",
+    "Within",
+    "from_json",
+    "present_in",
+    "to_json",
+]

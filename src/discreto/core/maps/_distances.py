@@ -1,0 +1,57 @@
+"""Distances between rows and points that do not depend on the other rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreto.core.aggregate import add_up
+from discreto.core.query import Floats, Ints
+
+_HELD = 1 << 22  # distances held at once
+
+
+def nearest(x: Floats, points: Floats) -> Ints:
+    """The index of the nearest point for each column of ``x``; the first of equals."""
+    x, points = _whole(x, points)
+    # |x - c|^2 without |x|^2, which is the same for all centres.
+    twice, squares = -2 * points, (points**2).sum(axis=1)[:, None]
+    out = np.zeros(x.shape[1], dtype=np.int64)
+    # Some rows at a time: what is held must not grow with the number of rows.
+    step = max(_HELD // len(points), 1)
+    for start in range(0, x.shape[1], step):
+        far = twice @ x[:, start : start + step]
+        far += squares
+        best, place = far[0], out[start : start + step]
+        for j in range(1, len(points)):
+            closer = far[j] < best
+            place[closer] = j
+            np.minimum(best, far[j], out=best)
+    return out
+
+
+def memberships(x: Floats, points: Floats, power: float) -> Floats:
+    """Fuzzy memberships (points x rows) of the columns of ``x``."""
+    x, points = _whole(x, points)
+    far = -2 * (points @ x)
+    far += (points**2).sum(axis=1)[:, None]
+    far += (x**2).sum(axis=0)
+    logs = np.log(np.maximum(far, 1e-3, out=far), out=far)
+    logs /= 1 - power
+    logs -= logs.max(axis=0)
+    out = np.exp(logs, out=logs)
+    out /= add_up(out)
+    return out
+
+
+def _whole(x: Floats, points: Floats) -> tuple[Floats, Floats]:
+    """Both on a grid so coarse that squared distances are exact in float64.
+
+    A matrix product may round a row differently beside other rows. Then one row more
+    could move another row to another cell, which no sensitivity covers.
+    """
+    bits = (48 - math.ceil(math.log2(len(x)))) // 2
+    scale = float(1 << bits)
+    fine = x * scale
+    return np.rint(fine, out=fine), np.rint(points * scale)

@@ -1,0 +1,282 @@
+"""Cell maps: each row falls in at most one of a public number of cells."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+
+from discreto.core.domain import Category, Domain, Number
+from discreto.core.maps._names import check_names
+from discreto.core.query import Batch, Cells, Everyone, Floats, Ints
+from discreto.errors import DomainError, ParameterError
+
+MISSING = "(missing)"
+MAX_BINS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """One cell with the rows in which none of these columns is missing."""
+
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+
+    def check(self, domain: Domain) -> None:
+        present_in(self.names, domain)
+
+    def count(self, domain: Domain) -> int:
+        return 1
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        absent = np.zeros(len(batch[self.names[0]]), dtype=bool)
+        for name in self.names:
+            column = batch[name]
+            absent |= column < 0 if column.dtype.kind == "i" else np.isnan(column)
+        return -absent.astype(np.int64)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """One cell for each combination of the declared categories of these columns."""
+
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+
+    def check(self, domain: Domain) -> None:
+        self.count(domain)
+
+    def count(self, domain: Domain) -> int:
+        return math.prod(_size(domain.category(name)) for name in self.names)
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        out = np.zeros(len(batch[self.names[0]]), dtype=np.int64)
+        outside = np.zeros(out.size, dtype=bool)
+        for name in self.names:
+            column, codes = domain.category(name), batch[name]
+            if column.missing:
+                codes = np.where(codes < 0, len(column.categories), codes)
+            outside |= (codes < 0) | (codes >= _size(column))
+            out = out * _size(column) + codes
+        out[outside] = -1
+        return out
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+    def labels(self, domain: Domain) -> list[Any]:
+        """What each cell is called: a value, or a tuple of values."""
+        lists = []
+        for name in self.names:
+            column = domain.category(name)
+            lists.append([*column.categories, *([MISSING] if column.missing else [])])
+        return lists[0] if len(lists) == 1 else list(product(*lists))
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Equal cells over the range of a Number; missing values fall in none.
+
+    An integer column whose range has ``bins`` whole numbers gets a cell for each.
+    """
+
+    name: str
+    bins: int
+
+    def __post_init__(self) -> None:
+        check_names((self.name,))
+        if not isinstance(self.bins, int) or not 1 <= self.bins <= MAX_BINS:
+            raise ParameterError(
+                f"bins must be a whole number from 1 to {MAX_BINS}. Got {self.bins!r}."
+            )
+
+    def check(self, domain: Domain) -> None:
+        domain.number(self.name)
+
+    def count(self, domain: Domain) -> int:
+        domain.number(self.name)
+        return self.bins
+
+    def _span(self, column: Number) -> tuple[float, float]:
+        if whole_numbers(column) == self.bins:
+            return math.ceil(column.lower) - 0.5, math.floor(column.upper) + 0.5
+        return column.lower, column.upper
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        low, high = self._span(domain.number(self.name))
+        return to_cells(
+            (batch[self.name] - low) * (self.bins / (high - low)), self.bins
+        )
+
+    def columns(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def edges(self, domain: Domain) -> Floats:
+        """The ends of the cells."""
+        low, high = self._span(domain.number(self.name))
+        return np.linspace(low, high, self.bins + 1)
+
+    def centres(self, domain: Domain) -> Floats:
+        """The middles of the cells."""
+        edges = self.edges(domain)
+        return (edges[1:] + edges[:-1]) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Cells between given cuts of a Number: below the first, ..., above the last.
+
+    A value that equals a cut falls in the cell below it.
+    """
+
+    name: str
+    cuts: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        check_names((self.name,))
+        cuts = self.cuts
+        if not isinstance(cuts, tuple) or len(cuts) > MAX_BINS:
+            raise ParameterError("cuts must be a list of numbers.")
+        if any(
+            isinstance(c, bool) or not isinstance(c, int | float) or not abs(c) <= 1e300
+            for c in cuts
+        ) or any(a > b for a, b in pairwise(cuts)):
+            raise ParameterError(f"{self.name!r}: cuts must be finite and sorted.")
+
+    def check(self, domain: Domain) -> None:
+        domain.number(self.name)
+
+    def count(self, domain: Domain) -> int:
+        domain.number(self.name)
+        return len(self.cuts) + 1
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        column, values = domain.number(self.name), batch[self.name]
+        clipped = np.clip(values, column.lower, column.upper)
+        out = np.searchsorted(np.array(self.cuts, dtype=float), clipped, side="left")
+        return np.where(np.isnan(values), -1, out)
+
+    def columns(self) -> tuple[str, ...]:
+        return (self.name,)
+
+
+@dataclass(frozen=True, slots=True)
+class Magnitudes:
+    """Cells by sign and power of two, for a Number whose real range is not known.
+
+    Cell ``REACH`` holds what is nearly 0, cells above it [2^e, 2^(e+1)) for rising e,
+    cells below it the same with a minus.
+    """
+
+    name: str
+    lowest: int = -20
+    highest: int = 60
+
+    def __post_init__(self) -> None:
+        check_names((self.name,))
+        whole = all(isinstance(e, int) for e in (self.lowest, self.highest))
+        if not whole or not -1000 <= self.lowest < self.highest <= 1000:
+            raise ParameterError("Magnitudes needs whole numbers lowest < highest.")
+
+    def reach(self) -> int:
+        """How many powers there are on either side of 0."""
+        return self.highest - self.lowest + 1
+
+    def check(self, domain: Domain) -> None:
+        domain.number(self.name)
+
+    def count(self, domain: Domain) -> int:
+        domain.number(self.name)
+        return 2 * self.reach() + 1
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        column, values = domain.number(self.name), batch[self.name]
+        values = np.clip(values, column.lower, column.upper)
+        size = np.abs(values)
+        power = np.frexp(size)[1] - 1 - self.lowest  # size in [2^power, 2^(power+1))
+        rank = np.where(size == 0, 0, np.clip(power + 1, 0, self.reach()))
+        out = self.reach() + np.sign(values) * rank
+        return np.where(np.isnan(values), -1, np.nan_to_num(out)).astype(np.int64)
+
+    def columns(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def edges(self, cell: int) -> tuple[float, float]:
+        """The smallest and largest value of a cell."""
+        rank = cell - self.reach()
+        if rank == 0:
+            return -(2.0**self.lowest), 2.0**self.lowest
+        low = 2.0 ** (self.lowest + abs(rank) - 1)
+        return (low, 2 * low) if rank > 0 else (-2 * low, -low)
+
+
+@dataclass(frozen=True, slots=True)
+class Cross:
+    """The combinations of two cell maps; a row outside of either is in none."""
+
+    first: Cells
+    second: Cells
+
+    def __post_init__(self) -> None:
+        for part in (self.first, self.second):
+            if not hasattr(part, "codes") or isinstance(part, Everyone):
+                raise ParameterError("Cross takes two cell maps.")
+
+    def check(self, domain: Domain) -> None:
+        if self.count(domain) > 1 << 62:
+            raise ParameterError("the cells of a Cross are too many.")
+
+    def count(self, domain: Domain) -> int:
+        return self.first.count(domain) * self.second.count(domain)
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        first, second = (
+            self.first.codes(batch, domain),
+            self.second.codes(batch, domain),
+        )
+        size = self.second.count(domain)
+        inside = (first >= 0) & (second >= 0) & (second < size)
+        inside &= first < self.first.count(domain)
+        return np.where(inside, first * size + second, -1)
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.first.columns(), *self.second.columns())))
+
+
+def to_cells(position: Floats, count: int) -> Ints:
+    """Whole cell numbers from real positions; NaN is in no cell."""
+    inside = np.clip(np.floor(position), 0, count - 1)
+    return np.where(np.isnan(inside), -1.0, inside).astype(np.int64)
+
+
+def whole_numbers(column: Number) -> int:
+    """How many whole numbers an integer column can hold; 0 for other columns."""
+    if not column.integer:
+        return 0
+    return math.floor(column.upper) - math.ceil(column.lower) + 1
+
+
+def present_in(names: tuple[str, ...], domain: Domain) -> Cells:
+    """Everyone, or those without a missing value where the domain allows missing."""
+    for name in names:
+        column = domain[name]
+        if isinstance(column, Number | Category):
+            if column.missing:
+                return Present(names)
+        else:
+            raise DomainError(f"{name!r} is opaque: it cannot be asked about.")
+    return Everyone()
+
+
+def _size(column: Category) -> int:
+    return len(column.categories) + column.missing

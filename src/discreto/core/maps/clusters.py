@@ -1,0 +1,298 @@
+"""Row maps around points: the nearest centre, the way to it, fuzzy memberships.
+
+Points are on [-1, 1], where columns are measured from the middle of their range. A
+missing value counts as the middle.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreto.core.domain import Domain
+from discreto.core.maps._batch_cache import remember
+from discreto.core.maps._distances import memberships, nearest
+from discreto.core.maps._names import check_names
+from discreto.core.maps.features import SUM_BITS
+from discreto.core.query import Batch, Floats, Ints, Shape
+from discreto.errors import ParameterError
+
+Points = tuple[tuple[float, ...], ...]
+MAX_RINGS = 64
+_STEPS = 1 << SUM_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """One cell for each centre, with the rows that are nearest to it."""
+
+    names: tuple[str, ...]
+    centres: Points
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        check_points(self.centres, len(self.names))
+
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
+    def count(self, domain: Domain) -> int:
+        return len(self.centres)
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        def find() -> Ints:
+            points = np.array(self.centres, dtype=float)
+            return nearest(unit_rows(self.names, batch, domain), points)
+
+        return remember(batch, "nearest", (self.names, self.centres), find)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
+class Rings:
+    """Cells by the distance of a row to its nearest centre.
+
+    The last of ``bins`` cells reaches to the largest possible distance; every cell
+    before it reaches 1/sqrt(2) times as far as the next. ``norm`` 1 adds up absolute
+    differences, 2 is the Euclidean distance.
+    """
+
+    names: tuple[str, ...]
+    centres: Points
+    bins: int
+    norm: int = 1
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        check_points(self.centres, len(self.names))
+        _check_norm(self.norm)
+        if not isinstance(self.bins, int) or not 1 <= self.bins <= MAX_RINGS:
+            raise ParameterError(f"bins must be 1 to {MAX_RINGS}. Got {self.bins!r}.")
+
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
+    def count(self, domain: Domain) -> int:
+        return self.bins
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        x = _from_nearest(self.names, self.centres, batch, domain)
+        far = np.maximum(_norms(x, self.norm) / diameter(len(x), self.norm), 1e-300)
+        place = np.ceil(2 * np.log2(far)) + (self.bins - 1)
+        return np.clip(place, 0, self.bins - 1).astype(np.int64)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+    def edge(self, cell: int) -> float:
+        """How far a cell reaches."""
+        reach = diameter(len(self.names), self.norm)
+        return reach * 2.0 ** ((cell + 1 - self.bins) / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Deviations:
+    """The way from the nearest centre to a row, in units of ``radius``.
+
+    A row further away than ``radius`` is pulled in to it. The smaller the radius, the
+    less noise a centre gets; the sensitivity is 1 for every radius.
+    """
+
+    names: tuple[str, ...]
+    centres: Points
+    radius: float
+    norm: int = 1
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        check_points(self.centres, len(self.names))
+        _check_norm(self.norm)
+        _check_positive(self.radius)
+
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        return _ball(len(self.names), self.norm)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        x = _from_nearest(self.names, self.centres, batch, domain)
+        return _pull_in(x, self.radius, self.norm)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzyWeights:
+    """Fuzzy memberships u_j to the power of m, one number for each centre.
+
+    u_j is proportional to distance^(-2 / (m - 1)) and the u_j add up to one, so their
+    powers add up to at most one.
+    """
+
+    names: tuple[str, ...]
+    centres: Points
+    power: float
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        check_points(self.centres, len(self.names))
+        _check_power(self.power)
+
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        return Shape(len(self.centres), _STEPS, total=_STEPS, signed=False)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        x = unit_rows(self.names, batch, domain)
+        points = np.array(self.centres, dtype=float)
+        out = memberships(x, points, self.power) ** self.power
+        out *= _STEPS
+        # Rounding down keeps the total below its bound, so nothing is shrunk.
+        return np.floor(out, out=out)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzyPulls:
+    """The ways from all centres to a row, weighted by its memberships to the power m.
+
+    The numbers of one row (centres x columns) are measured in units of ``radius`` and
+    pulled in to it together.
+    """
+
+    names: tuple[str, ...]
+    centres: Points
+    power: float
+    radius: float
+    norm: int = 1
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        check_points(self.centres, len(self.names))
+        _check_norm(self.norm)
+        _check_power(self.power)
+        _check_positive(self.radius)
+
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        return _ball(len(self.centres) * len(self.names), self.norm)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        x = unit_rows(self.names, batch, domain)
+        points = np.array(self.centres, dtype=float)
+        weights = memberships(x, points, self.power) ** self.power
+        ways = (x[None, :, :] - points[:, :, None]) * weights[:, None, :]
+        size = len(points) * len(x)  # -1 would fail without rows
+        return _pull_in(ways.reshape(size, x.shape[1]), self.radius, self.norm)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+def check_numbers(names: tuple[str, ...], domain: Domain) -> None:
+    """Refuse columns that are not Numbers."""
+    for name in names:
+        domain.number(name)
+
+
+def unit_rows(names: tuple[str, ...], batch: Batch, domain: Domain) -> Floats:
+    """The columns on [-1, 1], one row for each, missing values at 0."""
+    out = np.empty((len(names), len(batch[names[0]])))
+    for i, name in enumerate(names):
+        column = domain.number(name)
+        values = batch[name]
+        if column.centre:
+            values = np.subtract(values, column.centre, out=out[i])
+        np.multiply(values, 1 / column.half, out=out[i])
+    np.clip(out, -1, 1, out=out)
+    if np.isnan(out.sum()):
+        np.copyto(out, 0.0, where=np.isnan(out))
+    return out
+
+
+def diameter(width: int, norm: int) -> float:
+    """The largest distance of two points on [-1, 1]."""
+    return 2.0 * (width if norm == 1 else math.sqrt(width))
+
+
+def _from_nearest(
+    names: tuple[str, ...], centres: Points, batch: Batch, domain: Domain
+) -> Floats:
+    """The way from the nearest centre to each row."""
+    x, points = unit_rows(names, batch, domain), np.array(centres, dtype=float)
+    if len(points) == 1:
+        x -= points.T
+        return x
+    place = remember(batch, "nearest", (names, centres), lambda: nearest(x, points))
+    shift = np.empty(x.shape[1])
+    for row, column in zip(x, np.ascontiguousarray(points.T), strict=True):
+        np.take(column, place, out=shift, mode="clip")
+        row -= shift
+    return x
+
+
+def _norms(x: Floats, norm: int) -> Floats:
+    # One buffer in the cache instead of a second table.
+    total, part = np.zeros(x.shape[1]), np.empty(x.shape[1])
+    for row in x:
+        total += np.abs(row, out=part) if norm == 1 else np.square(row, out=part)
+    return total if norm == 1 else np.sqrt(total, out=total)
+
+
+def _pull_in(x: Floats, radius: float, norm: int) -> Floats:
+    """Steps whose norm is at most one radius, once they are rounded; in place."""
+    x *= steps_of(len(x)) / np.maximum(_norms(x, norm), radius)
+    return x
+
+
+def steps_of(width: int) -> int:
+    """How many grid steps one radius has, so that rounding stays within the bound."""
+    return _STEPS - width
+
+
+def _ball(width: int, norm: int) -> Shape:
+    if norm == 1:
+        return Shape(width, _STEPS, total=_STEPS)
+    return Shape(width, _STEPS, square=_STEPS**2)
+
+
+def check_points(points: object, width: int) -> None:
+    """Refuse anything but a tuple of points with ``width`` numbers from -4 to 4."""
+    good = isinstance(points, tuple) and 1 <= len(points) <= 1 << 16
+    for point in points if good else ():  # type: ignore[attr-defined]
+        good = good and isinstance(point, tuple) and len(point) == width
+        good = good and all(_between(v, -4, 4) for v in point)
+    if not good:
+        raise ParameterError(f"points need {width} coordinates from -4 to 4 each.")
+
+
+def _check_norm(norm: object) -> None:
+    if isinstance(norm, bool) or norm not in (1, 2):
+        raise ParameterError(f"norm must be 1 or 2. Got {norm!r}.")
+
+
+def _check_power(power: object) -> None:
+    if not _between(power, 1.001, 100):
+        raise ParameterError(f"a fuzzifier is from 1.001 to 100. Got {power!r}.")
+
+
+def _check_positive(value: object) -> None:
+    if not _between(value, 1e-9, 1e9):
+        raise ParameterError(f"radius must be from 1e-9 to 1e9. Got {value!r}.")
+
+
+def _between(value: object, low: float, high: float) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and low <= value <= high  # type: ignore[operator]

@@ -1,0 +1,120 @@
+"""Feature maps: each row becomes a few numbers on a public grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from discreto.core.domain import Domain, Number
+from discreto.core.maps._names import check_names
+from discreto.core.query import Batch, Floats, Shape
+from discreto.errors import ParameterError
+
+SUM_BITS = 30  # a sum of single values: 2^30 steps for half a range
+PRODUCT_BITS = 15  # a factor of a product
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Numbers in steps of 2^-bits of half their range, around the middle or 0.
+
+    ``constant`` puts a 1 in front, for products with an intercept. A missing value
+    adds nothing: it counts as the origin.
+    """
+
+    names: tuple[str, ...]
+    bits: int = SUM_BITS
+    origin: Literal["centre", "zero"] = "centre"
+    constant: bool = False
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        if not isinstance(self.bits, int) or not 1 <= self.bits <= SUM_BITS:
+            raise ParameterError(f"bits must be 1 to {SUM_BITS}. Got {self.bits!r}.")
+        if not isinstance(self.constant, bool):
+            raise ParameterError("constant is True or False.")
+        if self.origin not in ("centre", "zero"):
+            raise ParameterError(f"origin must be centre or zero, not {self.origin!r}.")
+
+    def check(self, domain: Domain) -> None:
+        self.shape(domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        for name in self.names:
+            domain.number(name)
+        return Shape(len(self.names) + self.constant, 1 << self.bits)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        first = batch[self.names[0]]
+        out = np.empty((len(self.names) + self.constant, len(first)))
+        if self.constant:
+            out[0] = 1 << self.bits
+        for i, name in enumerate(self.names, start=int(self.constant)):
+            column = domain.number(name)
+            origin, half = grid(column, self.origin)
+            values = batch[name]
+            if origin:
+                values = np.subtract(values, origin, out=out[i])
+            np.multiply(values, (1 << self.bits) / half, out=out[i])
+        return out
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
+class Bernstein:
+    """Non-negative polynomials of some columns that add up to one in every row.
+
+    For x in [-1, 1], degree 1 is ((1-x)/2, (1+x)/2) and degree 2 is
+    ((1-x)^2/4, (1-x^2)/2, (1+x)^2/4); several columns are multiplied out. Means,
+    variances and correlations are linear in them or close to it, and a row moves all
+    of them together by no more than one.
+    """
+
+    names: tuple[str, ...]
+    degree: int
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        good = isinstance(self.degree, int) and self.degree in (1, 2)
+        if not good or (self.degree + 1) ** len(self.names) > 81:
+            raise ParameterError("Bernstein takes degree 1 or 2 and a few columns.")
+
+    def check(self, domain: Domain) -> None:
+        self.shape(domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        for name in self.names:
+            domain.number(name)
+        limit = 1 << SUM_BITS
+        width = (self.degree + 1) ** len(self.names)
+        return Shape(width, limit, total=limit, signed=False)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        out = np.full((1, len(batch[self.names[0]])), float(1 << SUM_BITS))
+        for name in self.names:
+            column = domain.number(name)
+            x = np.clip((batch[name] - column.centre) / column.half, -1, 1)
+            np.copyto(x, 0.0, where=np.isnan(x))
+            low, high = (1 - x) / 2, (1 + x) / 2
+            if self.degree == 1:
+                basis = np.stack([low, high])
+            else:
+                basis = np.stack([low * low, 2 * low * high, high * high])
+            size = len(out) * len(basis)
+            out = (out[:, None, :] * basis[None, :, :]).reshape(size, x.size)
+        # Rounding down keeps the total below its bound, so nothing is shrunk.
+        return np.floor(out, out=out)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+def grid(column: Number, origin: str) -> tuple[float, float]:
+    """The value at step 0 and the distance to the furthest bound."""
+    if origin == "zero":
+        return 0.0, max(abs(column.lower), abs(column.upper))
+    return column.centre, column.half

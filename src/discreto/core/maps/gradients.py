@@ -1,0 +1,131 @@
+"""The gradient of a loss, clipped row by row: what is learned from across silos.
+
+A row's gradient is a residual times the row. Clipping it to a public norm is the same
+as bounding the residual, so it is still the gradient of a convex loss (Huber's, for
+squares): a row far off the line pulls with a bounded force, whatever the line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from discreto.core.aggregate import add_up
+from discreto.core.domain import Domain
+from discreto.core.maps._names import check_names
+from discreto.core.maps.clusters import unit_rows
+from discreto.core.maps.regression import Scaled, _check_numbers, mix
+from discreto.core.query import Batch, Floats, Shape
+from discreto.errors import ParameterError
+
+TOP = 1 << 30  # grid steps of the largest gradient
+Loss = Literal["squared", "logistic"]
+Basis = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClippedGradient:
+    """The gradient of a row's loss at ``weights``, of norm ``clip`` at most.
+
+    Rows are those of a ``Scaled`` (its ``reach`` is not used: the clip is all that is
+    needed), mapped by the matrix ``basis`` if there is one. ``squared``: the target is
+    a Number on [-1, 1]. ``logistic``: it is a Category of two, and the score is that
+    of the second. A row without a target adds nothing. The clip is 2^30 grid steps.
+    """
+
+    of: Scaled
+    target: str
+    weights: tuple[float, ...]
+    clip: float
+    loss: Loss = "squared"
+    basis: Basis = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, Scaled) or self.of.power != 1:
+            raise ParameterError("a ClippedGradient is made of a Scaled.")
+        check_names((self.target, *self.of.names))
+        _check_numbers((self.clip,), 1, 1e-9, 1e12)
+        _check_numbers(self.weights, self.of.width(), -1e12, 1e12)
+        if self.loss not in ("squared", "logistic"):
+            raise ParameterError("the loss of a gradient is squared or logistic.")
+        if not isinstance(self.basis, tuple) or len(self.basis) not in (0, self.width):
+            raise ParameterError("the basis of a gradient is a square matrix.")
+        for line in self.basis:
+            _check_numbers(line, self.width, -1e9, 1e9)
+
+    @property
+    def width(self) -> int:
+        """How many numbers a row becomes."""
+        return self.of.width()
+
+    @property
+    def unit(self) -> float:
+        """The size of one grid step, with room for rounding."""
+        return self.clip / (TOP - self.width - 1)
+
+    def check(self, domain: Domain) -> None:
+        self.shape(domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        self.of.shape(domain)
+        if self.loss == "squared":
+            domain.number(self.target)
+        elif len(domain.category(self.target).categories) != 2:
+            raise ParameterError("a logistic gradient needs a target of two classes.")
+        return Shape(self.width, TOP, square=TOP**2)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        z = self.points(batch, domain)
+        scores = mix(np.array([self.weights]), z)[0]
+        limits = limits_of(norms(z), self.clip)
+        pulls = pulls_of(self.loss, scores, self.goals(batch, domain), limits)
+        z *= pulls * (1 / self.unit)
+        return z
+
+    def points(self, batch: Batch, domain: Domain) -> Floats:
+        """The rows by which residuals are multiplied."""
+        z = self.of.affine(batch, domain)
+        return mix(np.array(self.basis), z) if self.basis else z
+
+    def goals(self, batch: Batch, domain: Domain) -> Floats:
+        """The targets: numbers on [-1, 1], or 0 and 1; NaN where there is none."""
+        values = batch[self.target]
+        if self.loss == "logistic":
+            return np.where(values < 0, np.nan, values == 1)
+        goals = unit_rows((self.target,), batch, domain)[0]
+        np.copyto(goals, np.nan, where=np.isnan(values))
+        return goals
+
+    def at(self, weights: Iterable[float]) -> ClippedGradient:
+        """The same gradient at other weights."""
+        return dataclasses.replace(self, weights=tuple(float(w) for w in weights))
+
+    def columns(self) -> tuple[str, ...]:
+        return (*self.of.names, self.target)
+
+
+def pulls_of(loss: Loss, scores: Floats, goals: Floats, limits: Floats) -> Floats:
+    """Bounded residuals; in place of the scores. Element by element, any shape."""
+    if loss == "logistic":
+        np.clip(scores, -500, 500, out=scores)
+        np.negative(scores, out=scores)
+        np.exp(scores, out=scores)
+        scores += 1
+        np.divide(1, scores, out=scores)
+    scores -= goals
+    return scores.clip(-limits, limits, out=scores)
+
+
+def limits_of(sizes: Floats, clip: float | Floats) -> Floats:
+    """How large a residual may be for rows of these norms."""
+    limits: Floats = clip / sizes
+    return limits
+
+
+def norms(z: Floats) -> Floats:
+    """The l2 norm of each row (rows are columns here), never 0."""
+    return np.maximum(np.sqrt(add_up(z * z)), 1e-12)

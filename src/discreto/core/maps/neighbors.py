@@ -1,0 +1,250 @@
+"""Tallies around query points: the votes of the nearest rows, and of rows in reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from discreto.core.domain import Domain, Neighbours
+from discreto.core.maps._names import check_names
+from discreto.core.maps.clusters import check_numbers, check_points, unit_rows
+from discreto.core.query import Batch, Floats, Ints
+from discreto.errors import ParameterError
+
+GRID = float(1 << 15)  # steps of half a range to which rows and points are rounded
+_NOBODY = np.iinfo(np.int64).max
+_POINTS = 256  # points whose distances are computed at once
+
+
+@dataclass(frozen=True, slots=True)
+class NearestRows:
+    """For each point its ``k`` nearest rows, as keys that hold distance and class.
+
+    Ties in distance go to the lower class code, so the order of rows does not matter.
+    One row more, less or changed puts at most one row in and one out of each list.
+    """
+
+    names: tuple[str, ...]
+    target: str
+    points: tuple[tuple[float, ...], ...]
+    k: int
+
+    def __post_init__(self) -> None:
+        _check(self.names, self.target, self.points)
+        if not isinstance(self.k, int) or not 1 <= self.k <= 1 << 20:
+            raise ParameterError(f"k must be a whole number from 1 up. Got {self.k!r}.")
+
+    def columns(self) -> tuple[str, ...]:
+        return (*self.names, self.target)
+
+    def check(self, domain: Domain) -> None:
+        _check_columns(self, domain)
+
+    def empty(self, domain: Domain) -> Ints:
+        return np.full((len(self.points), self.k), _NOBODY, dtype=np.int64)
+
+    def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
+        classes = len(domain.category(self.target).categories)
+        labels = batch[self.target]
+        outside = (labels < 0) | (labels >= classes)
+        parts = []
+        for far in _distances(self, batch, domain):
+            keys = far.astype(np.int64) * classes + labels
+            keys[:, outside] = _NOBODY
+            none = np.full((len(keys), self.k), _NOBODY, dtype=np.int64)
+            parts.append(self.merge(none, keys))
+        return np.concatenate(parts)
+
+    def size(self, domain: Domain) -> int:
+        return len(self.points) * self.k
+
+    def merge(self, first: Ints, second: Ints) -> Ints:
+        both = np.concatenate([first, second], axis=1)
+        return np.partition(both, self.k - 1, axis=1)[:, : self.k]
+
+    def overlap(self) -> int:
+        return len(self.points)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsInReach:
+    """For each point how many rows of each class are within ``radius`` of it.
+
+    A row votes at the points in its reach only, so points that are far apart cost no
+    more than one.
+    """
+
+    names: tuple[str, ...]
+    target: str
+    points: tuple[tuple[float, ...], ...]
+    radius: float
+
+    def __post_init__(self) -> None:
+        _check(self.names, self.target, self.points)
+        if not isinstance(self.radius, int | float) or not 0 < self.radius < 1e6:
+            raise ParameterError(f"radius must be above 0. Got {self.radius!r}.")
+
+    def columns(self) -> tuple[str, ...]:
+        return (*self.names, self.target)
+
+    def check(self, domain: Domain) -> None:
+        _check_columns(self, domain)
+
+    def empty(self, domain: Domain) -> Ints:
+        classes = len(domain.category(self.target).categories)
+        return np.zeros((len(self.points), classes), dtype=np.int64)
+
+    def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
+        classes, labels = self.empty(domain).shape[1], batch[self.target]
+        parts = []
+        for far in _distances(self, batch, domain):
+            near = far <= _reach(self.radius)
+            votes = [(near & (labels == code)).sum(axis=1) for code in range(classes)]
+            parts.append(np.stack(votes, axis=1).astype(np.int64))
+        return np.concatenate(parts)
+
+    def size(self, domain: Domain) -> int:
+        return len(self.points) * len(domain.category(self.target).categories)
+
+    def merge(self, first: Ints, second: Ints) -> Ints:
+        return first + second
+
+    def overlap(self) -> int:
+        return _crowd(self.points, self.radius)
+
+
+@dataclass(frozen=True, slots=True)
+class NearestVotes:
+    """Scores of ``NearestRows``: how many of the k rows each class has.
+
+    A new row may push another out, so one class can gain what another loses.
+    """
+
+    points: int
+    classes: int
+
+    monotone = False
+
+    def __post_init__(self) -> None:
+        _check_sizes(self.points, self.classes)
+
+    def check(self, domain: Domain) -> None:
+        """All that is public about it was checked when it was made."""
+
+    def check_tally(self, tally: Any, domain: Domain) -> None:
+        _check_votes(self, tally, domain)
+
+    def scores(self, sums: Ints, domain: Domain) -> Ints:
+        codes = np.where(sums == _NOBODY, -1, sums % self.classes)
+        votes = [(codes == code).sum(axis=1) for code in range(self.classes)]
+        return np.stack(votes, axis=1).astype(np.int64)
+
+    def fits(self, tally: object) -> bool:
+        return isinstance(tally, NearestRows) and len(tally.points) == self.points
+
+    def groups(self) -> int:
+        return self.points
+
+    def sensitivity(self, neighbours: Neighbours) -> int:
+        return 1
+
+
+@dataclass(frozen=True, slots=True)
+class ReachVotes:
+    """Scores of ``RowsInReach``: the counts; adding a row only raises them."""
+
+    points: int
+    classes: int
+
+    monotone = True
+
+    def __post_init__(self) -> None:
+        _check_sizes(self.points, self.classes)
+
+    def check(self, domain: Domain) -> None:
+        """All that is public about it was checked when it was made."""
+
+    def check_tally(self, tally: Any, domain: Domain) -> None:
+        _check_votes(self, tally, domain)
+
+    def scores(self, sums: Ints, domain: Domain) -> Ints:
+        return sums
+
+    def fits(self, tally: object) -> bool:
+        return isinstance(tally, RowsInReach) and len(tally.points) == self.points
+
+    def groups(self) -> int:
+        return self.points
+
+    def sensitivity(self, neighbours: Neighbours) -> int:
+        return 1
+
+
+def _check(names: object, target: object, points: object) -> None:
+    check_names(names)
+    check_points(points, len(names))  # type: ignore[arg-type]
+    # Squares of such points are exact in float64; what a row can reach rests on that.
+    if any(abs(v) > 2 for point in points for v in point):  # type: ignore[attr-defined]
+        raise ParameterError("points of a vote lie on [-1, 1], or close to it.")
+    if not isinstance(target, str):
+        raise ParameterError("the target of a vote is the name of a column.")
+
+
+def _check_columns(tally: NearestRows | RowsInReach, domain: Domain) -> None:
+    check_numbers(tally.names, domain)
+    classes = len(domain.category(tally.target).categories)
+    # Keys of squared distance and class, below 2^34 for each column, fit 63 bits.
+    if len(tally.names) * classes > 1 << 28:
+        raise ParameterError("a vote has too many columns and classes.")
+
+
+def _check_votes(
+    votes: NearestVotes | ReachVotes, tally: NearestRows | RowsInReach, domain: Domain
+) -> None:
+    if votes.classes != len(domain.category(tally.target).categories):
+        raise ParameterError("votes need the number of classes of their target.")
+
+
+def _check_sizes(points: object, classes: object) -> None:
+    for size in (points, classes):
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise ParameterError("votes need whole numbers from 1 up.")
+
+
+def _distances(
+    tally: NearestRows | RowsInReach, batch: Batch, domain: Domain
+) -> Iterator[Floats]:
+    """Exact squared distances in grid steps, of some points at a time to all rows."""
+    # Exact whole numbers: a distance must not depend on the rows of the same batch.
+    x = np.rint(unit_rows(tally.names, batch, domain) * GRID)
+    points = np.rint(np.array(tally.points) * GRID)
+    for start in range(0, len(points), _POINTS):
+        yield _squares(points[start : start + _POINTS], x)
+
+
+def _squares(points: Floats, x: Floats) -> Floats:
+    return (points**2).sum(axis=1)[:, None] - 2 * (points @ x) + (x**2).sum(axis=0)
+
+
+def _reach(radius: float) -> float:
+    """The radius, squared, in grid steps."""
+    return float(np.floor((radius * GRID) ** 2))
+
+
+@lru_cache(maxsize=16)
+def _crowd(points: tuple[tuple[float, ...], ...], radius: float) -> int:
+    """No row is in reach of more points than this.
+
+    Points in reach of one row are within two radii of each other, so the points
+    within two radii of any one of them bound their number.
+    """
+    grid = np.rint(np.array(points) * GRID)
+    most = 0
+    for start in range(0, len(grid), _POINTS):
+        near = _squares(grid[start : start + _POINTS], grid.T) <= 4 * _reach(radius)
+        most = max(most, int(near.sum(axis=1).max()))
+    return most

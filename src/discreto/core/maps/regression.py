@@ -1,0 +1,240 @@
+"""Row maps of linear models: rows of a bounded norm, and their gradients.
+
+Every row is first put on [-1, 1] (or on a scale that the question brings), and then, if
+its norm is above ``reach``, scaled down as a whole. A scaled row is a row of smaller
+weight: it says the same about a linear model, only less loudly. That is what makes a
+bound that hardly any row needs affordable.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from discreto.core.aggregate import add_up
+from discreto.core.domain import Domain
+from discreto.core.maps._names import check_names
+from discreto.core.maps.clusters import unit_rows
+from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
+from discreto.core.query import Batch, Floats, Shape
+from discreto.errors import ParameterError
+
+Norm = Literal["l1", "l2"]
+_TOP = 1 << SUM_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """``((u - origin) / scale) ** power`` of each column u on [-1, 1], row by row.
+
+    ``constant`` is put in front (0: nothing is). With ``rotate`` the columns are
+    replaced by their cosine transform, in which columns that move together, or lie
+    off the middle together, have a small l1 norm. A row whose norm is above ``reach``
+    is scaled down to it; ``reach`` is 2^bits grid steps (take 15 bits for products). If
+    no number can be above ``largest``, saying so makes the bound of products tighter.
+    """
+
+    names: tuple[str, ...]
+    origins: tuple[float, ...]
+    scales: tuple[float, ...]
+    constant: float
+    reach: float
+    norm: Norm = "l1"
+    rotate: bool = False
+    power: int = 1
+    bits: int = SUM_BITS
+    largest: float = 1e12
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        if self.bits not in (PRODUCT_BITS, SUM_BITS) or self.width() > 1 << 10:
+            raise ParameterError("Scaled takes 15 or 30 bits and at most 1024 columns.")
+        _check_numbers((self.largest,), 1, 1e-9, 1e12)
+        _check_numbers(self.origins, len(self.names), -1e6, 1e6)
+        _check_numbers(self.scales, len(self.names), 1e-9, 1e9)
+        _check_numbers((self.constant,), 1, 0.0, 1e9)
+        _check_numbers((self.reach,), 1, 1e-9, 1e12)
+        if self.norm not in ("l1", "l2") or self.power not in (1, 2):
+            raise ParameterError("Scaled takes norm l1 or l2 and power 1 or 2.")
+
+    def width(self) -> int:
+        """How many numbers a row becomes."""
+        return len(self.names) + (self.constant > 0)
+
+    def check(self, domain: Domain) -> None:
+        self.shape(domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        for name in self.names:
+            domain.number(name)
+        top = 1 << self.bits
+        limit = min(math.ceil(self.largest / self.reach * top), top)
+        shape = _unit_shape(self.width(), self.norm, top, limit)
+        square = min(shape.square, math.ceil(self._square() * top**2))
+        return Shape(shape.width, limit, shape.total, square)
+
+    def _square(self) -> float:
+        """The largest squared l2 norm of a row, against ``reach`` squared.
+
+        Every row has the constant c in it, so it cannot be one large number. With m
+        the largest of the others, a row of l1 norm r has the most if all of r - c is
+        one number, or if it is (c, m) scaled down: ``docs/proofs/sensitivity.md``.
+        """
+        if self.norm != "l1" or self.rotate or not 0 < self.constant < self.reach:
+            return 1.0
+        far = (1 + np.abs(self.origins)) / np.array(self.scales)
+        c, m = self.constant / self.reach, float(far.max()) ** self.power / self.reach
+        whole = max((c * c + m * m) / (c + m) ** 2, c * c + (1 - c) ** 2)
+        # A grid step more for every number that was rounded up.
+        return min(1.0, whole + 3 * self.width() / (1 << self.bits))
+
+    def steps(self) -> float:
+        """Grid steps of a 1, with room for rounding."""
+        return ((1 << self.bits) - self.width()) / self.reach
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        out = self.points(batch, domain)
+        out *= self.steps()
+        return out
+
+    def points(self, batch: Batch, domain: Domain) -> Floats:
+        """The rows of at most ``reach``, before they are put on a grid."""
+        whole = self.affine(batch, domain)
+        sizes = _sizes(whole, self.norm)
+        whole *= self.reach / np.maximum(sizes, self.reach)
+        return whole
+
+    def affine(self, batch: Batch, domain: Domain) -> Floats:
+        """The rows before their norm is bounded."""
+        unit = unit_rows(self.names, batch, domain)
+        unit -= np.array(self.origins)[:, None]
+        unit /= np.array(self.scales)[:, None]
+        if self.power == 2:
+            unit *= unit
+        if self.rotate:
+            unit = mix(cosines(len(self.names)), unit)
+        if not self.constant:
+            return unit
+        return np.vstack([np.full((1, unit.shape[1]), self.constant), unit])
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticGradient:
+    """The gradient of a row's logistic loss, residuals (x) the scaled row.
+
+    ``weights`` holds one vector for two classes (the score of the second one) and one
+    for each class otherwise; scores use rows whose norm is not yet bounded. Residuals
+    are bounded by ``clip`` times those of a hopeless row. A row of no known class adds
+    nothing. The bound ``clip * reach`` (twice that for more than two classes and the
+    l1 norm, sqrt 2 times for the l2 norm) is 2^30 grid steps.
+    """
+
+    of: Scaled
+    target: str
+    weights: tuple[tuple[float, ...], ...]
+    clip: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, Scaled) or self.of.power != 1:
+            raise ParameterError("a LogisticGradient is made of a Scaled.")
+        check_names((self.target, *self.of.names))
+        good = isinstance(self.weights, tuple) and 1 <= len(self.weights) <= 1 << 12
+        for vector in self.weights if good else ((),):
+            _check_numbers(vector, self.of.width(), -1e12, 1e12)
+        _check_numbers((self.clip,), 1, 1e-6, 1.0)
+
+    def check(self, domain: Domain) -> None:
+        self.shape(domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        self.of.shape(domain)
+        classes = len(domain.category(self.target).categories)
+        if len(self.weights) != (1 if classes == 2 else classes):
+            raise ParameterError("a LogisticGradient needs weights for every class.")
+        return _unit_shape(len(self.weights) * self.of.width(), self.of.norm)
+
+    def bound(self) -> float:
+        """The largest norm of a row's gradient: 2^30 grid steps."""
+        return self.clip * self.of.reach * self._factor()
+
+    def _factor(self) -> float:
+        if len(self.weights) == 1:
+            return 1.0
+        return 2.0 if self.of.norm == "l1" else math.sqrt(2)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        z = self.of.affine(batch, domain)
+        scores = mix(np.array(self.weights), z)
+        sizes = _sizes(z, self.of.norm)
+        z *= self.of.reach / np.maximum(sizes, self.of.reach)
+        residuals = self._residuals(scores, batch[self.target])
+        width = len(residuals) * len(z)
+        z *= (_TOP - width) / self.bound()
+        return (residuals[:, None, :] * z[None, :, :]).reshape(width, z.shape[1])
+
+    def _residuals(self, scores: Floats, codes: Floats) -> Floats:
+        if len(scores) == 1:
+            chance = 1 / (1 + np.exp(-np.clip(scores, -500, 500)))
+            residuals = chance - (codes == 1)[None, :]
+            np.clip(residuals, -self.clip, self.clip, out=residuals)
+        else:
+            scores = scores - scores.max(axis=0)
+            residuals = np.exp(np.maximum(scores, -500))
+            residuals /= add_up(residuals)
+            residuals -= codes[None, :] == np.arange(len(scores))[:, None]
+            most = self.clip * self._factor()
+            sizes = _sizes(residuals, self.of.norm)
+            residuals *= most / np.maximum(sizes, most)
+        np.copyto(residuals, 0.0, where=codes < 0)
+        return residuals
+
+    def columns(self) -> tuple[str, ...]:
+        return (*self.of.names, self.target)
+
+
+@lru_cache(maxsize=32)
+def cosines(width: int) -> Floats:
+    """The orthonormal cosine transform of ``width`` columns; its inverse is its T."""
+    k, j = np.arange(width)[:, None], np.arange(width)[None, :]
+    out = np.cos(math.pi * k * (2 * j + 1) / (2 * width)) * math.sqrt(2 / width)
+    out[0] /= math.sqrt(2)
+    out.setflags(write=False)
+    return out
+
+
+def mix(weights: Floats, rows: Floats) -> Floats:
+    """weights @ rows, with each row's sum taken in a fixed order (see ``add_up``)."""
+    out = np.zeros((len(weights), rows.shape[1]))
+    for column, part in zip(weights.T, rows, strict=True):
+        out += column[:, None] * part
+    return out
+
+
+def _sizes(rows: Floats, norm: Norm) -> Floats:
+    """The norm of each row (rows are columns here)."""
+    if norm == "l1":
+        return add_up(np.abs(rows))
+    return np.sqrt(add_up(rows * rows))
+
+
+def _unit_shape(width: int, norm: Norm, top: int = _TOP, limit: int = _TOP) -> Shape:
+    """Rows of norm ``top`` at most, and no number above ``limit``."""
+    if norm == "l1":
+        return Shape(width, limit, total=top)
+    return Shape(width, limit, square=top**2)
+
+
+def _check_numbers(numbers: object, count: int, low: float, high: float) -> None:
+    good = isinstance(numbers, tuple) and len(numbers) == count
+    for number in numbers if good else ():  # type: ignore[attr-defined]
+        plain = isinstance(number, int | float) and not isinstance(number, bool)
+        good = good and plain and low <= number <= high
+    if not good:
+        raise ParameterError(f"this question needs {count} numbers in their range.")

@@ -1,0 +1,174 @@
+"""Parts of a table: which rows a question is about, by each row's own content.
+
+A row is in at most one part, whoever else is in the table. So questions to different
+parts cost no more than the dearest of them; see :mod:`discreto.parts`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreto.core.domain import Domain
+from discreto.core.maps._batch_cache import Chosen, remember
+from discreto.core.maps._names import check_names
+from discreto.core.maps.cells import present_in
+from discreto.core.maps.trees import BATCH_ROWS
+from discreto.core.query import Batch, Cells, Everyone, Ints, Tally
+from discreto.errors import ParameterError
+
+MAX_PARTS = 1 << 16
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # splitmix64
+_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+@dataclass(frozen=True, slots=True)
+class HashParts:
+    """A part for each row by a public hash of its values in some columns.
+
+    Part i gets about ``weights[i]`` rows of every ``sum(weights)``; ``salt`` makes one
+    partition differ from another. How many rows there are plays no role: parts of a
+    fixed size would move other rows when one comes in.
+    """
+
+    names: tuple[str, ...]
+    weights: tuple[int, ...]
+    salt: int = 0
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+        good = isinstance(self.weights, tuple) and 1 <= len(self.weights) <= MAX_PARTS
+        good = good and all(type(w) is int and 0 < w <= 1 << 40 for w in self.weights)
+        if not good or type(self.salt) is not int or not 0 <= self.salt < 1 << 63:
+            raise ParameterError("HashParts need whole weights from 1 up and a salt.")
+
+    def check(self, domain: Domain) -> None:
+        present_in(self.names, domain)
+
+    def count(self, domain: Domain) -> int:
+        return len(self.weights)
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        return remember(batch, "part", (self,), lambda: self._codes(batch))
+
+    def _codes(self, batch: Batch) -> Ints:
+        rows = len(batch[self.names[0]])
+        state = np.full(rows, self.salt, dtype=np.uint64)
+        for name in self.names:
+            state = _stir(state ^ _bits(batch[name]))
+        # 2^53 equal chances, cut in proportion to the weights.
+        chance = (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        ends = np.cumsum(np.array(self.weights, dtype=np.float64))
+        out = np.searchsorted(ends[:-1] / ends[-1], chance, side="right")
+        return out.astype(np.int64)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The cells of a map, for the rows of one part; all other rows are in none."""
+
+    parts: Cells
+    number: int
+    cells: Cells
+
+    def __post_init__(self) -> None:
+        _check(self.parts, self.number)
+        if not hasattr(self.cells, "codes"):
+            raise ParameterError("Within takes cells of a part.")
+
+    def check(self, domain: Domain) -> None:
+        _check_number(self, domain)
+
+    def count(self, domain: Domain) -> int:
+        return self.cells.count(domain)
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        inside = self.parts.codes(batch, domain) == self.number
+        if isinstance(self.cells, Everyone):
+            return np.where(inside, 0, -1)
+        return np.where(inside, self.cells.codes(batch, domain), -1)
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.cells.columns(), *self.parts.columns())))
+
+    def batch_rows(self) -> int:
+        """How many rows to fold at once: as for trees, which use parts most."""
+        return BATCH_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class TallyWithin:
+    """A tally of the rows of one part."""
+
+    parts: Cells
+    number: int
+    tally: Tally
+
+    def __post_init__(self) -> None:
+        _check(self.parts, self.number)
+        if not hasattr(self.tally, "merge"):
+            raise ParameterError("TallyWithin takes a tally.")
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.tally.columns(), *self.parts.columns())))
+
+    def check(self, domain: Domain) -> None:
+        _check_number(self, domain)
+
+    def size(self, domain: Domain) -> int:
+        return self.tally.size(domain)
+
+    def empty(self, domain: Domain) -> Ints:
+        return self.tally.empty(domain)
+
+    def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
+        def choose() -> Chosen:
+            inside = self.parts.codes(batch, domain) == self.number
+            return Chosen(batch, np.flatnonzero(inside))
+
+        key = (self.parts, self.number, *batch)
+        chosen = remember(batch, "chosen", key, choose)
+        return self.tally.fold(chosen, len(chosen.rows), domain)
+
+    def merge(self, first: Ints, second: Ints) -> Ints:
+        return self.tally.merge(first, second)
+
+    def overlap(self) -> int:
+        return self.tally.overlap()
+
+    def batch_rows(self) -> int:
+        """How many rows to fold at once: as for trees, which use parts most."""
+        return BATCH_ROWS
+
+
+def _check(parts: object, number: object) -> None:
+    if not hasattr(parts, "codes") or isinstance(parts, Everyone):
+        raise ParameterError("the parts of a table are cells.")
+    if type(number) is not int or number < 0:
+        raise ParameterError("a part has a number from 0 up.")
+
+
+def _check_number(one: Within | TallyWithin, domain: Domain) -> None:
+    if one.number >= one.parts.count(domain):
+        raise ParameterError("a table has no part of this number.")
+
+
+def _bits(values: Any) -> NDArray[np.uint64]:
+    """A column's values as bits; all NaN alike, and 0 like -0."""
+    if values.dtype.kind == "i":
+        return values.astype(np.int64).view(np.uint64)
+    plain = np.where(np.isnan(values), np.nan, values + 0.0)
+    return np.ascontiguousarray(plain, dtype=np.float64).view(np.uint64)
+
+
+def _stir(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    state = state + _ODD
+    state = (state ^ (state >> np.uint64(30))) * _MIX[0]
+    state = (state ^ (state >> np.uint64(27))) * _MIX[1]
+    return state ^ (state >> np.uint64(31))

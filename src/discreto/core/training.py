@@ -1,0 +1,78 @@
+"""Steps that were paid for together, taken one by one.
+
+How much noise makes all steps together (epsilon, delta)-private is worked out once
+(:mod:`discreto.core.accounting`) for real-valued noise; ``docs/proofs/noise.md`` shows
+that the last thousandth of epsilon covers the integer grid.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from discreto.core.charge import Receipt, Reservation
+from discreto.core.gate import Gate, Measurement
+from discreto.core.query import Derived, Sum, digest
+from discreto.core.steps import Steps, check_sampling
+from discreto.errors import BudgetError, ParameterError
+
+
+class Training:
+    """Steps that were paid for, taken one by one, never more than were paid.
+
+    Without a key they are taken in this process. With one every step is noted in the
+    ledger under its number before it is taken, and its answer is kept: whoever opens
+    the same block again gets the same answers to the same questions, another question
+    under a number that was used is refused, and no number is drawn twice.
+    """
+
+    def __init__(
+        self,
+        gate: Gate,
+        steps: Steps,
+        receipt: Receipt,
+        key: str | None = None,
+        first: int = 0,
+    ) -> None:
+        check_sampling(steps.rate, gate.domain)
+        if not receipt.cost.covers(steps.cost):
+            raise BudgetError(f"{receipt.cost} does not pay for {steps.cost}.")
+        if not 0 <= first < steps.count or (first and key is None):
+            raise ParameterError("a training begins with a step that it has.")
+        self.steps, self.receipt = steps, receipt
+        self._ledger: Any = gate.ledger
+        self._key, self._next = key, first
+        # A reservation draws equal shares until nothing is left, in this process only.
+        self._gate = gate.paid_by(Reservation(gate.ledger, receipt))
+
+    def measure(self, query: Sum | Derived, label: str) -> Measurement:
+        """The next step: noisy sums over a fresh secret sample of the rows."""
+        number, steps = self._next, self.steps
+        if number >= steps.count:
+            raise BudgetError(f"all {steps.count} steps were taken: {label!r} is more.")
+        if self._key is None:
+            self._next += 1
+            return self._gate.step(query, steps, label)
+        self._gate.check(query, label)
+        event = {
+            "question": digest(query),
+            "domain": self._gate.domain.fingerprint,
+            "table": self._gate.name,
+        }
+        key = f"{self._key}, step {number}"
+        note = self._ledger.note(label, event, key)
+        self._next += 1
+        noises = steps.noises(query, self._gate.domain)
+        if note.answer is None:
+            tables = self._gate.step(query, steps, label).tables
+            text = json.dumps([table.tolist() for table in tables])
+            kept = self._ledger.keep(note, text)
+        else:
+            kept = note.answer
+        tables = tuple(np.array(table) for table in json.loads(kept))
+        return Measurement(tables, noises, self.receipt)
+
+
+__all__ = ["Steps", "Training", "check_sampling"]

@@ -1,0 +1,1 @@
+"""Where rows come from: frames and files, engines that fold them, public data sets."""

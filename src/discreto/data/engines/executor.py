@@ -1,0 +1,189 @@
+"""One engine over any ``concurrent.futures`` executor: threads, processes, Dask.
+
+A task is a question, a domain and a place: a list of files and row groups, which the
+worker opens itself. Exact integer sums come back, inside the owner's boundary, and are
+merged here. Noise and charges happen in the process that asks, never in a worker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, cast
+
+from discreto.core import aggregate
+from discreto.core.domain import Domain
+from discreto.core.field_types import kinds_of
+from discreto.core.maps import KINDS
+from discreto.core.maps.row_partition import TallyWithin
+from discreto.core.query import Ints, Sum, Tally, decode, encode
+from discreto.data.engines.local import fold_all, quietly
+from discreto.data.frames import Array, Frame, StreamFrame
+from discreto.errors import KernelFault, ParameterError
+
+# Workers get what the gate asks, which may be about a part; strangers may not ask that.
+_KINDS = KINDS | {"TallyWithin": TallyWithin}
+
+
+class ExecutorEngine:
+    """Folds the parts of a table on an executor; the sums are those of one process.
+
+    Parameters
+    ----------
+    executor
+        An executor, or a function that makes one. With a function, a pool that breaks
+        because a worker died is made anew.
+    parts
+        Into how many tasks a table is cut, at most; more than there are workers.
+    retries
+        How often the tasks that failed are tried again. The charge was made before.
+    files_only
+        Rows in memory stay in this process; only files are read by workers.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import discreto as dp
+    >>> engine = dp.engines.ExecutorEngine(ThreadPoolExecutor(2))
+    >>> domain = dp.Domain({"age": dp.Number(0, 120)})
+    >>> ledger = dp.Ledger(epsilon=1)
+    >>> table = dp.Table({"age": [40, 50]}, domain, ledger, engine=engine)
+    >>> dp.stats.count(table, epsilon="0.5").cost
+    Cost(ε 0.5)
+    """
+
+    def __init__(
+        self,
+        executor: Executor | Callable[[], Executor],
+        *,
+        parts: int | None = None,
+        retries: int = 2,
+        files_only: bool = False,
+    ) -> None:
+        if not isinstance(executor, Executor) and not callable(executor):
+            raise ParameterError(
+                "an ExecutorEngine needs a concurrent.futures executor or a function "
+                "that makes one: ExecutorEngine(ThreadPoolExecutor(4))."
+            )
+        self.parts = 4 * (os.cpu_count() or 1) if parts is None else parts
+        self.retries, self.files_only = retries, files_only
+        for name, number, least in (("parts", self.parts, 1), ("retries", retries, 0)):
+            if not isinstance(number, int) or number < least:
+                raise ParameterError(
+                    f"ExecutorEngine: {name} must be a whole number from {least} up."
+                )
+        self._make = None if isinstance(executor, Executor) else executor
+        self._executor = executor if isinstance(executor, Executor) else None
+
+    def fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
+        """The exact sums over all rows."""
+        return quietly(lambda: self._fold(query, frame, domain))
+
+    def _fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
+        # What a worker cannot read (a model's predictions) is folded here: how many
+        # rows there are must not decide whether there is an answer.
+        known = kinds_of(query) <= set(_KINDS)
+        parts = self._parts(frame) if known else []
+        places = [_place(part, query) for part in parts]
+        if not places:
+            return fold_all(query, frame, domain)
+        question = json.dumps(encode(query)), json.dumps(domain.to_dict())
+        total = aggregate.empty(query, domain)
+        for _ in range(self.retries + 1):
+            failed = []
+            for place, sums in self._try(question, places):
+                if sums is None:
+                    failed.append(place)
+                else:
+                    total = aggregate.merge(query, total, sums)
+            if not failed:
+                return total
+            places = failed
+        raise KernelFault("workers failed, again and again.")
+
+    def _parts(self, frame: Frame) -> list[Frame]:
+        """The parts that go to workers; none if the rows had better stay here."""
+        if isinstance(frame, StreamFrame):
+            return frame.split(self.parts)
+        parts = [] if self.files_only else frame.split(self.parts)
+        return parts if len(parts) > 1 else []
+
+    def _try(
+        self, question: tuple[str, str], places: Sequence[Any]
+    ) -> Iterator[tuple[Any, list[Ints] | None]]:
+        """Each place with its sums, in any order, or with None where that failed."""
+        waiting: dict[Any, Any] = {}
+        for place in places:
+            try:
+                waiting[self._pool().submit(fold_place, *question, place)] = place
+            except Exception:  # a broken pool takes no more tasks
+                self._drop_pool()
+                yield place, None
+        for done in as_completed(list(waiting)):
+            sums = None
+            try:
+                sums = done.result()
+            except BrokenExecutor:
+                self._drop_pool()
+            except (KeyboardInterrupt, SystemExit, GeneratorExit):
+                raise
+            except BaseException:  # noqa: S110 - what a failure says might quote a row
+                pass
+            yield waiting.pop(done), sums
+
+    def _pool(self) -> Executor:
+        if self._executor is None and self._make is not None:
+            self._executor = self._make()
+        return cast(Executor, self._executor)
+
+    def _drop_pool(self) -> None:
+        if self._make is not None:
+            self._executor = None
+
+    def close(self) -> None:
+        """End the pool that this engine made, if it made one."""
+        if self._make is not None and self._executor is not None:
+            self._executor.shutdown()
+            self._executor = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Converted columns on their way to a worker of the same machine."""
+
+    columns: dict[str, Array]
+    rows: int
+
+    def batches(
+        self, names: Sequence[str], size: int
+    ) -> Iterator[tuple[dict[str, Array], int]]:
+        for start in range(0, self.rows, size):
+            stop = min(start + size, self.rows)
+            yield {n: self.columns[n][start:stop] for n in names}, stop - start
+
+
+def _place(part: Frame, query: Sum | Tally) -> Any:
+    if isinstance(part, StreamFrame):
+        return part.units
+    names = query.columns()
+    return _Rows({name: part.column(name) for name in names}, part.length())
+
+
+def fold_place(question: str, domain: str, place: Any) -> list[Ints] | None:
+    """What a worker does: the exact sums over its rows, or None.
+
+    It never raises: executors carry exceptions over the network and into logs, and an
+    exception might quote a row.
+    """
+
+    def work() -> list[Ints]:
+        query = decode(json.loads(question), _KINDS)
+        facts = Domain.from_dict(json.loads(domain))
+        rows = place if isinstance(place, _Rows) else StreamFrame.of(place, facts)
+        return fold_all(query, cast(Frame, rows), facts)
+
+    with suppress(KernelFault):
+        return quietly(work)
+    return None

@@ -1,0 +1,109 @@
+"""The local engine: this process, its threads, and files read as streams."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+
+from discreto.core import aggregate
+from discreto.core.domain import Domain
+from discreto.core.gate import Keep
+from discreto.core.query import Ints, Sum, Tally
+from discreto.data.frames import Frame
+from discreto.errors import KernelFault
+
+T = TypeVar("T")
+# Few numbers at once stay in the cache; many keep threads from waiting on each other.
+_NUMBERS = 1 << 21
+_HELD = 1 << 25  # numbers of rows held at once, however wide they are
+
+
+class LocalEngine:
+    """Folds batches on ``threads`` threads; the sums do not depend on how many."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads or min(8, _processors())
+        self._pool: ThreadPoolExecutor | None = None
+        self._pid = os.getpid()
+
+    def fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
+        """The exact sums over all rows."""
+        return quietly(lambda: self._fold(query, frame, domain))
+
+    def _fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
+        # Products run on BLAS, which has threads of its own.
+        alone = self.threads == 1 or _has_products(query)
+        parts = [frame] if alone else frame.split(self.threads)
+        if len(parts) == 1:
+            return fold_all(query, frame, domain)
+        total = aggregate.empty(query, domain)
+        fold_part = partial(fold_all, query, domain=domain)
+        for part in self._workers().map(fold_part, parts):
+            total = aggregate.merge(query, total, part)
+        return total
+
+    def _workers(self) -> ThreadPoolExecutor:
+        """The threads, started once; a forked child has none and starts its own."""
+        if self._pool is None or self._pid != os.getpid():
+            self._pool, self._pid = ThreadPoolExecutor(self.threads), os.getpid()
+        return self._pool
+
+
+def quietly(work: Callable[[], T]) -> T:
+    """What ``work`` gives; if it fails, one fault that says nothing about rows.
+
+    Whatever fails: native code has failures that Python does not count as exceptions.
+    """
+    try:
+        return work()
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException:  # noqa: S110 - what a failure says might quote a row
+        pass
+    # Raised out here, so that the cause is not its context.
+    raise KernelFault("the sums could not be folded.")
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _has_products(query: Sum | Tally) -> bool:
+    return isinstance(query, Sum) and any(b.form == "gram" for b in query.blocks)
+
+
+def _rows_at_once(query: Sum | Tally, domain: Domain) -> int:
+    """How many rows to fold at once; public, as is how much memory they take."""
+    size, width = 1 << 13, 1
+    if isinstance(query, Sum):
+        width = sum(block.features.shape(domain).width for block in query.blocks)
+        numbers = _NUMBERS // 4 if _has_products(query) else _NUMBERS
+        size = min(aggregate.BATCH_ROWS, max(numbers // width, size))
+    asked = query.cells if isinstance(query, Sum) else query
+    if hasattr(asked, "batch_rows"):  # it keeps something for the same rows next time
+        size = asked.batch_rows()
+    return max(min(size, _HELD // width), 1)
+
+
+def fold_all(
+    query: Sum | Tally, frame: Frame, domain: Domain, keep: Keep | None = None
+) -> list[Ints]:
+    """The exact sums over one frame, or over a sample of its rows, by batches."""
+    size = _rows_at_once(query, domain)
+    total = aggregate.empty(query, domain)
+    for batch, rows in frame.batches(query.columns(), size):
+        if keep is not None:
+            chosen = keep(rows)
+            batch = {name: values[chosen] for name, values in batch.items()}
+            rows = int(np.count_nonzero(chosen))
+        part = aggregate.fold(query, batch, rows, domain)
+        total = aggregate.merge(query, total, part)
+    return total

@@ -1,0 +1,58 @@
+"""Any table becomes plain arrays, in the terms of the domain.
+
+A Number becomes float64 with NaN for what is missing or is no number; a Category
+becomes the place of its value in the declared list, -1 for anything else. Once rows are
+read nothing here raises, warns or prints because of what is in them: only names and
+column types, which are public, are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreto.core.contribution import PersonFrame
+from discreto.core.domain import Domain
+from discreto.data.frames.base import Array, Frame
+from discreto.data.frames.convert import convert
+from discreto.data.frames.memory import (
+    MemoryFrame,
+    array_columns,
+    dict_columns,
+    native_columns,
+)
+from discreto.data.frames.stream import STREAM_ROWS, StreamFrame, paths_of
+from discreto.errors import DomainError
+
+
+def open_frame(data: Any, domain: Domain) -> Frame:
+    """A frame over pandas, polars, pyarrow, a dict or array, or Parquet/CSV paths."""
+    if isinstance(data, str | Path):
+        return StreamFrame(paths_of(data), domain)
+    if isinstance(data, list | tuple):
+        if not data or not all(isinstance(part, str | Path) for part in data):
+            raise DomainError(
+                "a list must hold the paths of Parquet or CSV files. For rows give a "
+                "data frame, a dict of arrays or a 2-d array."
+            )
+        return StreamFrame([path for part in data for path in paths_of(part)], domain)
+    if isinstance(data, np.ndarray):
+        return MemoryFrame(array_columns(data, domain), domain)
+    if isinstance(data, Mapping):
+        return MemoryFrame(dict_columns(data, domain), domain)
+    return MemoryFrame(native_columns(data, domain), domain)
+
+
+__all__ = [
+    "STREAM_ROWS",
+    "Array",
+    "Frame",
+    "MemoryFrame",
+    "PersonFrame",
+    "StreamFrame",
+    "convert",
+    "open_frame",
+]

@@ -1,0 +1,188 @@
+"""Tables in memory: private copies, which nobody can change while they are asked.
+
+What was kept for a batch of rows (:class:`Rows`) would not fit rows that were changed
+in between, and one row could then move an answer by more than its bound. So a frame
+copies the columns of its domain when it is opened; numbers take as much memory again,
+everything else eight bytes a value.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from discreto.core.domain import Domain
+from discreto.data.frames.base import Array, Frame, asked, need_columns, wrong_type
+from discreto.data.frames.convert import convert, listed, owned
+from discreto.data.frames.people import people_of
+from discreto.errors import DomainError
+
+_ALONE_BELOW = 1 << 17  # rows that one thread folds sooner than two
+_MEMORIES = 1 << 10  # batches whose memory is kept at most
+
+
+class Rows(dict[str, Array]):
+    """A batch of rows that lie in memory, with a memory of its own.
+
+    What a row map computes from these rows again and again (codes of columns, scores
+    of trees) it may keep there. A memory is as private as the rows: it lives with
+    their table and never leaves it.
+    """
+
+    def __init__(
+        self, columns: dict[str, Array], frame: MemoryFrame, place: tuple[int, int]
+    ) -> None:
+        super().__init__(columns)
+        self._frame, self._place = frame, place
+
+    @property
+    def memory(self) -> dict[str, Any]:
+        """What was kept for exactly these rows."""
+        return self._frame.memory(self._place)
+
+
+def array_columns(data: Array, domain: Domain) -> dict[str, Array]:
+    """The columns of a 2-d array, named by the domain."""
+    if data.ndim != 2 or data.shape[1] != len(domain.columns):
+        raise DomainError(
+            f"an array needs the {len(domain.columns)} columns of the domain, in its "
+            f"order. Got shape {('rows', *data.shape[1:])}."
+        )
+    return {name: data[:, i] for i, name in enumerate(domain)}
+
+
+def dict_columns(data: Mapping[Any, Any], domain: Domain) -> dict[str, Array]:
+    """The columns of a dict that the domain knows."""
+    columns = {str(name): values for name, values in data.items()}
+    need_columns(domain, list(columns))
+    for name in domain:
+        if isinstance(columns[name], str) or not hasattr(columns[name], "__len__"):
+            raise DomainError(f"column {name!r} must be an array or a list of values.")
+    return {
+        name: _ids(columns[name]) if name == domain.person else listed(columns[name])
+        for name in domain
+    }
+
+
+def _ids(values: Any) -> Any:
+    """Identifiers as they are: with some lacking numpy would make them floats."""
+    if isinstance(values, np.ndarray) or hasattr(values, "to_numpy"):
+        return values
+    several = list(values)
+    return np.fromiter(several, dtype=object, count=len(several))
+
+
+def native_columns(data: Any, domain: Domain) -> dict[str, Any]:
+    """The columns of a pandas, polars or pyarrow table."""
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(data, eager_only=True)
+        names, schema = frame.columns, frame.schema
+    except Exception:
+        raise DomainError(
+            f"cannot read a {type(data).__name__}. Give a pandas, polars or pyarrow "
+            "table with different column names, a dict of arrays, or the path of a "
+            "Parquet or CSV file."
+        ) from None
+    need_columns(domain, names)
+    for name, column in domain.columns.items():
+        dtype = schema[name]
+        odd = dtype.is_nested() or dtype.is_temporal() or dtype == nw.Binary
+        if odd and asked(column):
+            raise wrong_type(name, column, str(dtype))
+    return {name: frame.get_column(name) for name in domain}
+
+
+class MemoryFrame:
+    """A copy of a table; numbers are converted when they are first asked for."""
+
+    def __init__(self, columns: Mapping[str, Any], domain: Domain) -> None:
+        need_columns(domain, list(columns))
+        for name, spec in domain.columns.items():
+            values = columns[name]
+            if isinstance(values, np.ndarray) and (
+                values.ndim != 1 or (values.dtype.kind in "mMcV" and asked(spec))
+            ):
+                raise wrong_type(name, spec, str(values.dtype))
+        lengths = {len(columns[name]) for name in domain}
+        if len(lengths) != 1:
+            raise DomainError("the columns of a table must have the same length.")
+        self._domain, self._length = domain, lengths.pop()
+        self._numbers: dict[str, Array] = {}
+        self._ready: dict[str, Array] = {}
+        for name, spec in domain.columns.items():  # others are never asked about
+            if asked(spec):
+                copy, ready = owned(columns[name], spec)
+                (self._ready if ready else self._numbers)[name] = copy
+        person = domain.person
+        self._people = None if person is None else people_of(columns[person])
+        self._memories: dict[tuple[int, int], dict[str, Any]] = {}
+        self._lock = threading.Lock()
+
+    def length(self) -> int:
+        return int(self._length)
+
+    def column(self, name: str) -> Array:
+        with self._lock:  # two threads need not convert it twice
+            if name not in self._ready:
+                ready = convert(self._numbers[name], self._domain[name])
+                self._ready[name] = ready
+                del self._numbers[name]
+            self._ready[name].flags.writeable = False
+            return self._ready[name]
+
+    def raw(self, name: str) -> Array:
+        if self._people is None or name != self._domain.person:
+            raise DomainError(f"{name!r} does not say whose rows these are.")
+        return self._people
+
+    def memory(self, place: tuple[int, int]) -> dict[str, Any]:
+        """What was kept for the rows from one number up to another."""
+        with self._lock:
+            if place not in self._memories and len(self._memories) >= _MEMORIES:
+                self._memories.clear()
+            return self._memories.setdefault(place, {})
+
+    def split(self, parts: int) -> list[Frame]:
+        if self._length < _ALONE_BELOW:
+            return [self]
+        ends = [self._length * i // parts for i in range(parts + 1)]
+        return [_Slice(self, a, b) for a, b in pairwise(ends)]
+
+    def batches(
+        self, names: Sequence[str], size: int
+    ) -> Iterator[tuple[dict[str, Array], int]]:
+        return _Slice(self, 0, self._length).batches(names, size)
+
+
+class _Slice:
+    """Some rows of a table in memory."""
+
+    def __init__(self, frame: MemoryFrame, start: int, stop: int) -> None:
+        self._frame, self._start, self._stop = frame, start, stop
+
+    def length(self) -> int:
+        return self._stop - self._start
+
+    def split(self, parts: int) -> list[Frame]:
+        return [self]
+
+    def column(self, name: str) -> Array:
+        return self._frame.column(name)[self._start : self._stop]
+
+    def raw(self, name: str) -> Array:
+        return self._frame.raw(name)[self._start : self._stop]
+
+    def batches(
+        self, names: Sequence[str], size: int
+    ) -> Iterator[tuple[dict[str, Array], int]]:
+        columns = {name: self._frame.column(name) for name in names}
+        for start in range(self._start, self._stop, size):
+            stop = min(start + size, self._stop)
+            part = {n: c[start:stop] for n, c in columns.items()}
+            yield Rows(part, self._frame, (start, stop)), stop - start

@@ -1,0 +1,129 @@
+"""A silo as its owner writes it down: one TOML file.
+
+::
+
+    data = "patients.parquet"
+    domain = "patients.domain.json"
+    ledger = "patients.ledger"
+    epsilon = 3                     # the whole budget, when the ledger is new
+    delta = "1e-5"
+    rows = 400                      # only if the number of rows may be public
+
+    [policy]                        # see Policy
+    per_round = 1
+
+    [policy.partners]
+    coordinator = 2
+
+    [flower]                        # see Wire
+    superlink = "coordinator.example.org:8000"
+    root_certificates = "ca.crt"
+    private_key = "silo.key"
+
+Paths are relative to the file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from discreto.core.domain import Domain
+from discreto.core.ledger import Ledger
+from discreto.errors import ParameterError
+from discreto.federated.policy import Policy
+from discreto.federated.silo import Silo
+from discreto.tables import Table
+
+_KEYS = ("data", "domain", "ledger", "epsilon", "delta", "rows", "policy", "flower")
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """How a silo reaches its coordinator over Flower.
+
+    Parameters
+    ----------
+    superlink
+        The coordinator's address, ``host:port``.
+    root_certificates, private_key
+        The certificate that signed the coordinator's, and the silo's own secret key.
+    partner
+        The name that the policy gives to whoever is behind that address.
+    port
+        A local port for the silo's own processes; another one for each silo of a host.
+    home
+        A folder for Flower's files.
+    """
+
+    superlink: str
+    root_certificates: str
+    private_key: str
+    partner: str = "coordinator"
+    port: int = 9094
+    home: str = "flower"
+
+
+def read_silo(path: str | Path) -> Silo:
+    """The silo that a TOML file describes; its ledger is made if there is none."""
+    data, folder = _read(path), Path(path).absolute().parent
+    policy = _made(Policy, _part(data, "policy", path), path)
+    domain = Domain.load(folder / str(data["domain"]))
+    ledger = Ledger(
+        folder / str(data["ledger"]),
+        epsilon=data.get("epsilon"),
+        delta=data.get("delta"),
+    )
+    table = Table(str(folder / str(data["data"])), domain, ledger)
+    return Silo(table, policy, rows=data.get("rows"))
+
+
+def read_wire(path: str | Path) -> Wire:
+    """How the silo of a TOML file is reached; paths in it become absolute."""
+    folder, part = Path(path).absolute().parent, _part(_read(path), "flower", path)
+    for name in ("root_certificates", "private_key", "home"):
+        if name in part or name == "home":
+            part[name] = str(folder / str(part.get(name, "flower")))
+    wire: Wire = _made(Wire, part, path)
+    for name in ("root_certificates", "private_key"):
+        if not Path(getattr(wire, name)).is_file():
+            raise ParameterError(f"there is no file {getattr(wire, name)!r} ({name}).")
+    return wire
+
+
+def _read(path: str | Path) -> dict[str, Any]:
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise ParameterError(f"{str(path)!r} is not a readable TOML file.") from None
+    unknown = sorted(set(data) - set(_KEYS))
+    absent = [name for name in _KEYS[:3] if name not in data]
+    if unknown or absent:
+        what = f"does not know {unknown[0]!r}" if unknown else f"needs {absent[0]!r}"
+        raise ParameterError(f"a silo's file {what}. It may have: {', '.join(_KEYS)}.")
+    return data
+
+
+def _part(data: Mapping[str, Any], name: str, path: str | Path) -> dict[str, Any]:
+    part = data.get(name, {})
+    if not isinstance(part, dict):
+        raise ParameterError(f"{name!r} in {str(path)!r} must be a section: [{name}].")
+    return dict(part)
+
+
+def _made(kind: Any, part: dict[str, Any], path: str | Path) -> Any:
+    known = [field.name for field in fields(kind)]
+    unknown = sorted(set(part) - set(known))
+    if unknown:
+        raise ParameterError(
+            f"{str(path)!r} has {unknown[0]!r} in a section that may have: "
+            f"{', '.join(known)}."
+        )
+    part = {k: tuple(v) if isinstance(v, list) else v for k, v in part.items()}
+    try:
+        return kind(**part)
+    except TypeError as error:
+        raise ParameterError(f"{str(path)!r}: {error}.") from None

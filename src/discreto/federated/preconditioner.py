@@ -1,0 +1,165 @@
+"""What a run finds out first: coordinates, a rough answer, a clip, a length of steps.
+
+A tenth of the rounds asks for second moments of the columns. Three things follow:
+coordinates in which columns are of the same size and unrelated (so that noise harms all
+directions alike and steps of length 1 fit), a rough first answer, and the size of
+residuals, to which gradients are clipped. All rules here use public facts and these
+releases, never a row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreto.core.aggregate import add_up
+from discreto.core.query import Floats
+from discreto.errors import ParameterError
+from discreto.federated.rounds import Moments, Reply, Request, Setting
+
+_EXACT = 50.0  # without noise rows are clipped at so many residuals: hardly ever
+
+
+@dataclass(frozen=True)
+class Compass:
+    """What the second moments say: coordinates, a first answer, a clip."""
+
+    basis: Floats  # (seeds, width, width), symmetric
+    start: Floats  # (seeds, width), in these coordinates
+    clip: Floats  # (seeds,)
+    alive: NDArray[np.bool_]
+
+    def home(self, weights: Floats) -> Floats:
+        """Weights on [-1, 1] columns from weights in these coordinates."""
+        out = np.zeros(weights.shape)
+        for j in range(weights.shape[-1]):
+            column = self.basis[:, :, j]
+            column = column.reshape(len(column), *[1] * (weights.ndim - 2), -1)
+            out = out + column * weights[..., j : j + 1]
+        return out
+
+
+def orient(
+    setting: Setting, rounds: int, clip: float | None
+) -> Generator[Request, Reply, Compass]:
+    """Ask for second moments in so many rounds, and make a compass of them."""
+    query, total = setting.moments(), None
+    for _ in range(rounds):
+        reply = yield Moments(query)
+        found = reply.sums.sum(axis=2)
+        total = found if total is None else total + found
+    if total is None:
+        raise ParameterError("moments need at least one round.")
+    asked = rounds * setting.steps
+    rows: Any = query.blocks[0].features
+    count = max(1.0, float(np.array(setting.rows)[reply.alive].sum()))
+    unit = asked * setting.rate * rows.steps() ** 2 * count
+    sums = total[:, reply.alive].sum(axis=1) / unit
+    spread = setting.noise * rows.reach**2 * math.sqrt(float(reply.alive.sum()))
+    return _compass(
+        setting,
+        _square(sums, rows.width()),
+        spread / (math.sqrt(asked) * setting.rate * count),
+        _clip_rule(setting, asked) if clip is None else clip,
+        reply.alive,
+    )
+
+
+def _clip_rule(setting: Setting, asked: int) -> float:
+    """The clip in typical gradients: the less noise, the more is let through.
+
+    A small clip means little noise but uses large residuals less; what a step's noise
+    does to the mean of all steps, against one row's pull, decides.
+    """
+    if not setting.noise:
+        return _EXACT
+    steps = setting.rounds * setting.steps - asked
+    left = setting.noise * math.sqrt(setting.silos / max(steps, 1)) / setting.rate
+    width = len(setting.features) + 1
+    # A clipped logistic loss forgives large errors, which makes it too sure of itself.
+    least = 0.6 if setting.loss == "squared" else 1.4
+    return float(np.clip(sum(setting.rows) / (left * width * 120), least, 5.0))
+
+
+def _compass(
+    setting: Setting, square: Floats, spread: float, clip: float, alive: Any
+) -> Compass:
+    width = len(setting.features) + 1
+    inner = square[:, :width, :width]
+    values, vectors = np.linalg.eigh(inner)
+    top = np.maximum(values[:, -1:], 1e-6)
+    # Noise makes small eigenvalues smaller; they are not to be trusted below its size.
+    safe = np.maximum(values, 0) + spread * math.sqrt(width) + 1e-9 * top
+    basis = np.zeros_like(inner)
+    for k in range(width):
+        part = vectors[:, :, k]
+        basis += part[:, :, None] * part[:, None, :] / np.sqrt(safe[:, k, None, None])
+    start, size = np.zeros(inner.shape[:2]), np.full(len(inner), 0.5)
+    if setting.loss == "squared":
+        cross = square[:, :width, width]
+        start = Compass(basis, start, size, alive).home(cross)
+        # In these coordinates: the target's square, less what the start explains.
+        rest = square[:, width, width] - add_up((start * start).T)
+        size = np.sqrt(np.maximum(rest, 2 * spread + 1e-9))
+    return Compass(basis, start, clip * size * math.sqrt(width), alive)
+
+
+def _square(upper: Floats, width: int) -> Floats:
+    out = np.empty((len(upper), width, width))
+    rows, columns = np.triu_indices(width)
+    out[:, rows, columns] = out[:, columns, rows] = upper
+    return out
+
+
+def pace(setting: Setting, compass: Compass, clip: float | None, first: int) -> Floats:
+    """The length of a whole step in these coordinates, for each seed.
+
+    Clipped rows do not bend the loss, so steps may be longer by their share. Where the
+    noise of all steps would lead out of the range of the target, they are shorter.
+    """
+    typical = _clip_rule(setting, first * setting.steps) if clip is None else clip
+    length = min(1 / math.erf(typical / math.sqrt(2)), 1.5) / setting.bend
+    rounds = setting.rounds - first
+    astray = step_noise(setting, compass) * math.sqrt(
+        rounds * compass.start.shape[1] / setting.steps
+    )
+    return np.minimum(length, 0.5 / (setting.bend * np.maximum(astray, 1e-9)))
+
+
+def step_noise(setting: Setting, compass: Compass) -> Floats:
+    """What noise does to one number of the mean gradient, for each seed."""
+    rows = max(1.0, float(np.array(setting.rows)[compass.alive].sum()))
+    noise = setting.noise * math.sqrt(float(compass.alive.sum()))
+    out: Floats = compass.clip * (noise / (rows * setting.rate))
+    return out
+
+
+def shrunk(setting: Setting, compass: Compass, pace: Floats, path: Floats) -> Floats:
+    """Weights after each round (seeds, rounds, ...), less what may well be noise.
+
+    James and Stein's rule: where the noise is as large as the weights, nothing is left.
+    """
+    turns = np.arange(1, path.shape[1] + 1)
+    noise = step_noise(setting, compass)[:, None] ** 2
+    settled = noise * 4 / 3 / (setting.bend**2 * turns * setting.steps)
+    wandered = noise * pace[:, None] ** 2 * turns / setting.steps
+    spread = np.minimum(settled, wandered)[:, :, None] * path.shape[-1]
+    squares = path[..., 0] * path[..., 0]
+    for j in range(1, path.shape[-1]):
+        squares += path[..., j] * path[..., j]
+    kept = np.maximum(0.0, 1 - spread / np.maximum(squares, 1e-300))
+    out: Floats = path * kept[..., None]
+    return out
+
+
+def moment_rounds(rounds: int, share: Fraction) -> int:
+    """How many rounds ask for second moments: at least one, and not all."""
+    if rounds < 2:
+        raise ParameterError(f"a run has at least 2 rounds. Got {rounds}.")
+    return min(max(1, round(rounds * share)), rounds - 1)

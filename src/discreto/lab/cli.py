@@ -1,0 +1,165 @@
+"""``discreto study``: the figures and tables of the sources, computed again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table as Grid
+
+from discreto.cli import terminal
+from discreto.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreto.lab.study import Experiment, Outcome
+
+HELP = """The figures and tables of the sources, computed again (all of it SIMULATED).
+
+`discreto study list` names the experiments. A run that is stopped goes on where it was
+when it is started again. `--quick` runs a small set of everything.
+"""
+app = typer.Typer(name="study", help=HELP, no_args_is_help=True)
+
+Out = Annotated[Path, typer.Option("--out", help="The folder for results.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A small set, in minutes.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", help="Processes. As many as cores if not given.")
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Forget what is in the folder.")]
+FOLDER = Path("discreto-study")
+
+
+@app.command("list")
+def list_() -> None:
+    """Name every experiment, with its source and the number of its cells."""
+    with terminal.working("looking for experiments"):
+        from discreto.lab.study import experiments
+
+        known = experiments()
+    grid = Grid()
+    for column in ("name", "source", "title"):
+        grid.add_column(column)
+    for column in ("cells", "quick"):
+        grid.add_column(column, justify="right")
+    for one in known.values():
+        sizes = [str(len(list(one.cells(quick)))) for quick in (False, True)]
+        grid.add_row(one.name, one.source, one.title, *sizes)
+    terminal.out().print(grid)
+
+
+@app.command("run", epilog="Example: `discreto study run s2 --quick`")
+def run(
+    names: Annotated[
+        list[str], typer.Argument(help="Names, or first parts of names such as s2.")
+    ],
+    out: Out = FOLDER,
+    quick: Quick = False,
+    jobs: Jobs = None,
+    fresh: Fresh = False,
+) -> None:
+    """Run some experiments."""
+    from discreto.lab.study import find
+
+    _go(find(names), out, quick, jobs, fresh)
+
+
+@app.command("all")
+def all_(
+    out: Out = FOLDER, quick: Quick = False, jobs: Jobs = None, fresh: Fresh = False
+) -> None:
+    """Run every experiment: minutes with --quick, up to an hour without."""
+    from discreto.lab.study import experiments
+
+    _go(list(experiments().values()), out, quick, jobs, fresh)
+
+
+def _go(
+    chosen: list[Experiment], out: Path, quick: bool, jobs: int | None, fresh: bool
+) -> None:
+    from discreto.lab.study import run as run_all
+
+    if jobs is not None and jobs < 1:
+        raise ParameterError(f"--jobs must be a whole number from 1 up. Got {jobs}.")
+    console = terminal.out()
+    console.print("[yellow]SIMULATED[/]: public data, simulation ledgers.")
+    try:
+        with Bars() as bars:
+            outcomes = run_all(
+                chosen, out, quick=quick, jobs=jobs, fresh=fresh, watch=bars
+            )
+    except KeyboardInterrupt:
+        terminal.err().print("Stopped. The same command goes on from here.")
+        raise typer.Exit(130) from None
+    _report(outcomes, out)
+
+
+def _report(outcomes: list[Outcome], out: Path) -> None:
+    console = terminal.out()
+    for reason in dict.fromkeys(s["why"] for o in outcomes for s in o.skipped):
+        console.print(terminal.plain(f"skipped: {reason}"))
+    failed = [(o.experiment.name, f) for o in outcomes for f in o.failed]
+    for name, failure in failed:
+        console.print(terminal.plain(f"{name} {failure['cell']}: {failure['error']}"))
+    console.print(terminal.plain(f"results in {out}"), soft_wrap=True)
+    command = f"discreto report {out}"
+    console.print(terminal.plain(command), soft_wrap=True)
+    if failed:
+        message = f"{len(failed)} piece(s) of work failed; run again to retry them."
+        terminal.err().print(f"[red]{message}")
+        raise typer.Exit(1)
+
+
+class Bars:
+    """Progress bars on a terminal, plain lines in a pipe."""
+
+    def __init__(self) -> None:
+        console = terminal.err()
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._all = self._progress.add_task("everything", total=0)
+
+    def __enter__(self) -> Bars:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._progress.stop()
+
+    def begin(self, experiment: Experiment, total: float, done: float) -> None:
+        """A bar for an experiment; what an earlier run did is not counted."""
+        name = experiment.name
+        self._tasks[name] = self._progress.add_task(name, total=total - done)
+        whole = self._progress.tasks[self._all].total or 0
+        self._progress.update(self._all, total=whole + total - done)
+
+    def cell(self, experiment: Experiment, weight: float, error: str | None) -> None:
+        """One step."""
+        for task in (self._tasks[experiment.name], self._all):
+            self._progress.advance(task, weight)
+        if error:
+            text = terminal.plain(f"{experiment.name}: {error}")
+            self._progress.console.print(text)
+
+    def end(self, outcome: Outcome) -> None:
+        """A line that stays."""
+        self._progress.update(self._tasks[outcome.experiment.name], visible=False)
+        words = f"{outcome.experiment.name}: {outcome.done} of {outcome.cells} cells, "
+        words += f"{outcome.seconds:.0f} s of one core"
+        self._progress.console.print(terminal.plain(words))

@@ -1,0 +1,248 @@
+"""Run experiments: what is missing is measured, then everything is written anew."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+from discreto import __version__
+from discreto.errors import ParameterError
+from discreto.lab.study.experiment import Cell, Experiment
+from discreto.lab.study.figures import save
+from discreto.lab.study.results import Results, summary
+from discreto.lab.study.store import Folder, Record, key_of, versions, write_json
+from discreto.lab.study.workers import run_apart, run_here
+
+
+class Watch(Protocol):
+    """Told how a run goes."""
+
+    def begin(self, experiment: Experiment, total: float, done: float) -> None:
+        """An experiment has this much work (in weights), of which some is done."""
+
+    def cell(self, experiment: Experiment, weight: float, error: str | None) -> None:
+        """A cell was measured, or failed."""
+
+    def end(self, outcome: Outcome) -> None:
+        """All cells of an experiment are done and its folder is written."""
+
+
+class _Nobody:
+    """Does not care."""
+
+    def begin(self, experiment: Experiment, total: float, done: float) -> None: ...
+    def cell(
+        self, experiment: Experiment, weight: float, error: str | None
+    ) -> None: ...
+    def end(self, outcome: Outcome) -> None: ...
+
+
+@dataclass
+class Outcome:
+    """How an experiment went."""
+
+    experiment: Experiment
+    folder: Path
+    cells: int
+    ran: int = 0
+    failed: list[dict[str, Any]] = field(default_factory=list)
+    skipped: list[dict[str, Any]] = field(default_factory=list)  # data is not to be had
+    done: int = 0  # with a result, those of earlier runs included
+    seconds: float = 0.0  # of a core's work, that of earlier runs included
+
+
+def run(
+    chosen: Iterable[Experiment],
+    out: str | Path,
+    *,
+    quick: bool = False,
+    jobs: int | None = None,
+    fresh: bool = False,
+    watch: Watch | None = None,
+) -> list[Outcome]:
+    """Run experiments, keep every finished cell, and write their folders.
+
+    Parameters
+    ----------
+    chosen
+        The experiments; see :func:`discreto.lab.study.find`.
+    out
+        The output folder. Cells that are in it already are not run again.
+    quick
+        The small set of cells, to see that everything works.
+    jobs
+        Processes; as many as there are cores unless said otherwise. A script that calls
+        this needs ``if __name__ == "__main__":`` because processes import it.
+    fresh
+        Forget what is in the folder.
+    watch
+        Told about every cell.
+    """
+    jobs = os.cpu_count() or 1 if jobs is None else jobs
+    if jobs < 1:
+        raise ParameterError(f"jobs must be a whole number from 1 up. Got {jobs}.")
+    start, watch = time.perf_counter(), watch or _Nobody()
+    several = [_Run(one, Path(out), quick, fresh, watch) for one in chosen]
+    tasks = chain.from_iterable(one.tasks() for one in several)
+    by_name = {one.experiment.name: one for one in several}
+    going = run_here(tasks) if jobs == 1 else run_apart(tasks, jobs)
+    outcomes = [one.close() for one in several if not one.left]
+    for (experiment, cell), done in going:
+        one = by_name[experiment.name]
+        one.take(cell, done)
+        if not one.left:
+            outcomes.append(one.close())
+    _write_manifest(Path(out), quick, jobs, time.perf_counter() - start)
+    return outcomes
+
+
+class _Run:
+    """One experiment while it runs."""
+
+    def __init__(
+        self, experiment: Experiment, out: Path, quick: bool, fresh: bool, watch: Watch
+    ) -> None:
+        self.experiment, self.quick, self.watch = experiment, quick, watch
+        self.folder = Folder(out, experiment)
+        if fresh:
+            self.folder.forget()
+        cells = list(experiment.cells(quick))
+        self.cells = {key_of(cell): cell for cell in cells}
+        self.records = self.folder.finished()
+        missing = [cell for key, cell in self.cells.items() if key not in self.records]
+        # Long ones first: both cores then finish at about the same time.
+        self.missing = sorted(missing, key=experiment.weight, reverse=True)
+        self.left = len(missing)
+        self.outcome = Outcome(experiment, self.folder.path, len(self.cells))
+        total = sum(map(experiment.weight, self.cells.values()))
+        watch.begin(experiment, total, total - sum(map(experiment.weight, missing)))
+
+    def tasks(self) -> Iterable[tuple[Experiment, Cell]]:
+        return [(self.experiment, cell) for cell in self.missing]
+
+    def take(self, cell: Cell, done: Record) -> None:
+        """A cell came back."""
+        error = done.get("error")
+        if error is not None:
+            self.outcome.failed.append({"cell": dict(cell), "error": error})
+        elif "missing" in done:
+            why = {"cell": dict(cell), "why": done["missing"]}
+            self.outcome.skipped.append(why)
+        else:
+            self.folder.keep(cell, done)
+            self.records[key_of(cell)] = done
+        self.outcome.ran += 1
+        self.left -= 1
+        self.watch.cell(self.experiment, self.experiment.weight(cell), error)
+
+    def close(self) -> Outcome:
+        """Write the folder."""
+        done = {key: self.records[key] for key in self.cells if key in self.records}
+        self.outcome.done = len(done)
+        self.outcome.seconds = sum(record["seconds"] for record in done.values())
+        lines = [
+            dict(self.cells[key]) | line
+            for key, record in done.items()
+            for line in record["lines"]
+        ]
+        _write(self.folder, Results(lines, self.quick), list(self.cells.values()), self)
+        self.watch.end(self.outcome)
+        return self.outcome
+
+
+def _write(folder: Folder, results: Results, cells: Sequence[Cell], one: _Run) -> None:
+    experiment, outcome = folder.experiment, one.outcome
+    parameters = list(dict.fromkeys(name for cell in cells for name in cell))
+    groups = [name for name in parameters if name not in experiment.repeats]
+    folder.write_parquet("results.parquet", results.rows)
+    short = summary(results, groups, experiment.repeats)
+    folder.write_parquet("summary.parquet", short)
+    made = {"tables": _tables, "pictures": _pictures, "findings": _findings}
+    parts = {
+        name: _try(name, step, folder, results, outcome) for name, step in made.items()
+    }
+    folder.write_json(
+        "manifest.json",
+        {
+            "name": experiment.name,
+            "title": experiment.title,
+            "source": experiment.source,
+            "shows": experiment.shows,
+            "simulated": True,
+            "quick": one.quick,
+            "cells": len(cells),
+            "done": outcome.done,
+            "failed": outcome.failed,
+            "skipped": outcome.skipped,
+            "seconds": round(outcome.seconds, 2),
+            "parameters": parameters,
+            "repeats": [name for name in parameters if name in experiment.repeats],
+            "measurements": [
+                name
+                for name in dict.fromkeys(name for row in results for name in row)
+                if name not in parameters
+            ],
+            **parts,
+            "versions": versions(),
+        },
+    )
+
+
+def _try(
+    name: str,
+    step: Callable[[Folder, Results], list[dict[str, Any]]],
+    folder: Folder,
+    results: Results,
+    outcome: Outcome,
+) -> list[dict[str, Any]]:
+    """A drawing that fails because cells failed must not lose the other results."""
+    try:
+        return step(folder, results)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        outcome.failed.append({"cell": {"step": name}, "error": said})
+        return []
+
+
+def _tables(folder: Folder, results: Results) -> list[dict[str, Any]]:
+    folder.subfolder("tables")
+    out = []
+    for table in folder.experiment.tables(results):
+        file = f"tables/{table.name}.json"
+        folder.write_json(file, table.to_dict())
+        out.append({"file": file, "title": table.title, "note": table.note})
+    return out
+
+
+def _pictures(folder: Folder, results: Results) -> list[dict[str, Any]]:
+    folder.subfolder("pictures")
+    out = []
+    for picture in folder.experiment.pictures(results):
+        file = f"pictures/{picture.name}.svg"
+        save(picture.figure, folder.path / file)
+        out.append({"file": file, "title": picture.title, "note": picture.note})
+    return out
+
+
+def _findings(folder: Folder, results: Results) -> list[dict[str, Any]]:
+    return [finding.to_dict() for finding in folder.experiment.findings(results)]
+
+
+def _write_manifest(out: Path, quick: bool, jobs: int, seconds: float) -> None:
+    """The manifest of the whole folder, earlier experiments included."""
+    out.mkdir(parents=True, exist_ok=True)
+    names = sorted(path.parent.name for path in out.glob("*/manifest.json"))
+    content = {
+        "simulated": True,
+        "discreto": __version__,
+        "quick": quick,
+        "experiments": names,
+        "jobs": jobs,
+        "seconds": round(seconds, 2),
+    }
+    write_json(out / "manifest.json", content)

@@ -1,0 +1,152 @@
+"""The two questions of naive Bayes.
+
+The first asks for every column's parts, summed by class. With d columns its noise is
+that of d questions, and the errors of all columns add up in the score of a row: what
+suffers most is where one class ends and the other begins. The second question is about
+that score alone, one number (or one for each class) instead of d.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreto.core.maps import Categories, Partition, SoftVotes
+from discreto.core.maps.features import SUM_BITS
+from discreto.core.maps.simplex_features import MAX_CLASSES, MAX_WEIGHT, parts_of
+from discreto.core.query import Block, Sum
+from discreto.models._bayes_shrinkage import (
+    TINY,
+    Counts,
+    Histogram,
+    Normals,
+    call,
+    class_counts,
+    histogram,
+    normals,
+)
+from discreto.models._features import Space
+from discreto.planning import Ask
+
+Array = NDArray[Any]
+SECOND = Fraction(1, 4)  # of the cost, for the second question
+TRUST = 0.01  # relative noise in the scores at which the second answer has half a say
+LEAST = 1e-300
+_STEP = float(1 << SUM_BITS)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What the first answer says; ``there``: how many rows have a Number."""
+
+    counts: Counts
+    there: Array
+    laws: Normals
+    histograms: dict[str, Histogram]
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What the second answer says: log posteriors are ``slopes @ q + begins``.
+
+    ``share`` is its part of the final word; naive Bayes has the rest.
+    """
+
+    weights: Array
+    slopes: Array
+    begins: Array
+    share: float
+
+
+def second_share(space: Space, shrink: bool) -> Fraction:
+    """The share of the second question: 0 unless its noise is smaller by design."""
+    many = len(space.classes)
+    coarser = (many - 1) ** 2 < len(space.features) and 1 < many <= MAX_CLASSES
+    return SECOND if shrink and coarser else Fraction(0)
+
+
+def read_tables(
+    ask: Ask, space: Space, share: Fraction, alpha: float, shrink: bool
+) -> Tables:
+    """Ask the first question and make laws of the answer."""
+    domain, names = space.domain, space.features
+    table, noise = _by_class(ask, space, Partition(names), "class tables", share)
+    ends = np.cumsum([0, *(parts_of(name, domain) for name in names)]).tolist()
+    start = dict(zip(names, ends, strict=False))
+    # The parts of all columns add up to as many class sizes as there are columns.
+    raw = table.sum(axis=1) / len(names)
+    spread = noise * table.shape[1] / len(names) ** 2
+    counts = class_counts(raw, spread, public_rows(space), shrink)
+    places = np.array([start[name] for name in space.numbers], dtype=int)
+    there = np.repeat(counts.size[:, None], len(places), axis=1)
+    for i, name in enumerate(space.numbers):
+        if domain.number(name).missing:
+            there[:, i] -= table[:, places[i] + 3]
+    there = np.maximum(there, 0.5)
+    parts = table[:, places[:, None] + np.arange(3)]
+    histograms = {}
+    for name in space.categories:
+        many = len(domain.category(name).categories)
+        mine = table[:, start[name] : start[name] + many]
+        histograms[name] = histogram(mine, counts, noise, alpha, shrink)
+    laws = normals(parts, there, counts, noise, shrink)
+    return Tables(counts, there, laws, histograms)
+
+
+def read_votes(
+    ask: Ask, space: Space, share: Fraction, tables: Tables
+) -> tuple[Votes, Counts]:
+    """Ask the second question: how the linear scores of the first fall, by class."""
+    weights, noise = linear_scores(space, tables)
+    votes = SoftVotes(space.features, tuple(map(tuple, weights.tolist())))
+    table, spread = _by_class(ask, space, votes, "class scores", share)
+    rows = public_rows(space)
+    slopes, begins, counts = call(table, spread, tables.counts, rows)
+    return Votes(weights, slopes, begins, noise / (noise + TRUST)), counts
+
+
+def linear_scores(space: Space, tables: Tables) -> tuple[Array, float]:
+    """Weights of a linear score for each class, and the relative noise in it."""
+    prior, laws = tables.counts.prior, tables.laws
+    away = laws.mean - laws.middle
+    slope = away / (laws.common + laws.doubt + TINY)
+    slope -= prior @ slope
+    size = (slope**2 * laws.common).sum(axis=1).mean() + ((slope @ away.T) ** 2).mean()
+    noise = (slope**2 * laws.noise).sum(axis=1).mean()
+    found: dict[str, Array] = {}
+    for i, name in enumerate(space.numbers):
+        # x - middle at both ends of the range.
+        found[name] = slope[:, i, None] * (np.array([-1.0, 1.0]) - laws.middle[i])
+    for name, law in tables.histograms.items():
+        ratio = np.log(np.maximum(law.chance, LEAST) / law.common)
+        found[name] = ratio - prior @ ratio
+        size += (found[name] ** 2 @ law.common).mean()
+        noise += (law.doubt @ law.common).mean()
+    weights = np.hstack([found[name] for name in space.features])
+    if not size > TINY**2:
+        return np.zeros_like(weights), 1.0
+    weights = np.clip(weights / math.sqrt(size), -MAX_WEIGHT, MAX_WEIGHT)
+    return weights, float(noise / size)
+
+
+def public_rows(space: Space) -> int | None:
+    """How many rows have a class, where that is public."""
+    domain = space.domain
+    known = domain.neighbours == "replace" and domain.person is None
+    return domain.rows if known and not domain.category(space.goal).missing else None
+
+
+def _by_class(
+    ask: Ask, space: Space, features: Any, label: str, share: Fraction
+) -> tuple[Array, float]:
+    """Sums by class in ones, and the variance of their noise."""
+    query = Sum(Categories((space.goal,)), (Block(features),))
+    answer = ask.measure(query, label, share)
+    # A target that may be missing has one cell more, which is no class.
+    table = answer.tables[0][: len(space.classes)] / _STEP
+    return table, answer.noises[0].variance / _STEP**2

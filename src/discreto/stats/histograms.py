@@ -1,0 +1,179 @@
+"""Histograms, contingency tables, the mode, and a paid-for range."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from discreto.core.domain import Domain, Number
+from discreto.core.maps import Bins, Categories, Cross, Edges, Largest, Magnitudes, Ones
+from discreto.core.maps.cells import MAX_BINS, whole_numbers
+from discreto.core.query import Block, Cells, Choice, Sum
+from discreto.errors import ParameterError
+from discreto.planning import Ask
+from discreto.release import Release
+from discreto.stats._base import spread
+from discreto.stats._intervals import reach
+
+DEFAULT_BINS = 20
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """The counts of a column's categories or bins, or of several columns' crossing."""
+
+    columns: tuple[str, ...]
+    bins: int | tuple[float, ...] | None = None
+
+    @property
+    def label(self) -> str:
+        return f"histogram of {' × '.join(self.columns)}"
+
+    def learn(self, ask: Ask) -> Release:
+        if not self.columns:
+            raise ParameterError("a histogram needs a column.")
+        cells, keys = self._cells(ask.domain)
+        answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
+        counts = answer.tables[0][:, 0]
+        far = reach(answer.noises[0])
+        lows, highs = np.maximum(counts - far, 0), np.maximum(counts + far, 0)
+        return spread(self.label, counts, lows, highs, keys)
+
+    def _cells(self, domain: Domain) -> tuple[Cells, tuple[Any, ...]]:
+        cells, keys = self._one(self.columns[0], domain)
+        for name in self.columns[1:]:
+            more, more_keys = self._one(name, domain)
+            cells = Cross(cells, more)
+            if cells.count(domain) > MAX_BINS:
+                raise ParameterError(
+                    f"{self.label!r} has too many cells (at most {MAX_BINS}). Take "
+                    "fewer columns or bins."
+                )
+            keys = [(*_tuple(a), b) for a in keys for b in more_keys]
+        return cells, tuple(keys)
+
+    def _one(self, name: str, domain: Domain) -> tuple[Cells, list[Any]]:
+        column = domain[name]
+        if not isinstance(column, Number):
+            cells = Categories((name,))
+            return cells, cells.labels(domain)
+        if isinstance(self.bins, tuple):
+            Edges(name, self.bins)  # refuses what is not a list of rising numbers
+            cuts = [cut for cut in self.bins if column.lower < cut < column.upper]
+            edges = np.array([column.lower, *cuts, column.upper])
+            return Edges(name, tuple(map(float, cuts))), _ranges(edges)
+        each = whole_numbers(column)
+        count = each if 1 <= each <= DEFAULT_BINS else DEFAULT_BINS
+        count = count if self.bins is None else self.bins
+        binned = Bins(name, count)
+        if each == count:
+            return binned, [round(c) for c in binned.centres(domain)]
+        return binned, _ranges(binned.edges(domain))
+
+
+def _tuple(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
+
+
+def _ranges(edges: Any) -> list[str]:
+    return [f"{a:g} to {b:g}" for a, b in pairwise(edges)]
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The most frequent category (or whole number) of a column.
+
+    The release is the value alone. Its error bar is in rows: with 95 % probability the
+    true mode has at most ``high`` more rows than the one released.
+    """
+
+    column: str
+
+    @property
+    def label(self) -> str:
+        return f"mode of {self.column}"
+
+    def learn(self, ask: Ask) -> Release:
+        column = ask.domain[self.column]
+        cells: Cells
+        if isinstance(column, Number):
+            count = whole_numbers(column)
+            if not 1 <= count <= 4096:
+                raise ParameterError(
+                    f"{self.label!r}: a mode needs a Category or an integer Number "
+                    "with at most 4096 values. Use a histogram."
+                )
+            cells = Bins(self.column, count)
+            keys = [round(c) for c in cells.centres(ask.domain)]
+        else:
+            cells = Categories((self.column,))
+            keys = cells.labels(ask.domain)
+        tally = Sum(cells, (Block(Ones()),))
+        choice = ask.select(Choice(tally, Largest()), self.label)
+        value = keys[int(choice.indices[0])]
+        gap = worst_gap(len(keys), float(choice.scale))
+        note = f"at most {gap} rows short of the true mode"
+        return Release(self.label, value, 0, gap, (), "", note)
+
+
+def worst_gap(candidates: int, scale: float, level: float = 0.95) -> int:
+    """The smallest g such that a choice falls short by more than g with chance 5 %.
+
+    The worst case is that all candidates but one are short by just g + 1. Then
+    permute-and-flip takes a short one with the probability computed here.
+    """
+
+    def chance(gap: int) -> float:
+        p = math.exp(-gap / scale)
+        # The best one is met at place j + 1 with probability 1 / candidates; it wins
+        # if the j short ones before it all failed.
+        wins = (
+            sum((1 - p) ** j for j in range(candidates))
+            if candidates < 64
+            else ((1 - (1 - p) ** candidates) / p)
+        )
+        return 1 - wins / candidates
+
+    gap = 0
+    while chance(gap + 1) > 1 - level:
+        gap += max(1, gap // 64)
+    return gap
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A range that holds nearly all values of a column, for when none is known.
+
+    The domain gives a crude outer range (say -1e12 to 1e12). Values are counted by
+    sign and power of two; the range spans the cells whose count stands out of the
+    noise, so a few rows in far cells stay outside.
+    """
+
+    column: str
+
+    @property
+    def label(self) -> str:
+        return f"bounds of {self.column}"
+
+    def learn(self, ask: Ask) -> Release:
+        column = ask.domain.number(self.column)
+        cells = Magnitudes(self.column)
+        answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
+        counts = answer.tables[0][:, 0]
+        # No empty cell passes this with 95 % probability, all cells together.
+        bar = reach(answer.noises[0], level=1 - 2 * 0.05 / counts.size)
+        full = np.flatnonzero(counts > bar)
+        if full.size == 0:
+            low, high = column.lower, column.upper
+        else:
+            low, high = cells.edges(full[0])[0], cells.edges(full[-1])[1]
+        low, high = max(low, column.lower), min(high, column.upper)
+        value = np.array([low, high], dtype=float)
+        note = f"values in cells of fewer than about {2 * bar} rows may lie outside"
+        return Release(
+            self.label, value, value, value, ("lower", "upper"), column.unit, note
+        )

@@ -1,0 +1,303 @@
+"""Medians, quantiles, smallest and largest values.
+
+One quantile is a noisy choice among the places of a public grid, followed by a noisy
+count around the chosen place that gives its error bar. Several quantiles are read off
+one noisy cumulative count, so ten cost no more than two.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from discreto.core.domain import Domain, Number
+from discreto.core.gate import Noise, scale_for
+from discreto.core.maps import Bins, Edges, Extreme, Ones, Ranks
+from discreto.core.maps.cells import whole_numbers
+from discreto.core.query import Block, Cells, Choice, Ints, Sum
+from discreto.errors import ParameterError
+from discreto.planning import Ask
+from discreto.release import LEVEL, Release
+from discreto.stats._intervals import Floats, combined_reach, sum_reach
+
+GRID = 4096  # places a quantile may have
+FAN = 16  # how many parts a cell of the cumulative count has on the level below
+_TAILS = 0.06  # what both ends of the interval of one of several quantiles may miss
+POINT_SHARE = Fraction(2, 3)  # the rest pays for the error bar
+
+
+def place_grid(name: str, domain: Domain) -> Bins:
+    """The public places that a quantile of this column may take."""
+    each = whole_numbers(domain.number(name))
+    return Bins(name, each if 2 <= each <= GRID else GRID)
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """A quantile of a column, with the interval that its rank noise allows."""
+
+    column: str
+    probability: Fraction = Fraction(1, 2)
+
+    @property
+    def label(self) -> str:
+        if self.probability == Fraction(1, 2):
+            return f"median of {self.column}"
+        return f"{float(self.probability):g}-quantile of {self.column}"
+
+    def learn(self, ask: Ask) -> Release:
+        domain, chance = ask.domain, self.probability
+        column, places = domain.number(self.column), place_grid(self.column, domain)
+        score = Ranks((chance.numerator,), chance.denominator)
+        tally = Sum(places, (Block(Ones()),))
+        chosen = ask.select(Choice(tally, score), self.label, POINT_SHARE)
+        place = int(chosen.indices[0])
+        value = float(places.centres(domain)[place])
+        edges = places.edges(domain)
+        cuts = ladder(edges, place)
+        query = Sum(Edges(self.column, tuple(cuts.tolist())), (Block(Ones()),))
+        answer = ask.measure(query, f"rows around the {self.label}", 1 - POINT_SHARE)
+        counts = answer.tables[0][:, 0].astype(float)
+        low, high = _rank_interval(counts, cuts, float(chance), answer.noises[0])
+        low, high = min(low, edges[place]), max(high, edges[place + 1])
+        low, high = _within(low, high, column)
+        return Release(self.label, value, low, high, (), column.unit)
+
+
+def ladder(edges: Floats, place: int) -> Floats:
+    """Cuts around a place that double their distance outward, always as many.
+
+    Cuts beyond the range pile up at its ends, where they part nothing.
+    """
+    step = edges[1] - edges[0]
+    reach = max(1, math.ceil(math.log2(max(2, edges.size - 1))))
+    away = step * (2.0 ** np.arange(reach + 1) - 1)
+    cuts = np.concatenate([(edges[place] - away)[::-1], edges[place + 1] + away])
+    clipped: Floats = np.clip(cuts, edges[0], edges[-1])
+    return clipped
+
+
+def _rank_interval(
+    counts: Floats, cuts: Floats, chance: float, noise: Noise
+) -> tuple[float, float]:
+    """Cuts between which the quantile lies, given noisy counts between cuts.
+
+    The quantile is at or below a cut when the surplus there (rows up to the cut, less
+    the wanted rank) is not negative. Coming from the left, cuts whose surplus is
+    surely negative are passed. That goes wrong only if the first cut at or after the
+    quantile is passed, which has a chance of at most 5 %; so it is from the right. As
+    the interval is stretched to the chosen place, whose noise is another one, only one
+    side can fail: the interval covers with 95 %, whatever the data.
+    """
+    below, above = np.cumsum(counts)[:-1], counts[::-1].cumsum()[::-1][1:]
+    surplus = (1 - chance) * below - chance * above
+    size = counts.size
+    far = np.array([_far(i, size - i, chance, noise) for i in range(1, size)])
+    # Cuts at the ends of the range say nothing: the interval starts there anyway.
+    fine = (surplus < -far) | (cuts <= cuts[0])
+    low = cuts[int(np.argmin(np.append(fine, False))) - 1]
+    fine = (surplus >= far) | (cuts >= cuts[-1])
+    high = cuts[-int(np.argmin(np.append(fine[::-1], False)))]
+    return float(low), float(high)
+
+
+@lru_cache(maxsize=1024)
+def _far(left: int, right: int, chance: float, noise: Noise) -> float:
+    """How far noise lowers a surplus of so many cells, but for a chance of 5 %."""
+    weights = [1 - chance] * left + [chance] * right
+    return combined_reach(weights, noise, 2 * LEVEL - 1)
+
+
+def _within(low: float, high: float, column: Number) -> tuple[float, float]:
+    """The ends of an interval, on whole numbers if the column has only those."""
+    if column.integer:
+        low, high = math.ceil(low), math.floor(high)
+    return max(low, column.lower), min(high, column.upper)
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """Several quantiles of a column from one noisy cumulative count."""
+
+    column: str
+    probabilities: tuple[Fraction, ...]
+
+    @property
+    def label(self) -> str:
+        return f"quantiles of {self.column}"
+
+    def learn(self, ask: Ask) -> Release:
+        if not self.probabilities:
+            raise ParameterError("quantiles need at least one probability.")
+        domain = ask.domain
+        column, places = domain.number(self.column), place_grid(self.column, domain)
+        strides = _strides(places.bins)
+        # Counts left and right of each edge, and how many noisy cells they add up.
+        sums = np.zeros((4, places.bins + 1))
+        above = places.bins + FAN * strides[0]  # the whole range is one cell above
+        for level, stride in enumerate(strides):
+            query = Sum(_level_cells(places, stride, domain), (Block(Ones()),))
+            text = f"{self.label}, level {level + 1}"
+            answer = ask.measure(query, text, Fraction(1, len(strides)))
+            counts = answer.tables[0][:, 0].astype(float)
+            sums += _level_sums(counts, stride, above, places.bins)
+            above = stride
+        ends = [
+            _descend(float(p), sums, strides, answer.noises[0])
+            for p in self.probabilities
+        ]
+        return self._release(np.array(ends), places, column, domain)
+
+    def _release(
+        self, ends: Ints, places: Bins, column: Number, domain: Domain
+    ) -> Release:
+        # Quantiles rise with their probability.
+        order = np.argsort([float(p) for p in self.probabilities], kind="stable")
+        ends[order] = np.maximum.accumulate(ends[order])
+        edges, centres = places.edges(domain), places.centres(domain)
+        value = np.clip(centres[ends[:, 0]], column.lower, column.upper)
+        pairs = [_within(edges[a], edges[b], column) for _, a, b in ends.tolist()]
+        low, high = np.array(pairs, dtype=float).T
+        keys = tuple(float(p) for p in self.probabilities)
+        return Release(self.label, value, low, high, keys, column.unit)
+
+
+def _descend(
+    chance: float, sums: Floats, strides: list[int], noise: Noise
+) -> tuple[int, int, int]:
+    """The cell of a quantile, and the edges between which it lies with 95 %.
+
+    Coming from outside, edges whose rank is surely wrong are passed, first in coarse
+    steps, then in finer ones. On each level that goes wrong only at the first edge
+    beyond the quantile. Both sides have 3 % to lose, which their levels share: no
+    table brings both to their limit at once.
+    """
+    left, right, lefts, rights = sums
+    surplus = (1 - chance) * left - chance * right
+    squares = (1 - chance) ** 2 * lefts + chance**2 * rights
+    fourths = (1 - chance) ** 4 * lefts + chance**4 * rights
+    low, high, last = 0, surplus.size - 1, surplus.size - 1
+    for stride in strides:
+        # The finest level decides most of the time, so it gets the most.
+        share = 1 - 0.2 * (len(strides) - 1) if stride == 1 else 0.2
+        far = sum_reach(squares, fourths, noise, 1 - _TAILS * share)
+        while low + stride < last and surplus[low + stride] < -far[low + stride]:
+            low += stride
+        while (step := (high - 1) // stride * stride) > 0 and surplus[step] >= far[
+            step
+        ]:
+            high = step
+    high = max(high, low + 1)
+    rising = _rising(surplus[low + 1 : high])
+    return low + int(np.searchsorted(rising, 0.0)), low, high
+
+
+def _rising(heights: Floats) -> Floats:
+    """The nearest sequence that never falls (the truth does not)."""
+    if heights.size < 2:
+        return heights
+    from scipy.optimize import isotonic_regression  # slow to import
+
+    rising: Floats = isotonic_regression(heights).x
+    return rising
+
+
+def _strides(bins: int) -> list[int]:
+    """Cell sizes of the levels, from coarse to fine."""
+    strides = [1]
+    while bins > 2 * FAN * strides[0]:
+        strides.insert(0, strides[0] * FAN)
+    return strides
+
+
+def _level_cells(places: Bins, stride: int, domain: Domain) -> Cells:
+    """Cells of ``stride`` places each."""
+    if whole_numbers(domain.number(places.name)) != places.bins:
+        return Bins(places.name, places.bins // stride)  # GRID is a power of two
+    cuts = places.edges(domain)[stride:-1:stride]
+    return Edges(places.name, tuple(cuts.tolist()))
+
+
+def _level_sums(counts: Floats, stride: int, above: int, bins: int) -> Floats:
+    """For each edge: counts to its left and right within its cell of the level above.
+
+    The first two are the noisy counts, the last two how many noisy cells they add up.
+    """
+    edge = np.arange(bins + 1)
+    # An edge on a boundary of the level above needs nothing from this level.
+    first = edge // above * above
+    last = np.minimum(first + above, bins)
+    inside = edge % above != 0
+    inside[-1] = False
+    whole = edge // stride * stride  # the last cell boundary at or left of the edge
+    cells = np.concatenate([[0.0], np.cumsum(counts)])
+    start, middle = first // stride, whole // stride
+    stop = -(-last // stride)
+    # The cell that holds the edge is split by the level below, if there is one.
+    beyond = middle + (edge % stride != 0)
+    left = np.where(inside, cells[middle] - cells[start], 0.0)
+    right = np.where(inside, cells[stop] - cells[beyond], 0.0)
+    left_count = np.where(inside, middle - start, 0)
+    right_count = np.where(inside, stop - beyond, 0)
+    return np.stack([left, right, left_count, right_count])
+
+
+@dataclass(frozen=True)
+class Extremum:
+    """The smallest or largest value, a few rows inside so that noise cannot miss it."""
+
+    column: str
+    side: Literal["low", "high"]
+
+    @property
+    def label(self) -> str:
+        return f"{'min' if self.side == 'low' else 'max'} of {self.column}"
+
+    def learn(self, ask: Ask) -> Release:
+        domain = ask.domain
+        column, places = domain.number(self.column), place_grid(self.column, domain)
+        tally = Sum(places, (Block(Ones()),))
+        trial = Choice(tally, Extreme(self.side, 1))
+        scale = float(scale_for(trial, ask.cost * POINT_SHARE, domain, whole=True))
+        # All empty places together win with less than 5 % when they miss by this much.
+        depth = math.ceil(scale * math.log(20 * places.bins))
+        choice = Choice(tally, Extreme(self.side, depth))
+        place = int(ask.select(choice, self.label, POINT_SHARE).indices[0])
+        value = float(places.centres(domain)[place])
+        edges = places.edges(domain)
+        cuts = ladder(edges, place)
+        query = Sum(Edges(self.column, tuple(cuts.tolist())), (Block(Ones()),))
+        text = f"rows around the {self.label}"
+        answer = ask.measure(query, text, 1 - POINT_SHARE)
+        counts = answer.tables[0][:, 0].astype(float)
+        inner = _inner_end(counts, cuts, self.side, answer.noises[0], column)
+        low, high = min(inner, edges[place]), max(inner, edges[place + 1])
+        if self.side == "low":
+            low, high = _within(column.lower, high, column)
+        else:
+            low, high = _within(low, column.upper, column)
+        note = f"about {depth} rows lie beyond it"
+        return Release(self.label, value, low, high, (), column.unit, note)
+
+
+def _inner_end(
+    counts: Floats, cuts: Floats, side: str, noise: Noise, column: Number
+) -> float:
+    """The furthest cut that surely has rows beyond it, coming from inside."""
+    if side == "high":
+        flipped = Number(-column.upper, -column.lower)
+        return -_inner_end(counts[::-1], -cuts[::-1], "low", noise, flipped)
+    below = np.cumsum(counts)[:-1]
+    best = column.upper
+    for i in range(cuts.size - 1, -1, -1):
+        if cuts[i] >= column.upper:
+            continue  # all rows are below it
+        if below[i] <= _far(i + 1, 0, 0.0, noise):
+            break
+        best = float(cuts[i])
+    return best

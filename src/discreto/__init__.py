@@ -21,7 +21,7 @@ _MODULES = {
     "federated": "discreto.federated",
     "local": "discreto.local",
     "models": "discreto.models",
-    "plan": "discreto.planning",
+    "plan": "discreto.plan",
     "plots": "discreto.plots",
     "report": "discreto.report",
     "testing": "discreto.testing",

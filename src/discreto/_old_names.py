@@ -18,6 +18,7 @@ OLD = {
     "discreto.frames": "discreto.data.frames",
     "discreto.kernel": "discreto.core",
     "discreto.ledger": "discreto.core.ledger",
+    "discreto.planning": "discreto.plan",
     "discreto.published": "discreto.lab.published",
     "discreto.queries": "discreto.core.maps",
     "discreto.study": "discreto.lab.study",

@@ -22,8 +22,9 @@ from discreto.core.training import Training
 from discreto.data.engines import LocalEngine, fold_all
 from discreto.data.frames import Frame, PersonFrame, open_frame
 from discreto.errors import DomainError, ParameterError
-from discreto.planning import Conversation, Plan, Statistic, plan_of, statistics
+from discreto.plan import Plan, Statistic, plan_of, statistics
 from discreto.release import Release
+from discreto.session import Session
 
 
 class Engine(Protocol):
@@ -184,7 +185,7 @@ class Table:
             stored = Release.from_dict(json.loads(receipt.answer))
             return stored.paid(receipt, cost, self.domain.neighbours)
         gate = self.gate(Reservation(self.ledger, receipt))
-        release = statistic.learn(Conversation(gate, cost, plan.questions))
+        release = statistic.learn(Session(gate, cost, plan.questions))
         release = release.paid(receipt, cost, self.domain.neighbours)
         if key is not None:
             kept = json.loads(self.ledger.keep(receipt, release.to_json()))
@@ -217,7 +218,7 @@ class Table:
         gate, questions = self.gate(reservation), iter(plan.questions)
         out = []
         for statistic in wanted:
-            release = statistic.learn(Conversation(gate, share, questions))
+            release = statistic.learn(Session(gate, share, questions))
             out.append(release.paid(reservation.receipt, share, self.domain.neighbours))
         return out
 

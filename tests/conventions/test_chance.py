@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreto.core.noise import entropy
-from discreto.planning import coins
+from discreto.rng import generator
 
 HERE = Path.cwd()
 COINS = np.random.default_rng(1)
@@ -25,7 +25,7 @@ def chance(request: pytest.FixtureRequest):
 
 def draw() -> tuple[bytes, bytes, float]:
     streams = entropy.Entropy(), entropy.Entropy()
-    return (*(stream.bytes(16) for stream in streams), coins(None).random())
+    return (*(stream.bytes(16) for stream in streams), generator(None).random())
 
 
 def test_noise_and_coins_repeat_and_belong_to_a_name(chance) -> None:

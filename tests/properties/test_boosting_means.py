@@ -8,13 +8,12 @@ from brute import ADD, REPLACE, TWICE, check_sum
 
 from discreto.core import aggregate
 from discreto.core.maps import KINDS
-from discreto.core.maps.row_partition import HashParts
+from discreto.core.maps.leaf_means import LeafMean
+from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import Grid, Leaves, Tree
 from discreto.core.query import Derived, decode, encode
 from discreto.errors import ParameterError
-from discreto.models.boosting.leaf_means import LeafMean
-from discreto.parts import Parts
 
 GRID = Grid(("y", "d"), ((0.5,), ()))
 # Gradients of 1, 0 and -1: scores far up where y is low, far down where it is not.

@@ -13,7 +13,7 @@ from brute import ADD, REPLACE, TWICE, neighbours, tables, to_batch, universe
 import discreto as dp
 from discreto.core import aggregate
 from discreto.core.maps.cells import Categories
-from discreto.core.maps.row_partition import HashParts, TallyWithin
+from discreto.core.maps.row_partition import HashParts, Parts, TallyWithin
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.tree_splits import (
     BITS,
@@ -25,8 +25,7 @@ from discreto.core.maps.tree_splits import (
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Block, Choice, Ones, Sum
 from discreto.errors import BudgetError, ParameterError
-from discreto.parts import Parts
-from discreto.planning import Conversation
+from discreto.session import Session
 from discreto.testing import simulate
 
 G = 1 << GAIN_BITS  # the squared gradient bound
@@ -263,7 +262,7 @@ def conversation(ledger, epsilon=1):
     data |= {"c": ["u"] * 60, "d": ["p"] * 60}
     table = dp.Table(data, ADD, ledger)
     cost = dp.Cost.of(epsilon)
-    return Conversation(table.gate(table.reserve(cost, "parts")), cost)
+    return Session(table.gate(table.reserve(cost, "parts")), cost)
 
 
 def test_parts_are_paid_once_and_each_keeps_to_it():

@@ -27,6 +27,7 @@ from discreto.core.maps import (
     Nearest,
     Tree,
     from_json,
+    predictions,
     to_json,
     trees_numpy,
 )
@@ -43,7 +44,7 @@ from discreto.core.validation import validate
 from discreto.data.frames import memory
 from discreto.errors import DiscretoError, DomainError, ParameterError
 from discreto.federated import messages
-from discreto.models import evaluation, persist
+from discreto.models import persist
 from discreto.models.selection import select
 from discreto.testing import simulate
 
@@ -293,7 +294,7 @@ def test_a_model_is_evaluated_on_workers_as_it_is_here(monkeypatch):
     """What workers cannot read is folded here, however many rows there are."""
     monkeypatch.setattr(memory, "_ALONE_BELOW", 4)
     model = next(m for m in asked.fitted() if type(m).__name__ == "NaiveBayes")
-    query = asked._all(evaluation.Loss(persist.dumps(model)))
+    query = asked._all(predictions.RowLoss(persist.dumps(model)))
     with ThreadPoolExecutor(2) as pool:
         for engine in (None, dp.engines.ExecutorEngine(pool)):
             table = dp.Table(asked.PLAIN, asked.DOMAIN, simulate(0), engine=engine)

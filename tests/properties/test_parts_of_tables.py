@@ -11,7 +11,7 @@ from discreto import Category, Domain, Number, Table
 from discreto.core import aggregate
 from discreto.core.cost import Cost
 from discreto.core.maps import Bins, Categories, ReachVotes, RowsInReach, Values
-from discreto.core.maps.row_partition import HashParts
+from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.core.query import (
     Block,
     Choice,
@@ -21,7 +21,6 @@ from discreto.core.query import (
     Sum,
 )
 from discreto.errors import ParameterError
-from discreto.parts import Parts
 from discreto.testing import simulate
 
 COLUMNS = {"x": Number(0, 1), "c": Category(("u", "v"))}

@@ -23,11 +23,11 @@ from replies import adds_up, count, form, is_large, text
 
 import discreto as dp
 from discreto.core.cost import Cost
-from discreto.core.maps import from_json, to_json
+from discreto.core.maps import from_json, predictions, to_json
 from discreto.core.query import Choice, Randomise, Sum
 from discreto.errors import DiscretoError, KernelFault
 from discreto.federated import Policy, Silo, config, messages
-from discreto.models import evaluation, persist
+from discreto.models import persist
 from discreto.testing import simulate
 
 SECONDS = 20  # a message that takes longer is counted as a crash
@@ -304,9 +304,9 @@ class Trials:
             model = persist.loads(file)
             if model.space_.target is None:
                 return "accepted", []
-            maps = [evaluation.Loss(file)]
+            maps = [predictions.RowLoss(file)]
             if isinstance(asked.COLUMNS.get(model.space_.goal), dp.Category):
-                maps.append(evaluation.Right(file))
+                maps.append(predictions.Right(file))
         except DiscretoError as error:
             return type(error).__name__, []
         said, wrong = "", []

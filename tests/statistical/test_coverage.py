@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from discreto import Category, Cost, Domain, Number, Table
-from discreto.planning import Conversation
 from discreto.release import Release
+from discreto.session import Session
 from discreto.stats import (
     Count,
     Covariance,
@@ -77,7 +77,7 @@ def coverage(
     slack = 1e-6 * (1 + np.abs(truth))  # the grid of exact sums
     goal = runs
     while done < goal:
-        release = change(statistic.learn(Conversation(gate, cost)))
+        release = change(statistic.learn(Session(gate, cost)))
         hits += (release.low - slack <= truth) & (truth <= release.high + slack)
         done += 1
         if done == runs < most and _in_doubt(hits / done):
@@ -272,5 +272,5 @@ def test_large_tables_have_error_bars_too() -> None:
     table = table_of({"x": x}, {"x": N}, "add-remove")
     gate, cost = table.gate(), Cost.of("0.5")
     for statistic in (Mean("x"), Variance("x"), Quantile("x")):
-        release = statistic.learn(Conversation(gate, cost))  # type: ignore[attr-defined]
+        release = statistic.learn(Session(gate, cost))  # type: ignore[attr-defined]
         assert release.low < release.value < release.high

@@ -16,7 +16,7 @@ from discreto.core.query import Block, Ones, Sum
 from discreto.errors import DomainError, ParameterError
 from discreto.models import KMeans
 from discreto.models._centroids import merge, starts
-from discreto.planning import coins
+from discreto.rng import generator
 from discreto.testing import simulate
 
 CENTRES = ((-0.5, 0.2), (0.6, -0.1), (0.6, 0.3))
@@ -289,7 +289,7 @@ def test_the_order_of_rows_does_not_matter():
 
 def test_starting_points_keep_apart():
     for count, width in ((2, 2), (3, 4), (10, 64), (12, 3), (5, 1)):
-        points = starts(count, width, coins(0))
+        points = starts(count, width, generator(0))
         gaps = np.linalg.norm(points[:, None] - points[None], axis=2)
         assert gaps[~np.eye(count, dtype=bool)].min() > 0.25
 
@@ -298,7 +298,7 @@ def test_merging_finds_groups_of_cells():
     rng = np.random.default_rng(0)
     middles = np.array([[-0.5, 0], [0.5, 0.5], [0.5, -0.5]])
     points = np.vstack([m + 0.02 * rng.normal(size=(8, 2)) for m in middles])
-    found = merge(points, np.ones(24), 3, coins(1))
+    found = merge(points, np.ones(24), 3, generator(1))
     gaps = np.linalg.norm(found[:, None] - middles[None], axis=2)
     assert gaps.min(axis=0).max() < 0.05
 

@@ -12,7 +12,8 @@ import pytest
 import discreto as dp
 from discreto.core.maps import Block, Everyone, Ones, Sum
 from discreto.errors import BudgetError, ParameterError, UnsafeError
-from discreto.planning import Conversation, epsilon_for, plan_of
+from discreto.plan import epsilon_for, plan_of
+from discreto.session import Session
 from discreto.stats import (
     Bounds,
     Count,
@@ -104,7 +105,7 @@ def test_leaving_the_plan_is_refused() -> None:
     # One question more than planned is refused as well.
     gate, cost = table.gate(), dp.Cost.of(1)
     plan = plan_of(DOMAIN, [Count()], cost, 10)
-    ask = Conversation(gate, cost, plan.questions)
+    ask = Session(gate, cost, plan.questions)
     Count().learn(ask)
     with pytest.raises(UnsafeError):
         Count().learn(ask)

@@ -37,7 +37,7 @@ from discreto.core.query import (
 )
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
-from discreto.planning import question_of
+from discreto.session import question_of
 from discreto.tables import Table, _Rows
 from discreto.testing import simulate
 

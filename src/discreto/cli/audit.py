@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 from pathlib import Path
@@ -112,10 +113,10 @@ def _tell(
 
 
 def _museum(seed: int, runs: int) -> list[Any]:
-    from discreto.lab.known_bugs import PIECES
+    pieces = importlib.import_module("discreto.lab.known_bugs").PIECES
 
     out = []
-    for piece in PIECES:
+    for piece in pieces:
         with terminal.working(f"looking at: {piece.name}"):
             for honest in (False, True):
                 out.append(piece.audit(seed, honest=honest, runs=runs or 20_000))

@@ -16,7 +16,7 @@ from discreto.cli import demo_data, demo_models, terminal
 from discreto.cli.ledger import print_ledger
 from discreto.cli.plan import plan_table
 from discreto.errors import BudgetError
-from discreto.planning import statistics
+from discreto.plan import statistics
 from discreto.testing import simulate
 
 EXAMPLE = "Example: `discreto demo --out my-first-try`"

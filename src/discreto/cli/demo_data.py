@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.domain import Category, Domain, Number
-from discreto.planning import Statistic
+from discreto.plan import Statistic
 from discreto.stats import Count, Covariance, Histogram, Mean, Quantile, Quantiles
 
 # Round bounds that a code book would give, none of them read from the rows.

@@ -19,7 +19,7 @@ import typer
 
 from discreto.core.cost import read_amount
 from discreto.errors import ParameterError
-from discreto.planning import Statistic
+from discreto.plan import Statistic
 from discreto.stats import (
     Bounds,
     Count,

@@ -15,7 +15,7 @@ from discreto.cli.files import read_domain
 from discreto.core.cost import read_amount
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
-from discreto.planning import Plan, Statistic, epsilon_for, statistics
+from discreto.plan import Plan, Statistic, epsilon_for, statistics
 
 EXAMPLE = """Examples:
 

@@ -11,7 +11,7 @@ from discreto import Ledger, Release, Table
 from discreto.cli import options, terminal
 from discreto.cli.files import open_ledger, read_domain
 from discreto.core.cost import show
-from discreto.planning import statistics
+from discreto.plan import statistics
 
 EXAMPLE = """Examples:
 

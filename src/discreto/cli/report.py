@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -47,7 +48,7 @@ def report(
 
 def page_of(source: Path) -> Page:
     """The page of whatever a file or folder holds."""
-    from discreto.lab.report import study_page
+    study_page = importlib.import_module("discreto.lab.report").study_page
     from discreto.report import ledger_page
 
     if source.is_dir():

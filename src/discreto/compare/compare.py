@@ -26,7 +26,7 @@ from discreto.models._base import PrivateClassifier, PrivateEstimator, PrivateRe
 from discreto.models._features import Ready
 from discreto.models._query_time import Voters
 from discreto.models.boosting.defaults import TYPICAL_ROWS
-from discreto.planning import Plan
+from discreto.plan import Plan
 from discreto.tables import Table
 
 Array = NDArray[Any]

@@ -8,7 +8,7 @@ from typing import Any
 from discreto import models
 from discreto.core.cost import Amount
 from discreto.parameters import read_epsilon
-from discreto.planning import Plan
+from discreto.plan import Plan
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from discreto.planning import Coins, coins
+from discreto.rng import Generator, generator
 from discreto.testing import SimulationLedger, simulate
 
 
@@ -25,6 +25,6 @@ def ledger_for(*facts: Any, noise: bool = True) -> SimulationLedger:
     return simulate(seed_for("noise", *facts), noise=noise)
 
 
-def coins_for(*facts: Any) -> Coins:
+def coins_for(*facts: Any) -> Generator:
     """Public coins (folds, made-up data) that depend on all facts."""
-    return coins(seed_for("coins", *facts))
+    return generator(seed_for("coins", *facts))

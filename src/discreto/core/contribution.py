@@ -1,4 +1,4 @@
-"""Frames in which no person has more than a few rows."""
+"""Contribution bounding: frames in which no person has more than a few rows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.domain import Domain
-from discreto.data.frames.base import Array, Frame, asked
-from discreto.data.frames.stream import STREAM_ROWS
+from discreto.core.frame import BATCH, Array, Frame, asked
 
 
 class PersonFrame:
@@ -68,7 +67,7 @@ class PersonFrame:
         names = [name for name, c in self._domain.columns.items() if asked(c)]
         seeds = np.frombuffer(self._key, dtype=np.uint64)
         parts = []
-        for batch, rows in self._frame.batches(names, STREAM_ROWS):
+        for batch, rows in self._frame.batches(names, BATCH):
             mixed = np.full(rows, seeds[0])
             for name in names:
                 values = np.ascontiguousarray(batch[name]).view(np.uint64)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreto.core.query import Floats
 from discreto.errors import MissingExtraError, ParameterError
 from discreto.parameters import number, whole
-from discreto.planning import coins
+from discreto.rng import generator
 
 # The graphs of figures 4.10 and 4.11 of the thesis this follows, nodes from 0.
 _FIVE = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (4, 0)]
@@ -58,7 +58,7 @@ def topology(name: str, nodes: int, *, degree: int = 3, seed: Any = 0) -> Any:
         graph = nx.star_graph(nodes - 1) if make is None else make(nodes)
         graph.remove_edges_from(list(nx.selfloop_edges(graph)))
         return graph
-    return _by_chance(nx, name, nodes, degree, int(coins(seed).integers(2**31)))
+    return _by_chance(nx, name, nodes, degree, int(generator(seed).integers(2**31)))
 
 
 def _by_chance(nx: Any, name: str, nodes: int, degree: int, seed: int) -> Any:

@@ -26,7 +26,7 @@ from discreto.federated import messages
 from discreto.federated.messages import Message
 from discreto.federated.policy import Policy
 from discreto.federated.updates import local_steps
-from discreto.planning import question_of
+from discreto.session import question_of
 from discreto.tables import Table
 
 

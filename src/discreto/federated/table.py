@@ -17,7 +17,7 @@ from discreto.core.query import Choice, Ints, Randomise, Sum
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.federated.federation import Channel, Federation
 from discreto.federated.silo import Silo
-from discreto.planning import Plan, Statistic, plan_of
+from discreto.plan import Plan, Statistic, plan_of
 from discreto.release import Release
 from discreto.tables import Table
 

@@ -4,6 +4,7 @@ import importlib
 import warnings
 from typing import Any
 
+from discreto.models import _predictor  # noqa: F401  (the core learns to read models)
 from discreto.models.boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,

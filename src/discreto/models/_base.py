@@ -32,10 +32,12 @@ from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.ledger import Ledger
 from discreto.data.frames.native import frame_of
+from discreto.dry_run import dry_run_gate
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.models._features import Ready, Space, as_matrix, columns_of
 from discreto.parameters import Reader
-from discreto.planning import Ask, Conversation, Plan, paper_gate
+from discreto.plan import Plan
+from discreto.session import Ask, Session
 from discreto.tables import Table
 
 # What a plan takes from the space, or from the cost.
@@ -117,7 +119,7 @@ class PrivateEstimator(BaseEstimator):
     def _rehearse(self, space: Space, cost: Cost, rows: int) -> Plan:
         if hasattr(self, "random_state"):
             Reader(self).seed()  # also where no coin is tossed
-        ask = Conversation(paper_gate(space.domain, rows), cost)
+        ask = Session(dry_run_gate(space.domain, rows), cost)
         self._learn(ask, space)
         return Plan(tuple(ask.asked), cost, rows)
 
@@ -142,7 +144,7 @@ class PrivateEstimator(BaseEstimator):
         facts = {"questions": [question.to_dict() for question in plan]}
         reservation = table.reserve(cost, f"fit {type(self).__name__}", facts)
         gate = table.gate(reservation)
-        self._learn(Conversation(gate, cost, plan.questions), space)
+        self._learn(Session(gate, cost, plan.questions), space)
         self.space_ = space
         self.n_features_in_ = len(space.features)
         self.privacy_ = Privacy(

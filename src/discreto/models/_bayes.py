@@ -21,7 +21,7 @@ from discreto.models._bayes_queries import (
 from discreto.models._bayes_shrinkage import TINY
 from discreto.models._features import Space
 from discreto.parameters import Reader
-from discreto.planning import Ask
+from discreto.session import Ask
 
 Array = NDArray[Any]
 

@@ -31,7 +31,7 @@ from discreto.models._bayes_shrinkage import (
     normals,
 )
 from discreto.models._features import Space
-from discreto.planning import Ask
+from discreto.session import Ask
 
 Array = NDArray[Any]
 SECOND = Fraction(1, 4)  # of the cost, for the second question

@@ -32,7 +32,8 @@ from discreto.models._centroids import (
 )
 from discreto.models._features import Space
 from discreto.parameters import Reader
-from discreto.planning import Ask, coins
+from discreto.rng import generator
+from discreto.session import Ask
 
 RINGS = 14  # distances from 1/90 of the largest one up
 MEAN_SHARE = Fraction(15, 100)
@@ -54,7 +55,7 @@ class CentreClusterer(PrivateClusterer):
     def _learn(self, ask: Ask, space: Space) -> None:
         read = Reader(self)
         wanted, rounds = read.whole("n_clusters"), read.whole("max_iter")
-        toss = coins(read.seed())
+        toss = generator(read.seed())
         self._check(read)
         names = space.only_numbers(type(self).__name__).numbers
         if not names:

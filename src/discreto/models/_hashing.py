@@ -17,7 +17,7 @@ from discreto.core.maps import Sides
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Block, Ones
 from discreto.models._features import Array, Space
-from discreto.planning import Coins
+from discreto.rng import Generator
 
 _TABLES = 8  # tables at epsilon 1
 _GROWTH = 0.6  # and how they grow with epsilon
@@ -61,7 +61,7 @@ def middle(answer: Measurement, domain: Domain) -> Array:
 
 
 def draw_cuts(
-    space: Space, centre: Array, tables: int, cuts: int, coins: Coins
+    space: Space, centre: Array, tables: int, cuts: int, coins: Generator
 ) -> tuple[Sides, ...]:
     """Hyperplanes between the middle of the range and the middle of the rows.
 
@@ -95,7 +95,7 @@ def draw_cuts(
     )
 
 
-def _directions(count: int, width: int, coins: Coins) -> Array:
+def _directions(count: int, width: int, coins: Generator) -> Array:
     """Random directions of length root ``width``, orthogonal in blocks of ``width``."""
     if not width:
         return np.empty((count, 0))

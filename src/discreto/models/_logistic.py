@@ -24,7 +24,7 @@ from discreto.models._least_squares import (
     toward_mean,
     unfold,
 )
-from discreto.planning import Ask
+from discreto.session import Ask
 
 TYPICAL = 0.4  # how far columns are from the middle of their range, where unknown
 

@@ -14,11 +14,13 @@ from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.maps.neighbors import GRID
 from discreto.core.query import Choice
+from discreto.dry_run import dry_run_gate
 from discreto.errors import ParameterError, UnsafeError
 from discreto.models._base import Privacy, PrivateClassifier
 from discreto.models._features import Array, Ready, Space
 from discreto.parameters import Reader, whole
-from discreto.planning import Conversation, Plan, paper_gate
+from discreto.plan import Plan
+from discreto.session import Session
 from discreto.tables import Table
 
 Points = tuple[tuple[float, ...], ...]
@@ -104,15 +106,15 @@ class Voters(PrivateClassifier):
                 f"this {type(self).__name__} was copied or loaded without the rows it "
                 "answers from. Fit it again."
             )
-        paper = Conversation(paper_gate(table.domain, 0), cost)
+        paper = Session(dry_run_gate(table.domain, 0), cost)
         plan = self._talk(paper, points)[1]
         facts = {"questions": [question.to_dict() for question in plan]}
         label = f"{type(self).__name__}: {_count(points)}"
         reservation = table.reserve(cost, label, facts)
-        ask = Conversation(table.gate(reservation), cost, plan.questions)
+        ask = Session(table.gate(reservation), cost, plan.questions)
         return self._talk(ask, points)[0]
 
-    def _talk(self, ask: Conversation, points: Points) -> tuple[Array, Plan]:
+    def _talk(self, ask: Session, points: Points) -> tuple[Array, Plan]:
         rows, left = self._count_rows(ask)
         out = []
         for part, share in shares(points, ask.cost):
@@ -136,12 +138,12 @@ class Voters(PrivateClassifier):
         probe.space_ = self._space(domain, target)
         # Points in one place can all be reached by one row: the worst case.
         points = ((0.0,) * len(probe.space_.features),) * queries
-        return probe._talk(Conversation(paper_gate(domain, 0), cost), points)[1]
+        return probe._talk(Session(dry_run_gate(domain, 0), cost), points)[1]
 
     def _space(self, domain: Domain, target: str | None) -> Space:
         return super()._space(domain, target).only_numbers(type(self).__name__)
 
-    def _count_rows(self, ask: Conversation) -> tuple[float, Fraction]:
+    def _count_rows(self, ask: Session) -> tuple[float, Fraction]:
         """About how many rows there are, if that matters, and the share left."""
         return math.inf, Fraction(1)
 

@@ -11,7 +11,7 @@ from discreto.core.maps._distances import memberships
 from discreto.core.query import Block, Everyone, Floats, Sum
 from discreto.models._clusters import CentreClusterer, Search, as_points
 from discreto.parameters import Reader
-from discreto.planning import coins
+from discreto.rng import generator
 
 
 class FuzzyCMeans(CentreClusterer):
@@ -169,7 +169,7 @@ class PlainFuzzyCMeans:
         """Alternate memberships and weighted means for ``max_iter`` rounds."""
         rows = np.asarray(X, dtype=float)
         if isinstance(self.init, str):
-            order = coins(self.random_state).permutation(len(rows))
+            order = generator(self.random_state).permutation(len(rows))
             centres = rows[order[: self.n_clusters]]
         else:
             centres = np.asarray(self.init, dtype=float)

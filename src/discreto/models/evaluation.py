@@ -6,190 +6,36 @@ noisy confusion matrix, a noisy mean loss, noisy error sums.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from discreto.core.cost import Amount, Cost
-from discreto.core.domain import Category, Domain
+from discreto.core.domain import Category
 from discreto.core.maps import Bernstein, Categories, Cross, Everyone, Ones, Present
-from discreto.core.maps.cells import to_cells
 from discreto.core.maps.features import SUM_BITS
-from discreto.core.query import Batch, Block, Floats, Ints, Shape, Sum
-from discreto.errors import DomainError, ParameterError
+from discreto.core.maps.predictions import (
+    CONFIDENCE_BINS,
+    LOSS_BOUND,
+    Predicted,
+    Right,
+    RowLoss,
+    predictor_of,
+)
+from discreto.core.query import Block, Sum
+from discreto.dry_run import dry_run_gate
+from discreto.errors import ParameterError
 from discreto.models import persist
 from discreto.models._base import PrivateEstimator
-from discreto.models._features import Ready, Space
-from discreto.planning import Ask, Conversation, paper_gate
 from discreto.release import Release
+from discreto.session import Ask, Session
 from discreto.stats._intervals import combined_reach, ratio_interval, reach
 from discreto.tables import Table
 
-LOSS_BOUND = math.log(1000)  # a row's log loss counts up to here
-CONFIDENCE_BINS = 10
 _STEPS = 1 << SUM_BITS
-
-
-@lru_cache(maxsize=16)
-def model_of(text: str) -> Any:
-    """The model of a JSON text, read once."""
-    return persist.loads(text)
-
-
-def check_model(text: str, domain: Domain) -> None:
-    """Refuse a model that could fail on some rows of a table.
-
-    Its columns must be those of the table, category for category: rows come to it as
-    the codes of the table. Then it predicts made-up rows that hold every category,
-    bound and oddity; what goes wrong does so here, before anything is paid.
-    """
-    check_columns(model_of(text).space_, domain)
-    if not _predicts(text):
-        raise ParameterError("the model cannot predict rows of its own domain.")
-
-
-def check_columns(space: Space, domain: Domain) -> None:
-    """Refuse a table that knows the columns of a model in another way."""
-    own = space.domain
-    for name in (*space.features, *([space.target] if space.target else [])):
-        mine, theirs = own[name], domain[name]
-        same = type(mine) is type(theirs)
-        if isinstance(mine, Category) and isinstance(theirs, Category):
-            same = mine.categories == theirs.categories
-        if not same:
-            raise DomainError(
-                f"the model knows {name!r} in another way than the table."
-            )
-
-
-@lru_cache(maxsize=16)
-def _predicts(text: str) -> bool:
-    """Whether a model predicts made-up rows of its domain, all of them odd."""
-    model = model_of(text)
-    space = model.space_
-    columns = {name: _odd_values(space.domain[name]) for name in space.features}
-    rows = max(map(len, columns.values()))
-    batch = {name: np.resize(values, rows) for name, values in columns.items()}
-    goal = space.domain[space.goal]
-    try:
-        with np.errstate(all="ignore"):
-            if not isinstance(goal, Category):
-                return bool(model.predict(Ready(batch, rows)).shape == (rows,))
-            chances = model.predict_proba(Ready(batch, rows))
-            classes = tuple(model.classes_.tolist())
-            return classes == goal.categories and chances.shape == (rows, len(classes))
-    except Exception:  # all of it is public: no row has been looked at
-        return False
-
-
-def _odd_values(column: Any) -> Any:
-    if isinstance(column, Category):
-        return np.arange(-1, len(column.categories), dtype=np.int64)
-    odd = (math.nan, math.inf, -math.inf, 1e308, -1e308, 0.0, column.centre)
-    return np.array([column.lower, column.upper, *odd])
-
-
-def _ready(model: Any, batch: Batch) -> Ready:
-    columns = {name: batch[name] for name in model.space_.features}
-    return Ready(columns, len(next(iter(columns.values()))))
-
-
-@dataclass(frozen=True, slots=True)
-class Predicted:
-    """Cells of what a model predicts: its class, or the bin of its confidence."""
-
-    model: str
-    confidence: bool = False
-
-    def check(self, domain: Domain) -> None:
-        check_model(self.model, domain)
-
-    def count(self, domain: Domain) -> int:
-        if self.confidence:
-            return CONFIDENCE_BINS
-        return len(model_of(self.model).space_.classes)
-
-    def codes(self, batch: Batch, domain: Domain) -> Ints:
-        model = model_of(self.model)
-        rows = _ready(model, batch)
-        if not self.confidence:
-            return _class_codes(model, rows)
-        sure = np.max(model.predict_proba(rows), axis=1)
-        return to_cells(sure * CONFIDENCE_BINS, CONFIDENCE_BINS)
-
-    def columns(self) -> tuple[str, ...]:
-        return model_of(self.model).space_.features
-
-
-@dataclass(frozen=True, slots=True)
-class Right:
-    """Two cells: the model is wrong, the model is right."""
-
-    model: str
-
-    def check(self, domain: Domain) -> None:
-        check_model(self.model, domain)
-
-    def count(self, domain: Domain) -> int:
-        return 2
-
-    def codes(self, batch: Batch, domain: Domain) -> Ints:
-        model = model_of(self.model)
-        truth = batch[model.space_.goal]
-        right = _class_codes(model, _ready(model, batch)) == truth
-        return np.where(truth < 0, -1, right.astype(np.int64))
-
-    def columns(self) -> tuple[str, ...]:
-        space = model_of(self.model).space_
-        return (*space.features, space.goal)
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """A row's loss on [-1, 1]: log loss up to a bound, or squared error."""
-
-    model: str
-
-    def check(self, domain: Domain) -> None:
-        check_model(self.model, domain)
-
-    def shape(self, domain: Domain) -> Shape:
-        return Shape(1, _STEPS)
-
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        model = model_of(self.model)
-        rows, truth = _ready(model, batch), batch[model.space_.goal]
-        column = domain[model.space_.goal]
-        if isinstance(column, Category):
-            chances = model.predict_proba(rows)
-            place = np.clip(truth, 0, chances.shape[1] - 1)
-            chance = np.take_along_axis(chances, place[:, None], axis=1)[:, 0]
-            lost = np.minimum(-np.log(np.maximum(chance, 1e-300)), LOSS_BOUND)
-            lost = lost / LOSS_BOUND
-        else:
-            width = 2 * column.half  # type: ignore[union-attr]
-            miss = (np.clip(truth, *_ends(column)) - model.predict(rows)) / width
-            lost = np.minimum(miss * miss, 1.0)
-        return (2 * lost - 1)[None, :] * float(_STEPS)
-
-    def columns(self) -> tuple[str, ...]:
-        space = model_of(self.model).space_
-        return (*space.features, space.goal)
-
-
-def _ends(column: Any) -> tuple[float, float]:
-    return column.lower, column.upper
-
-
-def _class_codes(model: Any, rows: Ready) -> Ints:
-    places = {value: code for code, value in enumerate(model.space_.classes)}
-    found = [places.get(value, -1) for value in model.predict(rows).tolist()]
-    return np.array(found, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -227,12 +73,12 @@ def evaluate(
     judge = (
         _judge_classes if isinstance(table.domain[goal], Category) else _judge_number
     )
-    rehearsal = Conversation(paper_gate(table.domain, 0), cost)
+    rehearsal = Session(dry_run_gate(table.domain, 0), cost)
     judge(rehearsal, text, goal)
     facts = {"questions": [question.to_dict() for question in rehearsal.asked]}
     label = f"evaluate {type(model).__name__}"
     reservation = table.reserve(cost, label, facts)
-    ask = Conversation(table.gate(reservation), cost, rehearsal.asked)
+    ask = Session(table.gate(reservation), cost, rehearsal.asked)
     parts = judge(ask, text, goal)
     relation, receipt = table.domain.neighbours, reservation.receipt
     paid = {k: part.paid(receipt, cost, relation) for k, part in parts.items()}
@@ -240,7 +86,7 @@ def evaluate(
 
 
 def _judge_classes(ask: Ask, text: str, goal: str) -> dict[str, Release]:
-    classes = list(model_of(text).space_.classes)
+    classes = list(predictor_of(text).classes)
     if tuple(classes) != ask.domain.category(goal).categories:
         raise ParameterError("the model's classes are not those of the table's domain.")
     half, quarter = Fraction(1, 2), Fraction(1, 4)
@@ -260,7 +106,7 @@ def _judge_classes(ask: Ask, text: str, goal: str) -> dict[str, Release]:
     right, noise = np.trace(counts), answer.noises[0]
     accuracy = _share(right, counts.sum() - right, size, size * (size - 1), noise)
     loss = ask.measure(
-        Sum(Present((goal,)), (Block(Loss(text), "pair"),)), "log loss", quarter
+        Sum(Present((goal,)), (Block(RowLoss(text), "pair"),)), "log loss", quarter
     )
     a, b = loss.tables[0][0]
     mean, low, high = ratio_interval(float(a), float(b), loss.noises[0])
@@ -306,7 +152,9 @@ def _judge_number(ask: Ask, text: str, goal: str) -> dict[str, Release]:
     column = ask.domain.number(goal)
     half = Fraction(1, 2)
     cells = Present((goal,)) if column.missing else Everyone()
-    error = ask.measure(Sum(cells, (Block(Loss(text), "pair"),)), "squared error", half)
+    error = ask.measure(
+        Sum(cells, (Block(RowLoss(text), "pair"),)), "squared error", half
+    )
     a, b = error.tables[0][0]
     parts = np.array(ratio_interval(float(a), float(b), error.noises[0]))
     mse = (parts + 1) / 2 * (2 * column.half) ** 2

@@ -21,7 +21,8 @@ from discreto.models._hashing import (
     table_count,
 )
 from discreto.parameters import Reader
-from discreto.planning import Ask, coins
+from discreto.rng import generator
+from discreto.session import Ask
 
 _LOCATE = Fraction(1, 10)  # the share that finds the middle of the rows
 
@@ -115,7 +116,7 @@ class CellNeighborsClassifier(PrivateClassifier):
         ours = table_count(ask.cost, space.domain)
         tables = read.whole("n_tables", most=1024, unset=ours)
         size = read.whole("n_cuts", most=12, unset=cut_count(tables))
-        toss = coins(read.seed())
+        toss = generator(read.seed())
         centre, left = self._locate(ask, space)
         cuts = draw_cuts(space, centre, tables, size, toss)
         query = Sum(Categories((space.goal,)), (Block(Memberships(cuts)),))

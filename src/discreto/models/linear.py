@@ -17,7 +17,7 @@ from discreto.models._base import PrivateRegressor
 from discreto.models._features import Space
 from discreto.models._least_squares import centred, least_squares, moments_of, scores_of
 from discreto.parameters import Reader
-from discreto.planning import Ask
+from discreto.session import Ask
 
 _METHODS = ("weighted", "functional")
 _LEAST, _LARGEST = 1e-300, 1e300

@@ -13,7 +13,7 @@ from discreto.models._features import Space
 from discreto.models._least_squares import scores_of
 from discreto.models._logistic import Task, by_gradients, by_means, by_taylor, spreads
 from discreto.parameters import Reader
-from discreto.planning import Ask
+from discreto.session import Ask
 
 _METHODS = ("gradient", "means", "functional")
 

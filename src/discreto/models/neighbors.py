@@ -26,7 +26,7 @@ from discreto.core.query import Block, Choice, Sum
 from discreto.models._features import Space
 from discreto.models._query_time import Points, Voters
 from discreto.parameters import Reader
-from discreto.planning import Conversation
+from discreto.session import Session
 
 _COUNT = Fraction(1, 20)  # the share that counts rows
 _MOST_NEIGHBORS = 1 << 20
@@ -101,7 +101,7 @@ class KNeighborsClassifier(Voters):
         self.classes = classes
         self.ledger = ledger
 
-    def _count_rows(self, ask: Conversation) -> tuple[float, Fraction]:
+    def _count_rows(self, ask: Session) -> tuple[float, Fraction]:
         domain = ask.domain
         if self.n_neighbors is not None or domain.neighbours == "replace":
             return float(domain.rows or math.inf), Fraction(1)

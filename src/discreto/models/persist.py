@@ -25,7 +25,8 @@ from discreto.models._base import Privacy, PrivateEstimator
 from discreto.models._features import Space
 from discreto.models.boosting._base import Boosting
 from discreto.models.boosting.forest import Shipped
-from discreto.planning import Plan, Question
+from discreto.plan import Plan
+from discreto.session import Question
 from discreto.tables import Table
 
 FORMAT = 1

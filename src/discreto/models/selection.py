@@ -2,97 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from discreto.core.cost import Amount, Cost
-from discreto.core.domain import Category, Domain, Neighbours
-from discreto.core.maps.features import SUM_BITS
-from discreto.core.query import Batch, Choice, Ints
+from discreto.core.domain import Category
+from discreto.core.maps.predictions import (
+    ERROR_STEPS,
+    Contest,
+    MostPoints,
+    check_columns,
+)
+from discreto.core.query import Choice
 from discreto.errors import ParameterError
 from discreto.models import persist
-from discreto.models.evaluation import Loss, Right, check_columns, check_model, model_of
 from discreto.tables import Table
-
-ERROR_STEPS = 1 << 20  # the largest squared error of a row, in steps
-
-
-@dataclass(frozen=True, slots=True)
-class Contest:
-    """For each model, how many rows it gets right, or minus its error in steps."""
-
-    models: tuple[str, ...]
-
-    def columns(self) -> tuple[str, ...]:
-        names: list[str] = []
-        for text in self.models:
-            names += Right(text).columns()
-        return tuple(dict.fromkeys(names))
-
-    def check(self, domain: Domain) -> None:
-        if not self.models:
-            raise ParameterError("a contest needs models.")
-        for text in self.models:
-            check_model(text, domain)
-
-    def size(self, domain: Domain) -> int:
-        return len(self.models)
-
-    def empty(self, domain: Domain) -> Ints:
-        return np.zeros((len(self.models), 1), dtype=np.int64)
-
-    def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
-        points = [_points(text, batch, domain) for text in self.models]
-        return np.array(points, dtype=np.int64)[:, None]
-
-    def merge(self, first: Ints, second: Ints) -> Ints:
-        return first + second
-
-    def overlap(self) -> int:
-        return 1
-
-
-def _points(text: str, batch: Batch, domain: Domain) -> int:
-    if isinstance(domain[model_of(text).space_.goal], Category):
-        return int((Right(text).codes(batch, domain) == 1).sum())
-    lost = (Loss(text).rows(batch, domain)[0] / (1 << SUM_BITS) + 1) / 2
-    steps = np.clip(np.rint(np.nan_to_num(lost) * ERROR_STEPS), 0, ERROR_STEPS)
-    return -int(steps.sum())
-
-
-@dataclass(frozen=True, slots=True)
-class MostPoints:
-    """The score of a model is its points; one row moves all of them the same way."""
-
-    steps: int
-
-    monotone = True
-
-    def check(self, domain: Domain) -> None:
-        if not 1 <= self.steps <= ERROR_STEPS:
-            raise ParameterError("points have 1 to 2^20 steps for a row.")
-
-    def check_tally(self, tally: Any, domain: Domain) -> None:
-        goals = {model_of(text).space_.goal for text in tally.models}
-        kinds = {isinstance(domain[goal], Category) for goal in goals}
-        if kinds != {self.steps == 1}:
-            raise ParameterError("these points are not those of such models.")
-
-    def scores(self, sums: Ints, domain: Domain) -> Ints:
-        return sums[:, 0][None, :]
-
-    def fits(self, tally: object) -> bool:
-        return isinstance(tally, Contest)
-
-    def groups(self) -> int:
-        return 1
-
-    def sensitivity(self, neighbours: Neighbours) -> int:
-        return self.steps
 
 
 def select(
@@ -124,7 +50,8 @@ def select(
     for model in candidates:  # whatever can be refused is refused before it is paid
         space = model._space(table.domain, y)
         clone(model)._rehearse(space, part, 0)
-        check_columns(space, (validation or table).domain)
+        names = (*space.features, *([space.target] if space.target else []))
+        check_columns(space.domain, names, (validation or table).domain)
     reservation = table.reserve(here, f"select among {len(candidates)} models")
     own = table.paid_by(reservation)
     judge = own

@@ -11,7 +11,7 @@ from discreto.core.domain import Domain
 from discreto.core.maps import Categories, Cross, Everyone
 from discreto.core.query import Cells
 from discreto.errors import ParameterError
-from discreto.planning import Statistic
+from discreto.plan import Statistic
 from discreto.release import Release
 from discreto.tables import Table
 

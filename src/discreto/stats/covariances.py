@@ -12,8 +12,8 @@ from discreto.core.maps import Bernstein, Values, present_in
 from discreto.core.maps.features import PRODUCT_BITS
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
-from discreto.planning import Ask
 from discreto.release import Release
+from discreto.session import Ask
 from discreto.stats._intervals import Floats
 from discreto.stats._propagation import ends_of, row_count, smooth
 

@@ -14,8 +14,8 @@ from discreto.core.maps import Bins, Categories, Cross, Edges, Largest, Magnitud
 from discreto.core.maps.cells import MAX_BINS, whole_numbers
 from discreto.core.query import Block, Cells, Choice, Sum
 from discreto.errors import ParameterError
-from discreto.planning import Ask
 from discreto.release import Release
+from discreto.session import Ask
 from discreto.stats._base import spread
 from discreto.stats._intervals import reach
 

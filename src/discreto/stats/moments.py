@@ -17,8 +17,8 @@ from discreto.core.maps import Bernstein, Everyone, Ones, Values, present_in
 from discreto.core.maps.features import grid
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
-from discreto.planning import Ask
 from discreto.release import Release
+from discreto.session import Ask
 from discreto.stats._base import by_text, group_keys, grouped, spread
 from discreto.stats._intervals import (
     Floats,

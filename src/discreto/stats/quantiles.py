@@ -21,8 +21,8 @@ from discreto.core.maps import Bins, Edges, Extreme, Ones, Ranks
 from discreto.core.maps.cells import whole_numbers
 from discreto.core.query import Block, Cells, Choice, Ints, Sum
 from discreto.errors import ParameterError
-from discreto.planning import Ask
 from discreto.release import LEVEL, Release
+from discreto.session import Ask
 from discreto.stats._intervals import Floats, combined_reach, sum_reach
 
 GRID = 4096  # places a quantile may have

@@ -1,7 +1,7 @@
 """Parts of a table: which rows a question is about, by each row's own content.
 
 A row is in at most one part, whoever else is in the table. So questions to different
-parts cost no more than the dearest of them; see :mod:`discreto.parts`.
+parts cost no more than the dearest of them; see :meth:`discreto.core.gate.Gate.parts`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from discreto.core.maps._batch_cache import Chosen, remember
 from discreto.core.maps._names import check_names
 from discreto.core.maps.cells import present_in
 from discreto.core.maps.trees import BATCH_ROWS
-from discreto.core.query import Batch, Cells, Everyone, Ints, Tally
+from discreto.core.query import Batch, Cells, Everyone, Ints, Sum, Tally
 from discreto.errors import ParameterError
 
 MAX_PARTS = 1 << 16
@@ -172,3 +172,20 @@ def _stir(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
     state = (state ^ (state >> np.uint64(30))) * _MIX[0]
     state = (state ^ (state >> np.uint64(27))) * _MIX[1]
     return state ^ (state >> np.uint64(31))
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a table that a cell map makes."""
+
+    cells: Cells
+
+    def count(self, domain: Domain) -> int:
+        """How many there are."""
+        return self.cells.count(domain)
+
+    def restrict(self, query: Sum | Tally, number: int) -> Sum | Tally:
+        """The same question about the rows of one part."""
+        if not isinstance(query, Sum):
+            return TallyWithin(self.cells, number, query)
+        return Sum(Within(self.cells, number, query.cells), query.blocks)

@@ -17,7 +17,7 @@ from discreto.core.domain import Domain
 from discreto.data.datasets import _sources
 from discreto.data.datasets._catalogue import CATALOGUE, Sheet, sheet_of
 from discreto.errors import MissingExtraError, ParameterError
-from discreto.planning import coins
+from discreto.rng import generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ def _find(
 ) -> tuple[dict[str, Any], str]:
     """The columns from the first place that has them; all reasons if none has."""
     if sheet.entry.made_up:
-        columns = _sources.made_up(sheet, rows or sheet.rows, coins(seed))
+        columns = _sources.made_up(sheet, rows or sheet.rows, generator(seed))
         return columns, _sources.MADE_UP
     why = []
     for place in (_sources.from_folder, _sources.from_sklearn):
@@ -152,7 +152,7 @@ def _some(columns: dict[str, Any], rows: int | None, seed: Any) -> dict[str, Any
         return columns
     if rows < 1:
         raise ParameterError(f"rows must be a whole number from 1 up. Got {rows!r}.")
-    kept = np.sort(coins(seed).permutation(have)[:rows])
+    kept = np.sort(generator(seed).permutation(have)[:rows])
     return {name: values[kept] for name, values in columns.items()}
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from discreto.core.domain import Category
 from discreto.data.datasets._catalogue import CATALOGUE, Entry, Sheet, read_sheet
 from discreto.errors import MissingExtraError
-from discreto.planning import Coins
+from discreto.rng import Generator
 
 MADE_UP = "made-up rows"
 Found = tuple[dict[str, Any], str] | str
@@ -160,7 +160,7 @@ def _patience(seconds: float) -> Iterator[None]:
         socket.setdefaulttimeout(before)
 
 
-def made_up(sheet: Sheet, rows: int, coins: Coins) -> dict[str, Any]:
+def made_up(sheet: Sheet, rows: int, coins: Generator) -> dict[str, Any]:
     """Rows of the shape of YearPredictionMSD: 90 numbers and a year.
 
     Years crowd at the end of their range as the real ones do. A quarter of their

@@ -1,37 +1,12 @@
-"""What a frame is, and what is refused about one: names and types, never values."""
+"""What is refused about a frame: names and types, never values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
 
-from numpy.typing import NDArray
-
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain import Domain
+from discreto.core.frame import Array, Frame, asked
 from discreto.errors import DomainError
-
-Array = NDArray[Any]
-
-
-class Frame(Protocol):
-    """Rows in the terms of a domain."""
-
-    def batches(
-        self, names: Sequence[str], size: int
-    ) -> Iterator[tuple[dict[str, Array], int]]:
-        """Arrays of at most ``size`` rows, and how many rows there are."""
-
-    def split(self, parts: int) -> list[Frame]:
-        """At most ``parts`` frames that hold these rows between them."""
-
-    def column(self, name: str) -> Array:
-        """One whole column."""
-
-    def raw(self, name: str) -> Array:
-        """Whose rows they are: whole numbers, or texts with None for nobody."""
-
-    def length(self) -> int:
-        """The number of rows: private unless the domain says otherwise."""
 
 
 def need_columns(domain: Domain, present: Sequence[str]) -> None:
@@ -53,6 +28,4 @@ def wrong_type(name: str, column: object, found: str) -> DomainError:
     )
 
 
-def asked(column: object) -> bool:
-    """Whether a column can be asked about."""
-    return isinstance(column, Number | Category)
+__all__ = ["Array", "Frame", "asked", "need_columns", "wrong_type"]

@@ -13,7 +13,7 @@ from discreto.models.boosting import forest, inspection
 from discreto.models.boosting.defaults import settings_for
 from discreto.models.boosting.trainer import learn
 from discreto.parameters import Reader
-from discreto.planning import coins
+from discreto.rng import generator
 
 
 class Boosting(PrivateEstimator):
@@ -21,7 +21,7 @@ class Boosting(PrivateEstimator):
 
     def _learn(self, ask: Any, space: Space) -> None:
         settings = settings_for(self, ask.cost, space)
-        ensemble = learn(ask, space, settings, coins(Reader(self).seed()))
+        ensemble = learn(ask, space, settings, generator(Reader(self).seed()))
         for name, value in forest.pack(ensemble, space.domain).items():
             setattr(self, name, value)
 

@@ -9,7 +9,7 @@ import numpy as np
 from discreto.models._base import PrivateClassifier, PrivateRegressor
 from discreto.models._features import Space
 from discreto.models.boosting._base import Boosting, keep_all
-from discreto.planning import Ask
+from discreto.session import Ask
 
 
 class GradientBoostingClassifier(Boosting, PrivateClassifier):

@@ -18,7 +18,8 @@ from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Choice
 from discreto.errors import DomainError
 from discreto.models.boosting.settings import Settings
-from discreto.planning import Ask, Coins
+from discreto.rng import Generator
+from discreto.session import Ask
 
 Route = tuple[int, ...]
 Limits = dict[int, tuple[int, int]]  # the codes of a column that can reach a node
@@ -28,7 +29,7 @@ class Grower:
     """Splits for trees on one grid, all from public facts, coins and releases."""
 
     def __init__(
-        self, grid: Grid, domain: Domain, settings: Settings, coins: Coins
+        self, grid: Grid, domain: Domain, settings: Settings, coins: Generator
     ) -> None:
         self.grid, self.domain = grid, domain
         self.settings, self._coins = settings, coins
@@ -160,7 +161,7 @@ def _spare(domain: Domain, name: str) -> int:
     return int(domain.number(name).missing)
 
 
-def _draw(coins: Coins, weights: list[int]) -> int:
+def _draw(coins: Generator, weights: list[int]) -> int:
     point = coins.random() * sum(weights)
     for i, weight in enumerate(weights):
         point -= weight

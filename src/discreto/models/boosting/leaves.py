@@ -12,7 +12,7 @@ from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import Leaves, Tree
 from discreto.core.query import Block, Sum
 from discreto.models.boosting.settings import Settings
-from discreto.planning import Ask
+from discreto.session import Ask
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.maps.row_partition import HashParts
+from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.core.maps.scores import Ranks
 from discreto.core.maps.tree_gradients import Gradients, Residuals
 from discreto.core.maps.trees import Grid, Tree
@@ -21,8 +21,8 @@ from discreto.models.boosting.growing import Grower
 from discreto.models.boosting.leaf_means import measure_means
 from discreto.models.boosting.leaves import measure, values_of
 from discreto.models.boosting.settings import Settings
-from discreto.parts import Parts
-from discreto.planning import Ask, Coins, Conversation
+from discreto.rng import Generator
+from discreto.session import Ask, Session
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,7 @@ class Ensemble:
     trees: tuple[Tree, ...]
 
 
-def learn(
-    ask: Conversation, space: Space, settings: Settings, coins: Coins
-) -> Ensemble:
+def learn(ask: Session, space: Space, settings: Settings, coins: Generator) -> Ensemble:
     """Hold the whole conversation."""
     grid = grid_of(space.features, space.domain, settings.bins)
     grower = Grower(grid, space.domain, settings, coins)
@@ -53,7 +51,7 @@ def learn(
 
 
 def _turn(
-    ask: Conversation,
+    ask: Session,
     whole: Fraction,
     grower: Grower,
     gradients: Gradients,
@@ -89,8 +87,8 @@ def _turn(
 
 
 def _turns(
-    ask: Conversation, space: Space, settings: Settings, coins: Coins
-) -> Iterator[tuple[Conversation, Fraction]]:
+    ask: Session, space: Space, settings: Settings, coins: Generator
+) -> Iterator[tuple[Session, Fraction]]:
     """Whom each tree asks, and what it may spend of that conversation's cost.
 
     The trees of an ensemble share the rows among them: each row has a tree of its own,

@@ -1,0 +1,79 @@
+"""The leaf of the papers: its value, -S / (n + ridge), with noise of its own.
+
+A mean is no sum of rows, so no clamp can bound it. What is folded are the exact whole
+sums of clamped gradients and rows; the value follows from them in whole numbers, behind
+the gate, and ``LeafMean.reach`` bounds how far a row moves it, whatever the other rows
+are. ``docs/proofs/boosting.md`` has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreto.core.domain import Domain
+from discreto.core.maps.tree_gradients import Gradients
+from discreto.core.query import Block, Cells, Fold, Ints, Shape, Sum
+from discreto.errors import ParameterError
+
+
+@dataclass(frozen=True, slots=True)
+class LeafMean:
+    """-S / (n + ridge) of a leaf, cut to ``most`` either way, in steps of 2^-bits.
+
+    It is a function of sums, not a map of rows, and is not among those that a question
+    from elsewhere may hold.
+    """
+
+    gradients: Gradients
+    ridge: float
+    most: float
+
+    def __post_init__(self) -> None:
+        one = len(self.gradients.start) == 1 and not self.gradients.weight
+        if not one or not 0 <= self.ridge <= 1e12 or not 0 <= self.most <= 1:
+            raise ParameterError("a LeafMean is that of single bounded gradients.")
+
+    @property
+    def top(self) -> int:
+        """Grid steps of a 1, which no gradient exceeds."""
+        return 1 << self.gradients.bits
+
+    @property
+    def cut(self) -> int:
+        """The largest value, in steps."""
+        return max(math.floor(self.most * self.top), 1)
+
+    def reach(self) -> int:
+        """How far a row that comes or goes can move the value, in steps."""
+        most, ridge = Fraction(self.cut, self.top), Fraction(self.ridge)
+        far = min(2 * most, (1 + most) / (2 + ridge), 1 / (1 + ridge))
+        return math.ceil(far * self.top)  # whole: the value is rounded
+
+    def check(self, domain: Domain) -> None:
+        self.gradients.check(domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        # Rows that come or go one after another add up, so what holds for sums of rows
+        # (several rows of a person, replaced rows) holds for this as well.
+        self.gradients.shape(domain)
+        return Shape(1, self.reach())
+
+    def compute(self, fold: Fold, cells: Cells, domain: Domain) -> Ints:
+        return self.of(fold(Sum(cells, (Block(self.gradients, "pair"),)))[0])
+
+    def columns(self) -> tuple[str, ...]:
+        return self.gradients.columns()
+
+    def of(self, pairs: Ints) -> Ints:
+        """The value of each leaf from its sums of top + g and top - g, exactly."""
+        upper, lower = (sums.astype(object) for sums in pairs.T)
+        over, under = Fraction(self.ridge).as_integer_ratio()
+        whole = (upper + lower) * under + 2 * self.top * over
+        whole = np.where(whole == 0, 1, whole)  # no rows and no ridge: 0
+        # To the nearest step, and only then cut: both never swap two values.
+        steps = (2 * self.top * under * (lower - upper) + whole) // (2 * whole)
+        return np.clip(steps.astype(np.int64), -self.cut, self.cut)[:, None]

@@ -1,0 +1,111 @@
+"""Gates to made-up rows, or to none: what a session would ask, without spending.
+
+Made-up rows are public: spread evenly over the domain, weighted to a number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from discreto.core import aggregate
+from discreto.core.charge import Event, Receipt, Simulation
+from discreto.core.cost import Cost
+from discreto.core.domain import Category, Domain, Number
+from discreto.core.gate import Gate, Keep, Source
+from discreto.core.noise.entropy import Entropy
+from discreto.core.noise.sampler import Sampler
+from discreto.core.query import Floats, Ints, Sum, Tally
+
+_SAMPLE = 2048  # made-up rows behind a plan
+
+
+def dry_run_gate(domain: Domain, rows: int) -> Gate:
+    """A gate to made-up rows (or to none) that charges nobody and adds no noise."""
+    source: Source = MadeUpRows(domain, rows) if rows else NoRows(domain)
+    return Gate(domain, _NoLedger(), source)
+
+
+class NoRows:
+    """A table without rows: enough to learn which questions will be asked."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+
+    def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
+        """Zeros."""
+        return aggregate.empty(query, self._domain)
+
+    def column(self, name: str) -> Floats | Ints:
+        """Nothing."""
+        return np.empty(0)
+
+
+class MadeUpRows:
+    """Public rows spread evenly over a domain, weighted to ``rows`` in all."""
+
+    def __init__(self, domain: Domain, rows: int) -> None:
+        self._domain, self._rows = domain, rows
+
+    def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
+        """What the sums would be, to the nearest step."""
+        batch = {name: self.column(name) for name in query.columns()}
+        exact = aggregate.fold(query, batch, _SAMPLE, self._domain)
+        if not isinstance(query, Sum):
+            return exact
+        share = self._rows / _SAMPLE
+        out = []
+        for part in exact:
+            # Running totals are rounded, not cells: many small cells must add up.
+            whole = np.rint(np.cumsum(part * share, axis=0))
+            out.append(np.diff(whole, axis=0, prepend=0.0).astype(np.int64))
+        return out
+
+    def column(self, name: str) -> Floats | Ints:
+        """A made-up column."""
+        # Fractional parts of k * sqrt(prime) fill the cube evenly.
+        prime = _prime(list(self._domain).index(name))
+        spread = (np.arange(1, _SAMPLE + 1) * math.sqrt(prime)) % 1.0
+        column = self._domain[name]
+        if isinstance(column, Category):
+            return (spread * len(column.categories)).astype(np.int64)
+        if isinstance(column, Number):
+            spread = column.lower + spread * (column.upper - column.lower)
+            spread = np.round(spread) if column.integer else spread
+        return spread.astype(np.float64)
+
+
+@lru_cache
+def _prime(index: int) -> int:
+    """The prime number with this index; plans do not need more than a few."""
+    found: list[int] = []
+    number = 1
+    while len(found) <= index:
+        number += 1
+        if all(number % p for p in found if p * p <= number):
+            found.append(number)
+    return found[index]
+
+
+class _NoLedger:
+    """A ledger that writes nothing and adds no noise."""
+
+    wants_events = False
+    simulation: Simulation | None = Simulation(Sampler(Entropy()), noise=False)
+
+    def charge(
+        self,
+        cost: Cost,
+        label: str,
+        event: Event | None = None,
+        key: str | None = None,
+    ) -> Receipt:
+        return Receipt(0, label, cost, "plan", simulated=True)
+
+    def keep(self, receipt: Receipt, answer: str) -> str:
+        return answer
+
+    def fault(self, label: str) -> None:
+        """There is nothing to shut."""

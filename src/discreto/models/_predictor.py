@@ -1,0 +1,51 @@
+"""A fitted model as the core sees it, for questions about its predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreto.core.maps.predictions import install_reader
+from discreto.core.query import Batch, Floats, Ints
+from discreto.models import persist
+from discreto.models._features import Ready
+
+
+class ModelPredictor:
+    """The columns of a model and its predictions for rows of a table."""
+
+    def __init__(self, model: Any) -> None:
+        self._model, space = model, model.space_
+        self.domain, self.features, self.goal = space.domain, space.features, space.goal
+        classes = getattr(model, "classes_", None)
+        self.classes = () if classes is None else tuple(classes.tolist())
+        self._codes = {value: code for code, value in enumerate(space.classes)}
+
+    @classmethod
+    def read(cls, text: str) -> ModelPredictor:
+        """The predictor of a model's JSON text."""
+        return cls(persist.loads(text))
+
+    def class_codes(self, batch: Batch) -> Ints:
+        """The code of each row's predicted class."""
+        found = self._model.predict(self._ready(batch)).tolist()
+        codes = [self._codes.get(value, -1) for value in found]
+        return np.array(codes, dtype=np.int64)
+
+    def probabilities(self, batch: Batch) -> Floats:
+        """The probability of each class, row by row."""
+        out: Floats = self._model.predict_proba(self._ready(batch))
+        return out
+
+    def values(self, batch: Batch) -> Floats:
+        """The predicted numbers."""
+        out: Floats = self._model.predict(self._ready(batch))
+        return out
+
+    def _ready(self, batch: Batch) -> Ready:
+        columns = {name: batch[name] for name in self.features}
+        return Ready(columns, len(next(iter(columns.values()))))
+
+
+install_reader(ModelPredictor.read)

@@ -1,0 +1,168 @@
+"""Plans: what a request would ask, spend and be worth, before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreto.core.cost import Amount, Cost, read_amount, show
+from discreto.core.domain import Domain
+from discreto.dry_run import dry_run_gate
+from discreto.errors import ParameterError
+from discreto.release import Release
+from discreto.session import Ask, Question, Session
+
+TYPICAL_ROWS = 1000
+
+
+class Statistic(Protocol):
+    """Anything that can be asked of a table and planned before."""
+
+    @property
+    def label(self) -> str: ...
+    def learn(self, ask: Ask) -> Release: ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a request would ask and spend; nothing has been spent yet."""
+
+    questions: tuple[Question, ...]
+    total: Cost
+    rows: int
+    expected: tuple[Release, ...] = ()
+
+    def __iter__(self) -> Iterator[Question]:
+        return iter(self.questions)
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON form."""
+        return {
+            "total": self.total.to_dict(),
+            "rows": self.rows,
+            "questions": [question.to_dict() for question in self.questions],
+            "expected": [
+                {"label": r.label, "error": np.max(r.error).item(), "unit": r.unit}
+                for r in self.expected
+            ],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"plan: {self.total} in {len(self.questions)} question(s)"]
+        for question in self.questions:
+            noise = ", ".join(f"{ratio:.3g}" for ratio in question.ratios())
+            lines.append(
+                f"  {question.door:<8} {question.label:<32} {question.cost}, "
+                f"noise {noise} x a row's reach"
+            )
+        for release in self.expected:
+            unit = f" {release.unit}" if release.unit else ""
+            error = float(np.max(release.error))
+            lines.append(
+                f"  expected error of {release.label}: ± {error:.3g}{unit} (95 %) for "
+                f"{self.rows} rows spread evenly over the domain"
+            )
+        return "\n".join(lines)
+
+
+def statistics(
+    domain: Domain,
+    wanted: Statistic | Iterable[Statistic],
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    rows: int | None = None,
+) -> Plan:
+    """The plan for a statistic, or for several that share the cost equally.
+
+    ``rows`` is a guess of how many rows there are; it moves expected errors only.
+    """
+    several = list(wanted) if isinstance(wanted, Iterable) else [wanted]
+    number = domain.rows or TYPICAL_ROWS if rows is None else rows
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise ParameterError(f"rows must be a whole number from 1 up. Got {rows!r}.")
+    return plan_of(domain, several, Cost.of(epsilon, delta), number)
+
+
+def plan_of(
+    domain: Domain, several: Sequence[Statistic], cost: Cost, rows: int
+) -> Plan:
+    """The plan for statistics that share ``cost`` equally.
+
+    With ``rows=0`` the questions are right but expected errors mean nothing.
+    """
+    if not several:
+        raise ParameterError("there is nothing to ask.")
+    gate = dry_run_gate(domain, rows)
+    share = cost * Fraction(1, len(several)) if len(several) > 1 else cost
+    asked: list[Question] = []
+    expected = []
+    for statistic in several:
+        ask = Session(gate, share)
+        expected.append(statistic.learn(ask))
+        asked += ask.asked
+    return Plan(tuple(asked), cost, rows, tuple(expected))
+
+
+def epsilon_for(
+    domain: Domain,
+    wanted: Statistic,
+    *,
+    error: float,
+    rows: int | None = None,
+    delta: Amount = 0,
+) -> Fraction:
+    """The smallest epsilon (to 1 %) whose expected 95 % error is at most ``error``.
+
+    >>> from discreto import Domain, Number
+    >>> from discreto.stats import Count, Mean
+    >>> domain = Domain({"age": Number(0, 120)})
+    >>> float(epsilon_for(domain, Mean("age"), error=1, rows=10_000)) < 0.05
+    True
+    """
+    goal = float(read_amount(error, "error"))
+    # Whatever is wrong with the request itself shows here, not as "not enough".
+    trial = statistics(domain, wanted, epsilon=1, delta=delta, rows=rows)
+    if not np.any(trial.expected[0].error):
+        raise ParameterError(f"{wanted.label!r} has no error bar to plan for.")
+
+    def enough(epsilon: Fraction) -> bool:
+        try:
+            plan = statistics(domain, wanted, epsilon=epsilon, delta=delta, rows=rows)
+        except ParameterError:
+            return False
+        return bool(np.max(plan.expected[0].error) <= goal)
+
+    tries = [Fraction(10) ** power for power in range(-6, 5)]
+    low = Fraction(0)
+    for high in tries:
+        if enough(high):
+            break
+        low = high
+    else:
+        raise ParameterError(
+            f"{wanted.label!r} cannot reach an error of {show(goal)} with epsilon up "
+            "to 10000: its grid or the number of rows does not allow it."
+        )
+    while high - low > high / 100:
+        middle = _short((low + high) / 2)
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _short(value: Fraction) -> Fraction:
+    """Three digits are enough for an epsilon to be typed."""
+    return Fraction(f"{float(value):.3g}")
+
+
+__all__ = ["Plan", "Question", "Statistic", "epsilon_for", "statistics"]

@@ -1,0 +1,149 @@
+"""Sessions with the gate: questions that share one cost and keep to their plan.
+
+A statistic or a model is a function of a session. The same function runs against the
+gate (and spends) or against a dry run (and does not); with a plan, a session refuses
+every question that is not the plan's next one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from discreto.core.cost import Cost
+from discreto.core.domain import Domain
+from discreto.core.gate import Gate, Measurement, Partition, Selection
+from discreto.core.noise.calibration import noises_for, scale_for
+from discreto.core.query import Choice, Derived, Sum
+from discreto.errors import UnsafeError
+
+
+class Ask(Protocol):
+    """What a statistic or model talks to."""
+
+    domain: Domain
+    cost: Cost
+
+    def measure(
+        self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)
+    ) -> Measurement: ...
+
+    def select(
+        self, query: Choice, label: str, share: Fraction = Fraction(1)
+    ) -> Selection: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One line of a plan."""
+
+    door: str
+    label: str
+    cost: Cost
+    sensitivity: tuple[int, ...]
+    noise: tuple[float, ...]
+    sums: bool = True  # whether it is made from sums, which add up over silos
+
+    def ratios(self) -> list[float]:
+        """The noise of each block against how far one row can move it."""
+        root = bool(self.cost.rho) and self.door == "measure"  # squares, under rho
+        reach = [math.sqrt(s) if root else float(s) for s in self.sensitivity]
+        return [n / max(r, 1e-300) for n, r in zip(self.noise, reach, strict=True)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON form."""
+        return {
+            "door": self.door,
+            "label": self.label,
+            "cost": self.cost.to_dict(),
+            "sensitivity": list(self.sensitivity),
+            "noise": list(self.noise),
+        } | ({} if self.sums else {"sums": False})
+
+
+class Session:
+    """Questions that share one cost; with a plan, no question outside of it."""
+
+    def __init__(
+        self, gate: Gate, cost: Cost, plan: Iterable[Question] | None = None
+    ) -> None:
+        self.domain = gate.domain
+        self._gate, self.cost = gate, cost
+        self._plan = None if plan is None else iter(plan)
+        self.asked: list[Question] = []
+
+    def measure(
+        self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)
+    ) -> Measurement:
+        """Noisy sums, or a function of sums, for a share of the cost."""
+        cost = self.cost * share
+        self._note(question_of(query, label, cost, self.domain))
+        return self._gate.measure(query, cost, label)
+
+    def select(
+        self, query: Choice, label: str, share: Fraction = Fraction(1)
+    ) -> Selection:
+        """A noisy choice for a share of the cost."""
+        cost = self.cost * share
+        whole = self._gate.part is None
+        self._note(question_of(query, label, cost, self.domain, whole=whole))
+        return self._gate.select(query, cost, label)
+
+    def split(
+        self, partition: Partition, label: str, share: Fraction = Fraction(1)
+    ) -> list[Session]:
+        """A conversation with each part; each may spend a share of the cost."""
+        cost = self.cost * share
+        self._note(Question("parts", label, cost, (), ()))
+        gates = self._gate.parts(partition, cost, label)
+        return [_Branch(gate, cost, self) for gate in gates]
+
+    def _note(self, question: Question) -> None:
+        if self._plan is not None and next(self._plan, None) != question:
+            raise UnsafeError(
+                f"{question.label!r} is not the next question of the plan that was "
+                "paid for. A conversation may depend on releases, not change its form."
+            )
+        self.asked.append(question)
+
+
+class _Branch(Session):
+    """A session with a part, whose questions are lines of the whole's plan."""
+
+    def __init__(self, gate: Gate, cost: Cost, trunk: Session) -> None:
+        super().__init__(gate, cost)
+        self._trunk = trunk
+
+    def _note(self, question: Question) -> None:
+        self._trunk._note(question)
+
+
+def question_of(
+    query: Sum | Derived | Choice,
+    label: str,
+    cost: Cost,
+    domain: Domain,
+    *,
+    whole: bool = True,
+) -> Question:
+    """The public facts of a question: its door, cost, sensitivity and noise."""
+    if isinstance(query, Choice):
+        scale = scale_for(query, cost, domain, whole=whole)
+        width = (query.width(domain, whole=whole),)
+        sums = isinstance(query.tally, Sum)
+        return Question("select", label, cost, width, (float(scale),), sums)
+    noises = noises_for(query, cost, domain)
+    if cost.rho:
+        reach = [block.square_sensitivity(domain) for block in query.blocks]
+    else:
+        cells = query.cells.count(domain)
+        reach = [
+            b.reach(domain) if b.noise == "cube" else b.sensitivity(domain, cells)
+            for b in query.blocks
+        ]
+    spread = tuple(math.sqrt(noise.variance) for noise in noises)
+    sums = isinstance(query, Sum)
+    return Question("measure", label, cost, tuple(reach), spread, sums)

@@ -16,7 +16,8 @@ from discreto.core.cost import Amount, Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate, Keep
 from discreto.core.noise.entropy import Entropy
-from discreto.core.query import Ints, Sum, Tally, digest
+from discreto.core.query import Ints, Sum, Tally
+from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
 from discreto.core.training import Training
 from discreto.data.engines import LocalEngine, fold_all

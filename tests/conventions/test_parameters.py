@@ -15,7 +15,7 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "discreto"
 FLOORS = ("models", "stats", "local", "federated", "cli", "report")
 FILES = sorted(p for floor in FLOORS for p in (SOURCE / floor).rglob("*.py"))
-FILES += [SOURCE / "planning.py", SOURCE / "parameters.py"]
+FILES += [SOURCE / "plan.py", SOURCE / "session.py", SOURCE / "parameters.py"]
 
 RAW = {"delta", "epsilon"}
 # Objects whose epsilon and delta are exact numbers.

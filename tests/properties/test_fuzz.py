@@ -32,14 +32,8 @@ from discreto.core.maps import (
     trees_numpy,
 )
 from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
-from discreto.core.query import (
-    Choice,
-    Everyone,
-    Randomise,
-    Shape,
-    Sum,
-    encode,
-)
+from discreto.core.query import Choice, Everyone, Randomise, Shape, Sum
+from discreto.core.question_json import encode
 from discreto.core.validation import validate
 from discreto.data.frames import memory
 from discreto.errors import DiscretoError, DomainError, ParameterError

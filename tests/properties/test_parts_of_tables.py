@@ -12,14 +12,7 @@ from discreto.core import aggregate
 from discreto.core.cost import Cost
 from discreto.core.maps import Bins, Categories, ReachVotes, RowsInReach, Values
 from discreto.core.maps.row_partition import HashParts, Parts
-from discreto.core.query import (
-    Block,
-    Choice,
-    Everyone,
-    Ones,
-    Randomise,
-    Sum,
-)
+from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
 from discreto.errors import ParameterError
 from discreto.testing import simulate
 

@@ -48,15 +48,8 @@ from discreto.core.maps.row_partition import HashParts, Within
 from discreto.core.maps.tree_gradients import Gradients, Residuals
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Grid, Leaves, Tree
-from discreto.core.query import (
-    Block,
-    Choice,
-    Everyone,
-    Ones,
-    Randomise,
-    Sum,
-    digest,
-)
+from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
+from discreto.core.question_json import digest
 from discreto.errors import DiscretoError, DomainError, KernelFault, ParameterError
 from discreto.testing import simulate
 

@@ -26,15 +26,7 @@ from discreto.core.gate import (
     Noise,
     Selection,
 )
-from discreto.core.query import (
-    Block,
-    Choice,
-    Derived,
-    Ints,
-    Randomise,
-    Sum,
-    Tally,
-)
+from discreto.core.query import Block, Choice, Derived, Ints, Randomise, Sum, Tally
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
 from discreto.session import question_of

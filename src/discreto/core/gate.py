@@ -43,8 +43,8 @@ from discreto.core.query import (
     Shape,
     Sum,
     Tally,
-    digest,
 )
+from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
 from discreto.core.validation import validate
 from discreto.errors import DomainError, KernelFault, ParameterError

@@ -14,7 +14,8 @@ import numpy as np
 
 from discreto.core.charge import Receipt, Reservation
 from discreto.core.gate import Gate, Measurement
-from discreto.core.query import Derived, Sum, digest
+from discreto.core.query import Derived, Sum
+from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
 from discreto.errors import BudgetError, ParameterError
 

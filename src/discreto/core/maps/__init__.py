@@ -42,7 +42,7 @@ from discreto.core.maps.tree_gradients import Gradients, Residuals
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Grid, Leaves, Tree
 from discreto.core.query import (
-    KERNEL_KINDS,
+    CORE_KINDS,
     Block,
     Choice,
     Everyone,
@@ -50,12 +50,11 @@ from discreto.core.query import (
     Query,
     Randomise,
     Sum,
-    decode,
-    encode,
 )
+from discreto.core.question_json import decode, encode
 from discreto.errors import ParameterError
 
-KINDS: dict[str, type] = KERNEL_KINDS | {
+KINDS: dict[str, type] = CORE_KINDS | {
     kind.__name__: kind
     for kind in (
         Bernstein,

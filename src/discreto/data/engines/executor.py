@@ -20,7 +20,8 @@ from discreto.core.domain import Domain
 from discreto.core.field_types import kinds_of
 from discreto.core.maps import KINDS
 from discreto.core.maps.row_partition import TallyWithin
-from discreto.core.query import Ints, Sum, Tally, decode, encode
+from discreto.core.query import Ints, Sum, Tally
+from discreto.core.question_json import decode, encode
 from discreto.data.engines.local import fold_all, quietly
 from discreto.data.frames import Array, Frame, StreamFrame
 from discreto.errors import KernelFault, ParameterError

@@ -107,3 +107,12 @@ def test_findings_print_and_travel():
     )
     assert "at least ε 0.8" in str(one)
     assert json.loads(json.dumps(one.to_dict()))["verdict"] == "holds"
+
+
+def test_a_silo_of_one_column(tmp_path):
+    path = tmp_path / "one.json"
+    dp.Domain({"age": dp.Number(0, 120)}).save(path)
+    done = run("silo", "--domain", path)
+    assert done.exit_code == 0, done.output
+    assert "refusals" in done.output
+    assert run("silo").exit_code == 2

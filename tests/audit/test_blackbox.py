@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto import models, stats
+from discreto import stats
 from discreto.audit import Replicates, epsilon, examine, mechanism_of, pairs, work_of
 from discreto.audit.bounds import lower_bound
 from discreto.audit.featurise import low_bits, matrix_of, numbers_of, stack
@@ -184,15 +184,6 @@ def test_half_of_our_noise_is_caught(monkeypatch, delta):
     found = examine(stats.Count(), PEOPLE, epsilon=1, delta=delta, runs=20_000)
     assert not found[0].violation  # the law that is declared is the right one
     assert found[1].violation
-
-
-def test_half_of_the_noise_of_a_model_is_caught(monkeypatch):
-    from discreto.core.gate import Noise
-
-    whole = Noise.draw
-    monkeypatch.setattr(Noise, "draw", lambda noise, *a: whole(noise, *a) // 3)
-    model = models.GaussianNB(epsilon=1)
-    assert examine(model, PEOPLE, runs=20_000)[1].violation
 
 
 def test_replicates_have_the_law_of_repeated_questions():

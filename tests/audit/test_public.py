@@ -46,16 +46,15 @@ def test_every_model_and_statistic_is_here():
 
 @EVERY
 def test_half_of_the_noise_is_caught_and_all_of_it_is_not(subject, monkeypatch):
-    assert not noise_law(heard(subject, 300)).violation
+    assert not noise_law(heard(subject, 100)).violation
     halve_noise(monkeypatch)
-    found = noise_law(heard(subject, 2000 if subject.lead > 0 else 500))
+    found = noise_law(heard(subject, 1800 if subject.lead > 0 else 500))
     assert found.violation, found
     assert found.shown == 2.0, found
 
 
-@pytest.mark.parametrize("name", ["count", "silo: measure"])
-def test_half_of_the_noise_loses_more_than_was_paid(name, monkeypatch):
-    (subject,) = (one for one in SUBJECTS if one.name == name)
+def test_half_of_the_noise_loses_more_than_was_paid(monkeypatch):
+    (subject,) = (one for one in SUBJECTS if one.name == "silo: measure")
     parts = (subject.run, subject.domain, *subject.tables)
     options = {"claimed": 1, "runs": 1600, "confidence": CERTAIN}
     found = listen(*parts, **options | {"runs": 400})

@@ -77,7 +77,7 @@ def test_only_the_core_touches_the_inside_of_the_gate(path: Path) -> None:
 
 
 def test_the_core_is_as_large_as_it_says() -> None:
-    """docs/architecture.md states the size of what must be trusted, and of its parts."""
+    """docs/architecture.md states the size of what must be trusted, part by part."""
     found = {
         part: sum(map(code_lines, (SOURCE / "core" / part).rglob("*.py")))
         for part in ("noise", "maps", "ledger")

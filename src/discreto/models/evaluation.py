@@ -79,7 +79,8 @@ def _predicts(text: str) -> bool:
     try:
         with np.errstate(all="ignore"):
             if not isinstance(goal, Category):
-                return bool(model.predict(Ready(batch, rows)).shape == (rows,))
+                found = model.predict(Ready(batch, rows))
+                return bool(found.shape == (rows,) and found.dtype.kind == "f")
             chances = model.predict_proba(Ready(batch, rows))
             classes = tuple(model.classes_.tolist())
             return classes == goal.categories and chances.shape == (rows, len(classes))

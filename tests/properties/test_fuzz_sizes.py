@@ -107,6 +107,14 @@ def test_a_question_about_an_opaque_column_costs_nothing():
     assert not silo.ledger.entries()
 
 
+@pytest.mark.parametrize("change", [{"rate": 1e-320}, {"rate": "1e-7"}, {"steps": 900}])
+def test_terms_that_take_hours_to_account_for_are_refused(change):
+    terms = messages.Terms.of(1, "1e-5", 1000, 1, "0.01").to_dict()
+    assert messages.terms_of(terms).rounds == 1000
+    with pytest.raises(ParameterError, match="one row in 1000000"):
+        messages.terms_of(terms | change)
+
+
 # Domains
 
 
@@ -152,6 +160,7 @@ def test_many_categories_take_no_longer_each():
         {"partners": {"me": "much"}},
         {"partners": {"": 1}},
         {"per_round": 10**5000},
+        {"per_round": deep(5000)},
         {"least_noise": "low"},
         {"least_noise": float("nan")},
         {"most_steps": "all"},
@@ -233,6 +242,8 @@ def _file(name):
         {"space_": {"space": [asked.DOMAIN.to_dict(), ["id"], None]}},
         {"space_": {"space": [asked.DOMAIN.to_dict(), [], "label"]}},
         {"space_": {"space": [asked.DOMAIN.to_dict(), ["a"], ["label"]]}},
+        {"space_": {"space": [asked.DOMAIN.to_dict(), ["a", "b"], "amount"]}},
+        {"space_": {"space": [asked.DOMAIN.to_dict(), ["a", "label"], "label"]}},
         {"x": deep(200)},
     ],
 )
@@ -241,6 +252,8 @@ def test_bad_model_files(state):
     persist.loads(json.dumps(data))
     with pytest.raises(DiscretoError):
         persist.loads(json.dumps(data | {"state": data["state"] | state}))
+    with pytest.raises(DiscretoError):
+        persist.loads(json.dumps(data | {"state": [[0, 1]]}))
 
 
 def test_a_deep_model_file_is_refused():

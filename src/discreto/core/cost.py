@@ -15,6 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+from discreto.core.field_types import read_fraction
 from discreto.core.noise.gaussian import GRID_PART, epsilon_of
 from discreto.errors import ParameterError
 
@@ -63,7 +64,10 @@ def _exact(value: Amount) -> Fraction:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of thousands of digits
+        text = "a very large number"
     return text if len(text) <= 40 else text[:37] + "..."
 
 
@@ -156,7 +160,9 @@ class Cost:
     @classmethod
     def from_dict(cls, data: dict[str, str | bool]) -> Cost:
         """The inverse of ``to_dict``."""
-        parts = {k: Fraction(str(v)) for k, v in data.items() if k != "infinite"}
+        names = [name for name in data if name != "infinite"]
+        # Whole numbers only: Fraction("1e999999999") would fill the memory.
+        parts = {name: read_fraction(data[name], 10**3) for name in names}
         return cls(**parts, infinite=bool(data.get("infinite", False)))
 
     def __str__(self) -> str:

@@ -48,6 +48,8 @@ VERSION = 1
 _MOST_PARTS = 1 << 10  # of a message without its question
 _MOST_NUMBERS = 1 << 27  # of a release
 _LETTERS = 10**4  # of a text in a release
+_RAREST = Fraction(1, 10**6)  # the least rate of samples
+_MOST_STEPS = 10**5  # of a run on samples
 Message = dict[str, Any]
 
 
@@ -285,7 +287,13 @@ def terms_of(data: Any) -> Terms:
     """The terms of a run."""
     terms = only(data, ("epsilon", "delta", "rounds", "steps", "rate"))
     check_plain(terms, len(terms) * 2, depth=1, letters=200)
-    return Terms.of(**terms)
+    out = Terms.of(**terms)
+    # An accountant works these out: seconds within these limits, hours beyond them.
+    if out.rate < 1 and (out.rate < _RAREST or out.rounds * out.steps > _MOST_STEPS):
+        raise ParameterError(
+            f"samples are at least one row in {1 / _RAREST}, in {_MOST_STEPS} steps."
+        )
+    return out
 
 
 def move_of(data: Any, terms: Terms) -> Message:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -136,6 +137,9 @@ class Policy:
 
 
 def _amount(value: Amount, name: str) -> None:
-    if isinstance(value, int) and abs(value) > 10**18:  # too long to be shown
+    plain = isinstance(value, int | float | str | Fraction | Decimal)
+    if not plain or (
+        isinstance(value, int) and abs(value) > 10**18
+    ):  # too long to show
         raise ParameterError(f"{name} must be a number of reasonable size.")
     read_amount(value, name)

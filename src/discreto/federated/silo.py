@@ -15,6 +15,7 @@ from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.proximal import most_rows
 from discreto.core.query import Block, Derived, Everyone, Floats, Ints, Sum
 from discreto.core.training import Training
+from discreto.core.validation import validate
 from discreto.errors import (
     DiscretoError,
     DomainError,
@@ -28,6 +29,8 @@ from discreto.federated.policy import Policy
 from discreto.federated.updates import local_steps
 from discreto.session import question_of
 from discreto.tables import Table
+
+MOST_NUMBERS = 1 << 18  # of one answer: it travels as text
 
 
 class Silo:
@@ -107,6 +110,7 @@ class Silo:
     def _answer(self, message: Any, partner: str) -> Message:
         if not isinstance(message, dict) or message.get("discreto") != messages.VERSION:
             raise ParameterError("this is not a message that this discreto can read.")
+        messages.check_message(message)
         self.policy.check_partner(partner)
         kind = message.get("kind")
         if kind == "hello":
@@ -122,9 +126,20 @@ class Silo:
         if not isinstance(query, Sum):
             raise ParameterError("a silo answers sums only: choices do not add up.")
         self.policy.check_kinds(query)
+        self._check_size(query)
         if kind == "measure":
             return self._measure(message, query, partner)
         return self._round(message, query, partner)
+
+    def _check_size(self, query: Sum) -> None:
+        """Refuse an answer that would not fit into a message."""
+        validate(query, self.domain)
+        width = sum(block.width(self.domain) for block in query.blocks)
+        if query.cells.count(self.domain) * width > MOST_NUMBERS:
+            raise ParameterError(
+                f"this answer would have more than {MOST_NUMBERS} numbers. Ask for "
+                "fewer cells or columns."
+            )
 
     def _facts(self, partner: str) -> Message:
         ledger = self.ledger

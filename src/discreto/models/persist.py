@@ -65,7 +65,9 @@ def loads(text: str) -> Any:
         data = json.loads(text)
         check_plain(data, _MOST_PARTS, depth=_DEEPEST, letters=_LETTERS)
         name, format_ = data["model"], data["discreto_model"]
-        params, state = dict(data["params"]), dict(data["state"])
+        params, state = data["params"], data["state"]
+        if not isinstance(params, dict) or not isinstance(state, dict):
+            raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ParameterError("this is not a model that discreto wrote.") from None
     if format_ != FORMAT:
@@ -83,6 +85,8 @@ def loads(text: str) -> Any:
         setattr(model, key, _unpack(value))
     if not isinstance(getattr(model, "space_", None), Space):
         raise ParameterError(f"the file of {name} lacks its domain: it was changed.")
+    if model.space_.target is not None and hasattr(model, "_check_target"):
+        model._check_target(model.space_.domain, model.space_.target)
     if isinstance(model, Boosting) and not _has_whole_trees(model):
         raise ParameterError(f"the trees of {name} do not fit: the file was changed.")
     return model
@@ -223,6 +227,8 @@ def _space(domain: Domain, features: Any, target: Any) -> Space:
     if not isinstance(features, list) or not features:
         raise TypeError
     names = tuple(features)
+    if target in names:
+        raise TypeError
     for name in (*names, *(() if target is None else (target,))):
         if isinstance(domain[name], Opaque):
             raise TypeError

@@ -92,7 +92,8 @@ def _predicts(text: str) -> bool:
     try:
         with np.errstate(all="ignore"):
             if not isinstance(goal, Category):
-                return bool(model.values(batch).shape == (rows,))
+                found = model.values(batch)
+                return bool(found.shape == (rows,) and found.dtype.kind == "f")
             chances = model.probabilities(batch)
             model.class_codes(batch)
             known = model.classes == goal.categories

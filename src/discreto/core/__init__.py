@@ -1,19 +1,24 @@
-"""The trusted core: everything that the privacy guarantee rests on.
+"""The trusted core: everything that the privacy guarantee rests on, and nothing else.
 
 Read it from the bottom up::
 
-    training   many Gaussian steps, paid for as one (epsilon, delta) block
-    gate       measure, select, randomise: charge, fold, add noise
-    clamp      rows become bounded integers, sums are exact
-    validation whatever can be wrong with a question, before it is paid for
-    query      questions as data, and their sensitivities
-    sampler    exact integer noise
-    charge     receipts and reservations: what the gate needs of a ledger
-    cost       epsilon, rho and (epsilon, delta) in exact fractions
-    domain     what is public
-    forms      what a part of a question, or JSON from outside, may look like
-    entropy    secret bits
+    training       many Gaussian steps that were paid for, taken one by one
+    gate           measure, step, select, randomise, parts: check, charge, fold, add noise
+    aggregate      rows become bounded integers, sums are exact
+    validation     everything that can be wrong with a question, before it is paid for
+    steps          what many steps cost together, and their noise
+    query          questions as data, and their sensitivities (question_json: their form)
+    charge         receipts and reservations: what the gate needs of a ledger
+    budget         what fits, whoever chooses among all kinds of charges
+    cost           epsilon, rho and (epsilon, delta) in exact fractions
+    contribution   no person has more than a few rows
+    domain         what is public
 
-It needs numpy, cryptography and the standard library. Everything above it only ever
-sees what the gate lets out.
+    maps/          row maps, scores and functions of sums, each with its sensitivity
+    noise/         how much noise, exact draws of it, secret bits
+    ledger/        what was spent, durably
+    accounting     noise of steps on random samples
+
+It needs numpy, cryptography and the standard library (accounting of samples also
+dp-accounting). Everything outside only ever sees what the gate lets out.
 """

@@ -16,6 +16,7 @@ from sklearn.base import clone
 import discreto as dp
 from discreto import models
 from discreto.cli import fit as command
+from discreto.data.frames import open_frame
 from discreto.errors import ParameterError
 from discreto.models import persist
 from discreto.testing import simulate
@@ -122,7 +123,7 @@ def test_the_shell_charges_the_plan_and_predicts(case, shell, delta):
     assert done.exit_code == 0, done.output
     with open(shell.folder / "p.csv", newline="") as file:
         said = [line["prediction"] for line in csv.DictReader(file)]
-    frame = dp.frames.open_frame(str(shell.data), case.domain())
+    frame = open_frame(str(shell.data), case.domain())
     (batch, rows), *_ = frame.batches(model.space_.features, 1 << 16)
     expected = model.predict(models._space.Ready(dict(batch), rows)).tolist()
     assert [type(e)(s) for s, e in zip(said, expected, strict=True)] == expected

@@ -24,7 +24,7 @@ from replies import adds_up, count, form, is_large, text
 import discreto as dp
 from discreto.core.cost import Cost
 from discreto.core.maps import from_json, predictions, to_json
-from discreto.core.query import Choice, Randomise, Sum
+from discreto.core.query import Block, Choice, Randomise, Sum
 from discreto.errors import DiscretoError, KernelFault
 from discreto.federated import Policy, Silo, config, messages
 from discreto.models import persist
@@ -34,7 +34,7 @@ SECONDS = 20  # a message that takes longer is counted as a crash
 FRESH = 200  # messages after which ledgers are made anew
 
 
-class TooLongError(BaseException):
+class TooLongError(KeyboardInterrupt):
     """Passes through everything that catches errors."""
 
 
@@ -176,8 +176,9 @@ class Trials:
         if is_large(data if asks is None else asks):
             return "large", []
         judge = getattr(self, f"_judge_{kind}", self.judge_message)
-        old = signal.signal(signal.SIGALRM, _stop)
-        signal.alarm(SECONDS)
+        # Seconds of work: other processes may keep this one waiting.
+        old = signal.signal(signal.SIGPROF, _stop)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         begun = time.perf_counter()
         try:
             with warnings.catch_warnings(record=True) as shown:
@@ -190,8 +191,8 @@ class Trials:
         except Exception as error:
             said, wrong = type(error).__name__, [f"crash: {error!r:.200}"]
         finally:
-            signal.alarm(0)
-            signal.signal(signal.SIGALRM, old)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, old)
         self.seconds = time.perf_counter() - begun
         wrong = wrong + [f"warning: {w.message}" for w in shown]
         if wrong:
@@ -311,7 +312,7 @@ class Trials:
             return type(error).__name__, []
         said, wrong = "", []
         for one in maps:
-            block = dp.queries.Block(one) if hasattr(one, "rows") else None
+            block = Block(one) if hasattr(one, "rows") else None
             said, more = self._asked_of_model(one, block)
             wrong += more
         return said, wrong

@@ -201,7 +201,7 @@ def test_every_setting_reaches_the_model(all_cases, tmp_path, quiet, name, param
     text = good_text(name, parameter)
     result = shell.fit("--set", f"{parameter.name}={text}")
     assert result.exit_code == 0, result.output
-    value = command.words.value(text)
+    value = command.options.value(text)
     assert not isinstance(value, str) or value == text
     if parameter.name == "random_state":
         return  # coins are not kept in a file

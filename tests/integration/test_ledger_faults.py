@@ -47,7 +47,7 @@ DOMAIN = dp.Domain({"age": dp.Number(0, 120)})
 raw_write = os.write
 
 def table(ledger):
-    return dp.Table({"age": [40, 50, 60]}, DOMAIN, ledger)
+    return dp.Table({"age": [40, 50, 60]}, DOMAIN, ledger, name="people")
 
 def note(log, release):
     fact = [release.receipt.seq, release.receipt.hash, float(release.value)]
@@ -291,8 +291,8 @@ class Trusting(dp.Ledger):  # the planted bug: looks first, charges later
         return super().charge(cost, label, event, key, analyst)
 
     def _spend(self, db, name, cost, label):
-        limit, spent = self.seen[name]
-        if (spent + cost).total(self.delta) > limit:
+        budget, spent = self.seen[name]
+        if budget.charge(spent, cost) is None:
             raise BudgetError("nothing left")
         spent = super()._account(name, db)[1] + cost
         text = json.dumps(spent.to_dict(), separators=(",", ":"))
@@ -341,7 +341,7 @@ def test_threads_race_for_the_last_units(quick: Path, memory: bool) -> None:
     released: list[int] = []
 
     def work(name: str) -> None:
-        table = dp.Table({"age": [40, 50]}, DOMAIN, ledger.analyst(name))
+        table = dp.Table({"age": [40, 50]}, DOMAIN, ledger.analyst(name), name="people")
         for _ in range(8):
             try:
                 release = dp.stats.count(table, epsilon="0.01")
@@ -782,7 +782,7 @@ def test_noise_in_the_anchor_is_not_an_accident(path: Path) -> None:
 def test_an_anchor_that_cannot_be_written_releases_nothing(path: Path) -> None:
     anchor = path.with_name("anchor")
     ledger = dp.Ledger(path, epsilon=1, anchor=anchor)
-    table = dp.Table({"age": [40, 50]}, DOMAIN, ledger)
+    table = dp.Table({"age": [40, 50]}, DOMAIN, ledger, name="people")
     aside = anchor.rename(anchor.with_name("aside"))
     for _ in range(2):  # the retry under the same key must not slip through
         with pytest.raises(LedgerError, match="nothing was released"):

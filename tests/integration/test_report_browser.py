@@ -14,7 +14,7 @@ from PIL import Image
 
 import discreto as dp
 from discreto import models, report
-from discreto.compare.compare import compare
+from discreto.compare.cross_validation import compare
 from discreto.plots import EpsilonCurveDisplay, TopologyDisplay
 from discreto.testing import simulate
 

@@ -107,7 +107,7 @@ class TestQuery:
         ],
     )
     def test_every_statistic(self, files: Path, words: str) -> None:
-        result = ask(files, *options.split(), "--epsilon", "0.5", "--budget", "1")
+        result = ask(files, *words.split(), "--epsilon", "0.5", "--budget", "1")
         assert result.exit_code == 0, result.output
         text = flat(result.stdout)
         assert "ε 0.5 (entry 1 of the ledger)" in text

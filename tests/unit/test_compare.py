@@ -18,10 +18,10 @@ from typer.testing import CliRunner, Result
 import discreto as dp
 from discreto import models, report
 from discreto.cli import app
-from discreto.compare import compare as comparing
+from discreto.compare import cross_validation as comparing
 from discreto.compare import reference
-from discreto.compare.compare import compare, contestants
 from discreto.compare.comparison import Comparison, Contestant, Score
+from discreto.compare.cross_validation import compare, contestants
 from discreto.core.cost import Cost
 from discreto.errors import (
     BudgetError,

@@ -330,9 +330,9 @@ def test_an_answer_needs_its_own_entry() -> None:
 def test_a_table_answers_a_repeated_request_from_the_store(path: Path) -> None:
     domain = dp.Domain({"age": dp.Number(0, 120)})
     ledger = dp.Ledger(path, epsilon=1)
-    table = dp.Table({"age": [40, 50, 60]}, domain, ledger)
+    table = dp.Table({"age": [40, 50, 60]}, domain, ledger, name="people")
     first = dp.stats.count(table, epsilon="0.5", key="k")
-    other = dp.Table({"age": [1] * 1000}, domain, dp.Ledger(path))
+    other = dp.Table({"age": [1] * 1000}, domain, dp.Ledger(path), name="people")
     again = dp.stats.count(other, epsilon="0.5", key="k")
     assert again.value == first.value
     assert ledger.spent() == Cost.of("0.5")

@@ -20,6 +20,7 @@ import discreto as dp
 from discreto import models, report
 from discreto.cli import app
 from discreto.errors import ParameterError
+from discreto.lab.report import study_page
 from discreto.plots import EpsilonCurveDisplay, LedgerDisplay
 from discreto.report.markup import tag
 from discreto.report.svg import adapt
@@ -357,28 +358,28 @@ def study(tmp_path: Path) -> Path:
 
 class TestStudyPage:
     def test_all_of_it(self, study: Path) -> None:
-        found = harmless(report.study_page(study))
+        found = harmless(study_page(study))
         for part in ("0.50 ± 0.10", "drawn", "about p", "differs", "a trade-off", "∞"):
             assert part in found.text
         assert found.text.count("SIMULATED") >= 2
 
     def test_files_outside_of_the_folder_stay_outside(self, study: Path) -> None:
-        found = harmless(report.study_page(study))
+        found = harmless(study_page(study))
         assert "SECRET" not in found.text
         assert "'../../secret.json' cannot be shown" in found.text
         assert "'pictures/bad.svg' cannot be shown" in found.text
 
     def test_not_a_study(self, tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="cannot be read as JSON"):
-            report.study_page(tmp_path)
+            study_page(tmp_path)
         (tmp_path / "manifest.json").write_text("{}")
         with pytest.raises(ParameterError, match="no experiments"):
-            report.study_page(tmp_path)
+            study_page(tmp_path)
         (tmp_path / "manifest.json").write_text('{"experiments": ["a"]}')
         (tmp_path / "a").mkdir()
         (tmp_path / "a" / "manifest.json").write_text('{"findings": 3}')
         with pytest.raises(ParameterError, match="malformed"):
-            report.study_page(tmp_path)
+            study_page(tmp_path)
 
 
 class TestCommand:

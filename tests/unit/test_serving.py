@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 import discreto as dp
 from discreto.cli import app
+from discreto.core.budget import rho_of_pure
+from discreto.core.cost import Cost
 from discreto.errors import (
     BudgetError,
     DiscretoError,
@@ -125,7 +127,10 @@ def test_a_job_is_carried_out_and_charged(config):
     fitted = learn(channel, job(learner="LinearRegression", params={"epsilon": "0.25"}))
     assert fitted
     spent = silo.ledger.spent()
-    assert (spent.block_epsilon, spent.epsilon) == (Fraction(1, 2), Fraction(1, 4))
+    late = rho_of_pure(
+        Fraction(1, 4)
+    )  # a question without a delta after a run with one
+    assert spent == Cost.of("1/2", "1e-5") + Cost(rho=late)
 
 
 def test_a_result_is_written_whole_and_errors_are_results(tmp_path):

@@ -22,8 +22,8 @@ from discreto.cli import options, terminal
 from discreto.cli.files import read_domain
 
 if TYPE_CHECKING:
-    from discreto.compare.compare import Progress as Report
     from discreto.compare.comparison import Comparison, Score
+    from discreto.compare.cross_validation import Progress as Report
 
 EXAMPLE = """Example:
 
@@ -59,7 +59,7 @@ def compare(
     Nothing is charged, because nothing is protected: the rows are used freely, and the
     report is as private as they are. `discreto fit` then does it for real.
     """
-    from discreto.compare.compare import compare as run
+    from discreto.compare.cross_validation import compare as run
     from discreto.report import comparison_page, fit_command
 
     known = read_domain(domain)

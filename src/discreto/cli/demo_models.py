@@ -60,7 +60,7 @@ def patients(*, download: bool) -> Dataset:
 
 def compare_models(data: Dataset) -> Comparison:
     """All suitable models, simulated, on the console."""
-    from discreto.compare.compare import compare
+    from discreto.compare.cross_validation import compare
 
     with bar("simulating") as progress:
         made = compare(

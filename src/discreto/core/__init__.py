@@ -3,11 +3,11 @@
 Read it from the bottom up::
 
     training       many Gaussian steps that were paid for, taken one by one
-    gate           measure, step, select, randomise, parts: check, charge, fold, add noise
+    gate           measure, step, select, randomise, parts: charge, fold, add noise
     aggregate      rows become bounded integers, sums are exact
     validation     everything that can be wrong with a question, before it is paid for
     steps          what many steps cost together, and their noise
-    query          questions as data, and their sensitivities (question_json: their form)
+    query          questions as data, and their sensitivities
     charge         receipts and reservations: what the gate needs of a ledger
     budget         what fits, whoever chooses among all kinds of charges
     cost           epsilon, rho and (epsilon, delta) in exact fractions

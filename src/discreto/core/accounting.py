@@ -26,8 +26,8 @@ _ORDERS = [*range(2, 33), 40, 48, 64, 128, 256, 512]  # whole ones have a finite
 def steps_for(epsilon: Amount, delta: Amount, count: int, rate: Amount = 1) -> Steps:
     """Steps with the least noise that (epsilon, delta) allows.
 
-    >>> float(steps_for(1, "1e-5", 100).noise)  # sqrt(100) / 0.2678
-    37.342595
+    >>> float(steps_for(1, "1e-5", 100).noise)  # sqrt(100) / 0.268
+    37.309848
     """
     budget, chance = read_amount(epsilon, "epsilon"), read_delta(delta)
     share = read_amount(rate, "rate")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.domain import Category
 from discreto.core.maps.predictions import install_reader
 from discreto.core.query import Batch, Floats, Ints
 from discreto.models import persist
@@ -18,9 +19,11 @@ class ModelPredictor:
     def __init__(self, model: Any) -> None:
         self._model, space = model, model.space_
         self.domain, self.features, self.goal = space.domain, space.features, space.goal
-        classes = getattr(model, "classes_", None)
-        self.classes = () if classes is None else tuple(classes.tolist())
-        self._codes = {value: code for code, value in enumerate(space.classes)}
+        column = space.domain[space.goal]
+        known = column.categories if isinstance(column, Category) else ()
+        classes = np.asarray(getattr(model, "classes_", known))
+        self.classes = tuple(classes.tolist())
+        self._codes = {value: code for code, value in enumerate(known)}
 
     @classmethod
     def read(cls, text: str) -> ModelPredictor:

@@ -249,6 +249,7 @@ def _privacy(data: dict[str, Any]) -> Privacy:
             _cost(q["cost"]),
             tuple(q["sensitivity"]),
             tuple(q["noise"]),
+            q.get("sums", True) is not False,
         )
         for q in data["plan"]["questions"]
     )

@@ -127,9 +127,7 @@ def test_a_job_is_carried_out_and_charged(config):
     fitted = learn(channel, job(learner="LinearRegression", params={"epsilon": "0.25"}))
     assert fitted
     spent = silo.ledger.spent()
-    late = rho_of_pure(
-        Fraction(1, 4)
-    )  # a question without a delta after a run with one
+    late = rho_of_pure(Fraction(1, 4))  # without a delta, after a run with one
     assert spent == Cost.of("1/2", "1e-5") + Cost(rho=late)
 
 

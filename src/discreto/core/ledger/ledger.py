@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from discreto.core.budget import Budget
 from discreto.core.charge import Event, Receipt, Reservation, Simulation
@@ -373,6 +373,24 @@ class Ledger:
         """Whether a failure was not looked into yet."""
         with self._store.reading() as db:
             return is_shut(db)
+
+    def close(self) -> None:
+        """Let go of the file; whatever is asked of this ledger afterwards is refused.
+
+        Copies, tables and models that share this ledger are closed with it. The file
+        stays and can be opened anew; a ledger in memory is gone. Closing twice is fine.
+
+        >>> with Ledger(epsilon=1) as ledger:
+        ...     print(ledger)
+        ε 0 of 1, 0 entries, chain intact
+        """
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     # Copies share the ledger: a cloned model must not get its budget back.
 

@@ -28,7 +28,29 @@ _LETTERS = 10**4  # of a text in it
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A numeric column with public bounds; values outside are clipped to them."""
+    """A numeric column with public bounds; values outside are clipped to them.
+
+    Parameters
+    ----------
+    lower, upper
+        The public bounds. They come from a code book, never from the rows.
+    integer
+        Whether only whole numbers occur.
+    missing
+        Whether a value may be missing.
+    unit
+        What the numbers count, such as ``"years"``; answers show it.
+
+    Raises
+    ------
+    DomainError
+        The bounds are not two finite numbers in order.
+
+    Examples
+    --------
+    >>> Number(0, 120, integer=True, unit="years").centre
+    60.0
+    """
 
     lower: float
     upper: float
@@ -63,7 +85,25 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A column with a public, closed list of values; others count as missing."""
+    """A column with a public, closed list of values; others count as missing.
+
+    Parameters
+    ----------
+    categories
+        The values that may occur: texts or numbers, each once.
+    missing
+        Whether a value may be missing; then that is a category of its own.
+
+    Raises
+    ------
+    DomainError
+        The list is empty or names a value twice.
+
+    Examples
+    --------
+    >>> Category(["f", "m"]).categories
+    ('f', 'm')
+    """
 
     categories: tuple[Value, ...]
     missing: bool = False
@@ -93,13 +133,30 @@ class Category:
 
 
 def Boolean(*, missing: bool = False) -> Category:
-    """A yes/no column."""
+    """A yes/no column.
+
+    Parameters
+    ----------
+    missing
+        Whether a value may be missing.
+
+    Examples
+    --------
+    >>> Boolean().categories
+    (False, True)
+    """
     return Category((False, True), missing=missing)
 
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A column that is known to exist but is never asked about (an id, a date)."""
+    """A column that is known to exist but is never asked about (an id, a date).
+
+    Parameters
+    ----------
+    kind
+        What it is, for readers.
+    """
 
     kind: str = "identifier"
 
@@ -126,7 +183,11 @@ class Domain:
         The column that says whose row it is, if a person may have several.
     rows_per_person
         How many rows of one person count; surplus rows are dropped by a keyed hash.
+    about
+        Where the description comes from; it has no part in anything else.
 
+    Examples
+    --------
     >>> Domain({"age": Number(0, 120), "sex": Category(["f", "m"])})
     Domain(age: 0 to 120, sex: f | m; neighbours: add-remove)
     """
@@ -182,7 +243,20 @@ class Domain:
 
     @classmethod
     def cube(cls, width: int, **options: Any) -> Domain:
-        """``width`` number columns x0, x1, ... on [-1, 1]."""
+        """``width`` number columns x0, x1, ... on [-1, 1].
+
+        Parameters
+        ----------
+        width
+            How many columns.
+        options
+            Other parameters of the domain, such as ``target``.
+
+        Examples
+        --------
+        >>> Domain.cube(2)
+        Domain(x0: -1 to 1, x1: -1 to 1; neighbours: add-remove)
+        """
         return cls({f"x{i}": Number(-1, 1) for i in range(width)}, **options)
 
     def __iter__(self) -> Iterator[str]:
@@ -199,14 +273,36 @@ class Domain:
             ) from None
 
     def number(self, name: str) -> Number:
-        """The column, which must be a Number."""
+        """The column, which must be a Number.
+
+        Parameters
+        ----------
+        name
+            The name of the column.
+
+        Raises
+        ------
+        DomainError
+            There is no such Number column.
+        """
         column = self[name]
         if not isinstance(column, Number):
             raise DomainError(f"{name!r} is not a Number column of the domain.")
         return column
 
     def category(self, name: str) -> Category:
-        """The column, which must be a Category."""
+        """The column, which must be a Category.
+
+        Parameters
+        ----------
+        name
+            The name of the column.
+
+        Raises
+        ------
+        DomainError
+            There is no such Category column.
+        """
         column = self[name]
         if not isinstance(column, Category):
             raise DomainError(f"{name!r} is not a Category column of the domain.")
@@ -221,11 +317,28 @@ class Domain:
         ]
 
     def with_(self, **changes: Any) -> Domain:
-        """A copy with some parts changed."""
+        """A copy with some parts changed.
+
+        Parameters
+        ----------
+        changes
+            Parameters of the domain with their new values.
+
+        Examples
+        --------
+        >>> Domain.cube(1).with_(neighbours="replace", rows=100).rows
+        100
+        """
         return replace(self, **changes)
 
     def select(self, names: Iterable[str]) -> Domain:
-        """A copy with these columns only (and the person column, if any)."""
+        """A copy with these columns only (and the person column, if any).
+
+        Parameters
+        ----------
+        names
+            The columns to keep.
+        """
         keep = dict.fromkeys([*names, *([self.person] if self.person else [])])
         target = self.target if self.target in keep else None
         return replace(self, columns={n: self[n] for n in keep}, target=target)
@@ -251,7 +364,18 @@ class Domain:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Domain:
-        """Read a JSON form: our own, or a data sheet with typed columns."""
+        """Read a JSON form: our own, or a data sheet with typed columns.
+
+        Parameters
+        ----------
+        data
+            What ``to_dict`` returned, or a data sheet with typed columns.
+
+        Raises
+        ------
+        DomainError
+            It cannot be read as a domain.
+        """
         try:
             plain = dict(data) if isinstance(data, Mapping) else data
             check_plain(plain, _MOST_PARTS, letters=_LETTERS)
@@ -282,13 +406,30 @@ class Domain:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the domain as JSON."""
+        """Write the domain as JSON.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        """
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Domain:
-        """Read a domain from a JSON file."""
+        """Read a domain from a JSON file.
+
+        Parameters
+        ----------
+        path
+            A file that ``save`` or ``discreto domain draft`` wrote.
+
+        Raises
+        ------
+        DomainError
+            There is no such file, or it is not a domain.
+        """
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except FileNotFoundError:

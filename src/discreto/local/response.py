@@ -82,6 +82,15 @@ class RandomizedResponse(RowTransformer):
 
         The truth is told with probability 1/2 + 1/(2k), 3/4 for yes and no, which is
         ε = ln(k + 1), rounded down in the 18th digit.
+
+        Parameters
+        ----------
+        categories
+            The possible answers.
+        missing
+            Whether no answer is an answer, too.
+        ledger
+            Who pays.
         """
         choices = len(tuple(categories)) + bool(missing)
         log = Context(prec=40).ln(Decimal(choices + 1))
@@ -89,7 +98,20 @@ class RandomizedResponse(RowTransformer):
         return cls(categories, epsilon=epsilon, missing=missing, ledger=ledger)
 
     def fit(self, X: Any = None, y: Any = None) -> RandomizedResponse:
-        """Settle the chances. Reads the shape of ``X`` (one column without it)."""
+        """Settle the probabilities; one column without ``X``.
+
+        Parameters
+        ----------
+        X
+            Answers, of which only the shape is read.
+        y
+            Not used; for pipelines.
+
+        Returns
+        -------
+        self
+            Ready to ``transform``.
+        """
         width = 1 if X is None or np.ndim(X) == 1 else np.shape(X)[1]
         try:
             column = Category(tuple(self.categories), missing=bool(self.missing))
@@ -122,6 +144,13 @@ class RandomizedResponse(RowTransformer):
         """The true shares of the answers, with 95 % intervals. Free.
 
         Unbiased but for the clamp to [0, 1].
+
+        Parameters
+        ----------
+        responses
+            What ``transform`` returned.
+        column
+            The number of the column.
         """
         names = list(self.columns_)
         array = np.asarray(responses, dtype=object)

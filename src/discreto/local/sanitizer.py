@@ -84,7 +84,20 @@ class LocalSanitizer(RowTransformer):
         self.ledger = ledger
 
     def fit(self, X: Any = None, y: Any = None) -> LocalSanitizer:
-        """Settle columns and shares. Reads names and shapes, never a value."""
+        """Settle columns and shares. Reads names and shapes, never a value.
+
+        Parameters
+        ----------
+        X
+            A Table, data frame or array, of which only names and shape are read.
+        y
+            Not used; for pipelines.
+
+        Returns
+        -------
+        self
+            Ready to ``transform``.
+        """
         domain = self.domain
         if isinstance(X, Table):
             domain = X.domain if domain is None else domain
@@ -125,11 +138,26 @@ class LocalSanitizer(RowTransformer):
         """The true mean of a Number column, with a 95 % interval over the noise. Free.
 
         Values outside the bounds count as clipped, missing ones as the middle.
+
+        Parameters
+        ----------
+        responses
+            What ``transform`` returned.
+        column
+            The name of a Number column.
         """
         return self._mean(self._column(responses, column), column)
 
     def frequencies(self, responses: Any, column: str) -> Release:
-        """The true shares of a Category column, with 95 % intervals. Free."""
+        """The true shares of a Category column, with 95 % intervals. Free.
+
+        Parameters
+        ----------
+        responses
+            What ``transform`` returned.
+        column
+            The name of a Category column.
+        """
         return self._frequencies(self._column(responses, column), column)
 
     def _column(self, responses: Any, name: str) -> Any:

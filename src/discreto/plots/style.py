@@ -65,6 +65,11 @@ class Display:
     def plot(self, ax: Any = None) -> Any:
         """Draw on ``ax``, or on a new figure of pyplot.
 
+        Parameters
+        ----------
+        ax
+            Axes of matplotlib to draw on.
+
         Returns
         -------
         self

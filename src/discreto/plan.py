@@ -23,8 +23,17 @@ class Statistic(Protocol):
     """Anything that can be asked of a table and planned before."""
 
     @property
-    def label(self) -> str: ...
-    def learn(self, ask: Ask) -> Release: ...
+    def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
+
+    def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+        """
 
 
 @dataclass(frozen=True)

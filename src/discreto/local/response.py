@@ -125,7 +125,17 @@ class RandomizedResponse(RowTransformer):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Responses in the shape of ``X``: one column, or several that share ε."""
+        """Responses in the shape of ``X``: one column, or several that share ε.
+
+        Parameters
+        ----------
+        X
+            One answer for each row, or a column for each question.
+
+        Privacy
+        -------
+        Each row is perturbed on its own; a row costs ``epsilon``, whatever it answers.
+        """
         array = np.asarray(X, dtype=object)
         table = array.reshape(len(array), math.prod(array.shape[1:]) or 1)
         names = list(self.columns_) if hasattr(self, "columns_") else []

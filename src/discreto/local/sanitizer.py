@@ -111,7 +111,17 @@ class LocalSanitizer(RowTransformer):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The rows perturbed: a frame like ``X``, or an array; of a Table, a dict."""
+        """The rows perturbed: a frame like ``X``, or an array; of a Table, a dict.
+
+        Parameters
+        ----------
+        X
+            A Table, a data frame or a 2-d array.
+
+        Privacy
+        -------
+        Each row is perturbed on its own; a row costs ``epsilon`` over all its columns.
+        """
         if not hasattr(self, "columns_"):
             self._perturb({})
         if isinstance(X, Table):

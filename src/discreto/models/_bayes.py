@@ -96,6 +96,16 @@ class Bayes(PrivateClassifier):
         """log P[class] + the sum of log P[column | class], by naive Bayes alone.
 
         A missing or unknown value drops its column out of the sum.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
         """
         X = self._rows(X)
         batch, rows = self.space_.batch(X)
@@ -119,7 +129,18 @@ class Bayes(PrivateClassifier):
         return out
 
     def predict_log_proba(self, X: Any) -> Any:
-        """The logarithm of the probability of each class."""
+        """The logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
+        """
         X = self._rows(X)
         batch, rows = self.space_.batch(X)
         out = _normal(self._joint(batch, rows))
@@ -134,7 +155,18 @@ class Bayes(PrivateClassifier):
         return _normal(self.vote_share_ * called + (1 - self.vote_share_) * out)
 
     def predict_proba(self, X: Any) -> Any:
-        """The probability of each class."""
+        """The probability of each class.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
+        """
         return np.exp(self.predict_log_proba(X))
 
 

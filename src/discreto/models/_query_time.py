@@ -131,7 +131,24 @@ class Voters(PrivateClassifier):
         rows: int | None = None,
         queries: int = 1,
     ) -> Plan:
-        """What predicting ``queries`` different rows would ask and spend, at worst."""
+        """What predicting rows would ask and spend, at worst.
+
+        Parameters
+        ----------
+        domain
+            The public description; no rows are needed.
+        target
+            The column to predict; by default the domain's target.
+        rows
+            Not used: the plan is that of the worst case.
+        queries
+            How many different rows will be predicted.
+
+        Returns
+        -------
+        Plan
+            The questions and their cost, which ``predict`` will keep to.
+        """
         cost = Reader(self).cost()
         queries = whole(queries, "queries", most=_MOST_POINTS)
         probe = type(self)(**self.get_params(deep=False))

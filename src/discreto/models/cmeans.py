@@ -124,15 +124,45 @@ class FuzzyCMeans(CentreClusterer):
         return Sum(Everyone(), blocks)
 
     def memberships(self, X: Any) -> Any:
-        """The membership of each row in each cluster; they add up to one."""
+        """The membership of each row in each cluster; they add up to one.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each cluster.
+        """
         return self._soft(self._unit(X))
 
     def predict(self, X: Any) -> Any:
-        """The cluster in which each row has the largest membership."""
+        """The cluster in which each row has the largest membership.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            The number of a cluster for each row.
+        """
         return self.memberships(X).argmax(axis=1)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the fuzzy inertia of the given rows, in squared half-ranges."""
+        """Minus the fuzzy inertia of the given rows, in squared half-ranges.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        y
+            Not used; for pipelines.
+        """
         rows = self._unit(X)
         gaps = ((rows[:, None, :] - self._centres[None, :, :]) ** 2).sum(axis=2)
         return -float((self._soft(rows) ** self._power() * gaps).sum())

@@ -146,7 +146,18 @@ class CellNeighborsClassifier(PrivateClassifier):
         return middle(answer, space.domain), 1 - _LOCATE
 
     def predict_proba(self, X: Any) -> Any:
-        """The probability of each class, from the cells of each row. Free."""
+        """The probability of each class, from the cells of each row. Free.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
+        """
         X = self._rows(X)
         space = self.space_
         batch, rows = space.batch(X)

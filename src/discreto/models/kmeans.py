@@ -106,12 +106,31 @@ class KMeans(CentreClusterer):
         self.random_state = random_state
 
     def distances(self, X: Any) -> Any:
-        """The distance of each row to each centre, in half-ranges."""
+        """The distance of each row to each centre, in half-ranges.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each centre.
+        """
         gaps = self._unit(X)[:, None, :] - self._centres[None, :, :]
         return np.sqrt((gaps**2).sum(axis=2))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the inertia of the given rows, in squared half-ranges."""
+        """Minus the inertia of the given rows, in squared half-ranges.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        y
+            Not used; for pipelines.
+        """
         rows = self._unit(X)
         near = self._centres[self.predict(X)]
         return -float(((rows - near) ** 2).sum())

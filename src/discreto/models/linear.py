@@ -220,7 +220,18 @@ class LinearRegression(PrivateRegressor):
             self.intercept_ = float(start - self.coef_ @ middles[:-1])
 
     def predict(self, X: Any) -> Any:
-        """The expected target of each row, within the bounds of the target. Free."""
+        """The expected target of each row, within the bounds of the target. Free.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One number for each row.
+        """
         X = self._rows(X)
         space = self.space_
         target = space.domain.number(space.goal)
@@ -232,6 +243,18 @@ class LinearRegression(PrivateRegressor):
         """The weight that each row of your own would have in a fit.
 
         With them as ``sample_weight``, ``reference()`` is this model without noise.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        y
+            Their targets.
+
+        Returns
+        -------
+        array
+            From 0 to 1, one for each row.
         """
         X = self._rows(X)
         space, read = self.space_, self._read()

@@ -152,7 +152,13 @@ class LogisticRegression(PrivateClassifier):
         self.intercept_ = weights[:, 0] - self.coef_ @ space.centres()
 
     def decision_function(self, X: Any) -> Any:
-        """The scores of each row: one for two classes, else one for each class."""
+        """The scores of each row: one for two classes, else one for each class.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        """
         X = self._rows(X)
         space = self.space_
         values = space.unscale(space.matrix(X))
@@ -160,7 +166,18 @@ class LogisticRegression(PrivateClassifier):
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any) -> Any:
-        """The probability of each class. Free: it uses released numbers only."""
+        """The probability of each class. Free: it uses released numbers only.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([-scores / 2, scores / 2])

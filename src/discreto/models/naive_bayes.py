@@ -129,6 +129,28 @@ class GaussianNB(Bayes):
 
     Like :class:`NaiveBayes` (parameters, attributes, proof) without categories.
 
+    Parameters
+    ----------
+    epsilon, delta
+        What a fit costs. ``delta`` above 0 takes Gaussian noise.
+    var_smoothing
+        This part of the largest variance is added to all variances.
+    ddof
+        0 divides a variance by the size of the class, 1 by one less.
+    shrink
+        Pull every estimate toward a safer one as far as the known noise says, and let a
+        second question correct the scores. ``False`` is the textbook.
+    domain
+        The public description, when ``fit`` gets arrays or frames.
+    bounds
+        Instead of a domain: ``(low, high)``, numbers or one for each feature.
+    classes
+        With ``bounds``, the values of the target.
+    ledger
+        Who pays; without one, the fit is paid by a ledger of its own.
+    random_state
+        Not used.
+
     Privacy
     -------
     Neighbours   as declared in the domain (default: one row added or removed).
@@ -190,8 +212,27 @@ class GaussianNB(Bayes):
 class CategoricalNB(Bayes):
     """Naive Bayes on Category columns: a histogram for each class and column.
 
-    Like :class:`NaiveBayes` (parameters, attributes, proof) without numbers. For an
-    array of codes 0, 1, ... give ``n_categories``, one number or one for each column.
+    Like :class:`NaiveBayes` (attributes, proof) without numbers.
+
+    Parameters
+    ----------
+    epsilon, delta
+        What a fit costs. ``delta`` above 0 takes Gaussian noise.
+    alpha
+        Added to every count of a category (Laplace's rule).
+    n_categories
+        For arrays of codes 0, 1, ...: how many, one number or one for each column.
+    shrink
+        Pull every estimate toward a safer one as far as the known noise says, and let a
+        second question correct the scores. ``False`` is the textbook.
+    domain
+        The public description, when ``fit`` gets arrays or frames.
+    classes
+        With ``n_categories``, the values of the target.
+    ledger
+        Who pays; without one, the fit is paid by a ledger of its own.
+    random_state
+        Not used.
 
     Privacy
     -------

@@ -89,12 +89,41 @@ def loads(text: str) -> Any:
 
 
 def save(model: PrivateEstimator, path: str | Path) -> None:
-    """Write a fitted model to a JSON file."""
+    """Write a fitted model to a JSON file.
+
+    Parameters
+    ----------
+    model
+        A fitted model of this package.
+    path
+        The file to write.
+
+    Raises
+    ------
+    ParameterError
+        The model is not fitted, or not one of this package.
+    """
     Path(path).write_text(dumps(model), encoding="utf-8")
 
 
 def load(path: str | Path) -> Any:
-    """Read a model from a JSON file."""
+    """Read a model from a JSON file.
+
+    Parameters
+    ----------
+    path
+        A file that ``save`` wrote.
+
+    Returns
+    -------
+    model
+        It predicts as the saved one does; it has no ledger and no seed.
+
+    Raises
+    ------
+    ParameterError
+        The file cannot be read as a model, or was changed.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -14,6 +14,7 @@ from discreto.core.cost import Cost
 
 LEVEL = 0.95
 NOTHING = Cost()
+Numbers = float | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class Release:
     label
         What was asked.
     value
-        The answer: a number, or an array with one number for each of ``keys``.
+        The answer: a number, or an array with one number for each of ``keys``. The
+        mode of a column of texts is a text.
     low, high
         Ends of the interval that covers the *true value in this table* with 95 %
         probability over the noise (for each key on its own). Sampling error of the
@@ -50,9 +52,9 @@ class Release:
     """
 
     label: str
-    value: Any
-    low: Any
-    high: Any
+    value: Numbers
+    low: Numbers
+    high: Numbers
     keys: tuple[Any, ...] = ()
     unit: str = ""
     note: str = ""
@@ -61,7 +63,7 @@ class Release:
     receipt: Receipt | None = None
 
     @property
-    def error(self) -> Any:
+    def error(self) -> Numbers:
         """Half the width of the 95 % interval."""
         return (np.asarray(self.high) - np.asarray(self.low)) / 2
 

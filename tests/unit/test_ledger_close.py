@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -24,7 +24,7 @@ TENTH = Cost.of("0.1")
 class Watched(sqlite3.Connection):
     """Says when it is collected without being closed, as Python 3.13 does."""
 
-    left: list[str] = []
+    left: ClassVar[list[str]] = []
     closed = False
 
     def close(self) -> None:

@@ -83,7 +83,7 @@ class Number:
         return self.upper / 2 - self.lower / 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Category:
     """A column with a public, closed list of values; others count as missing.
 
@@ -108,12 +108,11 @@ class Category:
     categories: tuple[Value, ...]
     missing: bool = False
 
-    def __post_init__(self) -> None:
-        if isinstance(self.categories, str) or not isinstance(
-            self.categories, Iterable
-        ):
+    def __init__(self, categories: Iterable[Value], missing: bool = False) -> None:
+        if isinstance(categories, str) or not isinstance(categories, Iterable):
             raise DomainError("Category needs a list of values.")
-        object.__setattr__(self, "categories", tuple(self.categories))
+        object.__setattr__(self, "categories", tuple(categories))
+        object.__setattr__(self, "missing", missing)
         if not self.categories:
             raise DomainError("Category needs at least one value. Got none.")
         for value in self.categories:

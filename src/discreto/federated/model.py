@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.core.domain import Category, Domain
 from discreto.core.query import Floats
@@ -93,7 +94,7 @@ class FederatedModel:
         scores: Floats = values @ self.coef_ + self.intercept_
         return scores
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> NDArray[Any]:
         """The expected target, or the likelier class, of each row. Free.
 
         Parameters

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.core.domain import Category, Domain
 from discreto.data.frames import convert
@@ -84,7 +85,7 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.weights = weights
         self.ledger = ledger
 
-    def fit(self, X: Any, y: Any) -> LocalLearner:
+    def fit(self, X: Any, y: Any) -> Self:
         """Perturb the rows, pay, and fit the classifier on what is left of them.
 
         Parameters
@@ -127,7 +128,7 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_features_in_ = len(names)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> NDArray[Any]:
         """The classes of clear rows. Free.
 
         Parameters
@@ -142,7 +143,7 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         return self.estimator_.predict(self._clear(X))
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any) -> NDArray[Any]:
         """The classifier's probabilities for clear rows. Free.
 
         Parameters

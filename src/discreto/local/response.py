@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -97,7 +97,7 @@ class RandomizedResponse(RowTransformer):
         epsilon = Fraction(log.quantize(Decimal("1e-18"), ROUND_FLOOR))
         return cls(categories, epsilon=epsilon, missing=missing, ledger=ledger)
 
-    def fit(self, X: Any = None, y: Any = None) -> RandomizedResponse:
+    def fit(self, X: Any = None, y: Any = None) -> Self:
         """Settle the probabilities; one column without ``X``.
 
         Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class LocalSanitizer(RowTransformer):
         self.weights = weights
         self.ledger = ledger
 
-    def fit(self, X: Any = None, y: Any = None) -> LocalSanitizer:
+    def fit(self, X: Any = None, y: Any = None) -> Self:
         """Settle columns and shares. Reads names and shapes, never a value.
 
         Parameters

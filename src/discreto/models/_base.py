@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -138,7 +139,7 @@ class PrivateEstimator(BaseEstimator):
         self._learn(ask, space)
         return Plan(tuple(ask.asked), cost, rows)
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a Table and the name of its target, or from arrays or frames.
 
         Parameters
@@ -168,7 +169,7 @@ class PrivateEstimator(BaseEstimator):
         table, target = self._table(X, y)
         return self._fit_table(table, target, cost)
 
-    def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Any:
+    def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
         space = self._space(table.domain, target)
         plan = self._plan_for(space, cost)
         facts = {"questions": [question.to_dict() for question in plan]}
@@ -323,6 +324,16 @@ class PrivateEstimator(BaseEstimator):
 
     # Predicting
 
+    def predict(self, X: Any) -> NDArray[Any]:
+        """What the model says of each row.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        """
+        raise NotImplementedError
+
     def _rows(self, X: Any) -> Any:
         """Rows to predict, checked against the features of the fit."""
         check_is_fitted(self, "space_")
@@ -359,7 +370,7 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):
 
     _needs_target = False
 
-    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> Any:
+    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> NDArray[Any]:
         """Fit, then predict the same rows (as anybody could who has them).
 
         Parameters
@@ -404,7 +415,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             classes = np.unique(np.asarray(y)).tolist()
         return Category(tuple(_plain(value) for value in classes))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row. Free: it uses released numbers only.
 
         Parameters
@@ -420,7 +431,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         chances = self.predict_proba(X)
         return self.classes_[np.argmax(chances, axis=1)]
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any) -> NDArray[Any]:
         """The probability of each class.
 
         Parameters

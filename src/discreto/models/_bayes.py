@@ -92,7 +92,7 @@ class Bayes(PrivateClassifier):
 
     # Predicting
 
-    def predict_joint_log_proba(self, X: Any) -> Any:
+    def predict_joint_log_proba(self, X: Any) -> NDArray[Any]:
         """log P[class] + the sum of log P[column | class], by naive Bayes alone.
 
         A missing or unknown value drops its column out of the sum.
@@ -128,7 +128,7 @@ class Bayes(PrivateClassifier):
             out += np.where(known[:, None], table.T[np.where(known, codes, 0)], 0.0)
         return out
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The logarithm of the probability of each class.
 
         Parameters
@@ -154,7 +154,7 @@ class Bayes(PrivateClassifier):
         called = _normal(called)
         return _normal(self.vote_share_ * called + (1 - self.vote_share_) * out)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any) -> NDArray[Any]:
         """The probability of each class.
 
         Parameters

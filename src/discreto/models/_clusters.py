@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.core.gate import noises_for
 from discreto.core.maps import Deviations, Nearest, Ranks, Rings, Values
@@ -140,7 +141,7 @@ class CentreClusterer(PrivateClusterer):
             )
         return np.clip((points - space.centres()) / space.halves(), -1, 1)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> NDArray[Any]:
         """The cluster of each row. Free: it uses released centres only.
 
         Parameters

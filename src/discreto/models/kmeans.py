@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.cluster import KMeans as _PlainKMeans
 
+from discreto.core.charge import Charger
+from discreto.core.cost import Amount
+from discreto.core.domain import Domain
 from discreto.models._clusters import CentreClusterer
 
 
@@ -86,13 +90,13 @@ class KMeans(CentreClusterer):
         self,
         n_clusters: int = 8,
         *,
-        epsilon: Any,
-        delta: Any = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         init: Any = "auto",
         max_iter: int = 2,
-        domain: Any = None,
+        domain: Domain | None = None,
         bounds: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -105,7 +109,7 @@ class KMeans(CentreClusterer):
         self.ledger = ledger
         self.random_state = random_state
 
-    def distances(self, X: Any) -> Any:
+    def distances(self, X: Any) -> NDArray[Any]:
         """The distance of each row to each centre, in half-ranges.
 
         Parameters

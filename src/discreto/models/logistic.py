@@ -6,7 +6,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreto.core.charge import Charger
+from discreto.core.cost import Amount
+from discreto.core.domain import Domain
 from discreto.errors import ParameterError
 from discreto.models._base import PrivateClassifier
 from discreto.models._features import Space
@@ -83,16 +87,16 @@ class LogisticRegression(PrivateClassifier):
     def __init__(
         self,
         *,
-        epsilon: Any,
-        delta: Any = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         method: str = "gradient",
         max_iter: int = 2,
         C: Any = "auto",
         clipping: bool = True,
-        domain: Any = None,
+        domain: Domain | None = None,
         bounds: Any = None,
         classes: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -151,7 +155,7 @@ class LogisticRegression(PrivateClassifier):
         self.coef_ = weights[:, 1:] / space.halves()
         self.intercept_ = weights[:, 0] - self.coef_ @ space.centres()
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any) -> NDArray[Any]:
         """The scores of each row: one for two classes, else one for each class.
 
         Parameters
@@ -165,7 +169,7 @@ class LogisticRegression(PrivateClassifier):
         scores = scores_of(values, self.coef_, self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any) -> NDArray[Any]:
         """The probability of each class. Free: it uses released numbers only.
 
         Parameters

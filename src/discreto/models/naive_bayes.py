@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import sklearn.naive_bayes
 
+from discreto.core.charge import Charger
+from discreto.core.cost import Amount
 from discreto.core.domain import Category, Domain
 from discreto.errors import DomainError, ParameterError
 from discreto.models._bayes import Bayes
@@ -84,16 +86,16 @@ class NaiveBayes(Bayes):
     def __init__(
         self,
         *,
-        epsilon: Any,
-        delta: Any = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         alpha: float = 1.0,
         var_smoothing: float = 1e-9,
         ddof: int = 0,
         shrink: bool = True,
-        domain: Any = None,
+        domain: Domain | None = None,
         bounds: Any = None,
         classes: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -179,15 +181,15 @@ class GaussianNB(Bayes):
     def __init__(
         self,
         *,
-        epsilon: Any,
-        delta: Any = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         var_smoothing: float = 1e-9,
         ddof: int = 0,
         shrink: bool = True,
-        domain: Any = None,
+        domain: Domain | None = None,
         bounds: Any = None,
         classes: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -262,14 +264,14 @@ class CategoricalNB(Bayes):
     def __init__(
         self,
         *,
-        epsilon: Any,
-        delta: Any = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         alpha: float = 1.0,
         n_categories: Any = None,
         shrink: bool = True,
-        domain: Any = None,
+        domain: Domain | None = None,
         classes: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon

@@ -59,7 +59,7 @@ def dumps(model: PrivateEstimator) -> str:
     )
 
 
-def loads(text: str) -> Any:
+def loads(text: str) -> PrivateEstimator:
     """The model of a JSON text, checked."""
     try:
         data = json.loads(text)
@@ -78,7 +78,8 @@ def loads(text: str) -> Any:
     known = set(kind._get_param_names())
     if not set(params) <= known or not all(_attribute(kind, key) for key in state):
         raise ParameterError(f"the file does not fit {name}: it was changed.")
-    model = kind(**{key: _unpack(value) for key, value in params.items()})
+    values = {key: _unpack(value) for key, value in params.items()}
+    model: PrivateEstimator = kind(**values)
     for key, value in state.items():
         setattr(model, key, _unpack(value))
     if not isinstance(getattr(model, "space_", None), Space):
@@ -106,7 +107,7 @@ def save(model: PrivateEstimator, path: str | Path) -> None:
     Path(path).write_text(dumps(model), encoding="utf-8")
 
 
-def load(path: str | Path) -> Any:
+def load(path: str | Path) -> PrivateEstimator:
     """Read a model from a JSON file.
 
     Parameters

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TypeVar
 
 from sklearn.base import clone
 
@@ -18,11 +19,14 @@ from discreto.core.maps.predictions import (
 from discreto.core.query import Choice
 from discreto.errors import ParameterError
 from discreto.models import persist
+from discreto.models._base import PrivateEstimator
 from discreto.tables import Table
+
+Model = TypeVar("Model", bound=PrivateEstimator)
 
 
 def select(
-    candidates: list[Any],
+    candidates: Sequence[Model],
     table: Table,
     y: str | None = None,
     *,
@@ -30,7 +34,7 @@ def select(
     delta: Amount = 0,
     validation: Table | None = None,
     choice_share: Fraction = Fraction(1, 5),
-) -> Any:
+) -> Model:
     """Fit every candidate and keep the best, for ``epsilon`` in all.
 
     Each candidate is fitted with an equal part of ``1 - choice_share`` of the cost. The

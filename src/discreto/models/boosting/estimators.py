@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.models._base import PrivateClassifier, PrivateRegressor
 from discreto.models._features import Space
@@ -159,7 +161,7 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         super()._learn(ask, space)
         self.classes_ = np.array(space.classes)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any) -> NDArray[Any]:
         """The scores of each row: one for two classes, else one for each class.
 
         Parameters
@@ -170,7 +172,7 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any) -> NDArray[Any]:
         """The probability of each class. Free: it uses released numbers only.
 
         Parameters
@@ -185,7 +187,7 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         """
         return chances(self._scores(X))
 
-    def staged_predict(self, X: Any) -> Any:
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """The most probable class of each row after each tree.
 
         Parameters
@@ -196,7 +198,7 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         for scores in self._stages(X):
             yield self.classes_[np.argmax(chances(scores), axis=1)]
 
-    def staged_predict_proba(self, X: Any) -> Any:
+    def staged_predict_proba(self, X: Any) -> Iterator[NDArray[Any]]:
         """The probability of each class after each tree.
 
         Parameters
@@ -310,7 +312,7 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
     ) -> None:
         keep_all(self, locals())
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> NDArray[Any]:
         """The target of each row. Free: it uses released numbers only.
 
         Parameters
@@ -325,7 +327,7 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
         """
         return self._within(self._scores(X))
 
-    def staged_predict(self, X: Any) -> Any:
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """The target of each row after each tree.
 
         Parameters

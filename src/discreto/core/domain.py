@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -443,7 +443,7 @@ class Domain:
     def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
         return self  # nothing in it can change
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[..., Domain], tuple[Any, ...]]:
         return Domain.from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
 """Differentially private statistics and machine learning for tables."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreto import _old_names, errors, stats
 from discreto.core.cost import Cost
@@ -10,6 +10,19 @@ from discreto.core.ledger import Ledger
 from discreto.errors import DiscretoError
 from discreto.release import Release
 from discreto.tables import Table
+
+if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
+    from discreto import (
+        audit,
+        federated,
+        local,
+        models,
+        plan,
+        plots,
+        report,
+        testing,
+    )
+    from discreto.data import datasets, engines
 
 __version__ = "0.2.0.dev0"
 

@@ -63,3 +63,15 @@ class KernelFault(DiscretoError):
     """The computation failed after it was charged. The charge stands."""
 
     exit_code = 8
+
+
+__all__ = [
+    "BudgetError",
+    "DiscretoError",
+    "DomainError",
+    "KernelFault",
+    "LedgerError",
+    "MissingExtraError",
+    "ParameterError",
+    "UnsafeError",
+]

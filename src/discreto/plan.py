@@ -23,13 +23,42 @@ class Statistic(Protocol):
     """Anything that can be asked of a table and planned before."""
 
     @property
-    def label(self) -> str: ...
-    def learn(self, ask: Ask) -> Release: ...
+    def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
+
+    def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+        """
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a request would ask and spend; nothing has been spent yet."""
+    """What a request would ask and spend; nothing has been spent yet.
+
+    Parameters
+    ----------
+    questions
+        What would be asked, in order.
+    total
+        What all of it would cost.
+    rows
+        How many rows the expected errors assume.
+    expected
+        Releases of a dry run: their errors are the expected ones, their values mean
+        nothing.
+
+    Examples
+    --------
+    >>> from discreto import Domain, plan, stats
+    >>> found = plan.statistics(Domain.cube(1), stats.Count(), epsilon=1)
+    >>> len(found), found.total
+    (1, Cost(ε 1))
+    """
 
     questions: tuple[Question, ...]
     total: Cost
@@ -82,7 +111,31 @@ def statistics(
 ) -> Plan:
     """The plan for a statistic, or for several that share the cost equally.
 
-    ``rows`` is a guess of how many rows there are; it moves expected errors only.
+    Parameters
+    ----------
+    domain
+        The public description; no rows are needed.
+    wanted
+        A statistic, such as ``stats.Mean("age")``, or several.
+    epsilon : int, float, str or Fraction
+        What it costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are the
+        same.
+    delta : int, float, str or Fraction
+        Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
+    rows : int, optional
+        A guess of how many rows there are; it moves expected errors only.
+
+    Returns
+    -------
+    Plan
+        The questions, their cost, and the expected errors.
+
+    Examples
+    --------
+    >>> from discreto import Domain, stats
+    >>> found = statistics(Domain.cube(1), stats.Mean("x0"), epsilon="1/2", rows=10_000)
+    >>> float(found.expected[0].error) < 0.01
+    True
     """
     several = list(wanted) if isinstance(wanted, Iterable) else [wanted]
     number = domain.rows or TYPICAL_ROWS if rows is None else rows
@@ -121,6 +174,31 @@ def epsilon_for(
 ) -> Fraction:
     """The smallest epsilon (to 1 %) whose expected 95 % error is at most ``error``.
 
+    Parameters
+    ----------
+    domain
+        The public description; no rows are needed.
+    wanted
+        A statistic, such as ``stats.Mean("age")``.
+    error
+        The 95 % error that is good enough, in the units of the statistic.
+    rows : int, optional
+        A guess of how many rows there are.
+    delta : int, float, str or Fraction
+        Above 0 plans for Gaussian noise.
+
+    Returns
+    -------
+    Fraction
+        An epsilon that can be given to ``stats.mean`` and the others.
+
+    Raises
+    ------
+    ParameterError
+        No epsilon up to 10000 is enough.
+
+    Examples
+    --------
     >>> from discreto import Domain, Number
     >>> from discreto.stats import Count, Mean
     >>> domain = Domain({"age": Number(0, 120)})

@@ -14,18 +14,20 @@ from discreto.core.cost import Cost
 
 LEVEL = 0.95
 NOTHING = Cost()
+Numbers = float | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Release:
     """A private answer with its error bar.
 
-    Attributes
+    Parameters
     ----------
     label
         What was asked.
     value
-        The answer: a number, or an array with one number for each of ``keys``.
+        The answer: a number, or an array with one number for each of ``keys``. The
+        mode of a column of texts is a text.
     low, high
         Ends of the interval that covers the *true value in this table* with 95 %
         probability over the noise (for each key on its own). Sampling error of the
@@ -34,12 +36,25 @@ class Release:
         The names of the parts of an array answer: categories, or edges of bins.
     cost, neighbours, receipt
         What was charged, what it protects, and the ledger's proof.
+    unit
+        The unit of the column, if the domain says one.
+    note
+        A remark that belongs to the number.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"age": dp.Number(0, 120)})
+    >>> table = dp.Table({"age": [40] * 100}, domain, dp.testing.simulate(0))
+    >>> count = dp.stats.count(table, epsilon=1)
+    >>> count.low <= count.value <= count.high, count.cost, count.simulated
+    (True, Cost(ε 1), True)
     """
 
     label: str
-    value: Any
-    low: Any
-    high: Any
+    value: Numbers
+    low: Numbers
+    high: Numbers
     keys: tuple[Any, ...] = ()
     unit: str = ""
     note: str = ""
@@ -48,7 +63,7 @@ class Release:
     receipt: Receipt | None = None
 
     @property
-    def error(self) -> Any:
+    def error(self) -> Numbers:
         """Half the width of the 95 % interval."""
         return (np.asarray(self.high) - np.asarray(self.low)) / 2
 
@@ -63,7 +78,17 @@ class Release:
         return self.receipt is not None and self.receipt.simulated
 
     def paid(self, receipt: Receipt, cost: Cost, neighbours: str) -> Release:
-        """The same answer with the proof of its payment."""
+        """The same answer with the proof of its payment.
+
+        Parameters
+        ----------
+        receipt
+            The ledger's proof.
+        cost
+            What was charged.
+        neighbours
+            What the cost protects.
+        """
         return replace(self, receipt=receipt, cost=cost, neighbours=neighbours)
 
     def __float__(self) -> float:
@@ -97,7 +122,18 @@ class Release:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Release:
-        """The inverse of ``to_dict``, without the receipt."""
+        """The inverse of ``to_dict``, without the receipt.
+
+        Parameters
+        ----------
+        data
+            What ``to_dict`` returned, or the JSON of it.
+
+        Returns
+        -------
+        Release
+            An equal release, but for the receipt.
+        """
 
         def number(part: Any) -> Any:
             many = isinstance(part, list) and not any(isinstance(p, str) for p in part)

@@ -38,7 +38,24 @@ class Ask(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One line of a plan."""
+    """One line of a plan.
+
+    Parameters
+    ----------
+    door
+        ``"measure"`` for noisy sums, ``"select"`` for a noisy choice, ``"parts"`` for a
+        division of the table.
+    label
+        What is asked, in a few words.
+    cost
+        What it costs.
+    sensitivity
+        How far one row can move each block, in grid steps (squared under rho).
+    noise
+        The standard deviation of the noise on each block, in grid steps.
+    sums
+        Whether it is made from sums, which add up over silos.
+    """
 
     door: str
     label: str

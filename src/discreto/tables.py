@@ -52,6 +52,8 @@ class Table:
         Which table this is, for tables in memory: a key stands for one answer about
         one table, so only a table with a name takes keys. Files have their path.
 
+    Examples
+    --------
     >>> import discreto as dp
     >>> domain = dp.Domain({"age": dp.Number(0, 120)})
     >>> table = dp.Table({"age": [40, 50, 60]}, domain, dp.Ledger(epsilon=1))
@@ -100,25 +102,68 @@ class Table:
         engine: Engine | None = None,
         name: str | None = None,
     ) -> Table:
-        """A table over files that are read as streams, never whole."""
+        """A table over files that are read as streams, never whole.
+
+        Parameters
+        ----------
+        path
+            A Parquet or CSV file, a pattern, or a list of files.
+        domain
+            The public description; its columns must be in the files.
+        ledger
+            Who pays.
+        engine
+            Where sums are folded; this process by default.
+        name
+            Which table this is, for keys; by default the path.
+
+        Returns
+        -------
+        Table
+            The table; nothing but the head of the files has been read.
+        """
         return cls(path, domain, ledger, engine=engine, name=name)
 
     def gate(self, ledger: Charger | None = None) -> Gate:
-        """The gate to these rows, paid by this table's ledger or by a reservation."""
+        """The gate to these rows, paid by this table's ledger or by a reservation.
+
+        Parameters
+        ----------
+        ledger
+            Who pays instead of this table's ledger, such as a reservation.
+        """
         return Gate(self.domain, ledger or self.ledger, self._rows, self.name)
 
     def named(self, name: str) -> Table:
-        """The same rows under a name."""
+        """The same rows under a name.
+
+        Parameters
+        ----------
+        name
+            Which table this is; a key stands for one answer about one name.
+        """
         out = copy.copy(self)
         out.name = name
         return out
 
     def has_at_most(self, rows: int) -> bool:
-        """Whether so many rows are enough. For the owner: the answer is exact."""
+        """Whether so many rows are enough. For the owner: the answer is exact.
+
+        Parameters
+        ----------
+        rows
+            How many rows are enough.
+        """
         return self._rows.length() <= rows
 
     def paid_by(self, ledger: Charger) -> Table:
-        """The same rows with another payer, such as a reservation."""
+        """The same rows with another payer, such as a reservation.
+
+        Parameters
+        ----------
+        ledger
+            Who pays from now on.
+        """
         out = copy.copy(self)
         out.ledger = ledger
         return out
@@ -126,7 +171,27 @@ class Table:
     def reserve(
         self, cost: Cost, label: str, event: Event | None = None
     ) -> Reservation:
-        """Pay for a whole conversation before its first question."""
+        """Pay for a whole conversation before its first question.
+
+        Parameters
+        ----------
+        cost
+            What all questions may cost together.
+        label
+            What it is for, as the ledger shows it.
+        event
+            Public facts to keep with the entry.
+
+        Returns
+        -------
+        Reservation
+            A payer for ``gate`` and ``paid_by``, until it is used up.
+
+        Raises
+        ------
+        BudgetError
+            The ledger has less left. Nothing was charged.
+        """
         return Reservation(self.ledger, self.ledger.charge(cost, label, event))
 
     def train(
@@ -134,8 +199,16 @@ class Table:
     ) -> Training:
         """Pay for Gaussian steps on samples of the rows, all of them up front.
 
-        With a ``key`` the same block is paid once, however often it is opened: every
-        step has a number, counted from ``first``, and one answer for good.
+        Parameters
+        ----------
+        steps
+            How many steps, their noise and their sampling rate.
+        label
+            What it is for, as the ledger shows it.
+        key
+            With a key the same block is paid once, however often it is opened.
+        first
+            The number of the first step; every number has one answer for good.
         """
         check_steps(steps)
         check_sampling(steps.rate, self.domain)
@@ -161,7 +234,25 @@ class Table:
         delta: Amount = 0,
         rows: int | None = None,
     ) -> Plan:
-        """What asking would cost and how exact it would be; spends nothing."""
+        """What asking would cost and how exact it would be; spends nothing.
+
+        Parameters
+        ----------
+        wanted
+            A statistic, such as ``stats.Mean("age")``, or several.
+        epsilon : int, float, str or Fraction
+            What it costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are the
+            same.
+        delta : int, float, str or Fraction
+            Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
+        rows : int, optional
+            A guess of how many rows there are; it moves expected errors only.
+
+        Returns
+        -------
+        Plan
+            The questions, their cost, and the expected errors.
+        """
         return statistics(self.domain, wanted, epsilon=epsilon, delta=delta, rows=rows)
 
     def answer(
@@ -174,7 +265,29 @@ class Table:
     ) -> Release:
         """Ask one statistic.
 
-        With a ``key`` a repeated request gets the stored answer and costs nothing more.
+        Parameters
+        ----------
+        statistic
+            Such as ``stats.Mean("age")``.
+        epsilon : int, float, str or Fraction
+            What it costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are the
+            same.
+        delta : int, float, str or Fraction
+            Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
+        key : str, optional
+            A name for this request. Asked again under its key it gets the stored answer
+            and costs nothing more; another request under the same key is refused. The
+            table needs a name (files have their path).
+
+        Returns
+        -------
+        Release
+            The answer with its error bar and its receipt.
+
+        Raises
+        ------
+        BudgetError
+            The ledger has less left. Nothing was charged.
         """
         cost = Cost.of(epsilon, delta)
         # Planning first refuses whatever can be refused before it is paid for.
@@ -208,7 +321,37 @@ class Table:
         epsilon: Amount,
         delta: Amount = 0,
     ) -> list[Release]:
-        """Ask several statistics for one cost, shared equally, all or nothing."""
+        """Ask several statistics for one cost, shared equally, all or nothing.
+
+        Parameters
+        ----------
+        several
+            Statistics, such as ``[stats.Mean("age"), stats.Count()]``.
+        epsilon : int, float, str or Fraction
+            What all of them cost together, as pure ε: ``"1/2"``, ``0.5`` and
+            ``Fraction(1, 2)`` are the same.
+        delta : int, float, str or Fraction
+            Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
+
+        Returns
+        -------
+        list of Release
+            One for each statistic, in order.
+
+        Raises
+        ------
+        BudgetError
+            The ledger has less left. Nothing was charged.
+
+        Examples
+        --------
+        >>> import discreto as dp
+        >>> domain = dp.Domain({"age": dp.Number(0, 120)})
+        >>> table = dp.Table({"age": [40, 50, 60]}, domain, dp.Ledger(epsilon=1))
+        >>> both = table.answers([dp.stats.Count(), dp.stats.Mean("age")], epsilon=1)
+        >>> [release.cost for release in both]
+        [Cost(ε 0.5), Cost(ε 0.5)]
+        """
         wanted = list(several)
         plan = plan_of(self.domain, wanted, Cost.of(epsilon, delta), 0)
         label = ", ".join(statistic.label for statistic in wanted)

@@ -31,15 +31,21 @@ def name(path: Path) -> str:
 CORE = sorted((SOURCE / "core").glob("*.py"))
 
 
-def code_lines(path: Path) -> int:
-    """Lines that do something: no blank lines, comments or docstrings."""
-    text, skip = path.read_text(encoding="utf-8"), set()
-    for node in ast.walk(ast.parse(text)):
+def docstring_lines(path: Path) -> set[int]:
+    """The numbers of the lines on which docstrings stand."""
+    lines: set[int] = set()
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Module | ast.ClassDef | Function) and (
             ast.get_docstring(node)
         ):
             first = node.body[0]
-            skip |= set(range(first.lineno, (first.end_lineno or 0) + 1))
+            lines |= set(range(first.lineno, (first.end_lineno or 0) + 1))
+    return lines
+
+
+def code_lines(path: Path) -> int:
+    """Lines that do something: no blank lines, comments or docstrings."""
+    text, skip = path.read_text(encoding="utf-8"), docstring_lines(path)
     return sum(
         bool(line.strip()) and not line.strip().startswith("#") and number not in skip
         for number, line in enumerate(text.splitlines(), start=1)
@@ -95,7 +101,10 @@ def test_the_core_is_as_large_as_it_says() -> None:
 
 @EVERY
 def test_files_are_short(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 400
+    """Docstrings do not count: what is public says what its parameters are."""
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines - len(docstring_lines(path)) <= 400
+    assert lines <= 700
 
 
 @EVERY

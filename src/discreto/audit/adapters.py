@@ -27,6 +27,22 @@ def work_of(
     A statistic (``Mean("age")``) needs an ``epsilon``; a model has its own. A model
     without a ``random_state`` gets one: its coins are public, and the audit must be
     able to toss them again.
+
+    Parameters
+    ----------
+    subject
+        A model, a statistic (``Mean("age")``), or a function ``work(data, witness)``.
+    target
+        The column that a model predicts; by default the domain's target.
+    epsilon
+        What a statistic is asked at; a model has its own.
+    delta
+        The same for Gaussian noise.
+
+    Returns
+    -------
+    callable
+        ``work(data, witness)``.
     """
     if hasattr(subject, "learn"):
         if epsilon is None:

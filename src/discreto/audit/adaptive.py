@@ -46,6 +46,9 @@ def worst_delta(
 ) -> float:
     """The delta, at ``epsilon``, of the best strategy found against a filter.
 
+    A result above ``delta`` is a strategy that breaks the claim; one below proves
+    nothing about other strategies.
+
     Parameters
     ----------
     fits
@@ -59,9 +62,6 @@ def worst_delta(
         In how many parts pure epsilon may be spent before the first Gaussian question.
     points
         Values of the privacy loss in the programme.
-
-    A result above ``delta`` is a strategy that breaks the claim; one below proves
-    nothing about other strategies.
     """
     goal, chance = read_amount(epsilon, "epsilon"), read_delta(delta)
     tree = _Programme(fits, float(goal), chance, smallest_rho, ratio, points)
@@ -71,7 +71,20 @@ def worst_delta(
 def conversation(
     fits: Fits, epsilon: Amount, delta: Amount, *, name: str = "", **options: Any
 ) -> Finding:
-    """Audit a ledger's filter: is an adaptive analyst's delta within the budget?"""
+    """Audit a ledger's filter: is an adaptive analyst's delta within the budget?
+
+    Parameters
+    ----------
+    fits
+        Whether a ledger accepts these charges, one after the other; see
+        :func:`accepts`.
+    epsilon, delta
+        The whole budget.
+    name
+        What the finding calls the subject.
+    options
+        Further parameters of :func:`worst_delta`.
+    """
     start = time.perf_counter()
     claimed = float(read_delta(delta))
     shown = worst_delta(fits, epsilon, delta, **options)
@@ -94,6 +107,18 @@ def conversation(
 def accepts(make: Callable[[], Any]) -> Fits:
     """The filter of a ledger: charge a fresh one, and see whether it refuses.
 
+    Parameters
+    ----------
+    make
+        Makes a fresh ledger.
+
+    Returns
+    -------
+    callable
+        Takes a list of costs, and says whether all of them are accepted.
+
+    Examples
+    --------
     >>> import discreto as dp
     >>> fits = accepts(lambda: dp.Ledger(epsilon=1))
     >>> fits([Cost.of("0.6"), Cost.of("0.4")]), fits([Cost.of("0.6"), Cost.of("0.5")])

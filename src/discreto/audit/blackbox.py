@@ -84,7 +84,11 @@ def epsilon(
         Stop as soon as a violation is certain; the looks share the allowed error.
     progress
         Show a progress bar on a terminal.
+    name
+        What the finding calls the subject.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> coins = np.random.default_rng(0)
     >>> def too_quiet(rows):

@@ -27,10 +27,26 @@ from discreto.errors import ParameterError, UnsafeError
 
 @dataclass(frozen=True)
 class Exposure:
-    """How well an attacker does: advantage is true minus false positive rate.
+    """How well an attacker does.
 
-    ``bound`` is the most that the claimed (epsilon, delta) allows any attacker. The
-    intervals hold with ``confidence`` each.
+    Parameters
+    ----------
+    subject, attack
+        Who was attacked, and how.
+    advantage, advantage_low, advantage_high
+        True minus false positive rate, with its interval.
+    auc, auc_low, auc_high
+        The area under the ROC curve, with its interval.
+    bound
+        The most that the claimed (epsilon, delta) allows any attacker.
+    epsilon, delta
+        What the subject claims.
+    trials
+        How many guesses were made.
+    confidence
+        Each interval holds with this probability.
+    simulated
+        Whether the runs were simulations, as they have to be.
     """
 
     subject: str
@@ -69,6 +85,13 @@ class Exposure:
 def allowed_advantage(epsilon: float, delta: float = 0.0) -> float:
     """The largest advantage that (epsilon, delta)-privacy allows.
 
+    Parameters
+    ----------
+    epsilon, delta
+        What is claimed.
+
+    Examples
+    --------
     >>> round(allowed_advantage(1), 3), allowed_advantage(0)
     (0.462, 0.0)
     """
@@ -101,6 +124,14 @@ def canary(
         The number of a row to leave out; or a row (a dict) to put in; by default the
         row at the upper corner of the domain. With ``neighbours="replace"`` it takes
         the place of the first row.
+    runs
+        Fits on each table.
+    confidence
+        Each interval of the result holds with this probability.
+    workers
+        Processes.
+    progress
+        Whether a bar is shown.
     """
     first, second = _with_and_without(data, domain, row)
     cost = Cost.of(model.epsilon, model.delta)
@@ -138,10 +169,25 @@ def membership(
 ) -> Exposure:
     """Does a fitted model treat its training rows better than others?
 
-    ``members`` were in the training table, ``outsiders`` come from the same population
-    but were not; both are dicts of columns with the target. Half of them choose the
-    threshold, the others are guessed. Between a member and an outsider one row is
-    replaced, so add-remove privacy of epsilon allows the advantage of 2 epsilon.
+    Half of the rows choose the threshold, the others are guessed. Between a member and
+    an outsider one row is replaced, so add-remove privacy of epsilon allows the
+    advantage of 2 epsilon.
+
+    Parameters
+    ----------
+    fitted
+        A model that was fitted under a simulation ledger.
+    members
+        A dict of columns with the target: rows that were in the training table.
+    outsiders
+        The same of rows that were not.
+    confidence
+        Each interval of the result holds with this probability.
+
+    Raises
+    ------
+    UnsafeError
+        The model was fitted under a real ledger.
     """
     if not fitted.privacy_.simulated:
         raise UnsafeError(

@@ -21,7 +21,7 @@ Method = Literal[
 class Finding:
     """The outcome of one audit of one subject.
 
-    Attributes
+    Parameters
     ----------
     violation
         Whether the claim is broken. ``False`` means: not shown to be broken.
@@ -34,6 +34,18 @@ class Finding:
         closest to it.
     pairs, runs
         How many pairs of tables were tried, and how many runs a side were made.
+    subject, method
+        What was audited, and how.
+    relation
+        Which tables are neighbours.
+    unit
+        What ``claimed`` and ``shown`` count.
+    delta
+        The delta of the claim.
+    confidence
+        The chance that an honest subject is *not* accused; nothing where it is exact.
+    seconds
+        How long it took.
     """
 
     subject: str

@@ -21,6 +21,17 @@ def ledger(
     Rows may be read only when they are paid for; all that was released must be on the
     ledger at the end; nothing may be given back; and a ledger that is used up must
     stop the work before anything is released.
+
+    Parameters
+    ----------
+    work
+        Gets a dict of columns and a :class:`Witness`; see :func:`work_of`.
+    domain
+        The public description of the columns.
+    name
+        What the finding calls the subject.
+    data
+        A dict of columns; by default typical rows of the domain.
     """
     start = time.perf_counter()
     rows = data or table_of(bases(domain)["typical rows"], domain)

@@ -41,9 +41,23 @@ def mechanism_of(
 ) -> Any:
     """A black box of a model or statistic over rows of a domain.
 
-    It takes dicts of columns, as :func:`discreto.audit.pairs` makes them.
-    ``replicates=False`` fits again for every run instead of drawing noise again; what
-    perturbs rows one by one is always run again.
+    What perturbs rows one by one is always run again.
+
+    Parameters
+    ----------
+    subject
+        A model or a statistic.
+    domain
+        The public description of the columns.
+    epsilon, delta
+        What a statistic is asked at; a model has its own.
+    replicates
+        ``False`` fits again for every run instead of drawing noise again.
+
+    Returns
+    -------
+    callable
+        Takes a dict of columns, as :func:`discreto.audit.pairs` makes them.
     """
     if replicates and not hasattr(subject, "transform"):
         return Replicates(work_of(subject, epsilon=epsilon, delta=delta), domain)
@@ -54,6 +68,13 @@ class Replicates:
     """Many independent answers to the questions that some work asks of a table.
 
     The first table decides the questions; others are asked the same.
+
+    Parameters
+    ----------
+    work
+        Gets a dict of columns and a :class:`Witness`; see :func:`work_of`.
+    domain
+        The public description of the columns.
     """
 
     def __init__(self, work: Work, domain: Domain) -> None:
@@ -66,12 +87,26 @@ class Replicates:
         return self.many(data, 1)[0]
 
     def many(self, data: Data, count: int) -> Matrix:
-        """``count`` releases, one a row."""
+        """``count`` releases, one a row.
+
+        Parameters
+        ----------
+        data
+            A dict of columns.
+        count
+            How many releases.
+        """
         parts = [redraw(turn, count, self._sampler) for turn in self._turns(data)]
         return np.hstack(parts)
 
     def ratio(self, first: Data, second: Data) -> Any:
-        """The best attack there is: the log-likelihood ratio of the noise."""
+        """The best attack there is: the log-likelihood ratio of the noise.
+
+        Parameters
+        ----------
+        first, second
+            Two neighbouring tables, dicts of columns.
+        """
         return Ratio(self._turns(first), self._turns(second))
 
     def _turns(self, data: Data) -> list[Turn]:

@@ -25,7 +25,19 @@ UNKNOWN = "(no such category)"
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring tables and the domain they share."""
+    """Two neighbouring tables and the domain they share.
+
+    Parameters
+    ----------
+    name
+        How the two tables differ.
+    first, second
+        The tables, dicts of columns.
+    domain
+        The domain they share.
+    same
+        The same rows in another order: nothing may move at all.
+    """
 
     name: str
     first: Data
@@ -52,7 +64,18 @@ def hostile_values(column: Column) -> list[Any]:
 
 
 def hostile_rows(domain: Domain) -> dict[str, Row]:
-    """Named rows that pull as hard as a row can."""
+    """Named rows that pull as hard as a row can.
+
+    Parameters
+    ----------
+    domain
+        The public description of the columns.
+
+    Returns
+    -------
+    dict
+        Rows by a name that says what they do.
+    """
     values = {name: hostile_values(column) for name, column in domain.columns.items()}
     kinds = {
         "low corner": 0,
@@ -132,6 +155,17 @@ def pairs(domain: Domain, *, size: int = 6, seed: int = 0) -> list[Pair]:
     With ``neighbours="replace"`` the public row count of each pair is that of its
     tables, whatever the domain says.
 
+    Parameters
+    ----------
+    domain
+        The public description of the columns.
+    size
+        How many typical rows a table has.
+    seed
+        Seeds the typical rows.
+
+    Examples
+    --------
     >>> from discreto import Domain, Number
     >>> found = pairs(Domain({"age": Number(0, 120)}))
     >>> found[0].name, len(found[0].first["age"]), len(found[0].second["age"])
@@ -178,7 +212,19 @@ def _sized(domain: Domain, size: int) -> Domain:
 def exhaustive(
     domain: Domain, *, values: int = 2, rows: int = 2, most: int = 2000
 ) -> list[Pair]:
-    """Every pair of neighbouring tables of few rows over few values of each column."""
+    """Every pair of neighbouring tables of few rows over few values of each column.
+
+    Parameters
+    ----------
+    domain
+        The public description of the columns.
+    values
+        How many hostile values of each column.
+    rows
+        How many rows at most.
+    most
+        Refuse to make more pairs than this.
+    """
     choices = [hostile_values(column)[:values] for column in domain.columns.values()]
     universe = [
         dict(zip(domain.columns, row, strict=True))

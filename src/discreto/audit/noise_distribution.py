@@ -31,6 +31,13 @@ def noise_law(answers: Iterable[Answer], *, name: str = "") -> Finding:
     """Judge the noise of answers that were heard on the public path.
 
     ``shown`` is the factor (1: as declared) under which the noise is likeliest.
+
+    Parameters
+    ----------
+    answers
+        What :meth:`Listener.answers` heard.
+    name
+        What the finding calls the subject.
     """
     start = time.perf_counter()
     gains, numbers = np.zeros(len(FACTORS)), 0

@@ -178,7 +178,21 @@ def _chosen(one: Answer) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Runs of one subject on two tables that differ by ``group`` rows."""
+    """Runs of one subject on two tables.
+
+    Parameters
+    ----------
+    run
+        Takes a Table and asks it, or fits a model on it.
+    domain
+        The public description of the columns.
+    first, second
+        Two tables, dicts of columns.
+    group
+        By how many rows they differ.
+    delta
+        The δ that the run takes, if it takes one.
+    """
 
     run: Run
     domain: Domain
@@ -188,7 +202,13 @@ class Listener:
     delta: float = 0.0
 
     def scores(self, runs: int) -> tuple[Floats, Floats]:
-        """The log-likelihood ratios, second against first, of runs on each table."""
+        """The log-likelihood ratios, second against first, of runs on each table.
+
+        Parameters
+        ----------
+        runs
+            How many on each table.
+        """
         out = []
         for own, other, sign in (
             (self.first, self.second, -1.0),
@@ -199,7 +219,13 @@ class Listener:
         return out[0], out[1]
 
     def answers(self, runs: int) -> list[Answer]:
-        """Everything that was answered in so many runs on the first table."""
+        """Everything that was answered in so many runs on the first table.
+
+        Parameters
+        ----------
+        runs
+            How many.
+        """
         several = self._runs(self.first, self.second, runs)
         return [one for heard in several for one in heard]
 
@@ -237,6 +263,25 @@ def listen(
     With ``group`` rows between the two tables everything may lose so many times what is
     claimed (group privacy); the bound is divided by it. Many small losses add up in the
     square, what is allowed does not, so groups show more than single rows do.
+
+    Parameters
+    ----------
+    run
+        Takes a Table and asks it, or fits a model on it.
+    domain
+        The public description of the columns.
+    first, second
+        Two tables, dicts of columns.
+    claimed, delta
+        What the run claims.
+    runs
+        How many on each table.
+    group
+        By how many rows the tables differ.
+    confidence
+        The chance that an honest subject is *not* accused.
+    name
+        What the finding calls the subject.
     """
     start = time.perf_counter()
     listener = Listener(run, domain, first, second, group, delta)

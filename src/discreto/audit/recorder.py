@@ -68,11 +68,27 @@ class Witness:
         self._asked: dict[tuple[str, int] | None, Cost] = {}
 
     def table(self, data: Any, domain: Domain | None = None) -> Table:
-        """A watched table over these rows."""
+        """A watched table over these rows.
+
+        Parameters
+        ----------
+        data
+            A dict of columns.
+        domain
+            By default the audit's own.
+        """
         return WatchedTable(data, domain or self.domain, self)
 
     def pay(self, epsilon: Amount, label: str = "everything") -> None:
-        """Charge the ledger of the audit, as an honest algorithm does first."""
+        """Charge the ledger of the audit, as an honest algorithm does first.
+
+        Parameters
+        ----------
+        epsilon
+            What it costs, pure.
+        label
+            What it is for.
+        """
         self.ledger.charge(Cost.of(epsilon), label)
 
     def noise(
@@ -83,7 +99,19 @@ class Witness:
         sensitivity: float,
         epsilon: Amount,
     ) -> Any:
-        """Numbers plus Laplace noise of ``sensitivity / epsilon``, on a fine grid."""
+        """Numbers plus Laplace noise of ``sensitivity / epsilon``, on a fine grid.
+
+        Parameters
+        ----------
+        label
+            What is released.
+        value
+            The exact numbers.
+        sensitivity
+            How far one row moves them, in the l1 norm.
+        epsilon
+            What it costs, pure.
+        """
         exact = np.asarray(np.rint(np.asarray(value, dtype=float) * GRID), np.int64)
         spent = Cost(epsilon=read_amount(epsilon, "epsilon"))
         reach = max(round(sensitivity * GRID), 0)
@@ -107,7 +135,21 @@ class Witness:
         epsilon: Amount,
         monotone: bool = False,
     ) -> int:
-        """The index of a noisy maximum; ``monotone`` scores get half of the noise."""
+        """The index of a noisy maximum.
+
+        Parameters
+        ----------
+        label
+            What is chosen.
+        scores
+            The exact score of each candidate.
+        sensitivity
+            How far one row moves a score.
+        epsilon
+            What it costs, pure.
+        monotone
+            A row moves all scores the same way; they get half of the noise.
+        """
         exact = np.rint(np.asarray(scores, dtype=float) * GRID).astype(np.int64)[None]
         spent = Cost(epsilon=read_amount(epsilon, "epsilon"))
         reach = max(round(sensitivity * GRID), 1) * (1 if monotone else 2)
@@ -126,6 +168,15 @@ class Witness:
         """Rows are read for this cost: it must have been charged by now.
 
         Parts of a table are paid for together: the dearest of them counts.
+
+        Parameters
+        ----------
+        cost
+            What the rows are read for.
+        label
+            What is asked.
+        part
+            Which part of a division of the table, and its number.
         """
         self._asked[part] = self._asked.get(part, Cost()) + cost
         dearest: dict[str | None, Cost] = {}
@@ -139,7 +190,13 @@ class Witness:
             self.early.append(label)
 
     def hear(self, turn: Turn) -> Any:
-        """Note a release, and give the answer that it gets."""
+        """Note a release, and give the answer that it gets.
+
+        Parameters
+        ----------
+        turn
+            What was released, and the exact numbers behind it.
+        """
         place = len(self.turns)
         self.turns.append(turn)
         if self._script is None:

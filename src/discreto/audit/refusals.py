@@ -97,9 +97,24 @@ def refusals(
 ) -> Finding:
     """Send hostile messages to silos over neighbouring tables, and compare replies.
 
-    ``silo_of(data)`` makes a fresh silo that answers a message. A difference that is
-    seen once is counted over ``runs`` fresh silos on each table; ``claimed`` is the
-    epsilon of a message.
+    Parameters
+    ----------
+    silo_of
+        Makes a fresh silo over a table; it answers a message.
+    messages
+        Messages to start from; hostile versions are made of each.
+    tables
+        Pairs of neighbouring tables.
+    texts
+        Further texts to put into messages.
+    claimed
+        The epsilon of a message.
+    runs
+        Over how many fresh silos on each table a difference is counted.
+    confidence
+        The chance that an honest subject is *not* accused.
+    name
+        What the finding calls the subject.
     """
     start, tried = time.perf_counter(), 0
     shown, event, pair = 0.0, "every reply was of one kind on all tables", "-"

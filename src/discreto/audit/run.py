@@ -34,7 +34,35 @@ def examine(
     """Audit a model or a statistic over a domain, both ways.
 
     The transcript audit finds the pair of tables on which most is really lost; the
-    black box runs on that pair. ``runs=0`` leaves the black box out.
+    black box runs on that pair.
+
+    Parameters
+    ----------
+    subject
+        A model or a statistic.
+    domain
+        The public description of the columns.
+    epsilon, delta
+        What a statistic is asked at; a model has its own.
+    pairs
+        Neighbouring tables; by default :func:`discreto.audit.pairs` of the domain.
+    runs
+        Runs of the black box on each table; 0 leaves it out.
+    confidence
+        The chance that an honest subject is *not* accused.
+    workers
+        Processes.
+    replicates
+        ``False`` fits again for every run instead of drawing noise again.
+    progress
+        Whether a bar is shown.
+    name
+        What the finding calls the subject.
+
+    Returns
+    -------
+    list of Finding
+        One for each of the two audits.
     """
     epsilon = getattr(subject, "epsilon", epsilon)
     delta = getattr(subject, "delta", delta)

@@ -27,6 +27,17 @@ _COUNT = (Block(Ones()),)
 def silo(domain: Domain, *, name: str = "silo", **options: Any) -> Finding:
     """Send hostile messages to silos over hostile neighbours of a domain.
 
+    Parameters
+    ----------
+    domain
+        The public description of the columns.
+    name
+        What the finding calls the subject.
+    options
+        Further parameters of :func:`refusals`.
+
+    Examples
+    --------
     >>> from discreto import Domain, Number
     >>> silo(Domain({"age": Number(0, 120)})).verdict
     'holds'

@@ -33,7 +33,21 @@ _SLIP = 1 + 1e-9  # exact losses are compared as floats
 
 @dataclass(frozen=True)
 class Comparison:
-    """What replaying one pair gave: the loss, the charge, and complaints."""
+    """What replaying one pair gave: the loss, the charge, and complaints.
+
+    Parameters
+    ----------
+    pair
+        The two tables.
+    loss
+        What was really lost between them.
+    charged
+        What was paid.
+    complaints
+        Whatever else depends on rows.
+    error
+        What the work raised on the first table.
+    """
 
     pair: Pair
     loss: Loss
@@ -74,7 +88,15 @@ def transcript(
     pairs
         Neighbouring tables; by default :func:`discreto.audit.pairs` of the domain.
         Every pair is replayed both ways.
+    domain
+        The public description of the columns.
+    name
+        What the finding calls the subject.
+    seed
+        Seeds the noise of the first table, which the second one hears again.
 
+    Examples
+    --------
     >>> from discreto import Domain, Number
     >>> from discreto.audit import transcript, work_of
     >>> from discreto.stats import Mean
@@ -124,7 +146,19 @@ def record(work: Work, data: Data, domain: Domain, seed: int = 0) -> Record:
 def compare(
     work: Work, pair: Pair, seed: int = 0, told_before: Record | None = None
 ) -> Comparison:
-    """Record on the first table (unless that was done before), replay on the second."""
+    """Record on the first table (unless that was done before), replay on the second.
+
+    Parameters
+    ----------
+    work
+        Gets a dict of columns and a :class:`Witness`; see :func:`work_of`.
+    pair
+        The two tables.
+    seed
+        Seeds the noise.
+    told_before
+        The record of the first table, if there is one.
+    """
     base = told_before or record(work, pair.first, pair.domain, seed)
     told, first = base.witness, base.seen
     heard = Witness(pair.domain, seed, told.turns)

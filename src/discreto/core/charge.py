@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from discreto.core.cost import Cost
 from discreto.core.noise.sampler import Sampler
@@ -125,5 +125,5 @@ class Reservation:
     def __deepcopy__(self, memo: dict[int, Any]) -> Reservation:
         return self
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise UnsafeError("a reservation cannot be copied to another process.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +75,7 @@ class PersonFrame:
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
 
 
-def _mix(words: NDArray[np.uint64], seed: Any) -> NDArray[np.uint64]:
+def _mix(words: NDArray[np.uint64], seed: np.uint64) -> NDArray[np.uint64]:
     """The finaliser of splitmix64."""
     words = words + seed
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

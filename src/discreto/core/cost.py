@@ -73,7 +73,24 @@ def _short(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """An amount of privacy: pure epsilon, rho, and an (epsilon, delta) block."""
+    """An amount of privacy: pure epsilon, rho, and an (epsilon, delta) block.
+
+    Parameters
+    ----------
+    epsilon
+        Pure ε, an exact number.
+    rho
+        Zero-concentrated privacy: what Gaussian noise costs.
+    block_epsilon, delta
+        An (ε, δ) block: a training run on samples.
+    infinite
+        Whether something leaves that no noise covers.
+
+    Examples
+    --------
+    >>> Cost.of("1/2") + Cost.of("1/4")
+    Cost(ε 0.75)
+    """
 
     epsilon: Fraction = Fraction(0)
     rho: Fraction = Fraction(0)
@@ -89,6 +106,15 @@ class Cost:
     def of(cls, epsilon: Amount, delta: Amount = 0) -> Cost:
         """The cost of a request: pure epsilon, or the rho that fits (epsilon, delta).
 
+        Parameters
+        ----------
+        epsilon : int, float, str or Fraction
+            The ε; ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are the same.
+        delta : int, float, str or Fraction
+            0 for pure ε.
+
+        Examples
+        --------
         >>> Cost.of("0.5")
         Cost(ε 0.5)
         """
@@ -131,14 +157,26 @@ class Cost:
         return (self.epsilon, self.rho, self.block_epsilon, self.delta)
 
     def covers(self, other: Cost) -> bool:
-        """Whether no part of ``other`` is larger than the same part of this."""
+        """Whether no part of ``other`` is larger than the same part of this.
+
+        Parameters
+        ----------
+        other
+            Another cost.
+        """
         pairs = zip(self.parts(), other.parts(), strict=True)
         return self.infinite or (
             not other.infinite and all(mine >= theirs for mine, theirs in pairs)
         )
 
     def total(self, delta: Fraction) -> float | Fraction:
-        """The epsilon that all parts amount to when ``delta`` may be used in all."""
+        """The epsilon that all parts amount to when ``delta`` may be used in all.
+
+        Parameters
+        ----------
+        delta
+            What may be used of δ, in all.
+        """
         spare = delta - self.delta
         if self.infinite or spare < 0:
             return math.inf
@@ -159,7 +197,13 @@ class Cost:
 
     @classmethod
     def from_dict(cls, data: dict[str, str | bool]) -> Cost:
-        """The inverse of ``to_dict``."""
+        """The inverse of ``to_dict``.
+
+        Parameters
+        ----------
+        data
+            What ``to_dict`` returned.
+        """
         names = [name for name in data if name != "infinite"]
         # Whole numbers only: Fraction("1e999999999") would fill the memory.
         parts = {name: read_fraction(data[name], 10**3) for name in names}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +28,29 @@ _LETTERS = 10**4  # of a text in it
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A numeric column with public bounds; values outside are clipped to them."""
+    """A numeric column with public bounds; values outside are clipped to them.
+
+    Parameters
+    ----------
+    lower, upper
+        The public bounds. They come from a code book, never from the rows.
+    integer
+        Whether only whole numbers occur.
+    missing
+        Whether a value may be missing.
+    unit
+        What the numbers count, such as ``"years"``; answers show it.
+
+    Raises
+    ------
+    DomainError
+        The bounds are not two finite numbers in order.
+
+    Examples
+    --------
+    >>> Number(0, 120, integer=True, unit="years").centre
+    60.0
+    """
 
     lower: float
     upper: float
@@ -61,19 +83,36 @@ class Number:
         return self.upper / 2 - self.lower / 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Category:
-    """A column with a public, closed list of values; others count as missing."""
+    """A column with a public, closed list of values; others count as missing.
+
+    Parameters
+    ----------
+    categories
+        The values that may occur: texts or numbers, each once.
+    missing
+        Whether a value may be missing; then that is a category of its own.
+
+    Raises
+    ------
+    DomainError
+        The list is empty or names a value twice.
+
+    Examples
+    --------
+    >>> Category(["f", "m"]).categories
+    ('f', 'm')
+    """
 
     categories: tuple[Value, ...]
     missing: bool = False
 
-    def __post_init__(self) -> None:
-        if isinstance(self.categories, str) or not isinstance(
-            self.categories, Iterable
-        ):
+    def __init__(self, categories: Iterable[Value], missing: bool = False) -> None:
+        if isinstance(categories, str) or not isinstance(categories, Iterable):
             raise DomainError("Category needs a list of values.")
-        object.__setattr__(self, "categories", tuple(self.categories))
+        object.__setattr__(self, "categories", tuple(categories))
+        object.__setattr__(self, "missing", missing)
         if not self.categories:
             raise DomainError("Category needs at least one value. Got none.")
         for value in self.categories:
@@ -93,13 +132,30 @@ class Category:
 
 
 def Boolean(*, missing: bool = False) -> Category:
-    """A yes/no column."""
+    """A yes/no column.
+
+    Parameters
+    ----------
+    missing
+        Whether a value may be missing.
+
+    Examples
+    --------
+    >>> Boolean().categories
+    (False, True)
+    """
     return Category((False, True), missing=missing)
 
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A column that is known to exist but is never asked about (an id, a date)."""
+    """A column that is known to exist but is never asked about (an id, a date).
+
+    Parameters
+    ----------
+    kind
+        What it is, for readers.
+    """
 
     kind: str = "identifier"
 
@@ -126,7 +182,11 @@ class Domain:
         The column that says whose row it is, if a person may have several.
     rows_per_person
         How many rows of one person count; surplus rows are dropped by a keyed hash.
+    about
+        Where the description comes from; it has no part in anything else.
 
+    Examples
+    --------
     >>> Domain({"age": Number(0, 120), "sex": Category(["f", "m"])})
     Domain(age: 0 to 120, sex: f | m; neighbours: add-remove)
     """
@@ -182,7 +242,20 @@ class Domain:
 
     @classmethod
     def cube(cls, width: int, **options: Any) -> Domain:
-        """``width`` number columns x0, x1, ... on [-1, 1]."""
+        """``width`` number columns x0, x1, ... on [-1, 1].
+
+        Parameters
+        ----------
+        width
+            How many columns.
+        options
+            Other parameters of the domain, such as ``target``.
+
+        Examples
+        --------
+        >>> Domain.cube(2)
+        Domain(x0: -1 to 1, x1: -1 to 1; neighbours: add-remove)
+        """
         return cls({f"x{i}": Number(-1, 1) for i in range(width)}, **options)
 
     def __iter__(self) -> Iterator[str]:
@@ -199,14 +272,36 @@ class Domain:
             ) from None
 
     def number(self, name: str) -> Number:
-        """The column, which must be a Number."""
+        """The column, which must be a Number.
+
+        Parameters
+        ----------
+        name
+            The name of the column.
+
+        Raises
+        ------
+        DomainError
+            There is no such Number column.
+        """
         column = self[name]
         if not isinstance(column, Number):
             raise DomainError(f"{name!r} is not a Number column of the domain.")
         return column
 
     def category(self, name: str) -> Category:
-        """The column, which must be a Category."""
+        """The column, which must be a Category.
+
+        Parameters
+        ----------
+        name
+            The name of the column.
+
+        Raises
+        ------
+        DomainError
+            There is no such Category column.
+        """
         column = self[name]
         if not isinstance(column, Category):
             raise DomainError(f"{name!r} is not a Category column of the domain.")
@@ -221,11 +316,28 @@ class Domain:
         ]
 
     def with_(self, **changes: Any) -> Domain:
-        """A copy with some parts changed."""
+        """A copy with some parts changed.
+
+        Parameters
+        ----------
+        changes
+            Parameters of the domain with their new values.
+
+        Examples
+        --------
+        >>> Domain.cube(1).with_(neighbours="replace", rows=100).rows
+        100
+        """
         return replace(self, **changes)
 
     def select(self, names: Iterable[str]) -> Domain:
-        """A copy with these columns only (and the person column, if any)."""
+        """A copy with these columns only (and the person column, if any).
+
+        Parameters
+        ----------
+        names
+            The columns to keep.
+        """
         keep = dict.fromkeys([*names, *([self.person] if self.person else [])])
         target = self.target if self.target in keep else None
         return replace(self, columns={n: self[n] for n in keep}, target=target)
@@ -251,7 +363,18 @@ class Domain:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Domain:
-        """Read a JSON form: our own, or a data sheet with typed columns."""
+        """Read a JSON form: our own, or a data sheet with typed columns.
+
+        Parameters
+        ----------
+        data
+            What ``to_dict`` returned, or a data sheet with typed columns.
+
+        Raises
+        ------
+        DomainError
+            It cannot be read as a domain.
+        """
         try:
             plain = dict(data) if isinstance(data, Mapping) else data
             check_plain(plain, _MOST_PARTS, letters=_LETTERS)
@@ -282,13 +405,30 @@ class Domain:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the domain as JSON."""
+        """Write the domain as JSON.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        """
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Domain:
-        """Read a domain from a JSON file."""
+        """Read a domain from a JSON file.
+
+        Parameters
+        ----------
+        path
+            A file that ``save`` or ``discreto domain draft`` wrote.
+
+        Raises
+        ------
+        DomainError
+            There is no such file, or it is not a domain.
+        """
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -303,7 +443,7 @@ class Domain:
     def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
         return self  # nothing in it can change
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[..., Domain], tuple[Any, ...]]:
         return Domain.from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:

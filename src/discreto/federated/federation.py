@@ -36,8 +36,17 @@ from discreto.federated.silo import Silo
 class Channel(Protocol):
     """A wire to silos. Who does not answer in time is left out of the replies."""
 
-    def names(self) -> list[str]: ...
-    def send(self, letters: Mapping[str, Message]) -> dict[str, Message]: ...
+    def names(self) -> list[str]:
+        """The silos' names."""
+
+    def send(self, letters: Mapping[str, Message]) -> dict[str, Message]:
+        """The replies by the silos' names.
+
+        Parameters
+        ----------
+        letters
+            A message for each silo, by its name.
+        """
 
 
 class Local:
@@ -107,7 +116,20 @@ class Federation:
         return found
 
     def check_budget(self, cost: Cost, label: str) -> None:
-        """Refuse what some silo could not pay, before any silo is charged."""
+        """Refuse what some silo could not pay, before any silo is charged.
+
+        Parameters
+        ----------
+        cost
+            What it would cost each silo.
+        label
+            What it is for.
+
+        Raises
+        ------
+        BudgetError
+            A silo has less left.
+        """
         for name, fact in self.facts().items():
             room, allowed = fact.get("room"), read_delta(fact.get("delta", 0))
             if room is None:
@@ -128,7 +150,17 @@ class Federation:
                 )
 
     def check_rules(self, steps: Steps, local: int, queries: list[Sum]) -> None:
-        """Refuse a run that some silo's owner does not allow, before any is charged."""
+        """Refuse a run that some silo's owner does not allow, before any is charged.
+
+        Parameters
+        ----------
+        steps
+            All steps of the run.
+        local
+            Steps in a round.
+        queries
+            What will be asked.
+        """
         for name, fact in self.facts().items():
             policy = Policy.from_public(fact["policy"])
             try:
@@ -143,7 +175,21 @@ class Federation:
     ) -> dict[str, Measurement]:
         """The same noisy sums from every silo; each is charged for them.
 
-        A question with a ``name`` is charged once, however often it is asked.
+        Parameters
+        ----------
+        query
+            The sums to ask for.
+        cost
+            What they cost each silo.
+        label
+            What they are for, as the ledgers show it.
+        name
+            A question with a name is charged once, however often it is asked.
+
+        Returns
+        -------
+        dict
+            A measurement by the name of its silo.
         """
         name = name or Entropy().bytes(12).hex()
         letter = messages.measure(query, cost, label, name, self.schema)
@@ -154,7 +200,15 @@ class Federation:
         return {name: messages.read_release(replies[name]) for name in self.names}
 
     def count(self, epsilon: Any, name: str | None = None) -> dict[str, int]:
-        """Noisy numbers of rows, where they are not declared; costs ``epsilon``."""
+        """Numbers of rows: declared ones as they are, others with noise.
+
+        Parameters
+        ----------
+        epsilon
+            What asking costs each silo that does not declare its number of rows.
+        name
+            With a name it is charged once, however often it is asked.
+        """
         unknown = [name for name, rows in self.rows.items() if rows is None]
         if not unknown:
             return dict(self.rows)
@@ -182,6 +236,22 @@ class Federation:
             was broken off goes on: rounds that were answered are not paid again.
         count_epsilon
             What asking for the number of rows may cost, if some silo declares none.
+        target
+            The column to predict; by default the domain's target.
+
+        Returns
+        -------
+        FederatedModel
+            Safe to publish.
+
+        Raises
+        ------
+        BudgetError
+            A silo has less left. No silo was charged.
+
+        Privacy
+        -------
+        Each silo is charged ``learner.terms`` before a row is read; see the learner.
         """
         goal = target or self.domain.target
         if goal is None:

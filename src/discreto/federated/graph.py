@@ -33,6 +33,19 @@ def topology(name: str, nodes: int, *, degree: int = 3, seed: Any = 0) -> Any:
     Renyi's graph with ``degree`` neighbours on average, made connected by a ring if
     need be. ``five`` and ``seven`` are the thesis' own. ``seed`` tosses public coins.
 
+    Parameters
+    ----------
+    name
+        One of ``TOPOLOGIES``.
+    nodes
+        How many silos.
+    degree
+        Neighbours of a node in ``regular`` and ``random`` graphs.
+    seed
+        Tosses public coins.
+
+    Examples
+    --------
     >>> sorted(dict(topology("seven", 7).degree).values())
     [1, 2, 2, 2, 3, 3, 3]
     """
@@ -85,6 +98,11 @@ class Mixing:
     """A checked mixing matrix.
 
     Make one with :meth:`metropolis`, :meth:`constant`, or from a matrix of your own.
+
+    Parameters
+    ----------
+    matrix
+        Square, symmetric; its rows add up to one.
     """
 
     matrix: Floats
@@ -122,6 +140,13 @@ class Mixing:
     def metropolis(cls, graph: Any) -> Mixing:
         """Local degrees: an edge weighs 1 / (1 + the larger degree of its ends).
 
+        Parameters
+        ----------
+        graph
+            A networkx graph.
+
+        Examples
+        --------
         >>> Mixing.metropolis(topology("seven", 7)).matrix[5].round(3).tolist()
         [0.25, 0.0, 0.0, 0.0, 0.0, 0.417, 0.333]
         """
@@ -134,6 +159,15 @@ class Mixing:
     def constant(cls, graph: Any, alpha: float | None = None) -> Mixing:
         """``I - alpha L``, every edge with the same weight; by default the best alpha.
 
+        Parameters
+        ----------
+        graph
+            A networkx graph.
+        alpha
+            The weight of an edge; by default the one that mixes fastest.
+
+        Examples
+        --------
         >>> graph = topology("seven", 7)
         >>> mixing = Mixing.constant(graph)
         >>> round(mixing.second, 3), mixing.negative
@@ -178,6 +212,11 @@ class Mixing:
         """Several mixes in a row as one matrix, by Chebyshev's polynomials.
 
         They take as many messages as plain repetition and come closer to the mean.
+
+        Parameters
+        ----------
+        mixes
+            How many.
         """
         mixes = whole(mixes, "mixes", most=10**4)
         one, second = np.eye(len(self.matrix)), self.second
@@ -195,6 +234,11 @@ class Mixing:
         """The mixing of those who are left; weight given to the others stays at home.
 
         A graph that falls apart without them is refused.
+
+        Parameters
+        ----------
+        alive
+            For each node whether it still answers.
         """
         weights = self.matrix[np.ix_(alive, alive)].copy()
         np.fill_diagonal(weights, 0.0)

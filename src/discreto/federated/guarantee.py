@@ -22,6 +22,21 @@ class Guarantee:
     It holds whoever sees all messages: the coordinator, a relay, the other silos
     together, the public. Passing on or mixing releases does not make it better.
 
+    Parameters
+    ----------
+    silos
+        What each silo was charged.
+    simulated
+        Whether it was a simulation, which protects nobody.
+    trusted
+        Whom the guarantee relies on.
+    warning
+        What a reader should know besides.
+    protect
+        ``"row"`` or ``"silo"``.
+
+    Examples
+    --------
     >>> both = Guarantee({"a": Cost.of(1), "b": Cost.of("0.5")})
     >>> both.one_silo, both.several(["a", "b"])
     ((1.0, 0.0), (1.5, 0.0))
@@ -34,7 +49,13 @@ class Guarantee:
     protect: str = "row"
 
     def of(self, name: str) -> tuple[float, float]:
-        """Epsilon and delta of one silo's rows."""
+        """Epsilon and delta of one silo's rows.
+
+        Parameters
+        ----------
+        name
+            A silo.
+        """
         cost = self.silos[name]
         if cost.rho:
             raise ParameterError(f"silo {name!r} is charged in rho: {cost}.")
@@ -47,7 +68,13 @@ class Guarantee:
         return max(e for e, _ in pairs), max(d for _, d in pairs)
 
     def several(self, names: Iterable[str]) -> tuple[float, float]:
-        """For a person with a row in each of these silos: epsilons and deltas add."""
+        """For a person with a row in each of these silos: epsilons and deltas add.
+
+        Parameters
+        ----------
+        names
+            The silos in which a person has a row.
+        """
         pairs = [self.of(name) for name in names]
         return math.fsum(e for e, _ in pairs), math.fsum(d for _, d in pairs)
 
@@ -63,7 +90,13 @@ class Guarantee:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Guarantee:
-        """The inverse of ``to_dict``."""
+        """The inverse of ``to_dict``.
+
+        Parameters
+        ----------
+        data
+            What ``to_dict`` returned.
+        """
         silos = {name: Cost.from_dict(c) for name, c in data["silos"].items()}
         texts = [str(data[name]) for name in ("trusted", "warning", "protect")]
         return cls(silos, bool(data["simulated"]), *texts)
@@ -112,6 +145,17 @@ def client_level(
 ) -> ClientLevel:
     """The noise that hides whether a silo took part at all (a trusted server adds it).
 
+    Parameters
+    ----------
+    epsilon, delta
+        What the run may cost a silo that takes part.
+    rounds
+        How many.
+    silos
+        How many.
+
+    Examples
+    --------
     >>> round(client_level(1, "1e-5", 10, 7).noise, 1)
     1.7
     """

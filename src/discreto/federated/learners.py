@@ -101,6 +101,11 @@ class Learner(ABC):
         """Refuse whatever public facts rule out, before a silo is asked.
 
         Every learner says what it needs. It must not be a generator.
+
+        Parameters
+        ----------
+        setting
+            The public facts of the run.
         """
         setting.check()
 
@@ -126,7 +131,23 @@ class Learner(ABC):
         declared: bool = True,
         own: tuple[Domain, ...] = (),
     ) -> Setting:
-        """The public facts of a run."""
+        """The public facts of a run.
+
+        Parameters
+        ----------
+        domain
+            The columns that all silos share.
+        target
+            The column to predict.
+        rows
+            The number of rows of each silo.
+        seeds
+            How many runs are played at once, in a simulation.
+        declared
+            Whether the numbers of rows are public.
+        own
+            Each silo's own domain.
+        """
         shared = 0
         if self.noise == "shared" or self.protect == "silo":
             shared = len(rows) - self.colluders
@@ -150,6 +171,11 @@ class Learner(ABC):
         """The rounds of a run; see :mod:`discreto.federated.rounds`.
 
         What can be refused is refused by this call, not by the first round.
+
+        Parameters
+        ----------
+        setting
+            The public facts of the run.
         """
         self.check(setting)
         return self._course(setting)
@@ -184,6 +210,22 @@ class FederatedAveraging(Learner):
     sample_rate
         The chance of a row to be in a step's secret sample (Poisson sampling, which
         makes every step cheaper). 1: all rows in every step.
+    epsilon, delta : int, float, str or Fraction
+        What a run costs *each silo*; ``epsilon=None`` is learning without privacy, for
+        simulations only.
+    rounds
+        How often the silos are asked; a tenth of the rounds asks for second moments.
+    learning_rate
+        The length of a step; by default 1 in coordinates made by the second moments.
+    clip
+        Where gradients are clipped, in typical gradients; by default by the size of the
+        noise.
+    noise
+        ``"silo"``: every silo adds all the noise. ``"shared"``: for simulations only.
+    colluders
+        With shared noise, how many silos may tell each other theirs, or drop out.
+    protect
+        ``"row"``, or in simulations ``"silo"``.
 
     Privacy
     -------
@@ -199,7 +241,13 @@ class FederatedAveraging(Learner):
     sample_rate: Any = 1  # type: ignore[misc]
 
     def check(self, setting: Setting) -> None:
-        """Refuse what no silo would answer."""
+        """Refuse what no silo would answer.
+
+        Parameters
+        ----------
+        setting
+            The public facts of the run.
+        """
         super().check(setting)
 
     def _walk(
@@ -235,6 +283,20 @@ class ProximalPoint(Learner):
     learning_rate
         How far the common weights follow the silos' mean; by default ``1 + mu``, which
         makes up for their being held back.
+    epsilon, delta : int, float, str or Fraction
+        What a run costs *each silo*; ``epsilon=None`` is learning without privacy, for
+        simulations only.
+    rounds
+        How often the silos are asked; a tenth of the rounds asks for second moments.
+    clip
+        Where gradients are clipped, in typical gradients; by default by the size of the
+        noise.
+    noise
+        ``"silo"``: every silo adds all the noise. ``"shared"``: for simulations only.
+    colluders
+        With shared noise, how many silos may tell each other theirs, or drop out.
+    protect
+        ``"row"``, or in simulations ``"silo"``.
 
     Privacy
     -------
@@ -254,7 +316,13 @@ class ProximalPoint(Learner):
         Reader(self).number("mu", 0.01, 1e3)
 
     def check(self, setting: Setting) -> None:
-        """Refuse silos that are too large, or do not say how large they are."""
+        """Refuse silos that are too large, or do not say how large they are.
+
+        Parameters
+        ----------
+        setting
+            The public facts of the run.
+        """
         super().check(setting)
         largest = max(setting.rows) if setting.declared else None
         proximal.check_rows(setting.gradient(), largest)
@@ -302,6 +370,10 @@ class ProximalPoint(Learner):
 class GraphLearning(Learner):
     """Learning on a graph: silos step on their own and mix weights with neighbours.
 
+    Second moments are passed on along the graph until every silo has all of them: they
+    are releases like any other. Mixing makes nothing more private: the guarantee holds
+    against whoever sees all messages.
+
     Parameters
     ----------
     graph
@@ -313,10 +385,24 @@ class GraphLearning(Learner):
         How often neighbours mix after each step (by Chebyshev's polynomials).
     final_mixes
         How often they mix the answers at the end.
-
-    Second moments are passed on along the graph until every silo has all of them: they
-    are releases like any other. Mixing makes nothing more private: the guarantee holds
-    against whoever sees all messages.
+    epsilon, delta : int, float, str or Fraction
+        What a run costs *each silo*; ``epsilon=None`` is learning without privacy, for
+        simulations only.
+    rounds
+        How often the silos are asked; a tenth of the rounds asks for second moments.
+    learning_rate
+        The length of a step; by default 1 in coordinates made by the second moments.
+    clip
+        Where gradients are clipped, in typical gradients; by default by the size of the
+        noise.
+    noise
+        ``"silo"``: every silo adds all the noise. ``"shared"``: for simulations only.
+    colluders
+        With shared noise, how many silos may tell each other theirs, or drop out.
+    protect
+        ``"row"``, or in simulations ``"silo"``.
+    alpha
+        The weight of an edge for ``mixing="constant"``.
 
     Privacy
     -------
@@ -330,7 +416,13 @@ class GraphLearning(Learner):
     final_mixes: int = 20
 
     def mixing_for(self, nodes: int) -> Mixing:
-        """The checked mixing matrix of so many silos."""
+        """The checked mixing matrix of so many silos.
+
+        Parameters
+        ----------
+        nodes
+            How many silos.
+        """
         if isinstance(self.mixing, Mixing):
             found = self.mixing
         else:
@@ -351,7 +443,13 @@ class GraphLearning(Learner):
         return found
 
     def check(self, setting: Setting) -> None:
-        """Refuse a graph that does not fit the silos."""
+        """Refuse a graph that does not fit the silos.
+
+        Parameters
+        ----------
+        setting
+            The public facts of the run.
+        """
         super().check(setting)
         mixing = self.mixing_for(setting.silos)
         for mixes in (self.mixes, self.final_mixes):

@@ -57,7 +57,16 @@ Message = dict[str, Any]
 class Terms:
     """What a run costs a silo: all its rounds of local steps, as one block.
 
-    ``rate`` is the chance of each row to be in the sample of a step.
+    Parameters
+    ----------
+    epsilon, delta
+        What the run costs.
+    rounds
+        How often the silo is asked.
+    steps
+        Local steps in a round.
+    rate
+        The chance of each row to be in the sample of a step.
     """
 
     epsilon: Fraction
@@ -75,7 +84,19 @@ class Terms:
         steps: int = 1,
         rate: Amount = 1,
     ) -> Terms:
-        """Terms from numbers as people write them."""
+        """Terms from numbers as people write them.
+
+        Parameters
+        ----------
+        epsilon, delta
+            What the run costs.
+        rounds
+            How often the silo is asked.
+        steps
+            Local steps in a round.
+        rate
+            The chance of each row to be in the sample of a step.
+        """
         for name, count in (("rounds", rounds), ("steps", steps)):
             whole = isinstance(count, int) and not isinstance(count, bool)
             if not whole or not 1 <= count <= 10**6:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.core.domain import Category, Domain
 from discreto.core.query import Floats
@@ -21,6 +22,21 @@ FORMAT = 1
 @dataclass(frozen=True)
 class FederatedModel:
     """A linear or logistic model learned across silos; safe to publish.
+
+    Parameters
+    ----------
+    domain
+        The columns that all silos share.
+    target
+        The predicted column.
+    features
+        The columns it is predicted from.
+    path_
+        Coefficients after every round: (rounds, nodes, 1 + features), intercept first.
+    guarantee
+        What the run promises to the people in the silos.
+    dropped
+        Silos that stopped answering, and why.
 
     Attributes
     ----------
@@ -64,7 +80,13 @@ class FederatedModel:
         return self.domain.category(self.target).categories
 
     def decision_function(self, X: Any) -> Floats:
-        """The score of each row; values outside of their bounds count as the bound."""
+        """The score of each row; values outside of their bounds count as the bound.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        """
         from discreto.models._features import Space
 
         space = Space(self.domain, self.features, self.target)
@@ -72,8 +94,14 @@ class FederatedModel:
         scores: Floats = values @ self.coef_ + self.intercept_
         return scores
 
-    def predict(self, X: Any) -> Any:
-        """The expected target, or the likelier class, of each row. Free."""
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The expected target, or the likelier class, of each row. Free.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        """
         scores = self.decision_function(X)
         column = self.domain[self.target]
         if isinstance(column, Category):
@@ -82,7 +110,13 @@ class FederatedModel:
         return np.clip(scores, number.lower, number.upper)
 
     def predict_proba(self, X: Any) -> Floats:
-        """The chances of both classes."""
+        """The chances of both classes.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        """
         _ = self.classes_
         second = 1 / (1 + np.exp(-np.clip(self.decision_function(X), -500, 500)))
         return np.column_stack([1 - second, second])
@@ -101,7 +135,13 @@ class FederatedModel:
 
     @classmethod
     def from_dict(cls, data: Any) -> FederatedModel:
-        """A model from JSON data."""
+        """A model from JSON data.
+
+        Parameters
+        ----------
+        data
+            What ``to_dict`` returned.
+        """
         try:
             return cls(
                 Domain.from_dict(data["domain"]),
@@ -115,13 +155,25 @@ class FederatedModel:
             raise ParameterError("this is not a federated model.") from None
 
     def save(self, path: str | Path) -> None:
-        """Write the model as JSON."""
+        """Write the model as JSON.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        """
         text = json.dumps(self.to_dict(), ensure_ascii=False)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> FederatedModel:
-        """Read a model that ``save`` wrote."""
+        """Read a model that ``save`` wrote.
+
+        Parameters
+        ----------
+        path
+            A file that ``save`` wrote.
+        """
         return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
 
 

@@ -78,7 +78,13 @@ class Policy:
 
     @classmethod
     def from_public(cls, data: Any) -> Policy:
-        """The rules that a silo told of."""
+        """The rules that a silo told of.
+
+        Parameters
+        ----------
+        data
+            What ``public`` returned.
+        """
         try:
             kinds = data["questions"]
             return cls(
@@ -91,7 +97,17 @@ class Policy:
             raise ParameterError("a silo sent rules that cannot be read.") from None
 
     def check_run(self, steps: Steps, local: int, delta: Fraction) -> None:
-        """Refuse a training run that breaks the rules; ``local`` steps in a round."""
+        """Refuse a training run that breaks the rules.
+
+        Parameters
+        ----------
+        steps
+            All steps of the run.
+        local
+            Steps in a round.
+        delta
+            What the silo's ledger may use of δ.
+        """
         if local > self.most_steps:
             raise UnsafeError(
                 f"this silo takes at most {self.most_steps} steps in a round."
@@ -100,7 +116,13 @@ class Policy:
         self.check_cost(steps.cost, delta)
 
     def check_kinds(self, query: Sum) -> None:
-        """Refuse maps that the owner has not listed."""
+        """Refuse maps that the owner has not listed.
+
+        Parameters
+        ----------
+        query
+            What is asked.
+        """
         if self.questions is None:
             return
         allowed = {*self.questions, "Sum", "Block", "Fraction", "Everyone"}
@@ -112,7 +134,13 @@ class Policy:
             )
 
     def check_noise(self, ratio: float) -> None:
-        """Refuse less noise than the owner demands."""
+        """Refuse less noise than the owner demands.
+
+        Parameters
+        ----------
+        ratio
+            The noise, in multiples of how far a row can move what is asked.
+        """
         if ratio < self.least_noise:
             raise UnsafeError(
                 f"this question would have noise of {ratio:.4g} x a row's reach; this "
@@ -120,7 +148,15 @@ class Policy:
             )
 
     def check_cost(self, cost: Cost, delta: Fraction) -> None:
-        """Refuse what costs more than one message may."""
+        """Refuse what costs more than one message may.
+
+        Parameters
+        ----------
+        cost
+            What the message would charge.
+        delta
+            What the silo's ledger may use of δ.
+        """
         if self.per_round is None:
             return
         most, total = read_amount(self.per_round, "per_round"), cost.total(delta)
@@ -131,7 +167,13 @@ class Policy:
             )
 
     def check_partner(self, partner: str) -> None:
-        """Refuse strangers."""
+        """Refuse strangers.
+
+        Parameters
+        ----------
+        partner
+            The name under which the wire knows the sender.
+        """
         if self.partners and partner not in self.partners:
             raise UnsafeError("this silo does not answer this partner. Ask its owner.")
 

@@ -99,7 +99,25 @@ class Silo:
         return self._table.ledger
 
     def answer(self, message: Any, partner: str = "") -> Message:
-        """The reply to a message: a release, public facts, or a refusal."""
+        """The reply to a message: a release, public facts, or a refusal.
+
+        Parameters
+        ----------
+        message
+            JSON data; see :mod:`discreto.federated.messages`.
+        partner
+            The name under which the wire knows the sender.
+
+        Returns
+        -------
+        dict
+            JSON data. This never raises: a refusal is a reply.
+
+        Privacy
+        -------
+        Charged to the silo's ledger before a row is read. The same message again is
+        free.
+        """
         try:
             return self._answer(message, str(partner))
         except DiscretoError as error:

@@ -34,7 +34,7 @@ from discreto.testing import simulate as simulation_ledger
 class Result:
     """What a simulation found.
 
-    Attributes
+    Parameters
     ----------
     models
         One model for each seed.
@@ -46,6 +46,10 @@ class Result:
     mixing
         The :class:`~discreto.federated.Mixing` of a graph (``mixing.graph()`` is its
         networkx graph), if there is one.
+    learner
+        What was played.
+    pooled
+        The coefficients of the model of all rows pooled, without noise.
     """
 
     learner: Learner
@@ -96,6 +100,17 @@ def simulate(
         ``False``: everything as it would be, but no noise is added.
     drop
         Silos that stop answering, and the round (from 0) from which they do.
+    learner
+        ``FederatedAveraging``, ``ProximalPoint`` or ``GraphLearning``.
+    domain
+        The columns that all silos share.
+    target
+        The column to predict; by default the domain's target.
+
+    Returns
+    -------
+    Result
+        The models, their errors, and what each silo was charged.
     """
     named = dict(parts) if isinstance(parts, Mapping) else _number(parts)
     goal = target or domain.target

@@ -58,24 +58,52 @@ class FederatedTable(Table):
         self._plans = {}
 
     def answer(self, statistic: Statistic, **options: Any) -> Release:
-        """Ask one statistic, if it is made of sums."""
+        """Ask one statistic, if it is made of sums.
+
+        Parameters
+        ----------
+        statistic
+            Such as ``stats.Mean("age")``.
+        options
+            ``epsilon``, ``delta`` and ``key``, as for a :class:`~discreto.Table`.
+        """
         cost = Cost.of(options["epsilon"], options.get("delta", 0))
         _only_sums(self._plan(statistic, cost))
         return super().answer(statistic, **options)
 
     def answers(self, several: Iterable[Statistic], **options: Any) -> list[Release]:
-        """Ask several statistics for one cost, if all are made of sums."""
+        """Ask several statistics for one cost, if all are made of sums.
+
+        Parameters
+        ----------
+        several
+            Statistics, such as ``[stats.Mean("age"), stats.Count()]``.
+        options
+            ``epsilon`` and ``delta``, as for a :class:`~discreto.Table`.
+        """
         wanted = list(several)
         cost = Cost.of(options["epsilon"], options.get("delta", 0))
         _only_sums(plan_of(self.domain, wanted, cost, 0))
         return super().answers(wanted, **options)
 
     def gate(self, ledger: Charger | None = None) -> Any:
-        """All silos' gates as one; each silo pays by its own ledger."""
+        """All silos' gates as one; each silo pays by its own ledger.
+
+        Parameters
+        ----------
+        ledger
+            Not used.
+        """
         return _Gates(self.silos, self.domain)
 
     def train(self, *args: Any, **options: Any) -> Any:
-        """Refused: training across silos is what learners are for."""
+        """Refused: training across silos is what learners are for.
+
+        Parameters
+        ----------
+        args, options
+            Not used.
+        """
         raise ParameterError(
             "a FederatedTable answers single questions. Train across silos with "
             "Federation.fit(FederatedAveraging(...), target)."

@@ -80,7 +80,13 @@ class RowTransformer(TransformerMixin, BaseEstimator):
         return perturb(Table(columns, domain, ledger), self.columns_, label)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """The names of the columns, which stay as they are."""
+        """The names of the columns, which stay as they are.
+
+        Parameters
+        ----------
+        input_features
+            Not used; for pipelines.
+        """
         check_is_fitted(self, "columns_")
         return self.feature_names_in_
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.core.domain import Category, Domain
 from discreto.data.frames import convert
@@ -84,8 +85,25 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.weights = weights
         self.ledger = ledger
 
-    def fit(self, X: Any, y: Any) -> LocalLearner:
-        """Perturb the rows, pay, and fit the classifier on what is left of them."""
+    def fit(self, X: Any, y: Any) -> Self:
+        """Perturb the rows, pay, and fit the classifier on what is left of them.
+
+        Parameters
+        ----------
+        X
+            A data frame or a 2-d array of features.
+        y
+            The class of each row.
+
+        Returns
+        -------
+        self
+            The fitted learner.
+
+        Privacy
+        -------
+        Every row is perturbed on its own before anything else happens, for ``epsilon``.
+        """
         domain = self._domain(X)
         names, target = domain.features(), str(domain.target)
         columns = dict(zip(names, _columns(X, names), strict=True))
@@ -110,12 +128,34 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_features_in_ = len(names)
         return self
 
-    def predict(self, X: Any) -> Any:
-        """The classes of clear rows. Free."""
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The classes of clear rows. Free.
+
+        Parameters
+        ----------
+        X
+            Rows to predict: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One class for each row.
+        """
         return self.estimator_.predict(self._clear(X))
 
-    def predict_proba(self, X: Any) -> Any:
-        """The classifier's probabilities for clear rows. Free."""
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The classifier's probabilities for clear rows. Free.
+
+        Parameters
+        ----------
+        X
+            Rows to predict: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
+        """
         return self.estimator_.predict_proba(self._clear(X))
 
     def _clear(self, X: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -82,14 +82,36 @@ class RandomizedResponse(RowTransformer):
 
         The truth is told with probability 1/2 + 1/(2k), 3/4 for yes and no, which is
         ε = ln(k + 1), rounded down in the 18th digit.
+
+        Parameters
+        ----------
+        categories
+            The possible answers.
+        missing
+            Whether no answer is an answer, too.
+        ledger
+            Who pays.
         """
         choices = len(tuple(categories)) + bool(missing)
         log = Context(prec=40).ln(Decimal(choices + 1))
         epsilon = Fraction(log.quantize(Decimal("1e-18"), ROUND_FLOOR))
         return cls(categories, epsilon=epsilon, missing=missing, ledger=ledger)
 
-    def fit(self, X: Any = None, y: Any = None) -> RandomizedResponse:
-        """Settle the chances. Reads the shape of ``X`` (one column without it)."""
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Settle the probabilities; one column without ``X``.
+
+        Parameters
+        ----------
+        X
+            Answers, of which only the shape is read.
+        y
+            Not used; for pipelines.
+
+        Returns
+        -------
+        self
+            Ready to ``transform``.
+        """
         width = 1 if X is None or np.ndim(X) == 1 else np.shape(X)[1]
         try:
             column = Category(tuple(self.categories), missing=bool(self.missing))
@@ -103,7 +125,17 @@ class RandomizedResponse(RowTransformer):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Responses in the shape of ``X``: one column, or several that share ε."""
+        """Responses in the shape of ``X``: one column, or several that share ε.
+
+        Parameters
+        ----------
+        X
+            One answer for each row, or a column for each question.
+
+        Privacy
+        -------
+        Each row is perturbed on its own; a row costs ``epsilon``, whatever it answers.
+        """
         array = np.asarray(X, dtype=object)
         table = array.reshape(len(array), math.prod(array.shape[1:]) or 1)
         names = list(self.columns_) if hasattr(self, "columns_") else []
@@ -122,6 +154,13 @@ class RandomizedResponse(RowTransformer):
         """The true shares of the answers, with 95 % intervals. Free.
 
         Unbiased but for the clamp to [0, 1].
+
+        Parameters
+        ----------
+        responses
+            What ``transform`` returned.
+        column
+            The number of the column.
         """
         names = list(self.columns_)
         array = np.asarray(responses, dtype=object)

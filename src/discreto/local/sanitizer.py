@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -83,8 +83,21 @@ class LocalSanitizer(RowTransformer):
         self.weights = weights
         self.ledger = ledger
 
-    def fit(self, X: Any = None, y: Any = None) -> LocalSanitizer:
-        """Settle columns and shares. Reads names and shapes, never a value."""
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Settle columns and shares. Reads names and shapes, never a value.
+
+        Parameters
+        ----------
+        X
+            A Table, data frame or array, of which only names and shape are read.
+        y
+            Not used; for pipelines.
+
+        Returns
+        -------
+        self
+            Ready to ``transform``.
+        """
         domain = self.domain
         if isinstance(X, Table):
             domain = X.domain if domain is None else domain
@@ -98,7 +111,17 @@ class LocalSanitizer(RowTransformer):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The rows perturbed: a frame like ``X``, or an array; of a Table, a dict."""
+        """The rows perturbed: a frame like ``X``, or an array; of a Table, a dict.
+
+        Parameters
+        ----------
+        X
+            A Table, a data frame or a 2-d array.
+
+        Privacy
+        -------
+        Each row is perturbed on its own; a row costs ``epsilon`` over all its columns.
+        """
         if not hasattr(self, "columns_"):
             self._perturb({})
         if isinstance(X, Table):
@@ -125,11 +148,26 @@ class LocalSanitizer(RowTransformer):
         """The true mean of a Number column, with a 95 % interval over the noise. Free.
 
         Values outside the bounds count as clipped, missing ones as the middle.
+
+        Parameters
+        ----------
+        responses
+            What ``transform`` returned.
+        column
+            The name of a Number column.
         """
         return self._mean(self._column(responses, column), column)
 
     def frequencies(self, responses: Any, column: str) -> Release:
-        """The true shares of a Category column, with 95 % intervals. Free."""
+        """The true shares of a Category column, with 95 % intervals. Free.
+
+        Parameters
+        ----------
+        responses
+            What ``transform`` returned.
+        column
+            The name of a Category column.
+        """
         return self._frequencies(self._column(responses, column), column)
 
     def _column(self, responses: Any, name: str) -> Any:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -110,7 +111,22 @@ class PrivateEstimator(BaseEstimator):
     def plan(
         self, domain: Domain, target: str | None = None, *, rows: int | None = None
     ) -> Plan:
-        """What a fit would ask and spend; nothing is spent."""
+        """What a fit would ask and spend; nothing is spent.
+
+        Parameters
+        ----------
+        domain
+            The public description; no rows are needed.
+        target
+            The column to predict; by default the domain's target.
+        rows
+            A guess of how many rows there are.
+
+        Returns
+        -------
+        Plan
+            The questions and their cost, which ``fit`` will keep to.
+        """
         cost = Reader(self).cost()
         space = self._space(domain, target)
         number = domain.rows or 1000 if rows is None else rows
@@ -123,7 +139,7 @@ class PrivateEstimator(BaseEstimator):
         self._learn(ask, space)
         return Plan(tuple(ask.asked), cost, rows)
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a Table and the name of its target, or from arrays or frames.
 
         Parameters
@@ -133,12 +149,27 @@ class PrivateEstimator(BaseEstimator):
         y
             The target column's name for a Table (default: the domain's target), else
             the target values.
+
+        Returns
+        -------
+        self
+            The fitted model, with ``privacy_``: its plan, its cost and its receipt.
+
+        Raises
+        ------
+        BudgetError
+            The ledger has less left. Nothing was charged.
+
+        Privacy
+        -------
+        The whole cost is charged before a row is read, to the Table's ledger or the
+        model's.
         """
         cost = Reader(self).cost()
         table, target = self._table(X, y)
         return self._fit_table(table, target, cost)
 
-    def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Any:
+    def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
         space = self._space(table.domain, target)
         plan = self._plan_for(space, cost)
         facts = {"questions": [question.to_dict() for question in plan]}
@@ -293,6 +324,16 @@ class PrivateEstimator(BaseEstimator):
 
     # Predicting
 
+    def predict(self, X: Any) -> NDArray[Any]:
+        """What the model says of each row.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        """
+        raise NotImplementedError
+
     def _rows(self, X: Any) -> Any:
         """Rows to predict, checked against the features of the fit."""
         check_is_fitted(self, "space_")
@@ -329,8 +370,23 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):
 
     _needs_target = False
 
-    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> Any:
-        """Fit, then predict the same rows (as anybody could who has them)."""
+    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> NDArray[Any]:
+        """Fit, then predict the same rows (as anybody could who has them).
+
+        Parameters
+        ----------
+        X
+            A data frame or a 2-d array.
+        y
+            Not used; for pipelines.
+        options
+            Not used.
+
+        Returns
+        -------
+        array
+            The number of a cluster for each row.
+        """
         if isinstance(X, Table):
             raise ParameterError(
                 "labels of a Table's rows are private. Use fit(table), then predict "
@@ -359,13 +415,35 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             classes = np.unique(np.asarray(y)).tolist()
         return Category(tuple(_plain(value) for value in classes))
 
-    def predict(self, X: Any) -> Any:
-        """The most probable class of each row. Free: it uses released numbers only."""
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row. Free: it uses released numbers only.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One class for each row.
+        """
         chances = self.predict_proba(X)
         return self.classes_[np.argmax(chances, axis=1)]
 
-    def predict_proba(self, X: Any) -> Any:
-        """The probability of each class."""
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The probability of each class.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
+        """
         raise NotImplementedError
 
 

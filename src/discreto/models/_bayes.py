@@ -92,10 +92,20 @@ class Bayes(PrivateClassifier):
 
     # Predicting
 
-    def predict_joint_log_proba(self, X: Any) -> Any:
+    def predict_joint_log_proba(self, X: Any) -> NDArray[Any]:
         """log P[class] + the sum of log P[column | class], by naive Bayes alone.
 
         A missing or unknown value drops its column out of the sum.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
         """
         X = self._rows(X)
         batch, rows = self.space_.batch(X)
@@ -118,8 +128,19 @@ class Bayes(PrivateClassifier):
             out += np.where(known[:, None], table.T[np.where(known, codes, 0)], 0.0)
         return out
 
-    def predict_log_proba(self, X: Any) -> Any:
-        """The logarithm of the probability of each class."""
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+        """The logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
+        """
         X = self._rows(X)
         batch, rows = self.space_.batch(X)
         out = _normal(self._joint(batch, rows))
@@ -133,8 +154,19 @@ class Bayes(PrivateClassifier):
         called = _normal(called)
         return _normal(self.vote_share_ * called + (1 - self.vote_share_) * out)
 
-    def predict_proba(self, X: Any) -> Any:
-        """The probability of each class."""
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The probability of each class.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
+        """
         return np.exp(self.predict_log_proba(X))
 
 

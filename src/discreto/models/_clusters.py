@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.core.gate import noises_for
 from discreto.core.maps import Deviations, Nearest, Ranks, Rings, Values
@@ -140,8 +141,19 @@ class CentreClusterer(PrivateClusterer):
             )
         return np.clip((points - space.centres()) / space.halves(), -1, 1)
 
-    def predict(self, X: Any) -> Any:
-        """The cluster of each row. Free: it uses released centres only."""
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The cluster of each row. Free: it uses released centres only.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            The number of a cluster for each row.
+        """
         return nearest_of(self._unit(X), self._centres)
 
     def _unit(self, X: Any) -> Floats:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
@@ -35,7 +36,7 @@ class Voters(PrivateClassifier):
 
     _source: Table | None = None
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Keep a Table and the name of its target (or arrays, frames). Free of charge.
 
         Parameters
@@ -48,7 +49,7 @@ class Voters(PrivateClassifier):
         """
         return super().fit(X, y)
 
-    def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Any:
+    def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
         space = self._space(table.domain, target)
         # Bad parameters are refused now, not when the first prediction is paid.
         self._votes(((0.0,) * len(space.features),), space, cost, math.inf)
@@ -67,7 +68,7 @@ class Voters(PrivateClassifier):
         )
         return self
 
-    def predict(self, X: Any, epsilon: Any = None) -> Any:
+    def predict(self, X: Any, epsilon: Any = None) -> NDArray[Any]:
         """The class that most neighbours of each row have, up to noise.
 
         Parameters
@@ -131,7 +132,24 @@ class Voters(PrivateClassifier):
         rows: int | None = None,
         queries: int = 1,
     ) -> Plan:
-        """What predicting ``queries`` different rows would ask and spend, at worst."""
+        """What predicting rows would ask and spend, at worst.
+
+        Parameters
+        ----------
+        domain
+            The public description; no rows are needed.
+        target
+            The column to predict; by default the domain's target.
+        rows
+            Not used: the plan is that of the worst case.
+        queries
+            How many different rows will be predicted.
+
+        Returns
+        -------
+        Plan
+            The questions and their cost, which ``predict`` will keep to.
+        """
         cost = Reader(self).cost()
         queries = whole(queries, "queries", most=_MOST_POINTS)
         probe = type(self)(**self.get_params(deep=False))

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreto.core.charge import Charger
+from discreto.core.cost import Amount
+from discreto.core.domain import Domain
 from discreto.core.maps import FuzzyPulls, FuzzyWeights
 from discreto.core.maps._distances import memberships
 from discreto.core.query import Block, Everyone, Floats, Sum
@@ -85,14 +89,14 @@ class FuzzyCMeans(CentreClusterer):
         self,
         n_clusters: int = 8,
         *,
-        epsilon: Any,
-        delta: Any = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         m: float = 2,
         init: Any = "auto",
         max_iter: int = 2,
-        domain: Any = None,
+        domain: Domain | None = None,
         bounds: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -123,16 +127,46 @@ class FuzzyCMeans(CentreClusterer):
         blocks = (Block(weights, share=share), Block(pulls, share=1 - share))
         return Sum(Everyone(), blocks)
 
-    def memberships(self, X: Any) -> Any:
-        """The membership of each row in each cluster; they add up to one."""
+    def memberships(self, X: Any) -> NDArray[Any]:
+        """The membership of each row in each cluster; they add up to one.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each cluster.
+        """
         return self._soft(self._unit(X))
 
-    def predict(self, X: Any) -> Any:
-        """The cluster in which each row has the largest membership."""
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The cluster in which each row has the largest membership.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            The number of a cluster for each row.
+        """
         return self.memberships(X).argmax(axis=1)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the fuzzy inertia of the given rows, in squared half-ranges."""
+        """Minus the fuzzy inertia of the given rows, in squared half-ranges.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        y
+            Not used; for pipelines.
+        """
         rows = self._unit(X)
         gaps = ((rows[:, None, :] - self._centres[None, :, :]) ** 2).sum(axis=2)
         return -float((self._soft(rows) ** self._power() * gaps).sum())
@@ -180,13 +214,13 @@ class PlainFuzzyCMeans:
         self.cluster_centers_ = centres
         return self
 
-    def memberships(self, X: Any) -> Any:
+    def memberships(self, X: Any) -> NDArray[Any]:
         """u_ij = 1 / sum_l (|x_i - c_j| / |x_i - c_l|)^(2 / (m - 1))."""
         gaps = np.asarray(X, float)[:, None, :] - self.cluster_centers_[None, :, :]
         far = np.maximum(np.sqrt((gaps**2).sum(axis=2)), 1e-15)
         ratios = far[:, :, None] / far[:, None, :]
         return 1 / (ratios ** (2 / (self.m - 1))).sum(axis=2)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> NDArray[Any]:
         """The cluster with the largest membership."""
         return self.memberships(X).argmax(axis=1)

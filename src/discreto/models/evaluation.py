@@ -40,7 +40,19 @@ _STEPS = 1 << SUM_BITS
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Private measures of a model, each a Release; ``None`` where it does not apply."""
+    """Private measures of a model, each a Release; ``None`` where it does not apply.
+
+    Parameters
+    ----------
+    accuracy, confusion
+        The share of correct classes, and the counts of true and predicted ones.
+    log_loss
+        The mean of minus the logarithm of the true class's probability.
+    calibration
+        For each range of probabilities, how often it was right.
+    rmse, r2
+        Of a regressor: the root of the mean squared error, and R².
+    """
 
     accuracy: Release | None = None
     confusion: Release | None = None
@@ -65,8 +77,40 @@ def evaluate(
     """Measure a fitted model on a private table.
 
     A classifier gets its confusion matrix and accuracy (half of the cost), mean log
-    loss and calibration (a quarter each); a regressor RMSE and R². Use rows that the
-    model was not trained on, unless you want its training error.
+    loss and calibration (a quarter each); a regressor RMSE and R².
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    table
+        Rows that the model was not trained on, unless you want its training error.
+    epsilon : int, float, str or Fraction
+        What it costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are the
+        same.
+    delta : int, float, str or Fraction
+        Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
+
+    Returns
+    -------
+    Evaluation
+        Releases by name.
+
+    Privacy
+    -------
+    Charged to the table's ledger before a row is read.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> from discreto.models import NaiveBayes, evaluate
+    >>> columns = {"x": dp.Number(0, 1), "y": dp.Category([0, 1])}
+    >>> domain = dp.Domain(columns, target="y")
+    >>> rows = {"x": [0.1, 0.9] * 1000, "y": [0, 1] * 1000}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> model = NaiveBayes(epsilon=1).fit(table)
+    >>> evaluate(model, table, epsilon=1).accuracy.value > 0.9
+    True
     """
     text, cost = persist.dumps(model), Cost.of(epsilon, delta)
     goal = model.space_.goal

@@ -6,8 +6,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
+from discreto.core.charge import Charger
+from discreto.core.cost import Amount
+from discreto.core.domain import Domain
 from discreto.core.maps import Categories, Everyone, Memberships, Ones, Sides, Values
 from discreto.core.query import Block, Sum
 from discreto.models._base import PrivateClassifier
@@ -93,12 +97,12 @@ class CellNeighborsClassifier(PrivateClassifier):
         n_tables: int | None = None,
         n_cuts: int | None = None,
         *,
-        epsilon: Any,
-        delta: Any = 0,
-        domain: Any = None,
+        epsilon: Amount,
+        delta: Amount = 0,
+        domain: Domain | None = None,
         bounds: Any = None,
         classes: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_tables = n_tables
@@ -145,8 +149,19 @@ class CellNeighborsClassifier(PrivateClassifier):
         answer = ask.measure(Sum(Everyone(), blocks), "middle of the rows", _LOCATE)
         return middle(answer, space.domain), 1 - _LOCATE
 
-    def predict_proba(self, X: Any) -> Any:
-        """The probability of each class, from the cells of each row. Free."""
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The probability of each class, from the cells of each row. Free.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
+        """
         X = self._rows(X)
         space = self.space_
         batch, rows = space.batch(X)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.cluster import KMeans as _PlainKMeans
 
+from discreto.core.charge import Charger
+from discreto.core.cost import Amount
+from discreto.core.domain import Domain
 from discreto.models._clusters import CentreClusterer
 
 
@@ -86,13 +90,13 @@ class KMeans(CentreClusterer):
         self,
         n_clusters: int = 8,
         *,
-        epsilon: Any,
-        delta: Any = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         init: Any = "auto",
         max_iter: int = 2,
-        domain: Any = None,
+        domain: Domain | None = None,
         bounds: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -105,13 +109,32 @@ class KMeans(CentreClusterer):
         self.ledger = ledger
         self.random_state = random_state
 
-    def distances(self, X: Any) -> Any:
-        """The distance of each row to each centre, in half-ranges."""
+    def distances(self, X: Any) -> NDArray[Any]:
+        """The distance of each row to each centre, in half-ranges.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each centre.
+        """
         gaps = self._unit(X)[:, None, :] - self._centres[None, :, :]
         return np.sqrt((gaps**2).sum(axis=2))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the inertia of the given rows, in squared half-ranges."""
+        """Minus the inertia of the given rows, in squared half-ranges.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        y
+            Not used; for pipelines.
+        """
         rows = self._unit(X)
         near = self._centres[self.predict(X)]
         return -float(((rows - near) ** 2).sum())

@@ -7,7 +7,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreto.core.charge import Charger
+from discreto.core.cost import Amount
+from discreto.core.domain import Domain
 from discreto.core.gate import Measurement
 from discreto.core.maps import Bernstein, Scaled, Values
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS, grid
@@ -98,16 +102,16 @@ class LinearRegression(PrivateRegressor):
     def __init__(
         self,
         *,
-        epsilon: Any,
-        delta: Any = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         method: str = "weighted",
         row_norm: float | None = None,
         alpha: Any = "auto",
         fit_intercept: bool = True,
-        domain: Any = None,
+        domain: Domain | None = None,
         bounds: Any = None,
         target_bounds: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -219,8 +223,19 @@ class LinearRegression(PrivateRegressor):
             start = middles[-1] + halves[-1] * unit[0]
             self.intercept_ = float(start - self.coef_ @ middles[:-1])
 
-    def predict(self, X: Any) -> Any:
-        """The expected target of each row, within the bounds of the target. Free."""
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The expected target of each row, within the bounds of the target. Free.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One number for each row.
+        """
         X = self._rows(X)
         space = self.space_
         target = space.domain.number(space.goal)
@@ -228,10 +243,22 @@ class LinearRegression(PrivateRegressor):
         scores = scores_of(values, self.coef_[None, :], self.intercept_)
         return np.clip(scores[:, 0], target.lower, target.upper)
 
-    def row_weights(self, X: Any, y: Any) -> Any:
+    def row_weights(self, X: Any, y: Any) -> NDArray[Any]:
         """The weight that each row of your own would have in a fit.
 
         With them as ``sample_weight``, ``reference()`` is this model without noise.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        y
+            Their targets.
+
+        Returns
+        -------
+        array
+            From 0 to 1, one for each row.
         """
         X = self._rows(X)
         space, read = self.space_, self._read()

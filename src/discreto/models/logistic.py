@@ -6,7 +6,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreto.core.charge import Charger
+from discreto.core.cost import Amount
+from discreto.core.domain import Domain
 from discreto.errors import ParameterError
 from discreto.models._base import PrivateClassifier
 from discreto.models._features import Space
@@ -83,16 +87,16 @@ class LogisticRegression(PrivateClassifier):
     def __init__(
         self,
         *,
-        epsilon: Any,
-        delta: Any = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         method: str = "gradient",
         max_iter: int = 2,
         C: Any = "auto",
         clipping: bool = True,
-        domain: Any = None,
+        domain: Domain | None = None,
         bounds: Any = None,
         classes: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -151,16 +155,33 @@ class LogisticRegression(PrivateClassifier):
         self.coef_ = weights[:, 1:] / space.halves()
         self.intercept_ = weights[:, 0] - self.coef_ @ space.centres()
 
-    def decision_function(self, X: Any) -> Any:
-        """The scores of each row: one for two classes, else one for each class."""
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """The scores of each row: one for two classes, else one for each class.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        """
         X = self._rows(X)
         space = self.space_
         values = space.unscale(space.matrix(X))
         scores = scores_of(values, self.coef_, self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict_proba(self, X: Any) -> Any:
-        """The probability of each class. Free: it uses released numbers only."""
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The probability of each class. Free: it uses released numbers only.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([-scores / 2, scores / 2])

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import sklearn.naive_bayes
 
+from discreto.core.charge import Charger
+from discreto.core.cost import Amount
 from discreto.core.domain import Category, Domain
 from discreto.errors import DomainError, ParameterError
 from discreto.models._bayes import Bayes
@@ -84,16 +86,16 @@ class NaiveBayes(Bayes):
     def __init__(
         self,
         *,
-        epsilon: Any,
-        delta: Any = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         alpha: float = 1.0,
         var_smoothing: float = 1e-9,
         ddof: int = 0,
         shrink: bool = True,
-        domain: Any = None,
+        domain: Domain | None = None,
         bounds: Any = None,
         classes: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -129,6 +131,28 @@ class GaussianNB(Bayes):
 
     Like :class:`NaiveBayes` (parameters, attributes, proof) without categories.
 
+    Parameters
+    ----------
+    epsilon, delta
+        What a fit costs. ``delta`` above 0 takes Gaussian noise.
+    var_smoothing
+        This part of the largest variance is added to all variances.
+    ddof
+        0 divides a variance by the size of the class, 1 by one less.
+    shrink
+        Pull every estimate toward a safer one as far as the known noise says, and let a
+        second question correct the scores. ``False`` is the textbook.
+    domain
+        The public description, when ``fit`` gets arrays or frames.
+    bounds
+        Instead of a domain: ``(low, high)``, numbers or one for each feature.
+    classes
+        With ``bounds``, the values of the target.
+    ledger
+        Who pays; without one, the fit is paid by a ledger of its own.
+    random_state
+        Not used.
+
     Privacy
     -------
     Neighbours   as declared in the domain (default: one row added or removed).
@@ -157,15 +181,15 @@ class GaussianNB(Bayes):
     def __init__(
         self,
         *,
-        epsilon: Any,
-        delta: Any = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         var_smoothing: float = 1e-9,
         ddof: int = 0,
         shrink: bool = True,
-        domain: Any = None,
+        domain: Domain | None = None,
         bounds: Any = None,
         classes: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -190,8 +214,27 @@ class GaussianNB(Bayes):
 class CategoricalNB(Bayes):
     """Naive Bayes on Category columns: a histogram for each class and column.
 
-    Like :class:`NaiveBayes` (parameters, attributes, proof) without numbers. For an
-    array of codes 0, 1, ... give ``n_categories``, one number or one for each column.
+    Like :class:`NaiveBayes` (attributes, proof) without numbers.
+
+    Parameters
+    ----------
+    epsilon, delta
+        What a fit costs. ``delta`` above 0 takes Gaussian noise.
+    alpha
+        Added to every count of a category (Laplace's rule).
+    n_categories
+        For arrays of codes 0, 1, ...: how many, one number or one for each column.
+    shrink
+        Pull every estimate toward a safer one as far as the known noise says, and let a
+        second question correct the scores. ``False`` is the textbook.
+    domain
+        The public description, when ``fit`` gets arrays or frames.
+    classes
+        With ``n_categories``, the values of the target.
+    ledger
+        Who pays; without one, the fit is paid by a ledger of its own.
+    random_state
+        Not used.
 
     Privacy
     -------
@@ -221,14 +264,14 @@ class CategoricalNB(Bayes):
     def __init__(
         self,
         *,
-        epsilon: Any,
-        delta: Any = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         alpha: float = 1.0,
         n_categories: Any = None,
         shrink: bool = True,
-        domain: Any = None,
+        domain: Domain | None = None,
         classes: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon

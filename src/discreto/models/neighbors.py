@@ -12,7 +12,9 @@ from typing import Any
 
 from sklearn import neighbors as plain
 
-from discreto.core.cost import Cost
+from discreto.core.charge import Charger
+from discreto.core.cost import Amount, Cost
+from discreto.core.domain import Domain
 from discreto.core.gate import scale_for
 from discreto.core.maps import (
     Everyone,
@@ -86,12 +88,12 @@ class KNeighborsClassifier(Voters):
         self,
         n_neighbors: int | None = None,
         *,
-        epsilon: Any,
-        delta: Any = 0,
-        domain: Any = None,
+        epsilon: Amount,
+        delta: Amount = 0,
+        domain: Domain | None = None,
         bounds: Any = None,
         classes: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.epsilon = epsilon
@@ -173,12 +175,12 @@ class RadiusNeighborsClassifier(Voters):
         self,
         radius: float | None = None,
         *,
-        epsilon: Any,
-        delta: Any = 0,
-        domain: Any = None,
+        epsilon: Amount,
+        delta: Amount = 0,
+        domain: Domain | None = None,
         bounds: Any = None,
         classes: Any = None,
-        ledger: Any = None,
+        ledger: Charger | None = None,
     ) -> None:
         self.radius = radius
         self.epsilon = epsilon

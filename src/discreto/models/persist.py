@@ -59,7 +59,7 @@ def dumps(model: PrivateEstimator) -> str:
     )
 
 
-def loads(text: str) -> Any:
+def loads(text: str) -> PrivateEstimator:
     """The model of a JSON text, checked."""
     try:
         data = json.loads(text)
@@ -80,7 +80,8 @@ def loads(text: str) -> Any:
     known = set(kind._get_param_names())
     if not set(params) <= known or not all(_attribute(kind, key) for key in state):
         raise ParameterError(f"the file does not fit {name}: it was changed.")
-    model = kind(**{key: _unpack(value) for key, value in params.items()})
+    values = {key: _unpack(value) for key, value in params.items()}
+    model: PrivateEstimator = kind(**values)
     for key, value in state.items():
         setattr(model, key, _unpack(value))
     if not isinstance(getattr(model, "space_", None), Space):
@@ -93,12 +94,41 @@ def loads(text: str) -> Any:
 
 
 def save(model: PrivateEstimator, path: str | Path) -> None:
-    """Write a fitted model to a JSON file."""
+    """Write a fitted model to a JSON file.
+
+    Parameters
+    ----------
+    model
+        A fitted model of this package.
+    path
+        The file to write.
+
+    Raises
+    ------
+    ParameterError
+        The model is not fitted, or not one of this package.
+    """
     Path(path).write_text(dumps(model), encoding="utf-8")
 
 
-def load(path: str | Path) -> Any:
-    """Read a model from a JSON file."""
+def load(path: str | Path) -> PrivateEstimator:
+    """Read a model from a JSON file.
+
+    Parameters
+    ----------
+    path
+        A file that ``save`` wrote.
+
+    Returns
+    -------
+    model
+        It predicts as the saved one does; it has no ledger and no seed.
+
+    Raises
+    ------
+    ParameterError
+        The file cannot be read as a model, or was changed.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TypeVar
 
 from sklearn.base import clone
 
@@ -18,11 +19,14 @@ from discreto.core.maps.predictions import (
 from discreto.core.query import Choice
 from discreto.errors import ParameterError
 from discreto.models import persist
+from discreto.models._base import PrivateEstimator
 from discreto.tables import Table
+
+Model = TypeVar("Model", bound=PrivateEstimator)
 
 
 def select(
-    candidates: list[Any],
+    candidates: Sequence[Model],
     table: Table,
     y: str | None = None,
     *,
@@ -30,13 +34,48 @@ def select(
     delta: Amount = 0,
     validation: Table | None = None,
     choice_share: Fraction = Fraction(1, 5),
-) -> Any:
+) -> Model:
     """Fit every candidate and keep the best, for ``epsilon`` in all.
 
-    The candidates' own ``epsilon`` is not used: each is fitted with an equal part of
-    ``1 - choice_share`` of the cost. The rest pays for a noisy choice by correct
-    predictions (or squared error) on ``validation``, or on the same table. The winner's
+    Each candidate is fitted with an equal part of ``1 - choice_share`` of the cost. The
+    rest pays for a noisy choice by correct predictions (or squared error). The winner's
     ``selection_cost_`` is the whole cost; its ``privacy_`` covers its own fit alone.
+
+    Parameters
+    ----------
+    candidates
+        Unfitted models; their own ``epsilon`` is not used.
+    table
+        The rows to learn from.
+    y
+        The target column; by default the domain's target.
+    epsilon : int, float, str or Fraction
+        What all fits and the choice cost together, as pure ε: ``"1/2"``, ``0.5`` and
+        ``Fraction(1, 2)`` are the same.
+    delta : int, float, str or Fraction
+        Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
+    validation
+        Other rows to choose on, paid by their own ledger; by default the same table.
+    choice_share
+        The part of the cost that pays for the choice.
+
+    Returns
+    -------
+    model
+        The winner, fitted.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> from discreto.models import NaiveBayes
+    >>> columns = {"x": dp.Number(0, 1), "y": dp.Category([0, 1])}
+    >>> domain = dp.Domain(columns, target="y")
+    >>> rows = {"x": [0.1, 0.9] * 1000, "y": [0, 1] * 1000}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> models = [NaiveBayes(epsilon=1), NaiveBayes(epsilon=1, shrink=False)]
+    >>> winner = dp.models.select(models, table, epsilon=1)
+    >>> type(winner).__name__, winner.selection_cost_
+    ('NaiveBayes', 'ε 1')
     """
     if not candidates:
         raise ParameterError("select needs at least one candidate.")

@@ -27,6 +27,8 @@ class CentroidsDisplay(Display):
         Public or made-up rows (rows, 2) to draw behind them.
     features
         The names of the two axes.
+    simulated
+        Whether the picture is stamped SIMULATED.
     """
 
     centres: Mapping[str, NDArray[Any]]
@@ -42,7 +44,17 @@ class CentroidsDisplay(Display):
         *,
         points: ArrayLike | None = None,
     ) -> CentroidsDisplay:
-        """From a fitted KMeans or FuzzyCMeans and the names of two features."""
+        """From a fitted KMeans or FuzzyCMeans and the names of two features.
+
+        Parameters
+        ----------
+        model
+            A fitted KMeans or FuzzyCMeans.
+        features
+            The names of two features; by default the first two.
+        points
+            Public or made-up rows (rows, 2) to draw behind them.
+        """
         names = list(model.space_.numbers)
         pair = tuple(names[:2] if features is None else features)
         if len(pair) != 2 or not set(pair) <= set(names):
@@ -65,7 +77,19 @@ class CentroidsDisplay(Display):
         points: ArrayLike | None = None,
         simulated: bool = True,
     ) -> CentroidsDisplay:
-        """From arrays (clusters, 2) by name."""
+        """From arrays (clusters, 2) by name.
+
+        Parameters
+        ----------
+        centres
+            For each name an array (clusters, 2).
+        features
+            The names of the two axes.
+        points
+            Public or made-up rows (rows, 2) to draw behind them.
+        simulated
+            Whether the picture is stamped SIMULATED.
+        """
         ready = {name: _pairs(values, name) for name, values in centres.items()}
         shown = None if points is None else _pairs(points, "points")
         first, second = features

@@ -29,7 +29,11 @@ class EpsilonCurveDisplay(Display):
         Horizontal lines: the score without privacy, by name.
     score_name
         The label of the vertical axis.
+    simulated
+        Whether the picture is stamped SIMULATED.
 
+    Examples
+    --------
     >>> rows = [{"model": "ours", "epsilon": e, "mean": e / 4, "spread": 0.1}
     ...         for e in (1, 2, 3)]
     >>> EpsilonCurveDisplay.from_results(rows).curves["ours"][1].tolist()
@@ -53,6 +57,17 @@ class EpsilonCurveDisplay(Display):
         """From dicts with ``epsilon``, ``mean``, ``spread`` and a name.
 
         A line without an epsilon (None or infinite) becomes a reference line.
+
+        Parameters
+        ----------
+        rows
+            Dicts with ``epsilon``, ``mean``, ``spread`` and a name.
+        name
+            The entry that names the curve.
+        score_name
+            The label of the vertical axis.
+        simulated
+            Whether the picture is stamped SIMULATED.
         """
         points: dict[str, list[tuple[float, float, float]]] = {}
         references = {}
@@ -79,7 +94,21 @@ class EpsilonCurveDisplay(Display):
         score_name: str = "score",
         simulated: bool = True,
     ) -> EpsilonCurveDisplay:
-        """From repeated scores: for each name an array (epsilons, repeats)."""
+        """From repeated scores: for each name an array (epsilons, repeats).
+
+        Parameters
+        ----------
+        epsilons
+            The values of epsilon.
+        scores
+            For each name an array (epsilons, repeats).
+        references
+            Scores without privacy by name, drawn as lines.
+        score_name
+            The label of the vertical axis.
+        simulated
+            Whether the picture is stamped SIMULATED.
+        """
         curves = {}
         where = np.asarray(epsilons, dtype=float)
         for name, several in scores.items():
@@ -115,6 +144,10 @@ class ConvergenceDisplay(Display):
         For each name the rounds, the middle and the spread.
     log
         Whether the vertical axis is logarithmic.
+    quantity
+        The label of the vertical axis.
+    simulated
+        Whether the picture is stamped SIMULATED.
     """
 
     curves: Mapping[str, Curve]
@@ -134,6 +167,21 @@ class ConvergenceDisplay(Display):
     ) -> ConvergenceDisplay:
         """From one value for each round, or an array (runs, rounds), by name.
 
+        Parameters
+        ----------
+        runs
+            For each name one value for each round, or an array (runs, rounds).
+        quantity
+            The label of the vertical axis.
+        log
+            Whether the vertical axis is logarithmic.
+        first
+            The number of the first round.
+        simulated
+            Whether the picture is stamped SIMULATED.
+
+        Examples
+        --------
         >>> shown = ConvergenceDisplay.from_runs({"ours": [[4, 2, 1], [4, 4, 1]]})
         >>> shown.curves["ours"][1].tolist()
         [4.0, 3.0, 1.0]

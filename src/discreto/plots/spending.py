@@ -27,6 +27,8 @@ class LedgerDisplay(Display):
         The whole epsilon after each entry; infinite after a leak.
     limit
         The budget, or None.
+    simulated
+        Whether the picture is stamped SIMULATED.
     """
 
     labels: list[str]
@@ -36,7 +38,13 @@ class LedgerDisplay(Display):
 
     @classmethod
     def from_ledger(cls, ledger: Any) -> LedgerDisplay:
-        """From a Ledger or a simulation ledger."""
+        """From a Ledger or a simulation ledger.
+
+        Parameters
+        ----------
+        ledger
+            A Ledger or a simulation ledger.
+        """
         entries = ledger.entries()
         limit, delta = getattr(ledger, "epsilon", None), getattr(ledger, "delta", 0)
         simulated = getattr(ledger, "simulation", None) is not None
@@ -55,6 +63,19 @@ class LedgerDisplay(Display):
     ) -> LedgerDisplay:
         """From the entries of a ledger, as its ``entries()`` or an export gives them.
 
+        Parameters
+        ----------
+        entries
+            Dicts with a ``label`` and a ``cost``, oldest first.
+        epsilon
+            The budget, if there is one.
+        delta
+            The δ at which rho is shown as ε.
+        simulated
+            Whether the picture is stamped SIMULATED.
+
+        Examples
+        --------
         >>> entries = [{"label": "mean of age", "cost": {"epsilon": "1/2"}}] * 3
         >>> LedgerDisplay.from_entries(entries, epsilon=2).spent
         [0.5, 1.0, 1.5]

@@ -29,6 +29,12 @@ class HistogramDisplay(Display):
         Numbers that bound the bins; without them the bars stand side by side.
     exact
         What a private table would never show: for public or made-up data only.
+    title
+        Stands above the picture.
+    quantity
+        The label of the vertical axis.
+    simulated
+        Whether the picture is stamped SIMULATED.
     """
 
     labels: Sequence[str]
@@ -50,7 +56,19 @@ class HistogramDisplay(Display):
         exact: ArrayLike | None = None,
         quantity: str = "rows",
     ) -> HistogramDisplay:
-        """From the release of a histogram."""
+        """From the release of a histogram.
+
+        Parameters
+        ----------
+        release
+            The answer of ``stats.histogram``.
+        edges
+            Numbers that bound the bins.
+        exact
+            The exact counts: for public or made-up data only.
+        quantity
+            The label of the vertical axis.
+        """
         if not release.keys:
             raise ParameterError("this release is one number: it has no bins to draw.")
         return cls(
@@ -116,7 +134,20 @@ class HistogramDisplay(Display):
 class QuantileDisplay(Display):
     """Noisy quantiles with their intervals, over the exact ones where they are public.
 
-    ``sample`` holds public or made-up values whose quantiles are drawn as a line.
+    Parameters
+    ----------
+    probabilities
+        From 0 to 1.
+    values, low, high
+        The quantiles and the ends of their intervals.
+    sample
+        Public or made-up values whose quantiles are drawn as a line.
+    title
+        Stands above the picture.
+    unit
+        The unit of the values.
+    simulated
+        Whether the picture is stamped SIMULATED.
     """
 
     probabilities: NDArray[Any]
@@ -132,7 +163,15 @@ class QuantileDisplay(Display):
     def from_release(
         cls, release: Any, *, sample: ArrayLike | None = None
     ) -> QuantileDisplay:
-        """From the release of several quantiles; its keys are the probabilities."""
+        """From the release of several quantiles; its keys are the probabilities.
+
+        Parameters
+        ----------
+        release
+            The answer of ``stats.quantile`` with several probabilities.
+        sample
+            Public or made-up values whose quantiles are drawn as a line.
+        """
         try:
             chances = np.array([float(key) for key in release.keys])
         except (TypeError, ValueError):

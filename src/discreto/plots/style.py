@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from discreto.errors import MissingExtraError
 
@@ -62,8 +62,13 @@ class Display:
     ax_: Any
     figure_: Any
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure of pyplot.
+
+        Parameters
+        ----------
+        ax
+            Axes of matplotlib to draw on.
 
         Returns
         -------

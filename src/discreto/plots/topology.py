@@ -26,6 +26,12 @@ class TopologyDisplay(Display):
         The names of the nodes.
     positions
         Two coordinates for each node; on a circle by default.
+    numbers
+        Whether weights are written on edges and nodes.
+    title
+        Stands above the picture.
+    simulated
+        Whether the picture is stamped SIMULATED.
     """
 
     weights: NDArray[Any]
@@ -46,7 +52,21 @@ class TopologyDisplay(Display):
         numbers: bool = True,
         title: str = "",
     ) -> TopologyDisplay:
-        """From a mixing matrix or an adjacency matrix."""
+        """From a mixing matrix or an adjacency matrix.
+
+        Parameters
+        ----------
+        matrix
+            A square matrix.
+        labels
+            The names of the nodes; by default 1, 2, ...
+        positions
+            Two coordinates for each node; on a circle by default.
+        numbers
+            Whether weights are written on edges and nodes.
+        title
+            Stands above the picture.
+        """
         weights = np.asarray(matrix, dtype=float)
         if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
             raise ParameterError(
@@ -72,7 +92,16 @@ class TopologyDisplay(Display):
     ) -> TopologyDisplay:
         """From a networkx graph, with the weights of a mixing matrix if there is one.
 
-        The lines of ``mixing`` are in the order of ``graph.nodes``.
+        Parameters
+        ----------
+        graph
+            A networkx graph.
+        mixing
+            A mixing matrix, its lines in the order of ``graph.nodes``.
+        positions
+            Two coordinates for each node; on a circle by default.
+        title
+            Stands above the picture.
         """
         nodes = list(graph.nodes)
         place = {node: i for i, node in enumerate(nodes)}

@@ -17,7 +17,20 @@ NEEDED = {
 
 
 def audit_page(findings: Iterable[Any], *, title: str = "Privacy audit") -> Page:
-    """A page about findings of :mod:`discreto.audit`, or their JSON forms."""
+    """A page about what audits found.
+
+    Parameters
+    ----------
+    findings
+        Findings of :mod:`discreto.audit`, or their JSON forms.
+    title
+        Stands above the page.
+
+    Returns
+    -------
+    Page
+        Save it with ``page.save(path)``.
+    """
     several = [f if isinstance(f, Mapping) else f.to_dict() for f in findings]
     if not all(set(finding) >= NEEDED for finding in several):
         raise ParameterError("these are not findings of discreto.audit.")

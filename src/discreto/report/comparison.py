@@ -43,6 +43,8 @@ def comparison_page(
         What to run to fit the recommended model for real.
     name
         What the table is called.
+    comparison
+        What ``discreto compare`` found.
     """
     what = f" in {name}" if name else ""
     page = Page(
@@ -65,7 +67,22 @@ def comparison_page(
 def fit_command(
     comparison: Comparison, *, data: str, domain: str, ledger: str, budget: str = ""
 ) -> str:
-    """The command that fits the recommended model for real."""
+    """The command that fits the recommended model for real.
+
+    Parameters
+    ----------
+    comparison
+        What ``discreto compare`` found.
+    data, domain, ledger
+        The files to name in the command.
+    budget
+        The budget of a new ledger.
+
+    Returns
+    -------
+    str
+        A line for a shell; nothing if no model is recommended.
+    """
     if comparison.advice is None:
         return ""
     who, score = comparison.advice.contestant, comparison.advice.score

@@ -33,6 +33,21 @@ class Html(str):
 class Measured:
     """A number with its spread and its price, as every private number is shown.
 
+    Parameters
+    ----------
+    value
+        The number.
+    spread
+        How far it may be off; it sets the digits that are shown.
+    epsilon
+        Its price.
+    unit
+        What it counts.
+    quiet
+        The spread sets the digits, but stands elsewhere.
+
+    Examples
+    --------
     >>> str(Measured(0.7531, 0.0213, epsilon=1))
     '0.753 ± 0.021 at ε 1'
     """
@@ -94,12 +109,26 @@ def tag(name: str, *parts: Any, **attributes: Any) -> Html:
 
 
 def text(*parts: Any) -> Html:
-    """A paragraph."""
+    """A paragraph.
+
+    Parameters
+    ----------
+    parts
+        Texts, which are escaped, and markup.
+    """
     return tag("p", *parts)
 
 
 def code(content: Any, *, block: bool = False) -> Html:
-    """Code in a line, or as a block of its own."""
+    """Code in a line, or as a block of its own.
+
+    Parameters
+    ----------
+    content
+        The code.
+    block
+        Whether it stands on lines of its own.
+    """
     inline = tag("code", content)
     return tag("pre", inline) if block else inline
 
@@ -110,13 +139,27 @@ def stamp() -> Html:
 
 
 def note(*parts: Any, kind: str = "") -> Html:
-    """A box that stands out; ``kind`` is "warn", "good" or nothing."""
+    """A box that stands out.
+
+    Parameters
+    ----------
+    parts
+        Texts, which are escaped, and blocks.
+    kind
+        ``"warn"``, ``"good"`` or nothing.
+    """
     body = [part if isinstance(part, Html) else text(part) for part in parts]
     return tag("div", *body, class_=f"note {kind}".strip())
 
 
 def facts(several: Mapping[str, Any]) -> Html:
-    """A row of small cards: a name and a value each; a pair adds a remark."""
+    """A row of small cards: a name and a value each.
+
+    Parameters
+    ----------
+    several
+        Values by name; a pair is a value and a remark.
+    """
     cards = []
     for name, value in several.items():
         main, small = value if isinstance(value, tuple) else (value, "")
@@ -137,8 +180,21 @@ def table(
 ) -> Html:
     """A table that a reader can sort; numbers stand to the right.
 
-    A cell is a text, a number, a :class:`Measured`, None, a bool or ready markup;
-    ``best`` is the place of a row that is set off.
+    Parameters
+    ----------
+    columns
+        The names of the columns.
+    rows
+        Cells: a text, a number, a :class:`Measured`, None, a bool or ready markup.
+    caption
+        Stands above the table.
+    best
+        The place of a row that is set off.
+
+    Raises
+    ------
+    ParameterError
+        A row has more or fewer cells than there are columns.
     """
     lines = [list(row) for row in rows]
     if any(len(line) != len(columns) for line in lines):
@@ -201,7 +257,17 @@ def _measured(number: Measured) -> Html:
 
 
 def figure(shown: Any, *, caption: Any = "", alt: str = "") -> Html:
-    """A display of :mod:`discreto.plots`, a matplotlib figure, or SVG text, inline."""
+    """A picture, inline.
+
+    Parameters
+    ----------
+    shown
+        A display of :mod:`discreto.plots`, a matplotlib figure, or SVG text.
+    caption
+        Stands below the picture.
+    alt
+        What those hear who do not see it; by default the caption.
+    """
     drawn = Html(svg_of(shown, alt=alt or str(caption)))
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawn)
     wide = box is not None and float(box[1]) > WIDE * float(box[2])
@@ -210,5 +276,11 @@ def figure(shown: Any, *, caption: Any = "", alt: str = "") -> Html:
 
 
 def side_by_side(*blocks: Html) -> Html:
-    """Figures beside each other where there is room."""
+    """Figures beside each other where there is room.
+
+    Parameters
+    ----------
+    blocks
+        What ``figure`` returned.
+    """
     return tag("div", *blocks, class_="pair")

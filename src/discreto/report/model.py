@@ -37,7 +37,22 @@ WHO = {
 
 
 def model_page(model: Any, *, evaluation: Any = None, title: str = "") -> Page:
-    """A page about a fitted model; ``evaluation`` comes from ``models.evaluate``."""
+    """A page about a fitted model.
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    evaluation
+        What ``models.evaluate`` returned.
+    title
+        Stands above the page.
+
+    Returns
+    -------
+    Page
+        Save it with ``page.save(path)``.
+    """
     name, privacy = type(model).__name__, model.privacy_
     lead = _purpose(model)
     page = Page(title or f"Model card: {name}", lead, simulated=privacy.simulated)
@@ -56,7 +71,15 @@ def model_page(model: Any, *, evaluation: Any = None, title: str = "") -> Page:
 
 
 def model_blocks(model: Any, evaluation: Any = None) -> list[Html]:
-    """What a model cost and how good it is, for a section of another page."""
+    """What a model cost and how good it is, for a section of another page.
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    evaluation
+        What ``models.evaluate`` returned.
+    """
     judged = [] if evaluation is None else evaluation_tables(evaluation)
     name = type(model).__name__
     return [text(f"{name}. {_purpose(model)}"), _glance(model), *judged]

@@ -43,7 +43,18 @@ class Page:
         self._sections: list[tuple[str, str, Html]] = []
 
     def section(self, title: str, *blocks: Any, simulated: bool = False) -> None:
-        """Add a section; a text among the blocks becomes a paragraph."""
+        """Add a section.
+
+        Parameters
+        ----------
+        title
+            Stands above the section.
+        blocks
+            What ``text``, ``table`` and the others returned; a text becomes a
+            paragraph.
+        simulated
+            Whether the section is stamped SIMULATED.
+        """
         body = [b if isinstance(b, Html) else text(b) for b in blocks]
         name = anchor(title)
         if name in {taken for taken, _, _ in self._sections}:
@@ -92,7 +103,18 @@ class Page:
         return tag("main", *(tag("section", body) for _, _, body in self._sections))
 
     def save(self, path: str | Path) -> Path:
-        """Write the page to a file."""
+        """Write the page to a file.
+
+        Parameters
+        ----------
+        path
+            The file to write; its folder is made if need be.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
         out = Path(path)
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(str(self), encoding="utf-8")

@@ -12,7 +12,20 @@ from discreto.report.page import Page
 
 
 def ledger_page(ledger: Any, *, name: str = "") -> Page:
-    """A page about a :class:`~discreto.Ledger` or a simulation ledger."""
+    """A page about a ledger.
+
+    Parameters
+    ----------
+    ledger
+        A :class:`~discreto.Ledger` or a simulation ledger.
+    name
+        Whose ledger it is, if it does not say so itself.
+
+    Returns
+    -------
+    Page
+        Save it with ``page.save(path)``.
+    """
     simulated = getattr(ledger, "simulation", None) is not None
     entries = ledger.entries()
     population = getattr(ledger, "population", "") or name

@@ -15,6 +15,8 @@ from discreto.plan import Statistic
 from discreto.release import Release
 from discreto.tables import Table
 
+Names = str | list[str] | tuple[str, ...]
+
 
 def run(
     table: Table, statistic: Statistic, epsilon: Amount, delta: Amount, key: str | None
@@ -28,7 +30,7 @@ def run(
     return table.answer(statistic, epsilon=epsilon, delta=delta, key=key)
 
 
-def names_of(names: str | list[str] | tuple[str, ...] | None) -> tuple[str, ...]:
+def names_of(names: Names | None) -> tuple[str, ...]:
     """One name or several, as a tuple."""
     if names is None:
         return ()

@@ -24,16 +24,48 @@ DEFAULT_BINS = 20
 
 @dataclass(frozen=True)
 class Histogram:
-    """The counts of a column's categories or bins, or of several columns' crossing."""
+    """The counts of a column's categories or bins, or of several columns' crossing.
+
+    Parameters
+    ----------
+    columns
+        Names of Number or Category columns.
+    bins
+        The number of equal bins of each Number column, or the cuts between them.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         one count for each cell.
+    Bound        1: a row is in one cell.
+
+    >>> from discreto import Domain, plan
+    >>> found = plan.statistics(Domain.cube(1), Histogram(("x0",)), epsilon=1)
+    >>> [ask.sensitivity for ask in found]
+    [(1,)]
+    """
 
     columns: tuple[str, ...]
     bins: int | tuple[float, ...] | None = None
 
     @property
     def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
         return f"histogram of {' × '.join(self.columns)}"
 
     def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
         if not self.columns:
             raise ParameterError("a histogram needs a column.")
         cells, keys = self._cells(ask.domain)
@@ -89,15 +121,44 @@ class Mode:
 
     The release is the value alone. Its error bar is in rows: with 95 % probability the
     true mode has at most ``high`` more rows than the one released.
+
+    Parameters
+    ----------
+    column
+        The name of a Category column, or of an integer Number of at most 4096 values.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         a noisy choice of the fullest cell (permute and flip).
+    Bound        1: a row adds one to one cell.
+
+    >>> from discreto import Category, Domain, plan
+    >>> domain = Domain({"sex": Category(["f", "m"])})
+    >>> [ask.door for ask in plan.statistics(domain, Mode("sex"), epsilon=1)]
+    ['select']
     """
 
     column: str
 
     @property
     def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
         return f"mode of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
         column = ask.domain[self.column]
         cells: Cells
         if isinstance(column, Number):
@@ -151,15 +212,44 @@ class Bounds:
     The domain gives a crude outer range (say -1e12 to 1e12). Values are counted by
     sign and power of two; the range spans the cells whose count stands out of the
     noise, so a few rows in far cells stay outside.
+
+    Parameters
+    ----------
+    column
+        The name of a Number column.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         one count for each sign and power of two.
+    Bound        1: a row is in one cell.
+
+    >>> from discreto import Domain, plan
+    >>> found = plan.statistics(Domain.cube(1), Bounds("x0"), epsilon=1)
+    >>> [ask.sensitivity for ask in found]
+    [(1,)]
     """
 
     column: str
 
     @property
     def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
         return f"bounds of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
         column = ask.domain.number(self.column)
         cells = Magnitudes(self.column)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)

@@ -31,15 +31,45 @@ from discreto.stats._propagation import STEP, row_count, smooth
 
 @dataclass(frozen=True)
 class Count:
-    """How many rows there are, in all or in each group."""
+    """How many rows there are, in all or in each group.
+
+    Parameters
+    ----------
+    by
+        Names of Category columns; without them all rows are one group.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         one count for each group.
+    Bound        1: a row is in one group.
+
+    >>> from discreto import Domain, Number, plan
+    >>> domain = Domain({"age": Number(0, 120)})
+    >>> [ask.sensitivity for ask in plan.statistics(domain, Count(), epsilon=1)]
+    [(1,)]
+    """
 
     by: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
         return f"count{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
         domain = ask.domain
         if domain.neighbours == "replace" and not self.by:
             raise ParameterError(
@@ -56,16 +86,49 @@ class Count:
 
 @dataclass(frozen=True)
 class Total:
-    """The sum of a column; a missing value adds nothing."""
+    """The sum of a column; a missing value adds nothing.
+
+    Parameters
+    ----------
+    column
+        The name of a Number column.
+    by
+        Names of Category columns; without them all rows are one group.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         one sum for each group, of values clipped to their bounds.
+    Bound        the larger bound in absolute value, which is one (2^30 grid steps).
+
+    >>> from discreto import Domain, Number, plan
+    >>> domain = Domain({"age": Number(0, 120)})
+    >>> found = plan.statistics(domain, Total("age"), epsilon=1)
+    >>> [ask.sensitivity[0] / 2**30 for ask in found]
+    [1.0]
+    """
 
     column: str
     by: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
         return f"sum of {self.column}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
         domain = ask.domain
         column = domain.number(self.column)
         fixed = domain.neighbours == "replace" and not (self.by or column.missing)
@@ -83,16 +146,49 @@ class Total:
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of a column, over the rows in which it is present."""
+    """The mean of a column, over the rows in which it is present.
+
+    Parameters
+    ----------
+    column
+        The name of a Number column.
+    by
+        Names of Category columns; without them all rows are one group.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         two sums for each group: of 1 - x and of 1 + x, with x in [-1, 1].
+    Bound        2: a row gives the two of them 2 together, however it is divided.
+
+    >>> from discreto import Domain, Number, plan
+    >>> domain = Domain({"age": Number(0, 120)})
+    >>> found = plan.statistics(domain, Mean("age"), epsilon=1)
+    >>> [ask.sensitivity[0] / 2**30 for ask in found]
+    [2.0]
+    """
 
     column: str
     by: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
         return f"mean of {self.column}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
         domain = ask.domain
         column = domain.number(self.column)
         values = Values((self.column,))
@@ -116,16 +212,49 @@ class Mean:
 
 @dataclass(frozen=True)
 class Variance:
-    """The variance (of all rows, divided by n) or standard deviation of a column."""
+    """The variance (of all rows, divided by n) or standard deviation of a column.
+
+    Parameters
+    ----------
+    column
+        The name of a Number column.
+    root
+        ``True`` for the standard deviation.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         three sums of Bernstein polynomials of degree 2.
+    Bound        1: a row gives the three of them 1 together.
+
+    >>> from discreto import Domain, Number, plan
+    >>> domain = Domain({"age": Number(0, 120)})
+    >>> found = plan.statistics(domain, Variance("age"), epsilon=1)
+    >>> [ask.sensitivity[0] / 2**30 for ask in found]
+    [1.0]
+    """
 
     column: str
     root: bool = False
 
     @property
     def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
         return f"{'std' if self.root else 'variance'} of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
         domain = ask.domain
         column = domain.number(self.column)
         cells = present_in((self.column,), domain)

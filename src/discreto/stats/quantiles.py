@@ -39,18 +39,53 @@ def place_grid(name: str, domain: Domain) -> Bins:
 
 @dataclass(frozen=True)
 class Quantile:
-    """A quantile of a column, with the interval that its rank noise allows."""
+    """A quantile of a column, with the interval that its rank noise allows.
+
+    Parameters
+    ----------
+    column
+        The name of a Number column.
+    probability
+        From 0 to 1; 1/2 is the median.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         a noisy choice of a place (2/3 of the cost), then counts of the rows
+                 between cuts around it (1/3), for the error bar.
+    Bound        1 for the counts: a row is between two cuts. For the choice, how far a
+                 row moves the rank of a place, in multiples of the denominator.
+    Composition  shares add up to one, so it costs exactly ``epsilon``.
+
+    >>> from discreto import Domain, plan
+    >>> found = plan.statistics(Domain.cube(1), Quantile("x0"), epsilon=1)
+    >>> [ask.door for ask in found], found.total
+    (['select', 'measure'], Cost(ε 1))
+    """
 
     column: str
     probability: Fraction = Fraction(1, 2)
 
     @property
     def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
         if self.probability == Fraction(1, 2):
             return f"median of {self.column}"
         return f"{float(self.probability):g}-quantile of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
         domain, chance = ask.domain, self.probability
         column, places = domain.number(self.column), place_grid(self.column, domain)
         score = Ranks((chance.numerator,), chance.denominator)
@@ -122,16 +157,50 @@ def _within(low: float, high: float, column: Number) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Several quantiles of a column from one noisy cumulative count."""
+    """Several quantiles of a column from one noisy cumulative count.
+
+    Parameters
+    ----------
+    column
+        The name of a Number column.
+    probabilities
+        Each from 0 to 1.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         counts of the rows between places, on levels of finer and finer cells.
+    Bound        1 on each level: a row is in one cell of it.
+    Composition  the levels have equal shares, so it costs exactly ``epsilon``.
+
+    >>> from discreto import Domain, plan
+    >>> several = Quantiles("x0", (Fraction(1, 4), Fraction(3, 4)))
+    >>> found = plan.statistics(Domain.cube(1), several, epsilon=1)
+    >>> {ask.sensitivity for ask in found}, found.total
+    ({(1,)}, Cost(ε 1))
+    """
 
     column: str
     probabilities: tuple[Fraction, ...]
 
     @property
     def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
         return f"quantiles of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
         if not self.probabilities:
             raise ParameterError("quantiles need at least one probability.")
         domain = ask.domain
@@ -249,16 +318,51 @@ def _level_sums(counts: Floats, stride: int, above: int, bins: int) -> Floats:
 
 @dataclass(frozen=True)
 class Extremum:
-    """The smallest or largest value, a few rows inside so that noise cannot miss it."""
+    """The smallest or largest value, a few rows inside so that noise cannot miss it.
+
+    Parameters
+    ----------
+    column
+        The name of a Number column.
+    side
+        ``"low"`` for the smallest value, ``"high"`` for the largest.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         a noisy choice of a place (2/3 of the cost), then counts of the rows
+                 between cuts around it (1/3), for the error bar.
+    Bound        1 for the counts: a row is between two cuts. For the choice, how far
+                 a row moves the score of a place.
+    Composition  shares add up to one, so it costs exactly ``epsilon``.
+
+    >>> from discreto import Domain, plan
+    >>> found = plan.statistics(Domain.cube(1), Extremum("x0", "low"), epsilon=1)
+    >>> [ask.door for ask in found], found.total
+    (['select', 'measure'], Cost(ε 1))
+    """
 
     column: str
     side: Literal["low", "high"]
 
     @property
     def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
         return f"{'min' if self.side == 'low' else 'max'} of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
         domain = ask.domain
         column, places = domain.number(self.column), place_grid(self.column, domain)
         tally = Sum(places, (Block(Ones()),))

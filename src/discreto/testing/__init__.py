@@ -18,7 +18,15 @@ from discreto.errors import BudgetError, LedgerError
 
 
 class SimulationLedger:
-    """A ledger in memory for simulations; see :func:`simulate`."""
+    """A ledger in memory for simulations; see :func:`simulate`.
+
+    Parameters
+    ----------
+    simulation
+        Where noise comes from, and whether there is any.
+    epsilon
+        A limit to run into; nothing: none.
+    """
 
     path = "simulation"
 
@@ -37,7 +45,19 @@ class SimulationLedger:
         event: Event | None = None,
         key: str | None = None,
     ) -> Receipt:
-        """Record a charge, leaks included; keys work as in a real ledger."""
+        """Record a charge, leaks included; keys work as in a real ledger.
+
+        Parameters
+        ----------
+        cost
+            What it costs; a leak is recorded, too.
+        label
+            What it is for.
+        event
+            Public facts to keep with the entry.
+        key
+            A name for this charge; it works as in a real ledger.
+        """
         if key is not None and key in self._keys:
             return self._again(key, cost, label, event)
         if self._limit is not None and (self.spent() + cost).epsilon > self._limit:
@@ -60,20 +80,54 @@ class SimulationLedger:
         return replace(old, answer=self._answers.get(seq))
 
     def note(self, label: str, event: Event, key: str) -> Receipt:
-        """Record the use of something paid for before; it costs nothing."""
+        """Record the use of something paid for before; it costs nothing.
+
+        Parameters
+        ----------
+        label
+            What is used.
+        event
+            Public facts to keep with the entry.
+        key
+            As in ``charge``.
+        """
         return self.charge(Cost(), label, event, key)
 
     def keep(self, receipt: Receipt, answer: str) -> str:
-        """Keep the answer of a charge that has a key; the first one stays."""
+        """Keep the answer of a charge that has a key; the first one stays.
+
+        Parameters
+        ----------
+        receipt
+            The receipt of a charge.
+        answer
+            What to store.
+        """
         return self._answers.setdefault(receipt.seq, answer)
 
     def fault(self, label: str) -> None:
-        """A simulation does not shut: nobody's rows are behind it."""
+        """A simulation does not shut: nobody's rows are behind it.
+
+        Parameters
+        ----------
+        label
+            What could not be computed.
+        """
 
     def reserve(
         self, cost: Cost, label: str, event: Event | None = None
     ) -> Reservation:
-        """Charge a whole plan at once."""
+        """Charge a whole plan at once.
+
+        Parameters
+        ----------
+        cost
+            What the whole plan costs.
+        label
+            What it is for.
+        event
+            Public facts to keep with the entry.
+        """
         return Reservation(self, self.charge(cost, label, event))
 
     def spent(self) -> Cost:
@@ -113,8 +167,22 @@ def simulate(
 ) -> SimulationLedger:
     """A simulation ledger with noise from ``seed``, or with none.
 
-    ``seed=None`` takes fresh noise every time; ``epsilon`` sets a limit to run into.
+    Parameters
+    ----------
+    seed : int, optional
+        Equal seeds give equal noise. ``None`` takes fresh noise every time.
+    noise
+        ``False``: everything as it would be, but no noise is added.
+    epsilon : int, float, str or Fraction, optional
+        A limit to run into.
 
+    Returns
+    -------
+    SimulationLedger
+        A ledger for a ``Table`` or a model; its receipts say SIMULATED.
+
+    Examples
+    --------
     >>> print(simulate(1))
     SIMULATED: ε 0, 0 entries
     """

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from discreto.core.budget import Budget
 from discreto.core.charge import Event, Receipt, Reservation, Simulation
@@ -71,6 +71,13 @@ class Ledger:
     timeout
         Seconds to wait for another process that is writing.
 
+    Raises
+    ------
+    LedgerError
+        The file is damaged, was changed, or is another population's or budget's.
+
+    Examples
+    --------
     >>> ledger = Ledger(epsilon=3)
     >>> ledger.charge(Cost.of("0.5"), "a look").seq
     1
@@ -149,8 +156,29 @@ class Ledger:
     ) -> Receipt:
         """Commit a charge, or raise and change nothing.
 
-        A ``key`` makes repeating safe: the same key and content give the same entry
-        with its stored answer; the same key with other content is refused.
+        Parameters
+        ----------
+        cost
+            What it costs.
+        label
+            What it is for, as ``entries`` shows it.
+        event
+            Public facts to keep with the entry.
+        key
+            A name for this charge. The same key and content give the same entry with
+            its stored answer; the same key with other content is refused.
+        analyst
+            Whose budget pays besides the population's; nothing: nobody's.
+
+        Returns
+        -------
+        Receipt
+            The number, cost and hash of the entry.
+
+        Raises
+        ------
+        BudgetError
+            There is less left. Nothing was charged.
         """
         return self._enter(check_cost(cost, label), label, event, key, analyst)
 
@@ -159,7 +187,16 @@ class Ledger:
     ) -> Receipt:
         """Commit an entry that costs nothing: the use of something paid for before.
 
-        The ``key`` works as in ``charge``, so what was paid for is used once.
+        Parameters
+        ----------
+        label
+            What is used.
+        event
+            Public facts to keep with the entry.
+        key
+            As in ``charge``, so what was paid for is used once.
+        analyst
+            Whose budget pays besides the population's; nothing: nobody's.
         """
         return self._enter(Cost(), label, event, key, analyst)
 
@@ -207,7 +244,20 @@ class Ledger:
         db.execute(update, (dump(after.to_dict()), name))
 
     def keep(self, receipt: Receipt, answer: str) -> str:
-        """Store the answer of a charge; the first one stored is the answer for good."""
+        """Store the answer of a charge; the first one stored is the answer for good.
+
+        Parameters
+        ----------
+        receipt
+            The receipt of a charge that had a key.
+        answer
+            What to store.
+
+        Returns
+        -------
+        str
+            The answer that was stored first.
+        """
         with self._store.writing() as db:
             query = "SELECT hash FROM entry WHERE seq = ? AND key IS NOT NULL"
             if db.execute(query, (receipt.seq,)).fetchone() != (receipt.hash,):
@@ -224,13 +274,30 @@ class Ledger:
     def reserve(
         self, cost: Cost, label: str, event: Event | None = None
     ) -> Reservation:
-        """Charge a whole plan at once; its questions then draw on the reservation."""
+        """Charge a whole plan at once; its questions then draw on the reservation.
+
+        Parameters
+        ----------
+        cost
+            What the whole plan costs.
+        label
+            What it is for.
+        event
+            Public facts to keep with the entry.
+        """
         return Reservation(self, self.charge(cost, label, event))
 
     def allow(self, analyst: str, epsilon: Amount) -> None:
         """Set an analyst's budget, or with ``""`` the population's, as an entry.
 
         A limit below what is spent already is possible: it refuses everything further.
+
+        Parameters
+        ----------
+        analyst
+            An analyst's name, or ``""`` for the population.
+        epsilon : int, float, str or Fraction
+            The whole budget from now on.
         """
         if analyst != POPULATION:
             check_name(analyst, "an analyst's name")
@@ -248,7 +315,13 @@ class Ledger:
         self._own(entry, what)
 
     def analyst(self, name: str) -> AnalystLedger:
-        """This ledger as one analyst may use it."""
+        """This ledger as one analyst may use it.
+
+        Parameters
+        ----------
+        name
+            One of the ``analysts``.
+        """
         return AnalystLedger(self, check_name(name, "an analyst's name"))
 
     # Reading
@@ -275,20 +348,44 @@ class Ledger:
         return self._account(POPULATION)[0].epsilon
 
     def limit(self, analyst: str) -> Fraction:
-        """An analyst's whole budget."""
+        """An analyst's whole budget.
+
+        Parameters
+        ----------
+        analyst
+            An analyst's name, or ``""`` for the population.
+        """
         return self._account(analyst)[0].epsilon
 
     def spent(self, analyst: str = POPULATION) -> Cost:
-        """What has been charged so far, as the budget counts it."""
+        """What has been charged so far, as the budget counts it.
+
+        Parameters
+        ----------
+        analyst
+            An analyst's name; nothing: the population.
+        """
         return self._account(analyst)[1]
 
     def total(self, analyst: str = POPULATION) -> float:
-        """The epsilon spent so far, at this ledger's delta."""
+        """The epsilon spent so far, at this ledger's delta.
+
+        Parameters
+        ----------
+        analyst
+            An analyst's name; nothing: the population.
+        """
         budget, spent = self._account(analyst)
         return float(budget.total(spent))
 
     def remaining(self, analyst: str = POPULATION) -> float:
-        """The epsilon that is left: of the whole, less what is spent."""
+        """The epsilon that is left: of the whole, less what is spent.
+
+        Parameters
+        ----------
+        analyst
+            An analyst's name; nothing: the population.
+        """
         budget, spent = self._account(analyst)
         return max(
             0.0, float(budget.epsilon - Fraction(min(budget.total(spent), 10**9)))
@@ -297,6 +394,15 @@ class Ledger:
     def room(self, delta: Amount = 0, analyst: str = POPULATION) -> float:
         """The largest epsilon that a question with this ``delta`` may have now.
 
+        Parameters
+        ----------
+        delta
+            The δ of the question; 0 for a pure one.
+        analyst
+            An analyst's name; nothing: the population.
+
+        Examples
+        --------
         >>> ledger = Ledger(epsilon=1, delta="1e-5")
         >>> ledger.room()
         1.0
@@ -346,11 +452,22 @@ class Ledger:
         """Shut this ledger: an answer could not be computed after it was paid for.
 
         Nothing more is charged until the owner has looked into it and reopened it.
+
+        Parameters
+        ----------
+        label
+            What could not be computed.
         """
         self._own(fault_entry, label)
 
     def reopen(self, comment: str = "") -> None:
-        """Go on after a failure: the owner has looked into it. It is an entry."""
+        """Go on after a failure: the owner has looked into it. It is an entry.
+
+        Parameters
+        ----------
+        comment
+            What the owner found; it is kept with the entry.
+        """
         self._own(reopening, comment)
 
     def _own(self, entry: OwnEntry, text: str) -> None:
@@ -374,6 +491,26 @@ class Ledger:
         with self._store.reading() as db:
             return is_shut(db)
 
+    def close(self) -> None:
+        """Let go of the file; whatever is asked of this ledger afterwards is refused.
+
+        Copies, tables and models that share this ledger are closed with it. The file
+        stays and can be opened anew; a ledger in memory is gone. Closing twice is fine.
+
+        Examples
+        --------
+        >>> with Ledger(epsilon=1) as ledger:
+        ...     print(ledger)
+        ε 0 of 1, 0 entries, chain intact
+        """
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
     # Copies share the ledger: a cloned model must not get its budget back.
 
     def __copy__(self) -> Ledger:
@@ -382,7 +519,7 @@ class Ledger:
     def __deepcopy__(self, memo: dict[int, Any]) -> Ledger:
         return self
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[..., Ledger], tuple[Any, ...]]:
         if self.path == MEMORY:
             raise UnsafeError(
                 "a ledger in memory cannot be sent to another process: each would "

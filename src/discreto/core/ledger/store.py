@@ -62,7 +62,7 @@ class Store:
         self._pid, self._timeout = os.getpid(), timeout
         self._lock = threading.RLock()
         self._files: list[tuple[int, int] | None] = []
-        self._moved = False
+        self._moved = self._closed = False
         self.path = path
         if path != MEMORY:
             # SQLite names the log after the real file; a later chdir changes nothing.
@@ -208,6 +208,7 @@ class Store:
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
         self._check_process()
         with self._lock, self.telling():
+            self._check_open()
             if self._moved:
                 self._check_files()
             db = self._connection()
@@ -234,6 +235,13 @@ class Store:
             f"{self.path!r} was opened in another process. Open the ledger anew."
         )
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise LedgerError(
+                f"the ledger {self.path!r} is closed: nothing was released. Open it "
+                "anew."
+            )
+
     @contextmanager
     def telling(self) -> Iterator[None]:
         """Every failure of the file refuses the release and says what to do."""
@@ -258,6 +266,28 @@ class Store:
                 self._db.close()
             self._db = None
 
+    def close(self) -> None:
+        """Let go of the file, for good; waits for the transaction under way.
+
+        A ledger in memory is gone with it, so it can never start anew.
+        """
+        with self._lock:
+            self._closed = True
+            self._release()
+
+    def _release(self) -> None:
+        db, self._db = self._db, None
+        if db is None:
+            return
+        # What was moved or belongs to another process is not closed: that would drop
+        # the other's locks, or write our stale log into the file.
+        here = self._pid == os.getpid() and self._identity() == self._files
+        if self.path != MEMORY and not here:
+            self._abandon(db)
+            return
+        with suppress(sqlite3.Error):
+            db.close()
+
     def pause(self) -> None:
         """Before a fork: wait for the transaction under way and close."""
         self._lock.acquire()
@@ -273,8 +303,7 @@ class Store:
             self._pid = os.getpid()
 
     def __del__(self) -> None:
-        if self._db is not None and self._pid == os.getpid():
-            self._db.close()
+        self._release()
 
 
 def _build(db: sqlite3.Connection, fill: Fill) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain import Category, Domain, Number, Value
 from discreto.core.maps._names import check_names
 from discreto.core.query import Batch, Cells, Everyone, Floats, Ints
 from discreto.errors import DomainError, ParameterError
@@ -74,7 +73,7 @@ class Categories:
     def columns(self) -> tuple[str, ...]:
         return self.names
 
-    def labels(self, domain: Domain) -> list[Any]:
+    def labels(self, domain: Domain) -> list[Value] | list[tuple[Value, ...]]:
         """What each cell is called: a value, or a tuple of values."""
         lists = []
         for name in self.names:

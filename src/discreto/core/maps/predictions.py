@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreto.core.domain import Category, Domain, Neighbours
+from discreto.core.domain import Category, Column, Domain, Neighbours, Number, Value
 from discreto.core.maps.cells import to_cells
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Batch, Floats, Ints, Shape
@@ -32,7 +32,7 @@ class Predictor(Protocol):
     domain: Domain
     features: tuple[str, ...]
     goal: str
-    classes: tuple[Any, ...]
+    classes: tuple[Value, ...]
 
     def class_codes(self, batch: Batch) -> Ints: ...
     def probabilities(self, batch: Batch) -> Floats: ...  # (rows, classes)
@@ -102,9 +102,11 @@ def _predicts(text: str) -> bool:
         return False
 
 
-def _odd_values(column: Any) -> Any:
+def _odd_values(column: Column) -> Floats | Ints:
     if isinstance(column, Category):
         return np.arange(-1, len(column.categories), dtype=np.int64)
+    if not isinstance(column, Number):
+        raise DomainError("a model cannot predict from an opaque column.")
     odd = (math.nan, math.inf, -math.inf, 1e308, -1e308, 0.0, column.centre)
     return np.array([column.lower, column.upper, *odd])
 

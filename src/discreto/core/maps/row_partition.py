@@ -7,7 +7,6 @@ parts cost no more than the dearest of them; see :meth:`discreto.core.gate.Gate.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,7 +158,7 @@ def _check_number(one: Within | TallyWithin, domain: Domain) -> None:
         raise ParameterError("a table has no part of this number.")
 
 
-def _bits(values: Any) -> NDArray[np.uint64]:
+def _bits(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.uint64]:
     """A column's values as bits; all NaN alike, and 0 like -0."""
     if values.dtype.kind == "i":
         return values.astype(np.int64).view(np.uint64)

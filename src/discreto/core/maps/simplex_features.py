@@ -8,15 +8,17 @@ table of a column by one in all, and its count needs no share of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.maps._names import check_names
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Batch, Floats, Shape
 from discreto.errors import DomainError, ParameterError
+
+Mask = NDArray[np.bool_]
 
 MAX_CLASSES = 64
 MAX_WEIGHT = 1e6
@@ -142,7 +144,7 @@ def soft_votes(
     return votes
 
 
-def _level(values: Floats, column: Number) -> tuple[Floats, Any]:
+def _level(values: Floats, column: Number) -> tuple[Floats, Mask | None]:
     """Where values are between the bounds, from 0 to 1; and which are missing."""
     level: Floats = np.subtract(values, column.lower)
     level /= 2 * column.half
@@ -180,7 +182,7 @@ def fill_parts(
         width = parts_of(name, domain)
         place = out[start : start + width]
         start += width
-        absent: Any
+        absent: Mask | None
         if isinstance(column, Number):
             absent = _number_parts(place, values, column, one)
         elif isinstance(column, Category):
@@ -194,7 +196,9 @@ def fill_parts(
             place[-1] = 0.0 if absent is None else np.where(absent, one, 0.0)
 
 
-def _number_parts(place: Floats, values: Floats, column: Number, one: float) -> Any:
+def _number_parts(
+    place: Floats, values: Floats, column: Number, one: float
+) -> Mask | None:
     """The three parts of a Number; says where it is missing."""
     low, middle, high = place[:3]
     level, absent = _level(values, column)

@@ -140,7 +140,7 @@ class Gradients:
         g *= self.steps()
         return g
 
-    def _squared(self, scores: Floats, target: Any) -> tuple[Floats, Floats]:
+    def _squared(self, scores: Floats, target: Floats) -> tuple[Floats, Floats]:
         g = (scores - target) / self.clip
         if self.drop:
             np.copyto(g, 0.0, where=np.abs(g) > 1)
@@ -219,7 +219,7 @@ class Residuals:
         return BATCH_ROWS
 
 
-def _logistic(scores: Floats, codes: Any) -> tuple[Floats, Floats]:
+def _logistic(scores: Floats, codes: Ints) -> tuple[Floats, Floats]:
     p = 1 / (1 + np.exp(-np.clip(scores, -500, 500)))
     h = p * (1 - p)
     g = p - (codes == 1)
@@ -227,7 +227,7 @@ def _logistic(scores: Floats, codes: Any) -> tuple[Floats, Floats]:
     return h, g
 
 
-def _softmax(scores: Floats, codes: Any) -> tuple[Floats, Floats]:
+def _softmax(scores: Floats, codes: Ints) -> tuple[Floats, Floats]:
     p = np.exp(np.maximum(scores - scores.max(axis=0), -500))
     p /= add_up(p)
     h = 1 - add_up(p * p)[None, :]

@@ -296,7 +296,7 @@ def check_target(name: str, domain: Domain) -> None:
         domain.number(name)
 
 
-def known(target: Any) -> NDArray[np.bool_]:
+def known(target: Floats | Ints) -> NDArray[np.bool_]:
     """Which rows have a target."""
     out: NDArray[np.bool_]
     out = target >= 0 if target.dtype.kind == "i" else np.isfinite(target)

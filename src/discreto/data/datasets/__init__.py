@@ -24,7 +24,7 @@ from discreto.rng import generator
 class Dataset:
     """A public table and what everybody knows about it.
 
-    Attributes
+    Parameters
     ----------
     columns
         Arrays by name: numbers, or texts as objects. Only the columns of the domain.
@@ -34,6 +34,10 @@ class Dataset:
         Where the rows came from: a folder, scikit-learn, OpenML, or made up.
     about
         The published source of the set.
+    name
+        The name that ``load`` knows it by.
+    target
+        The column to predict.
     """
 
     name: str
@@ -103,7 +107,21 @@ def load(
         is made up has as many.
     download
         Whether OpenML may be asked when the set is neither in the folder nor installed.
+    random_state
+        Seeds the public coins.
 
+    Returns
+    -------
+    Dataset
+        Its columns, domain and target.
+
+    Raises
+    ------
+    MissingExtraError
+        The set is nowhere to be had; the message says where it was looked for.
+
+    Examples
+    --------
     >>> iris = load("iris")
     >>> iris.rows, iris.target, iris.domain["petal_length"].upper
     (150, 'species', 8)

@@ -79,7 +79,17 @@ class ExecutorEngine:
         self._executor = executor if isinstance(executor, Executor) else None
 
     def fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
-        """The exact sums over all rows."""
+        """The exact sums over all rows.
+
+        Parameters
+        ----------
+        query
+            What is summed.
+        frame
+            The rows.
+        domain
+            Their public description.
+        """
         return quietly(lambda: self._fold(query, frame, domain))
 
     def _fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:

@@ -24,7 +24,13 @@ _HELD = 1 << 25  # numbers of rows held at once, however wide they are
 
 
 class LocalEngine:
-    """Folds batches on ``threads`` threads; the sums do not depend on how many."""
+    """Folds batches on ``threads`` threads; the sums do not depend on how many.
+
+    Parameters
+    ----------
+    threads
+        How many threads; by default one for each processor, at most 8.
+    """
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or min(8, _processors())
@@ -32,7 +38,17 @@ class LocalEngine:
         self._pid = os.getpid()
 
     def fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
-        """The exact sums over all rows."""
+        """The exact sums over all rows.
+
+        Parameters
+        ----------
+        query
+            What is summed.
+        frame
+            The rows.
+        domain
+            Their public description.
+        """
         return quietly(lambda: self._fold(query, frame, domain))
 
     def _fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
@@ -96,7 +112,19 @@ def _rows_at_once(query: Sum | Tally, domain: Domain) -> int:
 def fold_all(
     query: Sum | Tally, frame: Frame, domain: Domain, keep: Keep | None = None
 ) -> list[Ints]:
-    """The exact sums over one frame, or over a sample of its rows, by batches."""
+    """The exact sums over one frame, or over a sample of its rows, by batches.
+
+    Parameters
+    ----------
+    query
+        What is summed.
+    frame
+        The rows.
+    domain
+        Their public description.
+    keep
+        Which rows of a batch are in the sample; by default all.
+    """
     size = _rows_at_once(query, domain)
     total = aggregate.empty(query, domain)
     for batch, rows in frame.batches(query.columns(), size):

@@ -48,7 +48,7 @@ def _accuracy_cells(quick: bool) -> list[dict[str, Any]]:
 
 
 def _accuracy(
-    *, dataset: str, contestant: str, k: int | None, epsilon: float | None, runs: int
+    *, dataset: str, contestant: str, k: int | None, epsilon: Any, runs: int
 ) -> Lines:
     data = points(dataset)
     lines: list[Mapping[str, Any]] = []

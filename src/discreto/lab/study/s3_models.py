@@ -43,7 +43,7 @@ def _cells(quick: bool) -> list[dict[str, Any]]:
 # Figures 3.5 to 3.7
 
 
-def _clusters(*, contestant: str, epsilon: float | None, runs: int) -> Lines:
+def _clusters(*, contestant: str, epsilon: Any, runs: int) -> Lines:
     data = _pima()
     quiet = ledger_for("s3-3.6", noise=False)
     plain = published.FuzzyCMeans(2, epsilon=None, max_iter=100, ledger=quiet)
@@ -144,7 +144,7 @@ PLACES = {"glucose, no": (0, 1), "glucose, yes": (1, 1), "BMI, no": (0, 0)} | {
 }  # class and column
 
 
-def _bayes(*, contestant: str, epsilon: float | None, runs: int) -> Lines:
+def _bayes(*, contestant: str, epsilon: Any, runs: int) -> Lines:
     data = _pima()
     lines: list[Mapping[str, Any]] = []
     for run in range(runs):

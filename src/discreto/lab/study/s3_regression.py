@@ -58,7 +58,7 @@ def _fuel() -> Points:
     return points("fuel_consumption_2000", ("fuel_consumption",), "co2_emissions")
 
 
-def _line(who: str, epsilon: float | None, X: Any, y: Any, ledger: Any) -> Callable:
+def _line(who: str, epsilon: Any, X: Any, y: Any, ledger: Any) -> Callable:
     data = _fuel()
     if who == PLAIN:
         slope, start = np.polyfit(X[:, 0], y, 1)
@@ -160,7 +160,7 @@ def _glucose() -> Points:
     return points("pima", ("glucose",))
 
 
-def _curve(who: str, epsilon: float | None, X: Any, y: Any, ledger: Any) -> Callable:
+def _curve(who: str, epsilon: Any, X: Any, y: Any, ledger: Any) -> Callable:
     data = _glucose()
     if who == PLAIN:
         from sklearn.linear_model import LogisticRegression as Plain

@@ -56,9 +56,8 @@ def _histogram(contestant: str, epsilon: float, ledger: Any) -> dict[str, Any]:
         noisy = published.histogram(ages, EDGES, epsilon=epsilon, ledger=ledger)
     else:
         people = People({"age": ages}, domain().select(["age"]), ledger)
-        noisy = stats.histogram(
-            people, "age", bins=EDGES[1:-1].tolist(), epsilon=epsilon
-        ).value
+        cuts = EDGES[1:-1].tolist()
+        noisy = np.asarray(stats.histogram(people, "age", bins=cuts, epsilon=epsilon))
     return {"answers": noisy, "error": float(np.abs(noisy - exact).mean())}
 
 

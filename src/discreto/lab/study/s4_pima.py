@@ -46,7 +46,7 @@ def _cleaned(X: Any, y: Any, epsilon: Any, ledger: Any) -> tuple[Any, Any]:
     return noisy[:, :-1], labels
 
 
-def _bayes(who: str, epsilon: float | None, X: Any, y: Any, ledger: Any) -> Any:
+def _bayes(who: str, epsilon: Any, X: Any, y: Any, ledger: Any) -> Any:
     from sklearn.naive_bayes import GaussianNB as Plain
 
     data = points("pima")
@@ -73,7 +73,7 @@ class _Above:
         return (self.model.predict(X) >= 0.5).astype(int)
 
 
-def _linear(who: str, epsilon: float | None, X: Any, y: Any, ledger: Any) -> Any:
+def _linear(who: str, epsilon: Any, X: Any, y: Any, ledger: Any) -> Any:
     from sklearn.linear_model import LinearRegression as Plain
     from sklearn.linear_model import RidgeClassifier
 

@@ -40,12 +40,26 @@ class Boosting(PrivateEstimator):
         return forest.importances(forest.Shipped(self))
 
     def tree_text(self, number: int) -> str:
-        """A tree as text: its branches, and what its leaves add to the scores."""
+        """A tree as text: its branches, and what its leaves add to the scores.
+
+        Parameters
+        ----------
+        number
+            Which tree, from 0.
+        """
         check_is_fitted(self, "space_")
         return inspection.text(forest.Shipped(self), number)
 
     def plot_tree(self, number: int, ax: Any = None) -> Any:
-        """A tree as a picture, on matplotlib axes."""
+        """A tree as a picture, on matplotlib axes.
+
+        Parameters
+        ----------
+        number
+            Which tree, from 0.
+        ax
+            Axes of matplotlib; by default those of a new figure.
+        """
         check_is_fitted(self, "space_")
         return inspection.picture(forest.Shipped(self), number, ax)
 
@@ -53,12 +67,32 @@ class Boosting(PrivateEstimator):
         """The values of a column, and the mean scores that go with them.
 
         The other columns are spread evenly over their cells: no row is looked at.
+
+        Parameters
+        ----------
+        name
+            A feature.
+        rows
+            How many combinations of the other features are averaged.
+
+        Returns
+        -------
+        values, scores
+            Two arrays.
         """
         check_is_fitted(self, "space_")
         return inspection.partial_dependence(forest.Shipped(self), name, rows)
 
     def plot_partial_dependence(self, name: str, ax: Any = None) -> Any:
-        """The mean scores along a column as a picture."""
+        """The mean scores along a column as a picture.
+
+        Parameters
+        ----------
+        name
+            A feature.
+        ax
+            Axes of matplotlib; by default those of a new figure.
+        """
         values, scores = self.partial_dependence(name)
         return inspection.curve(name, values, scores, ax)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.models._base import PrivateClassifier, PrivateRegressor
 from discreto.models._features import Space
@@ -159,22 +161,51 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         super()._learn(ask, space)
         self.classes_ = np.array(space.classes)
 
-    def decision_function(self, X: Any) -> Any:
-        """The scores of each row: one for two classes, else one for each class."""
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """The scores of each row: one for two classes, else one for each class.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        """
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict_proba(self, X: Any) -> Any:
-        """The probability of each class. Free: it uses released numbers only."""
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The probability of each class. Free: it uses released numbers only.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
+        """
         return chances(self._scores(X))
 
-    def staged_predict(self, X: Any) -> Any:
-        """The most probable class of each row after each tree."""
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """The most probable class of each row after each tree.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        """
         for scores in self._stages(X):
             yield self.classes_[np.argmax(chances(scores), axis=1)]
 
-    def staged_predict_proba(self, X: Any) -> Any:
-        """The probability of each class after each tree."""
+    def staged_predict_proba(self, X: Any) -> Iterator[NDArray[Any]]:
+        """The probability of each class after each tree.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        """
         for scores in self._stages(X):
             yield chances(scores)
 
@@ -281,12 +312,29 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
     ) -> None:
         keep_all(self, locals())
 
-    def predict(self, X: Any) -> Any:
-        """The target of each row. Free: it uses released numbers only."""
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The target of each row. Free: it uses released numbers only.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One number for each row, within the bounds of the target.
+        """
         return self._within(self._scores(X))
 
-    def staged_predict(self, X: Any) -> Any:
-        """The target of each row after each tree."""
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """The target of each row after each tree.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        """
         for scores in self._stages(X):
             yield self._within(scores)
 

@@ -1,0 +1,367 @@
+"""Histograms, quantiles, extremes and ranges of columns, as functions of a table."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreto.core.cost import Amount, read_amount
+from discreto.errors import ParameterError
+from discreto.release import Release
+from discreto.stats._base import Names, names_of, run
+from discreto.stats.histograms import Bounds, Histogram, Mode
+from discreto.stats.quantiles import Extremum, Quantile, Quantiles
+from discreto.tables import Table
+
+
+def histogram(
+    table: Table,
+    columns: Names,
+    *,
+    bins: int | list[float] | tuple[float, ...] | None = None,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """Counts by category or bin; several columns make a contingency table.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    columns : str or list of str
+        Number or Category columns; several are crossed.
+    bins : int or list of float, optional
+        The number of equal bins of each Number column, or the cuts between them. By
+        default 20, or a bin for each whole number where there are fewer.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same: a float is read as it prints.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
+        the rho that (ε, δ) allows.
+    key : str, optional
+        A name for this request. Asked again under its key, by whomever and whenever, it
+        gets the stored answer and costs nothing more; another request under the same
+        key is refused. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        A count for each of its ``keys``: categories or ranges.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`Histogram`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"sex": dp.Category(["f", "m"])})
+    >>> rows = {"sex": ["f", "f", "m"] * 1000}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> dp.stats.histogram(table, "sex", epsilon="1/2").keys
+    ('f', 'm')
+    """
+    fixed = tuple(bins) if isinstance(bins, list | tuple) else bins
+    return run(table, Histogram(names_of(columns), fixed), epsilon, delta, key)
+
+
+def mode(
+    table: Table,
+    column: str,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """The most frequent category (or whole number) of a column.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    column : str
+        A Category (or integer Number) column of the domain.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same: a float is read as it prints.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
+        the rho that (ε, δ) allows.
+    key : str, optional
+        A name for this request. Asked again under its key, by whomever and whenever, it
+        gets the stored answer and costs nothing more; another request under the same
+        key is refused. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The value alone; ``high`` says how many rows it may be short of the true mode.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`Mode`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"sex": dp.Category(["f", "m"])})
+    >>> rows = {"sex": ["f", "f", "m"] * 1000}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> dp.stats.mode(table, "sex", epsilon="1/2").value
+    'f'
+    """
+    return run(table, Mode(column), epsilon, delta, key)
+
+
+def quantile(
+    table: Table,
+    column: str,
+    probability: Amount | list[Amount] | tuple[Amount, ...],
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """One quantile, or several for the cost of one question.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    column : str
+        A Number column of the domain.
+    probability : number or list of numbers
+        From 0 to 1, in the forms of ``epsilon``; a list gives several for one cost.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same: a float is read as it prints.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
+        the rho that (ε, δ) allows.
+    key : str, optional
+        A name for this request. Asked again under its key, by whomever and whenever, it
+        gets the stored answer and costs nothing more; another request under the same
+        key is refused. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The quantile, or one for each probability.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`Quantile`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"age": dp.Number(0, 120)})
+    >>> ledger = dp.testing.simulate(0)
+    >>> table = dp.Table({"age": [20, 40, 60] * 1000}, domain, ledger)
+    >>> dp.stats.quantile(table, "age", [0.1, 0.9], epsilon=1).keys
+    (0.1, 0.9)
+    """
+    if isinstance(probability, list | tuple):
+        several = tuple(_probability(p) for p in probability)
+        return run(table, Quantiles(column, several), epsilon, delta, key)
+    return run(table, Quantile(column, _probability(probability)), epsilon, delta, key)
+
+
+def median(
+    table: Table,
+    column: str,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """The median of a column.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    column : str
+        A Number column of the domain.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same: a float is read as it prints.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
+        the rho that (ε, δ) allows.
+    key : str, optional
+        A name for this request. Asked again under its key, by whomever and whenever, it
+        gets the stored answer and costs nothing more; another request under the same
+        key is refused. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The median with its 95 % interval.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`Quantile`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"age": dp.Number(0, 120)})
+    >>> ledger = dp.testing.simulate(0)
+    >>> table = dp.Table({"age": [20, 40, 60] * 1000}, domain, ledger)
+    >>> median = dp.stats.median(table, "age", epsilon=1)
+    >>> median.low <= 40 <= median.high
+    True
+    """
+    return run(table, Quantile(column), epsilon, delta, key)
+
+
+def min(
+    table: Table,
+    column: str,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """About the smallest value: the place that only a few rows lie below.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    column : str
+        A Number column of the domain.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same: a float is read as it prints.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
+        the rho that (ε, δ) allows.
+    key : str, optional
+        A name for this request. Asked again under its key, by whomever and whenever, it
+        gets the stored answer and costs nothing more; another request under the same
+        key is refused. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The place; its ``note`` says about how many rows lie beyond it.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`Extremum`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"age": dp.Number(0, 120)})
+    >>> ledger = dp.testing.simulate(0)
+    >>> table = dp.Table({"age": [20, 40, 60] * 1000}, domain, ledger)
+    >>> abs(dp.stats.min(table, "age", epsilon=1).value - 20) < 1
+    True
+    """
+    return run(table, Extremum(column, "low"), epsilon, delta, key)
+
+
+def max(
+    table: Table,
+    column: str,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """About the largest value: the place that only a few rows lie above.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    column : str
+        A Number column of the domain.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same: a float is read as it prints.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
+        the rho that (ε, δ) allows.
+    key : str, optional
+        A name for this request. Asked again under its key, by whomever and whenever, it
+        gets the stored answer and costs nothing more; another request under the same
+        key is refused. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The place; its ``note`` says about how many rows lie beyond it.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`Extremum`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"age": dp.Number(0, 120)})
+    >>> ledger = dp.testing.simulate(0)
+    >>> table = dp.Table({"age": [20, 40, 60] * 1000}, domain, ledger)
+    >>> abs(dp.stats.max(table, "age", epsilon=1).value - 60) < 1
+    True
+    """
+    return run(table, Extremum(column, "high"), epsilon, delta, key)
+
+
+def bounds(
+    table: Table,
+    column: str,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """A range that holds nearly all values, for a column whose bounds nobody knows.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    column : str
+        A Number column; its bounds in the domain are a crude outer range.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same: a float is read as it prints.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
+        the rho that (ε, δ) allows.
+    key : str, optional
+        A name for this request. Asked again under its key, by whomever and whenever, it
+        gets the stored answer and costs nothing more; another request under the same
+        key is refused. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        Two numbers, ``lower`` and ``upper``, at powers of two.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`Bounds`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"pay": dp.Number(-1e12, 1e12)})
+    >>> table = dp.Table({"pay": [2000.0] * 3000}, domain, dp.testing.simulate(0))
+    >>> dp.stats.bounds(table, "pay", epsilon=1).items()
+    [('lower', 1024.0), ('upper', 2048.0)]
+    """
+    return run(table, Bounds(column), epsilon, delta, key)
+
+
+def _probability(value: Amount) -> Fraction:
+    chance = read_amount(value, "probability", zero=True)
+    if chance > 1:
+        raise ParameterError(f"probability must be 0 to 1. Got {value!r}.")
+    return chance.limit_denominator(10_000)

@@ -1,0 +1,110 @@
+"""What a user writes is checked by mypy: the README, and calls with their types."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+# Each type is what a checker must find; Any would pass for everything, and fails here.
+TYPES = """
+from fractions import Fraction
+from typing import Any, assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+import discreto as dp
+from discreto.models import KMeans, LinearRegression, NaiveBayes, load, select
+from discreto.models._base import PrivateEstimator
+from discreto.plan import Plan
+
+
+def uses(table: dp.Table) -> None:
+    model = NaiveBayes(epsilon=1)
+    assert_type(model.plan(table.domain), Plan)
+    assert_type(model.fit(table), NaiveBayes)
+    assert_type(model.fit(table, "y").predict([[1]]), NDArray[Any])
+    assert_type(model.predict_proba([[1]]), NDArray[Any])
+    assert_type(KMeans(3, epsilon="1/2").fit(table), KMeans)
+    assert_type(dp.models.LinearRegression(epsilon=1).fit(table), LinearRegression)
+    assert_type(load("model.json"), PrivateEstimator)
+    assert_type(load("model.json").predict([[1]]), NDArray[Any])
+    assert_type(select([model], table, epsilon=1), NaiveBayes)
+    mean = dp.stats.mean(table, "age", epsilon=Fraction(1, 2), key="mean")
+    assert_type(mean, dp.Release)
+    assert_type(mean.value, float | NDArray[np.float64])
+    assert_type(float(mean), float)
+    with dp.Ledger("people.ledger", epsilon=0.5) as ledger:
+        assert_type(ledger, dp.Ledger)
+    assert_type(dp.datasets.load("iris"), dp.datasets.Dataset)
+"""
+
+WRONG = """
+import discreto as dp
+
+dp.Category([b"a"])  # wrong
+dp.Category(1)  # wrong
+dp.Category(["a", 1, 2.5, True])
+dp.Number("0", 1)  # wrong
+dp.Ledger(epsilon=[1])  # wrong
+table = dp.Table({}, dp.Domain.cube(1), dp.testing.simulate(0))
+dp.stats.mean(table, "x0", epsilon=1, by=["x1"], key="k")
+dp.stats.mean(table, "x0", epsilon=1, key=1)  # wrong
+dp.stats.mean(table, "x0")  # wrong
+dp.models.NaiveBayes(epsilon=[1])  # wrong
+dp.models.KMeans(3, epsilon=1, delta=None)  # wrong
+"""
+
+
+def readme() -> str:
+    found = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    return "\n".join(found)
+
+
+@pytest.fixture(scope="module")
+def complaints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Lines of mypy by file; one run for all, as most of it is reading numpy."""
+    folder = tmp_path_factory.mktemp("types")
+    files = {"readme": readme(), "types": TYPES, "wrong": WRONG}
+    for name, text in files.items():
+        (folder / f"used_{name}.py").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--config-file=", "--strict"]
+    command += ["--disable-error-code=import-untyped", "--follow-imports=silent"]
+    command += ["--no-error-summary", f"--cache-dir={ROOT / '.mypy_cache' / 'users'}"]
+    done = subprocess.run(
+        [*command, *(f"used_{name}.py" for name in files)],
+        cwd=folder,
+        env=os.environ | {"MYPYPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    return {n: [i for i in lines if i.startswith(f"used_{n}.py")] for n in files}
+
+
+def test_the_readme_has_types(complaints: dict[str, list[str]]) -> None:
+    assert "import discreto as dp" in readme()
+    assert complaints["readme"] == []
+
+
+def test_results_have_types(complaints: dict[str, list[str]]) -> None:
+    assert complaints["types"] == []
+
+
+def test_what_is_wrong_is_found(complaints: dict[str, list[str]]) -> None:
+    lines = WRONG.splitlines()
+    wanted = {i for i, line in enumerate(lines, 1) if line.endswith("# wrong")}
+    errors = [line for line in complaints["wrong"] if ": error:" in line]
+    assert {int(line.split(":")[1]) for line in errors} == wanted, errors
+
+
+def test_the_package_says_that_it_has_types() -> None:
+    assert (ROOT / "src" / "discreto" / "py.typed").exists()

@@ -11,32 +11,30 @@ from functools import lru_cache
 import numpy as np
 
 from discreto.core import aggregate
+from discreto.core.bound import Bound
 from discreto.core.charge import Event, Receipt, Simulation
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.gate import Gate, Keep, Source
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
-from discreto.core.query import Floats, Ints, Sum, Tally
+from discreto.core.query import Floats, Ints
 
 _SAMPLE = 2048  # made-up rows behind a plan
 
 
 def dry_run_gate(domain: Domain, rows: int) -> Gate:
     """A gate to made-up rows (or to none) that charges nobody and adds no noise."""
-    source: Source = MadeUpRows(domain, rows) if rows else NoRows(domain)
+    source: Source = MadeUpRows(domain, rows) if rows else NoRows()
     return Gate(domain, _NoLedger(), source)
 
 
 class NoRows:
     """A table without rows: enough to learn which questions will be asked."""
 
-    def __init__(self, domain: Domain) -> None:
-        self._domain = domain
-
-    def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
+    def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         """Zeros."""
-        return aggregate.empty(query, self._domain)
+        return aggregate.empty(asked)
 
     def column(self, name: str) -> Floats | Ints:
         """Nothing."""
@@ -49,11 +47,11 @@ class MadeUpRows:
     def __init__(self, domain: Domain, rows: int) -> None:
         self._domain, self._rows = domain, rows
 
-    def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
+    def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         """What the sums would be, to the nearest step."""
-        batch = {name: self.column(name) for name in query.columns()}
-        exact = aggregate.fold(query, batch, _SAMPLE, self._domain)
-        if not isinstance(query, Sum):
+        batch = {name: self.column(name) for name in asked.columns}
+        exact = aggregate.fold(asked, batch, _SAMPLE)
+        if not asked.blocks:
             return exact
         share = self._rows / _SAMPLE
         out = []

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
+from discreto.core.bound import Bound
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate, Measurement, Partition, Selection
 from discreto.core.noise.calibration import noises_for, scale_for
-from discreto.core.query import Choice, Derived, Sum
+from discreto.core.query import Choice, Derived, Sum, furthest
 from discreto.errors import UnsafeError
 
 
@@ -96,18 +97,18 @@ class Session:
         self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)
     ) -> Measurement:
         """Noisy sums, or a function of sums, for a share of the cost."""
-        cost = self.cost * share
-        self._note(question_of(query, label, cost, self.domain))
-        return self._gate.measure(query, cost, label)
+        bound, cost = self._gate.check(query, label), self.cost * share
+        self._note(question_of(bound, label, cost))
+        return self._gate.measure(bound, cost, label)
 
     def select(
         self, query: Choice, label: str, share: Fraction = Fraction(1)
     ) -> Selection:
         """A noisy choice for a share of the cost."""
-        cost = self.cost * share
+        bound, cost = self._gate.check(query, label), self.cost * share
         whole = self._gate.part is None
-        self._note(question_of(query, label, cost, self.domain, whole=whole))
-        return self._gate.select(query, cost, label)
+        self._note(question_of(bound, label, cost, whole=whole))
+        return self._gate.select(bound, cost, label)
 
     def split(
         self, partition: Partition, label: str, share: Fraction = Fraction(1)
@@ -139,28 +140,18 @@ class _Branch(Session):
 
 
 def question_of(
-    query: Sum | Derived | Choice,
-    label: str,
-    cost: Cost,
-    domain: Domain,
-    *,
-    whole: bool = True,
+    bound: Bound, label: str, cost: Cost, *, whole: bool = True
 ) -> Question:
     """The public facts of a question: its door, cost, sensitivity and noise."""
+    query = bound.query
     if isinstance(query, Choice):
-        scale = scale_for(query, cost, domain, whole=whole)
-        width = (query.width(domain, whole=whole),)
+        scale = scale_for(bound, cost, whole=whole)
+        width = (furthest(bound.moves(whole=whole)),)
         sums = isinstance(query.tally, Sum)
         return Question("select", label, cost, width, (float(scale),), sums)
-    noises = noises_for(query, cost, domain)
-    if cost.rho:
-        reach = [block.square_sensitivity(domain) for block in query.blocks]
-    else:
-        cells = query.cells.count(domain)
-        reach = [
-            b.reach(domain) if b.noise == "cube" else b.sensitivity(domain, cells)
-            for b in query.blocks
-        ]
-    spread = tuple(math.sqrt(noise.variance) for noise in noises)
-    sums = isinstance(query, Sum)
-    return Question("measure", label, cost, tuple(reach), spread, sums)
+    noises = noises_for(bound, cost)
+    told = tuple(
+        [part.told(n.law) for part, n in zip(bound.blocks, noises, strict=True)]
+    )
+    spread = tuple([math.sqrt(noise.variance) for noise in noises])
+    return Question("measure", label, cost, told, spread, isinstance(query, Sum))

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from discreto.core.accounting import check_steps
+from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Amount, Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate, Keep
 from discreto.core.noise.entropy import Entropy
-from discreto.core.query import Ints, Sum, Tally
+from discreto.core.query import Ints
 from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
 from discreto.core.training import Training
@@ -31,7 +32,7 @@ from discreto.session import Session
 class Engine(Protocol):
     """Whatever can fold exact sums over a frame."""
 
-    def fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]: ...
+    def fold(self, asked: Bound, frame: Frame) -> list[Ints]: ...
 
 
 class Table:
@@ -89,7 +90,7 @@ class Table:
                 f"the domain says rows={domain.rows}, but the table has another number "
                 "of rows. With neighbours='replace' that number is public: correct it."
             )
-        self._rows = _Rows(frame, domain, engine or LocalEngine())
+        self._rows = _Rows(frame, engine or LocalEngine())
         self._plans: dict[tuple[Statistic, Cost], Plan] = {}
 
     @classmethod
@@ -390,13 +391,13 @@ def _name_of(data: Any) -> str:
 class _Rows:
     """The rows, as the gate may use them."""
 
-    def __init__(self, frame: Frame, domain: Domain, engine: Engine) -> None:
-        self._frame, self._domain, self._engine = frame, domain, engine
+    def __init__(self, frame: Frame, engine: Engine) -> None:
+        self._frame, self._engine = frame, engine
 
-    def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]:
+    def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         if keep is not None:  # secret coins stay in this process
-            return fold_all(query, self._frame, self._domain, keep)
-        return self._engine.fold(query, self._frame, self._domain)
+            return fold_all(asked, self._frame, keep)
+        return self._engine.fold(asked, self._frame)
 
     def column(self, name: str) -> Any:
         return self._frame.column(name)

@@ -203,31 +203,31 @@ def broken(work, domain=PEOPLE):
 
 
 def test_half_of_the_sensitivity_is_seen(monkeypatch):
-    whole = Block.sensitivity
-    monkeypatch.setattr(Block, "sensitivity", lambda *a: whole(*a) // 2 or 1)
+    whole = Block._sensitivity
+    monkeypatch.setattr(Block, "_sensitivity", lambda *a: whole(*a) // 2 or 1)
     found = broken(work_of(stats.Mean("x"), epsilon=1))
     assert "times its bound" in found.event
     assert found.shown == pytest.approx(2)
 
 
 def test_half_of_the_square_sensitivity_is_seen(monkeypatch):
-    whole = Block.square_sensitivity
-    monkeypatch.setattr(Block, "square_sensitivity", lambda *a: whole(*a) // 2)
+    whole = Block._square
+    monkeypatch.setattr(Block, "_square", lambda *a: whole(*a) // 2)
     assert broken(work_of(stats.Mean("x"), epsilon=1, delta="1e-6")).unit == "ρ"
 
 
 def test_half_of_the_bound_of_a_step_is_seen(monkeypatch):
     domain = dp.Domain({"x": dp.Number(0, 1)})
-    right = Block.square_sensitivity
+    right = Block._square
     query = Sum(Everyone(), (Block(Values(("x",))),))
-    assert right(query.blocks[0], domain) > 4
-    monkeypatch.setattr(Block, "square_sensitivity", lambda *a: right(*a) // 2)
+    assert query.blocks[0].bind(domain, 1).square > 4
+    monkeypatch.setattr(Block, "_square", lambda *a: right(*a) // 2)
     assert "times its bound" in broken(trained, domain).event
 
 
 def test_half_of_the_reach_of_a_cube_is_seen(monkeypatch):
-    whole = Block.reach
-    monkeypatch.setattr(Block, "reach", lambda *a: whole(*a) // 2)
+    whole = Block._reach
+    monkeypatch.setattr(Block, "_reach", lambda *a: whole(*a) // 2)
     domain = dp.Domain({f"x{i}": dp.Number(0, 1) for i in range(4)})
     broken(work_of(models.KMeans(2, epsilon=1)), domain)
 

@@ -15,6 +15,7 @@ from sklearn.model_selection import cross_val_predict
 import discreto as dp
 from discreto import models
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.gate import Gate
 from discreto.core.query import Choice, Sum
 from discreto.errors import BudgetError, ParameterError
@@ -181,7 +182,7 @@ class Recorder:
             original = getattr(Gate, door)
 
             def wrapped(gate, query, *args, original=original, **kwargs):
-                self.queries.append(query)
+                self.queries.append(getattr(query, "query", query))
                 return original(gate, query, *args, **kwargs)
 
             monkeypatch.setattr(Gate, door, wrapped)
@@ -199,7 +200,9 @@ def questions_of(case, domain, data, monkeypatch):
 
 def exact(domain, data, query):
     table = dp.Table(data, domain, simulate(noise=False))
-    parts = table._rows.fold(query.tally if isinstance(query, Choice) else query)
+    parts = table._rows.fold(
+        inside(query.tally if isinstance(query, Choice) else query, table.domain)
+    )
     if isinstance(query, Choice):
         return [query.score.scores(parts[0], domain)]
     return parts
@@ -261,8 +264,8 @@ def check_movement(query, here, there, domain):
     cells = query.cells.count(domain)
     for block, a, b in zip(query.blocks, here, there, strict=True):
         gap = (a - b).astype(object)
-        assert np.abs(gap).sum() <= block.sensitivity(domain, cells)
-        assert (gap**2).sum() <= block.square_sensitivity(domain)
+        assert np.abs(gap).sum() <= block.bind(domain, cells).sensitivity
+        assert (gap**2).sum() <= block.bind(domain, 2).square
 
 
 def test_the_movement_check_can_fail(case, monkeypatch):
@@ -280,7 +283,7 @@ def test_the_movement_check_can_fail(case, monkeypatch):
     query = linear[0]
     here = exact(domain, data, query)
     there = [
-        part + 2 * query.blocks[i].sensitivity(domain, query.cells.count(domain))
+        part + 2 * query.blocks[i].bind(domain, query.cells.count(domain)).sensitivity
         for i, part in enumerate(here)
     ]
     with pytest.raises(AssertionError):
@@ -295,14 +298,13 @@ def test_questions_are_row_local_bit_for_bit(case, monkeypatch):
     frame = table._rows._frame
     for query in questions:
         tally = query.tally if isinstance(query, Choice) else query
-        names = tally.columns()
-        whole = aggregate.empty(tally, domain)
+        asked = inside(tally, domain)
         for size in (1, 5):
-            whole = aggregate.empty(tally, domain)
-            for batch, rows in frame.batches(names, size):
-                part = aggregate.fold(tally, batch, rows, domain)
-                whole = aggregate.merge(tally, whole, part)
-            for a, b in zip(whole, table._rows.fold(tally), strict=True):
+            whole = aggregate.empty(asked)
+            for batch, rows in frame.batches(asked.columns, size):
+                part = aggregate.fold(asked, batch, rows)
+                whole = aggregate.merge(asked, whole, part)
+            for a, b in zip(whole, table._rows.fold(asked), strict=True):
                 np.testing.assert_array_equal(a, b)
 
 

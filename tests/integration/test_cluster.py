@@ -86,12 +86,12 @@ class Twin:
     def __init__(self, engine: ExecutorEngine) -> None:
         self.engines, self.asked, self.wrong = (LocalEngine(), engine), 0, []
 
-    def fold(self, query: Any, frame: Any, domain: dp.Domain) -> Any:
-        here, there = (e.fold(query, frame, domain) for e in self.engines)
+    def fold(self, asked: Any, frame: Any) -> Any:
+        here, there = (e.fold(asked, frame) for e in self.engines)
         self.asked += 1
         pairs = zip(here, there, strict=True)
         if not all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in pairs):
-            self.wrong.append(query)
+            self.wrong.append(asked.query)
         return here
 
 

@@ -236,7 +236,7 @@ def _overheard(found: list[Any]) -> Any:
 
     def listen(name: str) -> Any:
         def door(self: Gate, query: Any, *args: Any, **options: Any) -> Any:
-            found.append(query)
+            found.append(getattr(query, "query", query))
             return doors[name](self, query, *args, **options)
 
         return door

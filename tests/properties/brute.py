@@ -19,6 +19,7 @@ from functools import cache
 import numpy as np
 
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.domain import Category, Domain, Number, Opaque
 from discreto.core.query import Batch, Choice, Floats, Ints, Shape, Sum
 
@@ -129,14 +130,19 @@ class Moved:
     l2: int
 
 
+def fold_rows(query: Sum, batch: Batch, length: int, domain: Domain) -> list[Ints]:
+    """The exact sums of some rows."""
+    return aggregate.fold(inside(query, domain), batch, length)
+
+
 def movement(
     query: Sum, *domains: Domain, largest: int = 2, fold: Fold | None = None
 ) -> list[list[Moved]]:
     """How far neighbours really move each block, for each domain's neighbours."""
     names = query.columns() or ("c",)
     rows = universe(names)
-    fold = fold or aggregate.fold
-    answers = [aggregate.empty(query, domains[0])]
+    fold = fold or fold_rows
+    answers = [aggregate.empty(inside(query, domains[0]))]
     for table in tables(len(rows), largest)[1:]:
         batch = to_batch([rows[i] for i in table], names)
         answers.append(fold(query, batch, len(table), domains[0]))
@@ -167,9 +173,9 @@ def check_sum(query: Sum, *domains: Domain, **options) -> list[Moved]:
     ):
         cells = query.cells.count(domain)
         for block, real in zip(query.blocks, moved, strict=True):
-            told = block.sensitivity(domain, cells)
+            told = block.bind(domain, cells).sensitivity
             assert real.l1 <= told, f"moved {real.l1} in l1, declared {told}"
-            told = block.square_sensitivity(domain)
+            told = block.bind(domain, 2).square
             assert real.l2 <= told, f"moved {real.l2} in squared l2, declared {told}"
     return moved
 
@@ -275,7 +281,7 @@ def check_tally(
     laws = []
     for table in tables(len(rows), largest):
         batch = to_batch([rows[i] for i in table], names)
-        (sums,) = aggregate.fold(choice.tally, batch, len(table), domain)
+        (sums,) = aggregate.fold(inside(choice.tally, domain), batch, len(table))
         scores = choice.score.scores(sums, domain)
         laws.append([permute_and_flip(group.tolist(), ratio) for group in scores])
     worst = Fraction(0)

@@ -60,7 +60,7 @@ def is_large(data: Any) -> bool:
             return False
         if not isinstance(tally, Sum):
             return bool(tally.size(asked.DOMAIN) > LARGE)
-        widths = sum(block.width(asked.DOMAIN) for block in tally.blocks)
+        widths = sum(block.bind(asked.DOMAIN, 2).width for block in tally.blocks)
         return bool(tally.cells.count(asked.DOMAIN) * widths > LARGE)
     except Exception:  # whatever it is, the trial will show it
         return False

@@ -7,6 +7,7 @@ import pytest
 from brute import ADD, REPLACE, TWICE, check_sum
 
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.maps import KINDS
 from discreto.core.maps.leaf_means import LeafMean
 from discreto.core.maps.row_partition import HashParts, Parts
@@ -97,10 +98,10 @@ class Rows:
     """A source of the rows of one batch."""
 
     def __init__(self, batch, length, domain):
-        self.facts = batch, length, domain
+        self.facts, self.domain = (batch, length), domain
 
     def fold(self, query, keep=None):
-        return aggregate.fold(query, *self.facts)
+        return aggregate.fold(inside(query, self.domain), *self.facts)
 
 
 def fold(query, batch, length, domain):

@@ -12,6 +12,7 @@ from brute import ADD, REPLACE, TWICE, neighbours, tables, to_batch, universe
 
 import discreto as dp
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.maps.cells import Categories
 from discreto.core.maps.row_partition import HashParts, Parts, TallyWithin
 from discreto.core.maps.tree_gradients import Gradients
@@ -61,7 +62,7 @@ def losses(query, domain, epsilon, width=None):
     scores = []
     for table in tables(len(rows), 2):
         batch = to_batch([rows[i] for i in table], names)
-        (sums,) = aggregate.fold(query.tally, batch, len(table), domain)
+        (sums,) = aggregate.fold(inside(query.tally, domain), batch, len(table))
         scores.append(query.score.scores(sums, domain))
     width = width or query.width(domain)
     laws = [[law(group, width, epsilon) for group in one] for one in scores]

@@ -11,6 +11,7 @@ from brute import ADD, REPLACE, TWICE, Raw, neighbours, tables, to_batch, univer
 
 from discreto.core import aggregate
 from discreto.core.accounting import steps_for
+from discreto.core.bound import inside
 from discreto.core.cost import Cost, epsilon_for
 from discreto.core.maps import Bins, Categories, Values
 from discreto.core.noise.calibration import noises_for
@@ -41,11 +42,17 @@ QUESTIONS = {
 def test_the_blocks_of_a_question_cost_epsilon_together(query, domain):
     cost, cells = Cost.of("0.3"), query.cells.count(domain)
     lost = Fraction(0)
-    for block, noise in zip(query.blocks, noises_for(query, cost, domain), strict=True):
+    for block, noise in zip(
+        query.blocks, noises_for(inside(query, domain), cost), strict=True
+    ):
         cube = noise.law == "cube"
-        far = block.reach(domain) if cube else block.sensitivity(domain, cells)
+        far = (
+            block.bind(domain, 2).reach
+            if cube
+            else block.bind(domain, cells).sensitivity
+        )
         assert cube == (block.noise == "cube")
-        assert noise.width == (block.width(domain) if cube else 1)
+        assert noise.width == (block.bind(domain, 2).width if cube else 1)
         lost += far / noise.amount
     assert lost == cost.epsilon
 
@@ -54,19 +61,19 @@ def test_the_blocks_of_a_question_cost_epsilon_together(query, domain):
 @pytest.mark.parametrize("query", QUESTIONS.values(), ids=QUESTIONS)
 def test_the_blocks_of_a_question_cost_rho_together(query, domain):
     cost = Cost(rho=Fraction(1, 70))
-    noises = noises_for(query, cost, domain)
+    noises = noises_for(inside(query, domain), cost)
     assert {noise.law for noise in noises} == {"gaussian"}
     pairs = zip(query.blocks, noises, strict=True)
-    lost = sum(b.square_sensitivity(domain) / (2 * n.amount) for b, n in pairs)
+    lost = sum(b.bind(domain, 2).square / (2 * n.amount) for b, n in pairs)
     assert lost == cost.rho
 
 
 @pytest.mark.parametrize("query", QUESTIONS.values(), ids=QUESTIONS)
 def test_the_blocks_of_a_step_cost_one_step_together(query):
     steps = steps_for(1, "1e-5", 40)
-    noises = steps.noises(query, ADD)
+    noises = steps.noises(inside(query, ADD))
     pairs = zip(query.blocks, noises, strict=True)
-    assert sum(b.square_sensitivity(ADD) / n.amount for b, n in pairs) <= (
+    assert sum(b.bind(ADD, 2).square / n.amount for b, n in pairs) <= (
         1 / steps.noise**2
     )
 
@@ -88,7 +95,9 @@ def test_the_reach_is_the_largest_move_of_each_cell_added_up(form, domain):
     sums = np.array(
         [
             aggregate.fold(
-                query, to_batch([rows[i] for i in t], query.columns()), len(t), domain
+                inside(query, domain),
+                to_batch([rows[i] for i in t], query.columns()),
+                len(t),
             )[0]
             for t in tables(len(rows), largest)
         ]
@@ -96,7 +105,7 @@ def test_the_reach_is_the_largest_move_of_each_cell_added_up(form, domain):
     relation, more = domain.neighbours, domain.rows_per_person
     one, two = neighbours(len(rows), largest, relation, more).T
     far = np.abs(sums[one] - sums[two]).max(axis=2).sum(axis=1).max()
-    assert far == block.reach(domain)
+    assert far == block.bind(domain, 2).reach
 
 
 # The grid: how much the loss of integer noise exceeds that of real-valued noise.
@@ -125,7 +134,9 @@ def most_touched(query, domain):
     answers = []
     for table in tables(len(rows), largest):
         batch = to_batch([rows[i] for i in table], names)
-        answers.append(aggregate.fold(query, batch, len(table), domain)[0].ravel())
+        answers.append(
+            aggregate.fold(inside(query, domain), batch, len(table))[0].ravel()
+        )
     sums = np.array(answers)
     relation, more = domain.neighbours, domain.rows_per_person
     one, two = neighbours(len(rows), largest, relation, more).T
@@ -144,9 +155,13 @@ TOUCHED = [
 @pytest.mark.parametrize("query", TOUCHED)
 def test_no_more_numbers_differ_than_are_counted(query, domain):
     found = most_touched(query, domain)
-    assert found <= query.blocks[0].touched(domain)
+    assert found <= query.blocks[0].bind(domain, 2).touched
     if isinstance(query.blocks[0].features, Ones):  # 1, 2 cells, 2 rows
-        assert found == query.blocks[0].touched(domain) == (1 if domain is ADD else 2)
+        assert (
+            found
+            == query.blocks[0].bind(domain, 2).touched
+            == (1 if domain is ADD else 2)
+        )
 
 
 @pytest.mark.parametrize("rho", ["1/2", "1e-3", "1e-5", "1e-7"])
@@ -154,9 +169,9 @@ def test_no_more_numbers_differ_than_are_counted(query, domain):
 def test_the_grid_loses_a_thousandth_of_rho(domain, rho):
     cost = Cost(rho=Fraction(rho))
     for query in (*QUESTIONS.values(), *TOUCHED):
-        noises = noises_for(query, cost, domain)
+        noises = noises_for(inside(query, domain), cost)
         lost = sum(
-            block.touched(domain)
+            block.bind(domain, 2).touched
             * lost_on_the_grid(math.sqrt(noise.amount) * 2**noise.bits)
             for block, noise in zip(query.blocks, noises, strict=True)
         )
@@ -168,9 +183,9 @@ def test_the_grid_loses_a_thousandth_of_rho(domain, rho):
 def test_the_grid_loses_a_thousandth_of_a_block(epsilon, count):
     steps = steps_for(epsilon, "1e-5", count)
     for query in QUESTIONS.values():
-        noises = steps.noises(query, ADD)
+        noises = steps.noises(inside(query, ADD))
         lost = sum(
-            block.touched(ADD)
+            block.bind(ADD, 2).touched
             * count
             * lost_on_the_grid(math.sqrt(noise.amount) * 2**noise.bits)
             for block, noise in zip(query.blocks, noises, strict=True)

@@ -16,6 +16,7 @@ import pytest
 from brute import ADD, REPLACE, X, Z, check_sum, movement
 
 from discreto.core import gate as module
+from discreto.core.bound import bind
 from discreto.core.charge import Simulation
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain, Number
@@ -182,7 +183,7 @@ def _law(noise, reach=60):
 def test_counts_are_gaussian_private(rho):
     """The hockey-stick divergence of neighbouring counts, summed up by brute force."""
     (noise,) = module.noises_for(
-        Sum(Everyone(), (Block(Ones()),)), Cost(rho=Fraction(rho)), ADD
+        bind(Sum(Everyone(), (Block(Ones()),)), ADD), Cost(rho=Fraction(rho))
     )
     mu = math.sqrt(2 * rho)
 
@@ -215,7 +216,7 @@ def test_half_the_noise_is_caught(monkeypatch):
 
 
 def test_a_histogram_with_one_under_replace_is_caught(monkeypatch):
-    monkeypatch.setattr(Block, "sensitivity", lambda self, domain, cells: 1)
+    monkeypatch.setattr(Block, "_sensitivity", lambda *facts: 1)
     assert pure(HISTOGRAM, REPLACE, "c") == 2
 
 
@@ -253,7 +254,7 @@ def test_a_domain_fitted_to_the_data_is_caught():
 
 def _real(features, domain, half):
     block = Block(features)
-    return block.sensitivity(domain, 1) * half / (1 << features.bits)
+    return block.bind(domain, 1).sensitivity * half / (1 << features.bits)
 
 
 def test_row_2_and_5_sums():
@@ -297,7 +298,7 @@ def test_row_11_gram_lemma(width):
     names = ("x", "y", "z")[:width]
     block = Block(Values(names, bits=15), "gram")
     for domain in (ADD, REPLACE):
-        assert block.sensitivity(domain, 1) == width * (width + 1) // 2 << 30
+        assert block.bind(domain, 1).sensitivity == width * (width + 1) // 2 << 30
 
 
 def test_row_11b_intercept():

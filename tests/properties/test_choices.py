@@ -11,6 +11,7 @@ import pytest
 from brute import ADD, REPLACE, TWICE, check_choice, check_tally, counts_of, near_counts
 from scipy import special
 
+from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.core.gate import scale_for
 from discreto.core.maps import (
@@ -110,11 +111,13 @@ def test_the_mode_needs_its_noise():
 def test_the_scale_is_the_width_over_epsilon(domain):
     for score in SCORES.values():
         choice = _choice(score)
-        scale = scale_for(choice, Cost.of("0.1"), domain, whole=True)
+        scale = scale_for(bind(choice, domain), Cost.of("0.1"), whole=True)
         assert scale == choice.width(domain) * 10
         # Under rho a range r of log-ratios costs mu^2 / 2 for Phi(mu / 2) = expit(r/2),
         # and what several groups cost adds up.
-        scale = float(scale_for(choice, Cost(rho=Fraction(1, 50)), domain, whole=True))
+        scale = float(
+            scale_for(bind(choice, domain), Cost(rho=Fraction(1, 50)), whole=True)
+        )
         costs = [
             move.groups * 2 * special.ndtri(special.expit(move.width / scale / 2)) ** 2
             for move in choice.moves(domain, whole=True)
@@ -221,7 +224,7 @@ def test_the_checker_sees_what_such_a_choice_loses():
 def test_an_extreme_needs_all_of_its_noise():
     """Many empty cells rise by one while one falls: nearly all of epsilon is lost."""
     choice = Choice(Sum(Bins("x", 4096), (Block(Ones()),)), Extreme("low", 3))
-    scale = float(scale_for(choice, Cost.of(1), ADD, whole=True))
+    scale = float(scale_for(bind(choice, ADD), Cost.of(1), whole=True))
     counts = np.zeros((4096, 1), dtype=np.int64)
     counts[0], counts[4094] = 2, 1
     more = counts.copy()

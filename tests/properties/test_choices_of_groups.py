@@ -18,6 +18,7 @@ import pytest
 from brute import ADD, REPLACE, TWICE, permute_and_flip
 from scipy import special
 
+from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.core.maps import (
     Bins,
@@ -119,7 +120,7 @@ def test_a_row_that_changes_its_part_is_paid_for(part):
     choice = Choice(Sum(Bins("x", CANDIDATES), (Block(Ones()),)), Ranks((part,), 10))
     told = choice.width(REPLACE, whole=False)
     assert worst(Ranks((part, part), 10)) <= RATIO**-told
-    assert scale_for(choice, Cost.of("0.1"), REPLACE) == 10 * told
+    assert scale_for(bind(choice, REPLACE), Cost.of("0.1")) == 10 * told
 
 
 @pytest.mark.parametrize("domain", [ADD, REPLACE, TWICE], ids=["add", "replace", "two"])
@@ -132,7 +133,7 @@ def test_votes_under_rho_cost_rho_together(domain):
         Choice(RowsInReach(("x",), "c", points, 0.15), ReachVotes(19, 2)),
         Choice(Sum(Cross(Categories(("c",)), Bins("x", 3)), ONES), Ranks((1, 3), 4)),
     ):
-        scale = scale_for(choice, cost, domain)
+        scale = scale_for(bind(choice, domain), cost)
         for move in choice.moves(domain):
             # Phi(mu / 2) = expit(range / 2)
             half = special.ndtri(special.expit(move.width / float(scale) / 2))

@@ -7,13 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from brute import ADD, Raw
+from brute import ADD, Raw, fold_rows
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import discreto as dp
 from discreto.core import aggregate
+from discreto.core.bound import CODE_LIMIT, GRAM_LIMIT, inside
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number, Opaque
 from discreto.core.maps import (
@@ -118,19 +119,20 @@ def _batch(rows):
     }
 
 
-def _fold(query, rows, fold=aggregate.fold):
+def _fold(query, rows, fold=fold_rows):
     return fold(query, _batch(rows), len(rows), ADD)
 
 
-def check_parts(query, rows, cuts, order, fold=aggregate.fold):
+def check_parts(query, rows, cuts, order, fold=fold_rows):
     """The sums of parts, in any order, are the sums of the whole."""
     whole = _fold(query, rows, fold)
     mixed = [rows[i] for i in order]
     ends = [0, *sorted(cuts), len(rows)]
-    total = aggregate.empty(query, ADD)
+    asked = inside(query, ADD)
+    total = aggregate.empty(asked)
     for start, stop in itertools.pairwise(ends):
         if stop > start:
-            total = aggregate.merge(query, total, _fold(query, mixed[start:stop], fold))
+            total = aggregate.merge(asked, total, _fold(query, mixed[start:stop], fold))
     for one, two in zip(whole, total, strict=True):
         assert one.dtype == two.dtype == np.int64
         assert np.array_equal(one, two)
@@ -183,7 +185,7 @@ def test_soft_votes_do_not_depend_on_other_rows():
 def _reference(query, rows):
     """The same sums in plain Python integers, row by row."""
     (block,) = query.blocks
-    count, width = query.cells.count(ADD), block.width(ADD)
+    count, width = query.cells.count(ADD), block.bind(ADD, 2).width
     out = [[0] * width for _ in range(count)]
     shape = block.features.shape(ADD)
     for row in rows:
@@ -232,7 +234,7 @@ def test_large_batches_are_exact(form):
         query.blocks[0].features.rows({"x": x}, ADD), Shape(1, 1 << bits)
     )
     codes = [int(v) for v in codes[0]]
-    (sums,) = aggregate.fold(query, {"x": x}, n, ADD)
+    (sums,) = aggregate.fold(inside(query, ADD), {"x": x}, n)
     if form == "linear":
         wanted = [sum(codes)]
     elif form == "pair":
@@ -241,14 +243,16 @@ def test_large_batches_are_exact(form):
         wanted = [sum(v * v for v in codes)]
     assert sums[0].tolist() == wanted
     # The most rows at once times the largest code stays exact in float64.
-    assert aggregate.BATCH_ROWS * aggregate.CODE_LIMIT <= 1 << 53
-    assert aggregate.BATCH_ROWS * aggregate.GRAM_LIMIT**2 <= 1 << 53
+    assert aggregate.BATCH_ROWS * CODE_LIMIT <= 1 << 53
+    assert aggregate.BATCH_ROWS * GRAM_LIMIT**2 <= 1 << 53
 
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_an_empty_batch_adds_nothing(query):
     # A batch whose rows were all dropped (too many rows of a person) is empty.
-    for one, two in zip(_fold(query, []), aggregate.empty(query, ADD), strict=True):
+    for one, two in zip(
+        _fold(query, []), aggregate.empty(inside(query, ADD)), strict=True
+    ):
         assert np.array_equal(one, two)
 
 
@@ -345,6 +349,6 @@ def test_a_fold_leaves_its_batch_alone(rows):
     for query in QUERIES:
         batch = _batch(rows)
         kept = {name: values.copy() for name, values in batch.items()}
-        aggregate.fold(query, batch, len(rows), ADD)
+        aggregate.fold(inside(query, ADD), batch, len(rows))
         for name, values in batch.items():
             assert np.array_equal(values, kept[name], equal_nan=True)

@@ -13,6 +13,7 @@ from brute import INF, NAN
 
 import discreto as dp
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.gate import Gate
 from discreto.models import GaussianNB, LinearRegression, select
 from discreto.testing import simulate
@@ -42,7 +43,7 @@ def choice_of(kind, monkeypatch):
     asked, real = [], Gate.select
 
     def spy(self, query, *rest):
-        asked.append(query)
+        asked.append(getattr(query, "query", query))
         return real(self, query, *rest)
 
     monkeypatch.setattr(Gate, "select", spy)
@@ -57,7 +58,7 @@ def points(choice, rows, domain):
         "a": np.array([row[0] for row in rows], dtype=float),
         "t": np.array([row[1] for row in rows], dtype=kind),
     }
-    (sums,) = aggregate.fold(choice.tally, batch, len(rows), domain)
+    (sums,) = aggregate.fold(inside(choice.tally, domain), batch, len(rows))
     return choice.score.scores(sums, domain)[0]
 
 

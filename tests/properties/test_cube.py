@@ -12,6 +12,7 @@ from scipy import stats
 
 import discreto as dp
 from discreto.core import aggregate
+from discreto.core.bound import bind, inside
 from discreto.core.gate import noises_for
 from discreto.core.maps import Categories, Values
 from discreto.core.noise.entropy import Entropy
@@ -75,12 +76,11 @@ def test_exact_path_gives_the_same_numbers():
 def test_variance_is_what_the_noise_says():
     domain = dp.Domain.cube(9)
     query = Sum(Everyone(), (Block(Values(tuple(domain)), noise="cube"),))
-    (noise,) = noises_for(query, dp.Cost.of(1), domain)
+    (noise,) = noises_for(bind(query, domain), dp.Cost.of(1))
     draws = noise.draw(Sampler(Entropy()), 9 * 40_000).astype(float)
     assert draws.var() == pytest.approx(noise.variance, rel=0.03)
-    (laplace,) = noises_for(
-        Sum(Everyone(), (Block(Values(tuple(domain))),)), dp.Cost.of(1), domain
-    )
+    query = Sum(Everyone(), (Block(Values(tuple(domain))),))
+    (laplace,) = noises_for(bind(query, domain), dp.Cost.of(1))
     assert noise.variance < 0.25 * laplace.variance
 
 
@@ -99,19 +99,19 @@ def test_reach_covers_every_movement(neighbours, form, cells):
 
     def answer(row):
         if row is None:
-            return aggregate.empty(query, domain)[0]
+            return aggregate.empty(inside(query, domain))[0]
         batch = {
             "a": np.array([row[0]]),
             "b": np.array([row[1]]),
             "g": np.array([row[2]]),
         }
-        return aggregate.fold(query, batch, 1, domain)[0]
+        return aggregate.fold(inside(query, domain), batch, 1)[0]
 
     some = list(itertools.product(HOSTILE, HOSTILE, (0, 1, -1)))
     tables = [answer(row) for row in some]
     others = tables if neighbours == "replace" else [answer(None)]
     worst = max(int(np.abs(a - b).max(axis=1).sum()) for a in tables for b in others)
-    reach = block.reach(domain)
+    reach = block.bind(domain, 2).reach
     assert worst <= reach
     # Tight, but for pairs: M + q and M - q cannot cross together within one cell.
     one_cell_pair = form == "pair" and isinstance(cells, Everyone)

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import discreto as dp
+from discreto.core.bound import inside
 from discreto.core.domain import Category, Number
 from discreto.core.maps import Bins, Categories, Cross, Values
 from discreto.core.query import Block, Everyone, Sum
@@ -72,8 +73,8 @@ def read(data: Any, domain: dp.Domain = DOMAIN) -> list[np.ndarray]:
         warnings.simplefilter("error")
         frame = open_frame(data, domain)
         engine = LocalEngine(1)
-        engine.fold(EVERYONE, frame, domain)
-        engine.fold(QUERY, frame, domain)
+        engine.fold(inside(EVERYONE, domain), frame)
+        engine.fold(inside(QUERY, domain), frame)
         return [frame.column(name) for name in domain]
 
 
@@ -141,7 +142,7 @@ def test_any_bytes_are_a_csv(tmp_path: Path, lines: list[bytes]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         frame = open_frame(path, DOMAIN)
-        LocalEngine(1).fold(QUERY, frame, DOMAIN)
+        LocalEngine(1).fold(inside(QUERY, DOMAIN), frame)
         assert frame.column("x")[0] == 1
 
 

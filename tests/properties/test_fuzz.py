@@ -20,6 +20,7 @@ from trials import KINDS, Trials
 import discreto as dp
 from discreto import models
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.cost import Cost
 from discreto.core.maps import (
     Block,
@@ -224,12 +225,12 @@ def test_codes_of_no_category_do_no_harm(query):
             odd = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 0, 1, 7]
             batch[name] = coins.choice(odd, 50)
     used = {name: batch[name] for name in tally.columns()}
-    whole = aggregate.fold(tally, used, 50, asked.DOMAIN)
-    total = aggregate.empty(tally, asked.DOMAIN)
+    bound = inside(tally, asked.DOMAIN)
+    whole, total = aggregate.fold(bound, used, 50), aggregate.empty(bound)
     for start in range(0, 50, 3):
         part = {name: values[start : start + 3] for name, values in used.items()}
-        sums = aggregate.fold(tally, part, min(3, 50 - start), asked.DOMAIN)
-        total = aggregate.merge(tally, total, sums)
+        sums = aggregate.fold(bound, part, min(3, 50 - start))
+        total = aggregate.merge(bound, total, sums)
     for one, two in zip(whole, total, strict=True):
         np.testing.assert_array_equal(np.sort(one, axis=-1), np.sort(two, axis=-1))
 

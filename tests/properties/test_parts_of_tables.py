@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreto import Category, Domain, Number, Table
-from discreto.core import aggregate
+from discreto.core.bound import bind, inside
 from discreto.core.cost import Cost
 from discreto.core.maps import Bins, Categories, ReachVotes, RowsInReach, Values
 from discreto.core.maps.row_partition import HashParts, Parts
@@ -39,8 +39,8 @@ def gate(domain=ADD, ledger=None):
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_every_row_is_in_exactly_one_part(question):
     query, source = QUESTIONS[question], gate()._source
-    (whole,) = source.fold(query)
-    parts = [source.fold(PARTS.restrict(query, n))[0] for n in range(3)]
+    (whole,) = source.fold(inside(query, ADD))
+    parts = [source.fold(inside(PARTS.restrict(query, n), ADD))[0] for n in range(3)]
     assert np.array_equal(sum(parts), whole)
     assert all(part.any() and not np.array_equal(part, whole) for part in parts)
 
@@ -54,7 +54,7 @@ def test_a_gate_to_a_part_leads_to_its_rows_only():
     ]
     assert sum(counts) == ROWS
     assert max(counts) < ROWS
-    votes = Choice(QUESTIONS["votes"], ReachVotes(2, 2))
+    votes = bind(Choice(QUESTIONS["votes"], ReachVotes(2, 2)), ADD)
     scores = [one._scores(votes, "v") for one in inner]
     assert np.array_equal(sum(scores), gate()._scores(votes, "v"))
     assert not np.array_equal(scores[0], sum(scores))
@@ -70,7 +70,7 @@ def test_a_part_gives_neither_products_nor_rows_under_replace():
     with pytest.raises(ParameterError):
         inner.randomise(Randomise("x", "laplace"), Cost.of("0.5"), "rows")
     # Of the whole table both are answered: the test can fail.
-    aggregate.check(products, REPLACE)
+    bind(products, REPLACE)
     gate(REPLACE).measure(products, Cost.of("0.5"), "products")
     gate(REPLACE).randomise(Randomise("x", "laplace"), Cost.of("0.5"), "rows")
 

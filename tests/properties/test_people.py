@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from discreto import Category, Domain, Opaque, Table
+from discreto.core.bound import inside
 from discreto.core.maps import Categories
 from discreto.core.query import Block, Ones, Sum
 from discreto.data.frames import PersonFrame, open_frame
@@ -29,7 +30,9 @@ def domain(most):
 
 def kept(table):
     """Which rows a table counts, without noise."""
-    (sums,) = table.gate()._source.fold(Sum(Categories(("row",)), (Block(Ones()),)))
+    (sums,) = table.gate()._source.fold(
+        inside(Sum(Categories(("row",)), (Block(Ones()),)), table.domain)
+    )
     assert sums.max() == 1
     return {ROWS[i] for i in np.flatnonzero(sums[:, 0])}
 

@@ -7,7 +7,7 @@ import pytest
 from brute import ADD
 
 from discreto import Category, Domain, Ledger, Opaque, Table
-from discreto.core import aggregate
+from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.core.maps import (
     Categories,
@@ -40,7 +40,7 @@ def test_sides_need_a_weight_for_each_category(sides):
         Sum(Everyone(), (Block(Memberships((sides,))),)),
     ):
         with pytest.raises(ParameterError):
-            aggregate.check(query, ADD)
+            bind(query, ADD)
 
 
 POINT = ((0.0,),)

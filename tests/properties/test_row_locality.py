@@ -13,6 +13,7 @@ import pytest
 
 import discreto as dp
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.maps import (
     KINDS,
     Bernstein,
@@ -239,9 +240,10 @@ def test_the_nearest_point_does_not_depend_on_how_many_rows_are_held(monkeypatch
 
 def test_sums_do_not_depend_on_who_is_there():
     query = Sum(Everyone(), (Block(Deviations(NAMES, points(5), 0.7, 2)),))
-    whole = aggregate.fold(query, BATCH, ROWS, DOMAIN)[0]
+    asked = inside(query, DOMAIN)
+    whole = aggregate.fold(asked, BATCH, ROWS)[0]
     singles = sum(
-        aggregate.fold(query, {n: c[i : i + 1] for n, c in BATCH.items()}, 1, DOMAIN)[0]
+        aggregate.fold(asked, {n: c[i : i + 1] for n, c in BATCH.items()}, 1)[0]
         for i in range(ROWS)
     )
     np.testing.assert_array_equal(whole, singles)

@@ -10,6 +10,7 @@ import pytest
 from brute import ADD, REPLACE, TWICE, Raw, check_sum, movement
 
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.maps import (
     KINDS,
     Bernstein,
@@ -136,10 +137,10 @@ def _tight(query, domain):
     """The real movement over the declared one: l1, and squared l2."""
     (real,) = check_sum(query, domain)
     (block,) = query.blocks
-    told = block.sensitivity(domain, query.cells.count(domain))
+    told = block.bind(domain, query.cells.count(domain)).sensitivity
     return (
         Fraction(int(real.l1), told),
-        Fraction(int(real.l2), block.square_sensitivity(domain)),
+        Fraction(int(real.l2), block.bind(domain, 2).square),
     )
 
 
@@ -193,32 +194,32 @@ def test_bounds_that_are_loose_and_by_how_much():
 class OneForReplace(Block):
     """Sensitivity of an added row where rows are replaced."""
 
-    def sensitivity(self, domain, cells):
-        return super().sensitivity(ADD, cells)
-
-    def square_sensitivity(self, domain):
-        return super().square_sensitivity(ADD)
+    def bind(self, domain, cells):
+        return super().bind(ADD, cells)
 
 
 class Halved(Block):
     """Half the sensitivity, so half the noise."""
 
-    def sensitivity(self, domain, cells):
-        return Fraction(super().sensitivity(domain, cells), 2)
+    def bind(self, domain, cells):
+        bound = super().bind(domain, cells)
+        return replace(bound, sensitivity=Fraction(bound.sensitivity, 2))
 
 
 class OneCell(Block):
     """The bound for a single cell, whatever the cells."""
 
-    def sensitivity(self, domain, cells):
-        return super().sensitivity(domain, 1)
+    def bind(self, domain, cells):
+        return super().bind(domain, 1)
 
 
 class OneRow(Block):
     """Forgets that a person may have several rows."""
 
-    def sensitivity(self, domain, cells):
-        return super().sensitivity(domain, cells) // domain.rows_per_person
+    def bind(self, domain, cells):
+        bound = super().bind(domain, cells)
+        one = bound.sensitivity // domain.rows_per_person
+        return replace(bound, sensitivity=one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +279,7 @@ def test_a_forgotten_clamp_is_caught(features, monkeypatch):
 def test_a_float_sum_is_caught():
     """Half-precision sums move by 4 when a row of 2 comes in; exact ones by 2."""
     block = Block(Raw(("x",), 2))
-    told = block.sensitivity(ADD, 1)
+    told = block.bind(ADD, 1).sensitivity
     ones = np.ones(2050)
     small, large = ones, np.insert(ones, 2048, 2.0)
 
@@ -290,7 +291,8 @@ def test_a_float_sum_is_caught():
 
     def exact(values):
         batch = {"x": values}
-        (sums,) = aggregate.fold(Sum(Everyone(), (block,)), batch, values.size, ADD)
+        asked = inside(Sum(Everyone(), (block,)), ADD)
+        (sums,) = aggregate.fold(asked, batch, values.size)
         return int(sums[0, 0])
 
     assert abs(exact(large) - exact(small)) <= told

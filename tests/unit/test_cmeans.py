@@ -9,6 +9,7 @@ from sklearn import datasets
 
 from discreto import Domain, Number, Table
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.maps import FuzzyPulls, FuzzyWeights, from_json, to_json
 from discreto.core.query import Block, Everyone, Sum
 from discreto.errors import ParameterError
@@ -29,7 +30,7 @@ def domain(neighbours="add-remove", rows=None):
 
 def fold(query, rows, where):
     batch = {name: np.array([r[i] for r in rows]) for i, name in enumerate(NAMES)}
-    return aggregate.fold(query, batch, len(rows), where)
+    return aggregate.fold(inside(query, where), batch, len(rows))
 
 
 def iris():
@@ -66,10 +67,10 @@ def _check_reach(block, where, norm):
         gaps = tables
     if norm == 1:
         reach = max(np.abs(gap).sum() for gap in gaps)
-        assert reach <= block.sensitivity(where, 1)
+        assert reach <= block.bind(where, 1).sensitivity
     else:
         reach = max((gap**2).sum() for gap in gaps)
-        assert reach <= block.square_sensitivity(where)
+        assert reach <= block.bind(where, 2).square
 
 
 def test_maps_survive_json_and_refuse_nonsense():

@@ -16,6 +16,7 @@ import pytest
 
 import discreto as dp
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.maps import Categories, NearestRows, Values
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.data.engines import ExecutorEngine, LocalEngine, executor
@@ -90,8 +91,8 @@ class Flaky(ThreadPoolExecutor):
 def test_files_give_the_sums_of_one_process(tmp_path, query, parts):
     frame = open_frame(write(tmp_path), DOMAIN)
     engine = ExecutorEngine(ThreadPoolExecutor(2), parts=parts)
-    truth = LocalEngine(1).fold(query, frame, DOMAIN)
-    assert same(engine.fold(query, frame, DOMAIN), truth)
+    truth = LocalEngine(1).fold(inside(query, DOMAIN), frame)
+    assert same(engine.fold(inside(query, DOMAIN), frame), truth)
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
@@ -99,8 +100,8 @@ def test_rows_in_memory_give_the_sums_of_one_process(query):
     frame = open_frame(columns(140_000), DOMAIN)
     pool = Flaky(set(), OSError())
     engine = ExecutorEngine(pool, parts=3)
-    truth = LocalEngine(1).fold(query, frame, DOMAIN)
-    assert same(engine.fold(query, frame, DOMAIN), truth)
+    truth = LocalEngine(1).fold(inside(query, DOMAIN), frame)
+    assert same(engine.fold(inside(query, DOMAIN), frame), truth)
     assert pool.submitted == 3
 
 
@@ -121,8 +122,8 @@ def test_csv_files_are_split_by_file_and_a_file_named_twice_counts_twice(tmp_pat
     frame = open_frame([str(path) for path in paths], DOMAIN)
     engine = ExecutorEngine(ThreadPoolExecutor(2))
     count = QUERIES["count"]
-    assert engine.fold(count, frame, DOMAIN)[0].tolist() == [[16]]
-    assert LocalEngine().fold(count, frame, DOMAIN)[0].tolist() == [[16]]
+    assert engine.fold(inside(count, DOMAIN), frame)[0].tolist() == [[16]]
+    assert LocalEngine().fold(inside(count, DOMAIN), frame)[0].tolist() == [[16]]
     assert frame.length() == 16
 
 
@@ -130,14 +131,14 @@ def test_an_empty_file_has_no_rows(tmp_path):
     pq.write_table(pa.table(columns(0)), tmp_path / "0.parquet")
     frame = open_frame(str(tmp_path / "0.parquet"), DOMAIN)
     engine = ExecutorEngine(ThreadPoolExecutor(1))
-    assert engine.fold(QUERIES["count"], frame, DOMAIN)[0].tolist() == [[0]]
+    assert engine.fold(inside(QUERIES["count"], DOMAIN), frame)[0].tolist() == [[0]]
     assert frame.length() == 0
 
 
 def test_a_task_is_a_question_a_domain_and_a_place(tmp_path):
     pool = Flaky(set(), OSError())
     frame = open_frame(write(tmp_path), DOMAIN)
-    ExecutorEngine(pool, parts=4).fold(SUMS, frame, DOMAIN)
+    ExecutorEngine(pool, parts=4).fold(inside(SUMS, DOMAIN), frame)
     for question, domain, place in pool.seen:
         assert json.loads(question)["kind"] == "Sum"
         assert dp.Domain.from_dict(json.loads(domain)) == DOMAIN
@@ -194,10 +195,10 @@ def test_a_pool_that_broke_is_made_anew(tmp_path):
         return pools[-1]
 
     engine = ExecutorEngine(make, parts=4)
-    truth = LocalEngine(1).fold(SUMS, frame, DOMAIN)
-    assert same(engine.fold(SUMS, frame, DOMAIN), truth)
+    truth = LocalEngine(1).fold(inside(SUMS, DOMAIN), frame)
+    assert same(engine.fold(inside(SUMS, DOMAIN), frame), truth)
     assert [pool.submitted for pool in pools] == [4, 1]
-    assert same(engine.fold(SUMS, frame, DOMAIN), truth)
+    assert same(engine.fold(inside(SUMS, DOMAIN), frame), truth)
     assert len(pools) == 2, "a pool that works is kept"
 
 
@@ -210,9 +211,9 @@ def test_a_pool_that_takes_no_tasks_is_made_anew(tmp_path):
         return pools[-1]
 
     engine = ExecutorEngine(make, parts=4)
-    truth = engine.fold(SUMS, frame, DOMAIN)
+    truth = engine.fold(inside(SUMS, DOMAIN), frame)
     pools[0].shutdown()
-    assert same(engine.fold(SUMS, frame, DOMAIN), truth)
+    assert same(engine.fold(inside(SUMS, DOMAIN), frame), truth)
     assert len(pools) == 2
 
 
@@ -260,7 +261,7 @@ def test_every_engine_fails_in_one_way(monkeypatch, capfd, error, rows, pool):
     frame = open_frame(columns(rows), DOMAIN)
     monkeypatch.setattr(aggregate, "fold", burst)
     with pytest.raises(KernelFault) as caught:
-        engine.fold(SUMS, frame, DOMAIN)
+        engine.fold(inside(SUMS, DOMAIN), frame)
     assert "SECRET" not in str(caught.value)
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
@@ -281,7 +282,7 @@ def test_a_pool_that_cannot_be_made_and_a_cancelled_task_are_faults(tmp_path):
     frame = open_frame(write(tmp_path), DOMAIN)
     for executor_ in (none, Cancelled(1), lambda: 3):
         with pytest.raises(KernelFault, match="folded") as caught:
-            ExecutorEngine(executor_, retries=1).fold(SUMS, frame, DOMAIN)
+            ExecutorEngine(executor_, retries=1).fold(inside(SUMS, DOMAIN), frame)
         assert caught.value.__context__ is None
 
 
@@ -292,7 +293,7 @@ def test_a_worker_that_answers_nonsense_is_a_fault(tmp_path):
 
     frame = open_frame(write(tmp_path), DOMAIN)
     with pytest.raises(KernelFault, match="folded") as caught:
-        ExecutorEngine(Liar(1)).fold(SUMS, frame, DOMAIN)
+        ExecutorEngine(Liar(1)).fold(inside(SUMS, DOMAIN), frame)
     assert caught.value.__context__ is None
 
 
@@ -305,8 +306,8 @@ def test_an_engine_that_folds_a_retried_part_twice_would_be_caught(tmp_path):
                     yield place, executor.fold_place(*question, place)
 
     frame = open_frame(write(tmp_path), DOMAIN)
-    truth = LocalEngine(1).fold(SUMS, frame, DOMAIN)
-    wrong = Twice(Flaky({2}, OSError()), parts=4).fold(SUMS, frame, DOMAIN)
+    truth = LocalEngine(1).fold(inside(SUMS, DOMAIN), frame)
+    wrong = Twice(Flaky({2}, OSError()), parts=4).fold(inside(SUMS, DOMAIN), frame)
     assert not same(wrong, truth)
 
 

@@ -11,6 +11,7 @@ from silos import LINEAR, YES_NO, federation, parts, silo
 
 import discreto as dp
 from discreto.core.accounting import steps_for
+from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.errors import BudgetError, DomainError, ParameterError, UnsafeError
 from discreto.federated import (
@@ -543,7 +544,7 @@ def test_a_simulation_adds_the_noise_it_claims(neighbours):
     request = Moments(setting.moments())
     reply = Arrays(setting, nobody, range(20), True, {}).answer(request)
     steps = steps_for(1, "1e-5", 50)
-    (law,) = steps.noises(request.query, domain)
+    (law,) = steps.noises(bind(request.query, domain))
     assert 0.95 < reply.sums.std() / np.sqrt(law.variance) < 1.05
     silent = Arrays(setting, nobody, range(20), False, {}).answer(request)
     assert not silent.sums.any()

@@ -7,6 +7,7 @@ import pytest
 from silos import LINEAR, NAMES, YES_NO, parts
 
 import discreto as dp
+from discreto.core.bound import inside
 from discreto.core.maps import ClippedGradient, Scaled, proximal
 from discreto.core.maps.gradients import TOP
 from discreto.testing import simulate
@@ -23,7 +24,11 @@ def gradient(domain, clip=0.4, weights=(0.3, -0.5, 0.2, 0.0, 0.9), basis=BASIS):
 def shift(part, domain, ask, mu, rows):
     table = dp.Table({name: part[name] for name in domain}, domain, simulate(0))
     asked = proximal.question(ask, mu, rows, int(rows))
-    return asked.function.compute(table._rows.fold, asked.cells, domain)[0]
+
+    def fold(sums):
+        return table._rows.fold(inside(sums, domain))
+
+    return asked.function.compute(fold, asked.cells, domain)[0]
 
 
 def with_row(part, row):

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreto as dp
+from discreto.core.bound import inside
 from discreto.core.domain import Category, Number
 from discreto.core.maps import Categories, Values
 from discreto.core.query import Block, Everyone, Ones, Sum
@@ -63,7 +64,7 @@ def lists() -> dict[str, list[Any]]:
 
 
 def fold(data: Any, domain: dp.Domain = DOMAIN, query: Sum = QUERY) -> list[np.ndarray]:
-    return LocalEngine().fold(query, open_frame(data, domain), domain)
+    return LocalEngine().fold(inside(query, domain), open_frame(data, domain))
 
 
 def reference() -> list[np.ndarray]:
@@ -313,7 +314,7 @@ def test_people_in_files(tmp_path: Path) -> None:
     for source in (table, tmp_path / "p.parquet", tmp_path / "p.csv"):
         frame = PersonFrame(open_frame(source, domain), domain, b"k" * 24)
         sums.append(
-            [part.tolist() for part in LocalEngine().fold(query, frame, domain)]
+            [part.tolist() for part in LocalEngine().fold(inside(query, domain), frame)]
         )
     assert sums[0] == sums[1] == sums[2]
     assert sums[0][0] == [[9 * 4]]
@@ -325,9 +326,9 @@ def test_threads_and_batches_do_not_matter() -> None:
     domain = dp.Domain({"x": Number(0, 10), "c": Category(("a", "b"))})
     query = Sum(Categories(("c",)), (Block(Values(("x",)), "pair"),))
     frame = open_frame(data, domain)
-    one = LocalEngine(1).fold(query, frame, domain)
+    one = LocalEngine(1).fold(inside(query, domain), frame)
     for threads in (2, 3, 7):
-        many = LocalEngine(threads).fold(query, frame, domain)
+        many = LocalEngine(threads).fold(inside(query, domain), frame)
         assert np.array_equal(one[0], many[0])
 
 

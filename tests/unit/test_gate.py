@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from discreto.core import aggregate
+from discreto.core.bound import bind
 from discreto.core.charge import Receipt, Reservation
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number, Opaque
@@ -76,9 +77,9 @@ class Rows:
         if self.fail:
             raise ValueError(SECRET)
 
-    def fold(self, query, keep=None):
+    def fold(self, asked, keep=None):
         self._touch()
-        return aggregate.empty(query, ADD)
+        return aggregate.empty(asked)
 
     def column(self, name):
         self._touch()
@@ -342,10 +343,10 @@ def test_noise_is_the_sensitivity_over_the_share():
         Block(Values(("x",), 4), share=Fraction(3, 4)),
     )
     query = Sum(Everyone(), blocks)
-    first, second = noises_for(query, Cost.of("0.1"), REPLACE)
+    first, second = noises_for(bind(query, REPLACE), Cost.of("0.1"))
     assert (first.law, first.amount) == ("laplace", 2 / (Fraction(1, 10) / 4))
     assert second.amount == 2 * 16 / (Fraction(3, 40))
-    first, second = noises_for(query, Cost(rho=Fraction(1, 8)), ADD)
+    first, second = noises_for(bind(query, ADD), Cost(rho=Fraction(1, 8)))
     assert (first.law, first.amount) == (
         "gaussian",
         Fraction(1) / (2 * Fraction(1, 32)),

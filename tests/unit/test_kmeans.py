@@ -11,6 +11,7 @@ from sklearn.cluster import KMeans as PlainKMeans
 
 from discreto import Domain, Number, Table
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.maps import Deviations, Nearest, Rings, from_json, to_json
 from discreto.core.query import Block, Ones, Sum
 from discreto.errors import DomainError, ParameterError
@@ -32,7 +33,7 @@ def domain(neighbours="add-remove", rows=None, names="ab"):
 
 def fold(query, rows, where):
     batch = {name: np.array([r[i] for r in rows]) for i, name in enumerate("ab")}
-    return aggregate.fold(query, batch, len(rows), where)
+    return aggregate.fold(inside(query, where), batch, len(rows))
 
 
 def iris():
@@ -48,8 +49,8 @@ def test_one_row_never_moves_deviations_further_than_one_radius(norm, radius):
     block = query.blocks[0]
     for row in itertools.product(VALUES, VALUES):
         (table,) = fold(query, [row], where)
-        assert np.abs(table).sum() <= block.sensitivity(where, 3) or norm == 2
-        assert int((table.astype(object) ** 2).sum()) <= block.square_sensitivity(where)
+        assert np.abs(table).sum() <= block.bind(where, 3).sensitivity or norm == 2
+        assert int((table.astype(object) ** 2).sum()) <= block.bind(where, 2).square
         assert np.count_nonzero(table.any(axis=1)) <= 1
 
 
@@ -65,7 +66,7 @@ def test_replaced_rows_stay_within_the_bound_of_replace(norm):
         for a, b in itertools.combinations(tables, 2)
     )
     bound = (
-        block.sensitivity(where, 3) if norm == 1 else block.square_sensitivity(where)
+        block.bind(where, 3).sensitivity if norm == 1 else block.bind(where, 2).square
     )
     # The bound holds, and it is not far from what rows can do.
     assert bound / 4 < reach <= bound

@@ -14,6 +14,7 @@ from sklearn.linear_model import Ridge
 
 from discreto import Domain, Ledger, Number, Table
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.maps import Scaled, from_json, to_json
 from discreto.core.query import Block, Everyone, Sum
 from discreto.errors import DomainError, ParameterError
@@ -134,10 +135,9 @@ def test_products_move_no_further_than_declared(norm, constant, reach, neighbour
     block = Block(products, "gram")
     moved = [
         aggregate.fold(
-            Sum(Everyone(), (block,)),
+            inside(Sum(Everyone(), (block,)), domain),
             {n: v[i : i + 1] for n, v in batch.items()},
             1,
-            domain,
         )[0][0].tolist()
         for i in range(count)
     ]
@@ -146,11 +146,11 @@ def test_products_move_no_further_than_declared(norm, constant, reach, neighbour
     far = max(np.abs(s).sum(axis=1).max() for s in steps)
     square = max((s * s).sum(axis=1).max() for s in steps)
     if norm == "l1":
-        assert far <= block.sensitivity(domain, 1)
-    assert square <= block.square_sensitivity(domain)
+        assert far <= block.bind(domain, 1).sensitivity
+    assert square <= block.bind(domain, 2).square
     # and the bound is not a loose one where rows reach it
     if norm == "l1" and reach <= 1 and not constant and rows is None:
-        assert far >= 0.9 * block.sensitivity(domain, 1)
+        assert far >= 0.9 * block.bind(domain, 1).sensitivity
 
 
 def test_questions_travel_as_json_and_refuse_nonsense():

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression as Plain
 
 from discreto import Category, Domain, Ledger, Number, Table
 from discreto.core import aggregate
+from discreto.core.bound import bind, inside
 from discreto.core.maps import LogisticGradient, Scaled, from_json, to_json
 from discreto.core.query import Block, Everyone, Sum
 from discreto.errors import DomainError, ParameterError
@@ -165,7 +166,8 @@ def test_gradients_move_no_further_than_declared(norm, classes, clip, neighbours
     moved = []
     for a, b, t in table:
         batch = {"a": np.array([a]), "b": np.array([b]), "t": np.array([int(t)])}
-        fold = aggregate.fold(Sum(Everyone(), (block,)), batch, 1, domain)[0]
+        asked = inside(Sum(Everyone(), (block,)), domain)
+        fold = aggregate.fold(asked, batch, 1)[0]
         moved.append(fold[0].tolist())
         assert t >= 0 or not any(moved[-1])
     moved = np.array(moved, dtype=object)
@@ -173,9 +175,9 @@ def test_gradients_move_no_further_than_declared(norm, classes, clip, neighbours
     far = max(np.abs(s).sum(axis=1).max() for s in steps)
     square = max((s * s).sum(axis=1).max() for s in steps)
     if norm == "l1":
-        assert far <= block.sensitivity(domain, 1)
-        assert far >= 0.9 * block.sensitivity(domain, 1)
-    assert square <= block.square_sensitivity(domain)
+        assert far <= block.bind(domain, 1).sensitivity
+        assert far >= 0.9 * block.bind(domain, 1).sensitivity
+    assert square <= block.bind(domain, 2).square
 
 
 @pytest.mark.parametrize("rotate", [True, False])
@@ -206,7 +208,7 @@ def test_questions_travel_as_json_and_refuse_nonsense():
         LogisticGradient(scaled, "t", ((0.0, 1.0),), 2.0)
     domain = Domain({"a": Number(0, 1), "t": Category(["x", "y", "z"])})
     with pytest.raises(ParameterError):
-        query.blocks[0].features.shape(domain)
+        bind(query, domain)
 
 
 HOSTILE = {

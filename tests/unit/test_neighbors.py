@@ -16,6 +16,7 @@ from sklearn.neighbors import RadiusNeighborsClassifier as PlainRadius
 
 import discreto as dp
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.maps import (
     Categories,
     Memberships,
@@ -87,7 +88,7 @@ def worst_loss(choice, domain, ratio, largest=2):
                 "x": np.array([x for x, _ in rows]),
                 "y": np.array([y for _, y in rows], dtype=np.int64),
             }
-            tally = aggregate.fold(choice.tally, batch, len(rows), domain)[0]
+            tally = aggregate.fold(inside(choice.tally, domain), batch, len(rows))[0]
             scores = choice.score.scores(tally, domain)
             laws[key] = [law(group.tolist(), ratio) for group in scores]
         return laws[key]
@@ -168,7 +169,7 @@ def test_memberships_move_no_further_than_declared(neighbours):
     def fold(rows):
         batch = {f"x{i}": np.array([row[i] for row in rows]) for i in range(2)}
         batch["y"] = np.array([row[2] for row in rows], dtype=np.int64)
-        return aggregate.fold(query, batch, len(rows), domain)[0]
+        return aggregate.fold(inside(query, domain), batch, len(rows))[0]
 
     worst = [0, 0]
     for row in universe:
@@ -178,8 +179,8 @@ def test_memberships_move_no_further_than_declared(neighbours):
             gap = base - (fold([new]) if new else 0 * base)
             worst[0] = max(worst[0], np.abs(gap).sum())
             worst[1] = max(worst[1], (gap**2).sum())
-    assert worst[0] == block.sensitivity(domain, 3)
-    assert worst[1] == block.square_sensitivity(domain)
+    assert worst[0] == block.bind(domain, 3).sensitivity
+    assert worst[1] == block.bind(domain, 2).square
 
 
 # Questions as data
@@ -216,7 +217,7 @@ def test_json_round_trip_and_hostile_json():
     with pytest.raises(ParameterError):
         Memberships((sides(2), sides(3)))
     with pytest.raises(ParameterError, match="one weight"):
-        sides().count(TWO.with_(columns=dict(TWO.columns) | {"y": dp.Boolean()}))
+        sides().check(TWO.with_(columns=dict(TWO.columns) | {"y": dp.Boolean()}))
 
 
 def test_points_of_strangers_stay_where_integers_are_exact():

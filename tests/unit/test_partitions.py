@@ -9,6 +9,7 @@ import pytest
 
 import discreto as dp
 from discreto.core import aggregate
+from discreto.core.bound import inside
 from discreto.core.maps import Categories, Partition, SoftVotes, from_json, to_json
 from discreto.core.maps.simplex_features import soft_votes
 from discreto.core.query import Block, Sum
@@ -60,7 +61,9 @@ def test_sensitivity_by_brute_force(kind, neighbours):
     block = Block(features(kind))
     query = Sum(Categories(("y",)), (block,))
     every = grid_rows()
-    sums = [aggregate.fold(query, batch_of([row]), 1, domain)[0] for row in every]
+    sums = [
+        aggregate.fold(inside(query, domain), batch_of([row]), 1)[0] for row in every
+    ]
     table = np.array(sums, dtype=float).reshape(len(every), -1)
     if neighbours == "add-remove":
         moves = table
@@ -68,9 +71,9 @@ def test_sensitivity_by_brute_force(kind, neighbours):
         some = table[:: max(1, len(table) // 120)]
         moves = (table[:, None, :] - some[None, :, :]).reshape(-1, table.shape[1])
     far, square = np.abs(moves).sum(axis=1).max(), (moves**2).sum(axis=1).max()
-    bound = block.sensitivity(domain, 2)
+    bound = block.bind(domain, 2).sensitivity
     assert far <= bound
-    assert square <= block.square_sensitivity(domain)
+    assert square <= block.bind(domain, 2).square
     assert far > 0.99 * bound  # and it is tight
     ones = 4 if kind == "parts" else 1
     assert bound == ones * (1 << 30) * (2 if neighbours == "replace" else 1)
@@ -109,4 +112,4 @@ def test_votes_of_strangers_are_checked(weights):
     with pytest.raises(ParameterError):
         SoftVotes(("x",), weights)
     with pytest.raises(ParameterError):
-        SoftVotes(("x",), ((1.0,),)).shape(mixed_domain())
+        SoftVotes(("x",), ((1.0,),)).check(mixed_domain())

@@ -13,6 +13,7 @@ import pytest
 from silos import LINEAR, NAMES, parts
 
 import discreto as dp
+from discreto.core.bound import inside
 from discreto.core.maps import ClippedGradient, Scaled, proximal
 from discreto.core.maps.gradients import TOP
 from discreto.errors import ParameterError
@@ -34,7 +35,10 @@ def left_of_gradient(monkeypatch, mu, rows):
     part = parts(0, [20])[0]
     table = dp.Table({name: part[name] for name in LINEAR}, LINEAR, simulate(0))
     query = proximal.question(GRADIENT, mu, rows, 20)
-    query.function.compute(table.gate()._source.fold, query.cells, LINEAR)
+    source = table.gate()._source
+    query.function.compute(
+        lambda sums: source.fold(inside(sums, LINEAR)), query.cells, LINEAR
+    )
     return max(asked) * rows / GRADIENT.clip
 
 

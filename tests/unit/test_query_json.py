@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from discreto.core import aggregate
+from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.gate import Gate
@@ -251,9 +252,9 @@ class Recorder:
     def __init__(self):
         self.touched = False
 
-    def fold(self, query, keep=None):
+    def fold(self, asked, keep=None):
         self.touched = True
-        return aggregate.empty(query, DOMAIN)
+        return aggregate.empty(asked)
 
     def column(self, name):
         self.touched = True
@@ -350,7 +351,7 @@ def test_a_tally_cannot_fill_the_memory(monkeypatch):
 
     monkeypatch.setattr(np, "full", careful)
     with pytest.raises(ParameterError):
-        aggregate.check(rows, DOMAIN)
+        bind(rows, DOMAIN)
 
 
 def test_groups_that_do_not_fit_are_refused_before_the_charge():

@@ -10,6 +10,7 @@ import pytest
 
 from discreto import Domain, Ledger, Number, Opaque, Table
 from discreto.core.accounting import check_steps, gaussian_mu, steps_for
+from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.core.maps import Values
 from discreto.core.noise.gaussian import delta_of
@@ -124,10 +125,10 @@ def test_nothing_is_spent_on_a_refusal():
 
 def test_counts_get_noise_on_a_finer_grid():
     steps = steps_for(1, DELTA, 3)
-    (noise,) = steps.noises(Sum(Everyone(), (Block(Ones()),)), DOMAIN)
+    (noise,) = steps.noises(bind(Sum(Everyone(), (Block(Ones()),)), DOMAIN))
     spread = float(steps.noise) * 2**noise.bits
     assert 13 * steps.count / spread <= 1 / 1000
-    (noise,) = steps.noises(TOTAL, DOMAIN)
+    (noise,) = steps.noises(bind(TOTAL, DOMAIN))
     assert noise.bits == 0  # a grid of 2^30 steps is fine enough
 
 

@@ -23,6 +23,7 @@ from discreto.audit.bounds import lower_bound
 from discreto.audit.findings import Finding
 from discreto.audit.losses import log_chances, log_softmax
 from discreto.audit.neighbours import Data
+from discreto.core.bound import Bound, bind
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import (
@@ -36,7 +37,6 @@ from discreto.core.ledger import Ledger
 from discreto.core.query import (
     Block,
     Choice,
-    Derived,
     Everyone,
     Floats,
     Ints,
@@ -90,28 +90,29 @@ class HeardGate(Gate):
         self._heard = heard
 
     def select(
-        self, query: Choice, cost: Cost, label: str, key: str | None = None
+        self, query: Choice | Bound, cost: Cost, label: str, key: str | None = None
     ) -> Selection:
         """As the gate does."""
-        answer = super().select(query, cost, label, key)
+        bound = self.check(query, label)
+        answer = super().select(bound, cost, label, key)
         law = Noise("laplace", answer.scale)
-        here = self._scores(query, label)
-        there = self._elsewhere()._scores(query, label)
+        here = self._scores(bound, label)
+        there = self._elsewhere()._scores(bound, label)
         door = "gumbel" if cost.rho else "select"
         self._heard.append(Answer(law, door, here, there, answer.indices))
         return answer
 
     def _noisy(
         self,
-        query: Sum | Derived,
+        asked: Bound,
         noises: tuple[Noise, ...],
         label: str,
         keep: Keep | None = None,
     ) -> tuple[Ints, ...]:
-        out = super()._noisy(query, noises, label, keep)
+        out = super()._noisy(asked, noises, label, keep)
         rate = 1.0 if keep is None else float(keep(1 << 16).mean())
-        here, there = (g._fold(query, label) for g in (self, self._elsewhere()))
-        known = keep is None or not self._fold(_ROWS, label)[0].any()
+        here, there = (g._fold(asked, label) for g in (self, self._elsewhere()))
+        known = keep is None or not self._fold(bind(_ROWS, self.domain), label)[0].any()
         for law, a, b, seen in zip(noises, here, there, out, strict=True):
             door = "measure" if keep is None else "step"
             self._heard.append(Answer(law, door, a, b, seen, rate, known))

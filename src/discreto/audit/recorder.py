@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreto.audit.recorded import Diverged, Turn, difference
+from discreto.core.bound import Bound
 from discreto.core.cost import Amount, Cost, read_amount, total_of
 from discreto.core.domain import Domain
 from discreto.core.gate import (
@@ -26,7 +27,7 @@ from discreto.core.gate import (
     Noise,
     Selection,
 )
-from discreto.core.query import Block, Choice, Derived, Ints, Randomise, Sum, Tally
+from discreto.core.query import Choice, Derived, Ints, Randomise, Sum
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
 from discreto.session import question_of
@@ -229,7 +230,7 @@ class WatchedTable(Table):
         if domain.person is not None:
             # Two tables must drop the same rows of a person, so they share the key.
             frame = PersonFrame(open_frame(data, domain), domain, bytes(range(24)))
-            self._rows = _Rows(frame, domain, LocalEngine())
+            self._rows = _Rows(frame, LocalEngine())
 
     def gate(self, ledger: Any = None) -> Gate:
         """The watched gate."""
@@ -254,7 +255,11 @@ class WatchedGate(Gate):
         self._seen: tuple[Ints, ...] = ()
 
     def measure(
-        self, query: Sum | Derived, cost: Cost, label: str, key: str | None = None
+        self,
+        query: Sum | Derived | Bound,
+        cost: Cost,
+        label: str,
+        key: str | None = None,
     ) -> Measurement:
         """As the gate does, under witness."""
         self._open = (cost, label)
@@ -263,15 +268,15 @@ class WatchedGate(Gate):
         return answer
 
     def select(
-        self, query: Choice, cost: Cost, label: str, key: str | None = None
+        self, query: Choice | Bound, cost: Cost, label: str, key: str | None = None
     ) -> Selection:
         """As the gate does, under witness."""
+        bound = self.check(query, label)
         self._open = (cost, label)
-        answer = super().select(query, cost, label, key)
+        answer = super().select(bound, cost, label, key)
         self._open = None
-        whole = self.part is None
-        question = question_of(query, label, cost, self.domain, whole=whole)
-        facts = (question, query, self._seen[0].shape)
+        question = question_of(bound, label, cost, whole=self.part is None)
+        facts = (question, bound.query, self._seen[0].shape)
         laws, told = (Noise("laplace", answer.scale),), question.sensitivity
         return self._witness.hear(
             Turn("select", label, facts, cost, laws, told, self._seen, answer)
@@ -293,39 +298,36 @@ class WatchedGate(Gate):
 
     def _noisy(
         self,
-        query: Sum | Derived,
+        asked: Bound,
         noises: tuple[Noise, ...],
         label: str,
         keep: Keep | None = None,
     ) -> tuple[Ints, ...]:
-        answer = super()._noisy(query, noises, label, keep)
-        cells = query.cells.count(self.domain)
+        answer = super()._noisy(asked, noises, label, keep)
         told = tuple(
-            declared(block, noise.law, self.domain, cells)
-            for block, noise in zip(query.blocks, noises, strict=True)
+            part.told(noise.law)
+            for part, noise in zip(asked.blocks, noises, strict=True)
         )
         if self._open is None:
             # A step of a training: paid for as a block, over a secret sample. All rows
             # are compared, since the sample of a neighbour may be any other.
             door, cost, label = "step", Cost(), "step of a training"
-            self._seen = tuple(super()._fold(query, label))
+            self._seen = tuple(super()._fold(asked, label))
         else:
             door, (cost, label) = "measure", self._open
-        facts = (query, cost, tuple(part.shape for part in self._seen))
+        facts = (asked.query, cost, tuple(part.shape for part in self._seen))
         return self._witness.hear(
             Turn(door, label, facts, cost, noises, told, self._seen, answer)
         )
 
-    def _fold(
-        self, query: Sum | Derived | Tally, label: str, keep: Keep | None = None
-    ) -> list[Ints]:
+    def _fold(self, asked: Bound, label: str, keep: Keep | None = None) -> list[Ints]:
         self._touch()
-        out = super()._fold(query, label, keep)
+        out = super()._fold(asked, label, keep)
         self._seen = tuple(out)
         return out
 
-    def _scores(self, query: Choice, label: str) -> Ints:
-        out = super()._scores(query, label)
+    def _scores(self, asked: Bound, label: str) -> Ints:
+        out = super()._scores(asked, label)
         self._seen = (out,)
         return out
 
@@ -340,10 +342,3 @@ class WatchedGate(Gate):
     def _touch(self) -> None:
         if self._open is not None:
             self._witness.touch(*self._open, self.part)
-
-
-def declared(block: Block, law: str, domain: Domain, cells: int) -> int:
-    """How far neighbours may move a block, in the norm of its noise."""
-    if law == "gaussian":
-        return block.square_sensitivity(domain)
-    return block.reach(domain) if law == "cube" else block.sensitivity(domain, cells)

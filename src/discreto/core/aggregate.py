@@ -9,27 +9,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreto.core.bound import Bound
 from discreto.core.domain import Domain
 from discreto.core.query import (
     Batch,
-    Block,
-    Derived,
+    BoundBlock,
     Everyone,
     Floats,
     Form,
     Ints,
     Ones,
     Shape,
-    Sum,
-    Tally,
 )
-from discreto.core.validation import validate
-from discreto.errors import ParameterError
 
-BATCH_ROWS = 1 << 19  # the most rows folded at once
-CODE_LIMIT = 1 << 31  # a batch of such codes stays below 2^53
-GRAM_LIMIT = 1 << 15  # and so do products of such codes
-WIDEST = 1 << 22  # numbers of one row that are held at once
+BATCH_ROWS = 1 << 19  # the most rows folded at once; their codes add up exactly
 
 
 def clamp(rows: Floats, shape: Shape) -> Floats:
@@ -68,37 +61,16 @@ def _shrink(rows: Floats, norms: Floats, bound: int, width: int) -> None:
     np.trunc(rows, out=rows, where=over)
 
 
-def check(query: Sum | Derived | Tally, domain: Domain) -> None:
-    """Refuse a question that does not fit, or that exact integers cannot hold.
-
-    All of this is public, and comes before anything is spent.
-    """
-    validate(query, domain)
-    if not isinstance(query, Sum | Derived):
-        if query.size(domain) > 1 << 26:
-            raise ParameterError("this question has too many cells (at most 2^26).")
-        query.empty(domain)
-        return
-    for block in query.blocks:
-        shape = block.features.shape(domain)
-        allowed = GRAM_LIMIT if block.form == "gram" else CODE_LIMIT
-        if not 1 <= shape.limit <= allowed or not 1 <= shape.width <= WIDEST:
-            raise ParameterError("a feature of this question is outside of the grid.")
-    if not 1 <= query.cells.count(domain) * _width(query, domain) <= 1 << 26:
-        raise ParameterError("this question has too many cells (at most 2^26).")
-
-
-def empty(query: Sum | Derived | Tally, domain: Domain) -> list[Ints]:
+def empty(asked: Bound) -> list[Ints]:
     """The answer for a table without rows, or one of its form."""
-    if not isinstance(query, Sum | Derived):
-        return [query.empty(domain)]
-    cells = query.cells.count(domain)
-    return [np.zeros((cells, b.width(domain)), dtype=np.int64) for b in query.blocks]
+    if not asked.blocks:
+        return [asked.query.empty(asked.domain)]
+    return [np.zeros((asked.cells, b.width), dtype=np.int64) for b in asked.blocks]
 
 
-def merge(query: Sum | Tally, first: list[Ints], second: list[Ints]) -> list[Ints]:
+def merge(asked: Bound, first: list[Ints], second: list[Ints]) -> list[Ints]:
     """The answer for two parts of a table together."""
-    combine = add if isinstance(query, Sum) else query.merge
+    combine = add if asked.blocks else asked.query.merge
     return [combine(a, b) for a, b in zip(first, second, strict=True)]
 
 
@@ -128,39 +100,39 @@ def shown(noisy: Ints) -> Ints:
     return noisy.astype(np.float64)
 
 
-def fold(query: Sum | Tally, batch: Batch, length: int, domain: Domain) -> list[Ints]:
+def fold(asked: Bound, batch: Batch, length: int) -> list[Ints]:
     """The exact sums of one batch, one (cells x width) table for each block."""
     with np.errstate(all="ignore"):  # a warning would tell what is in the rows
-        return _fold(query, batch, length, domain)
+        return _fold(asked, batch, length)
 
 
-def _fold(query: Sum | Tally, batch: Batch, length: int, domain: Domain) -> list[Ints]:
-    if not isinstance(query, Sum):
-        return [query.fold(batch, length, domain)]
-    count = query.cells.count(domain)
+def _fold(asked: Bound, batch: Batch, length: int) -> list[Ints]:
+    query, count = asked.query, asked.cells
+    if not asked.blocks:
+        return [query.fold(batch, length, asked.domain)]
     if isinstance(query.cells, Everyone):
         place = None
     else:
-        place = query.cells.codes(batch, domain)
+        place = query.cells.codes(batch, asked.domain)
         place = np.where((place >= 0) & (place < count), place, count)
-    return [_block(b, batch, length, domain, place, count) for b in query.blocks]
+    return [_block(b, batch, length, asked.domain, place, count) for b in asked.blocks]
 
 
 def _block(
-    block: Block,
+    part: BoundBlock,
     batch: Batch,
     length: int,
     domain: Domain,
     place: Ints | None,
     count: int,
 ) -> Ints:
+    block, shape = part.block, part.shape
     if isinstance(block.features, Ones):
         if place is None:
             tally = np.array([length], dtype=np.int64)
         else:
             tally = np.bincount(place, minlength=count + 1)[:count]
         return _count_form(tally, block.form)
-    shape = block.features.shape(domain)
     rows = clamp(block.features.rows(batch, domain), shape)
     if block.form == "gram":
         return _gram(rows, place, count)
@@ -204,7 +176,3 @@ def _gram(rows: Floats, place: Ints | None, count: int) -> Ints:
         part = rows[:, ends[cell] : ends[cell + 1]]
         out[cell] = (part @ part.T)[upper]
     return out
-
-
-def _width(query: Sum | Derived, domain: Domain) -> int:
-    return sum(block.width(domain) for block in query.blocks)

@@ -21,12 +21,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core import aggregate
+from discreto.core.bound import Bound, bind, inside
 from discreto.core.charge import Charger, Event, Receipt, Reservation
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain
@@ -46,7 +47,6 @@ from discreto.core.query import (
 )
 from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
-from discreto.core.validation import validate
 from discreto.errors import DomainError, KernelFault, ParameterError
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ _FAULT = "the answer could not be computed; the charge stands and the ledger is 
 class Source(Protocol):
     """Rows behind the gate: exact folds and plain columns, for the gate only."""
 
-    def fold(self, query: Sum | Tally, keep: Keep | None = None) -> list[Ints]: ...
+    def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]: ...
     def column(self, name: str) -> Floats | Ints: ...
 
 
@@ -104,29 +104,34 @@ class Gate:
         self._system = Sampler(Entropy())
 
     def measure(
-        self, query: Sum | Derived, cost: Cost, label: str, key: str | None = None
+        self,
+        query: Sum | Derived | Bound,
+        cost: Cost,
+        label: str,
+        key: str | None = None,
     ) -> Measurement:
         """Exact sums, or a function of them, plus noise."""
-        self._check(query, cost, label)
-        noises = noises_for(query, cost, self.domain)
-        law = [{"law": n.law, "amount": str(n.amount)} for n in noises]
-        receipt = self._charge("measure", query, cost, label, {"noise": law}, key)
+        bound = self._check(query, cost, label, Sum | Derived)
+        noises = noises_for(bound, cost)
+        receipt = self._charge("measure", bound, cost, label, _laws(noises), key)
         if receipt.answer is not None:
             return Measurement(_tables(receipt.answer), noises, receipt)
-        tables = self._noisy(query, noises, label)
+        tables = self._noisy(bound, noises, label)
         if key is not None:
             text = json.dumps([table.tolist() for table in tables])
             tables = _tables(self.ledger.keep(receipt, text))
         return Measurement(tables, noises, receipt)
 
-    def step(self, query: Sum | Derived, steps: Steps, label: str) -> Measurement:
+    def step(
+        self, query: Sum | Derived | Bound, steps: Steps, label: str
+    ) -> Measurement:
         """One of ``steps``: noisy sums over a fresh secret sample of the rows.
 
         The ledger must be a reservation of the cost of all of them.
         """
-        self.check(query, label)
+        bound = self.check(query, label, Sum | Derived)
         check_sampling(steps.rate, self.domain)
-        noises = steps.noises(query, self.domain)
+        noises = steps.noises(bound)
         receipt = self.ledger.charge(steps.each, label)
         rate = steps.rate
 
@@ -134,7 +139,7 @@ class Gate:
             drawn = self._sampler().entropy.below(rate.denominator, rows)
             return drawn < rate.numerator
 
-        tables = self._noisy(query, noises, label, keep if rate < 1 else None)
+        tables = self._noisy(bound, noises, label, keep if rate < 1 else None)
         return Measurement(tables, noises, receipt)
 
     def parts(self, partition: Partition, cost: Cost, label: str) -> list[Self]:
@@ -163,20 +168,16 @@ class Gate:
         out.ledger = ledger
         return out
 
-    def scale(self, query: Choice, cost: Cost) -> Fraction:
-        """The scale of the noise on the scores of a choice."""
-        return scale_for(query, cost, self.domain, whole=self._partition is None)
-
     def select(
-        self, query: Choice, cost: Cost, label: str, key: str | None = None
+        self, query: Choice | Bound, cost: Cost, label: str, key: str | None = None
     ) -> Selection:
         """The index of the largest noisy score in each group, and nothing else."""
-        self._check(query, cost, label)
-        scale = self.scale(query, cost)
-        receipt = self._charge("select", query, cost, label, {"scale": str(scale)}, key)
+        bound = self._check(query, cost, label, Choice)
+        scale = scale_for(bound, cost, whole=self._partition is None)
+        receipt = self._charge("select", bound, cost, label, {"scale": str(scale)}, key)
         if receipt.answer is not None:
             return Selection(_tables(receipt.answer)[0], scale, receipt)
-        scores = self._scores(query, label)
+        scores = self._scores(bound, label)
         simulation = self.ledger.simulation
         if simulation is None or simulation.noise:
             # Gumbel noise has a bounded range, which is what rho pays for.
@@ -196,7 +197,7 @@ class Gate:
         A Category comes back as codes (the last one is "missing" where that is
         allowed), a Number in steps of 2^-20 of half its range around its centre.
         """
-        self._check(query, cost, label)
+        bound = self._check(query, cost, label, Randomise)
         if self.domain.neighbours != "replace":
             raise DomainError(
                 f"{label!r} would show how many rows there are. Declare that number "
@@ -214,7 +215,7 @@ class Gate:
             check_scale(2 * ROW_STEPS / cost.epsilon)
         elif cost.epsilon > 256:
             raise ParameterError(f"{label!r} needs an epsilon of at most 256.")
-        self._charge("randomise", query, cost, label, {}, None)
+        self._charge("randomise", bound, cost, label, {}, None)
         values = self._quietly(label, lambda: self._source.column(query.column))
         with np.errstate(all="ignore"):
             return self._perturb(values, column, query.mechanism, cost.epsilon)
@@ -243,28 +244,26 @@ class Gate:
 
     # What stands between a question and the rows
 
-    def _check(self, query: Query, cost: Cost, label: str) -> None:
-        self.check(query, label)
+    def _check(self, query: Query | Bound, cost: Cost, label: str, kind: Any) -> Bound:
+        bound = self.check(query, label, kind)
         if cost.infinite or bool(cost.epsilon) == bool(cost.rho) or cost.block_epsilon:
             raise ParameterError(f"{label!r} needs a cost of one kind. Got {cost}.")
+        return bound
 
-    def check(self, query: Query, label: str) -> None:
-        """Refuse, from public facts, whatever cannot be answered for every table."""
-        validate(query, self.domain)
-        if isinstance(query, Randomise):
-            self._check_whole(label)
-            return
-        if isinstance(query, Choice):
-            aggregate.check(query.tally, self.domain)
-            if isinstance(query.tally, Sum):
-                count = query.tally.cells.count(self.domain)
-                if count % query.score.groups():
-                    raise ParameterError("the cells do not divide into the groups.")
-            return
-        aggregate.check(query, self.domain)
-        if any(block.form == "gram" for block in query.blocks):
-            # Its bound for replaced rows takes for granted that they stay in a cell.
-            self._check_whole(label)
+    def check(self, query: Query | Bound, label: str, kind: Any = Query) -> Bound:
+        """The question, bound to the domain, or a refusal from public facts.
+
+        What is not refused here can be answered for every table.
+        """
+        bound = bind(query, self.domain)
+        if not isinstance(bound.query, kind):
+            raise ParameterError(f"{label!r} cannot be asked in this way.")
+        if self._partition is not None:
+            # Products: their bound takes for granted that replaced rows stay in a cell.
+            products = [part for part in bound.blocks if part.block.form == "gram"]
+            if products or isinstance(bound.query, Randomise):
+                self._check_whole(label)
+        return bound
 
     def _check_whole(self, label: str) -> None:
         if self._partition is not None and self.domain.neighbours == "replace":
@@ -273,7 +272,7 @@ class Gate:
     def _charge(
         self,
         door: str,
-        query: Query,
+        bound: Bound,
         cost: Cost,
         label: str,
         facts: Event,
@@ -283,7 +282,7 @@ class Gate:
             return self.ledger.charge(cost, label, None, key)
         event = {
             "door": door,
-            "query": digest(query),
+            "query": digest(bound.query),
             "domain": self.domain.fingerprint,
             "neighbours": self.domain.neighbours,
             **({"table": self.name} if self.name else {}),
@@ -291,29 +290,29 @@ class Gate:
         }
         return self.ledger.charge(cost, label, event, key)
 
-    def _fold(
-        self, query: Sum | Derived | Tally, label: str, keep: Keep | None = None
-    ) -> list[Ints]:
-        def fold(asked: Sum | Tally) -> list[Ints]:
+    def _fold(self, asked: Bound, label: str, keep: Keep | None = None) -> list[Ints]:
+        query, domain = asked.query, self.domain
+
+        def fold(sums: Sum | Tally) -> list[Ints]:
             if self._partition is not None and self.part is not None:
-                asked = self._partition.restrict(asked, self.part[1])
-            return self._source.fold(asked, keep)
+                sums = self._partition.restrict(sums, self.part[1])
+            return self._source.fold(inside(sums, domain), keep)
 
         if isinstance(query, Derived):
             function, cells = query.function, query.cells
-            return self._quietly(
-                label, lambda: [function.compute(fold, cells, self.domain)]
-            )
-        return self._quietly(label, lambda: fold(query))
+            return self._quietly(label, lambda: [function.compute(fold, cells, domain)])
+        if self._partition is not None:
+            return self._quietly(label, lambda: fold(query))
+        return self._quietly(label, lambda: self._source.fold(asked, keep))
 
     def _noisy(
         self,
-        query: Sum | Derived,
+        asked: Bound,
         noises: tuple[Noise, ...],
         label: str,
         keep: Keep | None = None,
     ) -> tuple[Ints, ...]:
-        exact = self._fold(query, label, keep)
+        exact = self._fold(asked, label, keep)
         return tuple(
             aggregate.shown(
                 aggregate.add(sums, self._noise(noise, sums.size).reshape(sums.shape))
@@ -321,9 +320,11 @@ class Gate:
             for sums, noise in zip(exact, noises, strict=True)
         )
 
-    def _scores(self, query: Choice, label: str) -> Ints:
-        sums = aggregate.bounded(self._fold(query.tally, label)[0])
-        return self._quietly(label, lambda: query.score.scores(sums, self.domain))
+    def _scores(self, asked: Bound, label: str) -> Ints:
+        score, tally = asked.query.score, cast(Bound, asked.tally)
+        sums = aggregate.bounded(self._fold(tally, label)[0])
+        scores: Ints = self._quietly(label, lambda: score.scores(sums, self.domain))
+        return scores
 
     def _quietly(self, label: str, work: Callable[[], T]) -> T:
         """Work on rows that must not fail; if it does, the ledger is shut."""
@@ -344,11 +345,16 @@ class Gate:
         return noise.draw(self._sampler(), count)
 
 
+def _laws(noises: tuple[Noise, ...]) -> Event:
+    return {"noise": [{"law": n.law, "amount": str(n.amount)} for n in noises]}
+
+
 def _tables(text: str) -> tuple[Ints, ...]:
     return tuple(np.array(table) for table in json.loads(text))
 
 
 __all__ = [
+    "Bound",
     "Gate",
     "Keep",
     "Measurement",
@@ -356,6 +362,7 @@ __all__ = [
     "Partition",
     "Selection",
     "Source",
+    "bind",
     "noises_for",
     "scale_for",
 ]

@@ -1,4 +1,4 @@
-"""Questions as data: ``Sum`` and ``Choice``, their sensitivities, and their JSON form.
+"""Questions as data: ``Sum`` and ``Choice``, and how far neighbours can move them.
 
 A question names row-local maps; it never holds a callable, a bound or a row. The maps
 read bounds from the domain of whoever answers, so a question sent by a stranger cannot
@@ -136,24 +136,28 @@ class Block:
         if not isinstance(self.share, Fraction) or not 0 < self.share <= 1:
             raise ParameterError("the share of a Block is a Fraction in (0, 1].")
 
-    def width(self, domain: Domain) -> int:
-        """How many numbers a cell of the answer has."""
-        width = self.features.shape(domain).width
-        return {
-            "linear": width,
-            "pair": 2 * width,
-            "gram": width * (width + 1) // 2,
-        }[self.form]
-
-    def touched(self, domain: Domain) -> int:
-        """How many numbers of the answer can differ between neighbours."""
-        double = 2 if domain.neighbours == "replace" else 1
-        return self.width(domain) * double * domain.rows_per_person
-
-    def sensitivity(self, domain: Domain, cells: int) -> int:
-        """How far neighbours can move this block, in the l1 norm and grid steps."""
+    def bind(self, domain: Domain, cells: int) -> BoundBlock:
+        """What neighbours can do to this block of so many cells."""
         shape = self.features.shape(domain)
         double = 2 if domain.neighbours == "replace" else 1
+        person = domain.rows_per_person
+        width = self._width(shape)
+        return BoundBlock(
+            self,
+            shape,
+            width,
+            touched=width * double * person,
+            sensitivity=self._sensitivity(shape, double, cells) * person,
+            reach=self._reach(shape) * double * person,
+            square=self._square(shape, double) * person**2,
+        )
+
+    def _width(self, shape: Shape) -> int:
+        if self.form == "gram":
+            return shape.width * (shape.width + 1) // 2
+        return 2 * shape.width if self.form == "pair" else shape.width
+
+    def _sensitivity(self, shape: Shape, double: int, cells: int) -> int:
         if self.form == "gram":
             # Upper triangle of z z' for z in a box: a replaced row that stays in its
             # cell moves it no further than an added one (docs/proofs/sensitivity.md).
@@ -161,28 +165,17 @@ class Block:
             box *= double if cells > 1 else 1
             # For z of bounded norm: half of the squared l1 plus half of the squared l2.
             ball = (shape.total**2 + shape.square + 1) // 2 * double
-            one = min(box, ball)
-        elif self.form == "pair":
-            one = 2 * shape.width * shape.limit * double
-        else:
-            one = shape.total * double
-        return one * domain.rows_per_person
+            return min(box, ball)
+        if self.form == "pair":
+            return 2 * shape.width * shape.limit * double
+        return shape.total * double
 
-    def reach(self, domain: Domain) -> int:
-        """How far neighbours can move any one number of this block.
+    def _reach(self, shape: Shape) -> int:
+        if self.form == "gram":
+            return shape.limit**2
+        return 2 * shape.limit if self.form == "pair" else shape.limit
 
-        Over cells it is the sum of each cell's largest move: a replaced row may leave
-        one cell and enter another, or cross its cell from end to end.
-        """
-        limit = self.features.shape(domain).limit
-        one = {"linear": limit, "pair": 2 * limit, "gram": limit**2}[self.form]
-        return (
-            one * (2 if domain.neighbours == "replace" else 1) * domain.rows_per_person
-        )
-
-    def square_sensitivity(self, domain: Domain) -> int:
-        """The square of how far neighbours can move this block, in the l2 norm."""
-        shape, replace = self.features.shape(domain), domain.neighbours == "replace"
+    def _square(self, shape: Shape, double: int) -> int:
         if self.form == "gram":
             # Replace, in a box: an entry moves by at most 2, all of them by the l1
             # bound (Hölder). In a ball: z z' and y y' have no negative inner product.
@@ -193,7 +186,33 @@ class Block:
         else:
             # |a - b|^2 <= |a|^2 + |b|^2 where neither has negative entries.
             one, factor = shape.square, 4 if shape.signed else 2
-        return one * (factor if replace else 1) * domain.rows_per_person**2
+        return one * (factor if double == 2 else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundBlock:
+    """What neighbours can do to a block of a question, in grid steps.
+
+    ``width``: how many numbers a cell of the answer has. ``touched``: how many numbers
+    of the answer can differ. ``sensitivity``: how far they move it in the l1 norm;
+    ``square``: the square of how far in the l2 norm. ``reach``: how far they move any
+    one number. Over cells that is the sum of each cell's largest move: a replaced row
+    may leave one cell and enter another, or cross its cell from end to end.
+    """
+
+    block: Block
+    shape: Shape
+    width: int
+    touched: int
+    sensitivity: int
+    reach: int
+    square: int
+
+    def told(self, law: str) -> int:
+        """How far neighbours can move it, in the norm that noise of this law is for."""
+        if law == "gaussian":
+            return self.square
+        return self.reach if law == "cube" else self.sensitivity
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,12 +225,12 @@ class Sum:
     def __post_init__(self) -> None:
         if not hasattr(self.cells, "codes") or not isinstance(self.blocks, tuple):
             raise ParameterError("a Sum needs cells and a tuple of blocks.")
-        if not all(
-            isinstance(block, Block) and hasattr(block.features, "rows")
-            for block in self.blocks
-        ):
-            raise ParameterError("a Sum is made of Blocks of features.")
-        if not self.blocks or sum(block.share for block in self.blocks) != 1:
+        shares = Fraction(0)
+        for block in self.blocks:
+            if not isinstance(block, Block) or not hasattr(block.features, "rows"):
+                raise ParameterError("a Sum is made of Blocks of features.")
+            shares += block.share
+        if shares != 1:
             raise ParameterError("a Sum needs blocks whose shares add up to 1.")
 
     def columns(self) -> tuple[str, ...]:
@@ -312,8 +331,7 @@ class Choice:
 
     def width(self, domain: Domain, *, whole: bool = True) -> int:
         """How far neighbours move scores, over all groups: the scale under epsilon."""
-        moves = self.moves(domain, whole=whole)
-        return max(move.groups * move.width for move in moves)
+        return furthest(self.moves(domain, whole=whole))
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +340,11 @@ class Move:
 
     groups: int
     width: int
+
+
+def furthest(moves: tuple[Move, ...]) -> int:
+    """How far scores move over all groups, in the worse way."""
+    return max([move.groups * move.width for move in moves])
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreto.core.bound import Bound
 from discreto.core.cost import Cost, rho_for
 from discreto.core.domain import Domain
 from discreto.core.noise.calibration import Noise
 from discreto.core.noise.gaussian import GRID_PART, fine_bits
-from discreto.core.query import Derived, Sum
+from discreto.core.query import BoundBlock
 from discreto.errors import DomainError
 
 
@@ -43,17 +44,19 @@ class Steps:
         """What one step draws of it."""
         return self.cost * Fraction(1, self.count)
 
-    def noises(self, query: Sum | Derived, domain: Domain) -> tuple[Noise, ...]:
+    def noises(self, query: Bound) -> tuple[Noise, ...]:
         """The noise on each block of a step's sums."""
-        loss = self.cost.rho or self.epsilon
-        out = []
-        for block in query.blocks:
-            reach = Fraction(block.square_sensitivity(domain))
-            variance = self.noise**2 * reach / block.share
-            numbers = self.count * block.touched(domain)
-            bits = fine_bits(variance, numbers, loss * GRID_PART * block.share)
-            out.append(Noise("gaussian", variance, bits=bits))
-        return tuple(out)
+        if self not in query.kept:
+            query.kept[self] = tuple([self._noise(part) for part in query.blocks])
+        noises: tuple[Noise, ...] = query.kept[self]
+        return noises
+
+    def _noise(self, part: BoundBlock) -> Noise:
+        share = part.block.share
+        variance = self.noise**2 * Fraction(part.square) / share
+        numbers = self.count * part.touched
+        loss = (self.cost.rho or self.epsilon) * GRID_PART * share
+        return Noise("gaussian", variance, bits=fine_bits(variance, numbers, loss))
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON form."""

@@ -56,7 +56,7 @@ class Training:
         if self._key is None:
             self._next += 1
             return self._gate.step(query, steps, label)
-        self._gate.check(query, label)
+        bound = self._gate.check(query, label)
         event = {
             "question": digest(query),
             "domain": self._gate.domain.fingerprint,
@@ -65,9 +65,9 @@ class Training:
         key = f"{self._key}, step {number}"
         note = self._ledger.note(label, event, key)
         self._next += 1
-        noises = steps.noises(query, self._gate.domain)
+        noises = steps.noises(bound)
         if note.answer is None:
-            tables = self._gate.step(query, steps, label).tables
+            tables = self._gate.step(bound, steps, label).tables
             text = json.dumps([table.tolist() for table in tables])
             kept = self._ledger.keep(note, text)
         else:

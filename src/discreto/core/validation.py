@@ -30,12 +30,18 @@ DEEPEST = 16
 MOST_BLOCKS = 256
 
 
-def validate(query: Query | Tally, domain: Domain) -> None:
-    """Refuse a question that does not fit the domain in any of its parts."""
+def validate(query: Query | Tally, domain: Domain) -> tuple[str, ...]:
+    """The columns that a question reads, or a refusal if any of its parts does not fit.
+
+    ``check`` of a part comes after those of the parts in it, and before its ``shape``
+    or ``count`` is asked for: these need not check anything again.
+    """
     _walk(query, domain, 0)
-    for name in query.columns():
+    columns = query.columns()
+    for name in columns:
         if isinstance(domain[name], Opaque):
             raise DomainError(f"{name!r} is opaque: it cannot be asked about.")
+    return columns
 
 
 def _walk(part: Any, domain: Domain, depth: int) -> None:

@@ -57,7 +57,7 @@ class Arrays:
             np.zeros((1, 1, width)),
             np.ones(1),
         ).gradient(0, 0)
-        self._square = Block(ask).square_sensitivity(domain)
+        self._square = Block(ask).bind(domain, 1).square
         self._numbers = width * setting.silos
         for k, (batch, length) in enumerate(self._batches):
             if length:
@@ -88,7 +88,7 @@ class Arrays:
         block, domain = request.query.blocks[0], self._setting.domain
         if self._exact is None or self._setting.rate < 1:
             self._exact = self._bounded(self._fold(block, domain))
-        square = block.square_sensitivity(domain)
+        square = block.bind(domain, 1).square
         return self._exact + self._noise(self._exact.shape, square)
 
     def _fold(self, block: Block, domain: Domain) -> Ints:

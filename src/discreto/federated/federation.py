@@ -370,7 +370,7 @@ class _Wire:
 
     def _width(self, request: Request) -> int:
         if isinstance(request, Moments):
-            return request.query.blocks[0].width(self._silos.domain)
+            return request.query.blocks[0].bind(self._silos.domain, 1).width
         return request.weights.shape[-1]
 
     def _letter(self, request: Request, place: int) -> Message:

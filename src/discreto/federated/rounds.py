@@ -18,8 +18,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core import aggregate
 from discreto.core.accounting import steps_for
+from discreto.core.bound import bind
 from discreto.core.domain import Category, Domain
 from discreto.core.maps.features import PRODUCT_BITS
 from discreto.core.maps.gradients import TOP, ClippedGradient, Loss
@@ -89,9 +89,8 @@ class Setting:
         steps = steps_for(t.epsilon, t.delta, t.rounds * t.steps, t.rate)
         for query in self.asked():
             for domain in self.own or (self.domain,):
-                aggregate.check(query, domain)
                 check_sampling(t.rate, domain)
-                steps.noises(query, domain)
+                steps.noises(bind(query, domain))
 
     def asked(self) -> list[Sum]:
         """Questions as they will be asked, at made-up weights."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.accounting import steps_for
+from discreto.core.bound import bind
 from discreto.core.cost import read_amount
 from discreto.core.ledger import Ledger
 from discreto.core.maps import from_json, proximal
@@ -190,11 +191,12 @@ class Silo:
         name = messages.text_of(message, "id")
         label = messages.text_of(message, "label")
         cost = messages.cost_of(message.get("cost"))
-        question = question_of(query, label, cost, self.domain)
+        bound = bind(query, self.domain)
+        question = question_of(bound, label, cost)
         self.policy.check_noise(min(question.ratios()))
         self.policy.check_cost(cost, self._delta())
         gate = self._table.gate(self._payer(partner))
-        answer = gate.measure(query, cost, label, key=f"{partner}:{name}")
+        answer = gate.measure(bound, cost, label, key=f"{partner}:{name}")
         return messages.release(answer.tables, answer.noises, answer.receipt)
 
     # Training
@@ -221,8 +223,7 @@ class Silo:
             raise ParameterError("the question of a round has one block.")
         label, first = f"round {number} of {run}", number * terms.steps
         table = self._table.paid_by(self._payer(partner))
-        table.gate().check(asked, label)
-        noises = steps.noises(asked, self.domain)
+        noises = steps.noises(table.gate().check(asked, label))
         # Steps of a round are in the name: so many steps were paid, no more are taken,
         # and each of them has one answer.
         name = f"{partner}:{run} of {terms.rounds} x {terms.steps}"

@@ -9,10 +9,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Receipt, Reservation, Simulation
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
-from discreto.core.gate import Measurement, Noise, Selection, scale_for
+from discreto.core.gate import Measurement, Noise, Selection, bind, scale_for
 from discreto.core.query import Choice, Ints, Randomise, Sum
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.federated.federation import Channel, Federation
@@ -178,27 +179,32 @@ class _Gates:
     def __init__(self, silos: Federation, domain: Domain) -> None:
         self._silos, self.domain = silos, domain
 
+    def check(self, query: Sum | Choice | Bound, label: str) -> Bound:
+        """The question, bound to what the silos' domains have in common."""
+        return bind(query, self.domain)
+
     def measure(
-        self, query: Sum, cost: Cost, label: str, key: str | None = None
+        self, query: Sum | Bound, cost: Cost, label: str, key: str | None = None
     ) -> Measurement:
         """The sum of what every silo releases."""
-        parts = list(self._silos.measure(query, cost, label[:100]).values())
-        tables = tuple(
-            _added([part.tables[i] for part in parts]) for i in range(len(query.blocks))
-        )
-        noises = tuple(
-            _together([part.noises[i] for part in parts])
-            for i in range(len(query.blocks))
-        )
+        bound = self.check(query, label)
+        several = range(len(bound.blocks))
+        parts = list(self._silos.measure(bound.query, cost, label[:100]).values())
+        tables = tuple(_added([part.tables[i] for part in parts]) for i in several)
+        noises = tuple(_together([part.noises[i] for part in parts]) for i in several)
         return Measurement(tables, noises, replace(parts[0].receipt, label=label))
 
-    def select(self, query: Choice, cost: Cost, label: str, key: Any = None) -> Any:
+    def select(
+        self, query: Choice | Bound, cost: Cost, label: str, key: Any = None
+    ) -> Any:
         """A choice from the sum of the silos' noisy counts, for the same cost."""
-        if not isinstance(query.tally, Sum):
+        bound = self.check(query, label)
+        choice: Choice = bound.query
+        if not isinstance(choice.tally, Sum):
             raise ParameterError(_REFUSED.format(label))
-        answer = self.measure(query.tally, cost, label)
-        scores = query.score.scores(answer.tables[0], self.domain)
-        scale = scale_for(query, cost, self.domain, whole=True)
+        answer = self.measure(choice.tally, cost, label)
+        scores = choice.score.scores(answer.tables[0], self.domain)
+        scale = scale_for(bound, cost, whole=True)
         return Selection(scores.argmax(axis=1), scale, answer.receipt)
 
     def randomise(self, query: Randomise, cost: Cost, label: str) -> Ints:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.gate import noises_for
+from discreto.core.gate import bind, noises_for
 from discreto.core.maps import Deviations, Nearest, Ranks, Rings, Values
 from discreto.core.maps.clusters import Points, diameter, steps_of
 from discreto.core.maps.features import SUM_BITS
@@ -246,7 +246,8 @@ class Search:
         """The standard deviation of a noisy sum of a round, in radii."""
         if share not in self._noises:
             query = self.hard_query(np.zeros((1, self.width)), 1.0)
-            law = noises_for(query, self.ask.cost * share, self.ask.domain)[1]
+            bound = bind(query, self.ask.domain)
+            law = noises_for(bound, self.ask.cost * share)[1]
             self._noises[share] = math.sqrt(law.variance) / steps_of(self.width)
         return self._noises[share]
 

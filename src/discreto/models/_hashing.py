@@ -30,14 +30,14 @@ def table_count(cost: Cost, domain: Domain) -> int:
     With Gaussian noise ``n`` tables cost only the root of ``n`` in noise: the count
     is the one whose noise is that of as many tables with Laplace noise.
     """
-    block = Block(Ones())
+    count = Block(Ones()).bind(domain, 2)
     if cost.rho:
-        spread = math.sqrt(block.square_sensitivity(domain) / (2 * float(cost.rho)))
+        spread = math.sqrt(count.square / (2 * float(cost.rho)))
         reach = (_TABLES * (math.sqrt(2) / spread) ** _GROWTH) ** (
             1 / (1 - _GROWTH / 2)
         )
     else:
-        epsilon = float(cost.epsilon) / block.sensitivity(domain, 2)
+        epsilon = float(cost.epsilon) / count.sensitivity
         reach = _TABLES * epsilon**_GROWTH
     return min(max(round(reach), 2), _MOST_TABLES)
 

@@ -15,7 +15,7 @@ from sklearn import neighbors as plain
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount, Cost
 from discreto.core.domain import Domain
-from discreto.core.gate import scale_for
+from discreto.core.gate import bind, scale_for
 from discreto.core.maps import (
     Everyone,
     NearestRows,
@@ -115,7 +115,7 @@ class KNeighborsClassifier(Voters):
         read, score = Reader(self), NearestVotes(len(points), len(space.classes))
         if self.n_neighbors is None:
             one = Choice(NearestRows(space.numbers, space.goal, points, 1), score)
-            scale = float(scale_for(one, cost, space.domain, whole=True))
+            scale = float(scale_for(bind(one, space.domain), cost, whole=True))
             # More than the rows of one class cannot all be near.
             few = min(4 * scale, rows / len(space.classes), _MOST_NEIGHBORS)
             k = max(math.ceil(few), 5)

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from discreto.core.domain import Domain, Number
-from discreto.core.gate import Noise, scale_for
+from discreto.core.gate import Noise, bind, scale_for
 from discreto.core.maps import Bins, Edges, Extreme, Ones, Ranks
 from discreto.core.maps.cells import whole_numbers
 from discreto.core.query import Block, Cells, Choice, Ints, Sum
@@ -366,8 +366,8 @@ class Extremum:
         domain = ask.domain
         column, places = domain.number(self.column), place_grid(self.column, domain)
         tally = Sum(places, (Block(Ones()),))
-        trial = Choice(tally, Extreme(self.side, 1))
-        scale = float(scale_for(trial, ask.cost * POINT_SHARE, domain, whole=True))
+        trial = bind(Choice(tally, Extreme(self.side, 1)), domain)
+        scale = float(scale_for(trial, ask.cost * POINT_SHARE, whole=True))
         # All empty places together win with less than 5 % when they miss by this much.
         depth = math.ceil(scale * math.log(20 * places.bins))
         choice = Choice(tally, Extreme(self.side, depth))

@@ -53,7 +53,8 @@ class Categories:
         check_names(self.names)
 
     def check(self, domain: Domain) -> None:
-        self.count(domain)
+        for name in self.names:
+            domain.category(name)
 
     def count(self, domain: Domain) -> int:
         return math.prod(_size(domain.category(name)) for name in self.names)
@@ -103,7 +104,6 @@ class Bins:
         domain.number(self.name)
 
     def count(self, domain: Domain) -> int:
-        domain.number(self.name)
         return self.bins
 
     def _span(self, column: Number) -> tuple[float, float]:
@@ -156,7 +156,6 @@ class Edges:
         domain.number(self.name)
 
     def count(self, domain: Domain) -> int:
-        domain.number(self.name)
         return len(self.cuts) + 1
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
@@ -195,7 +194,6 @@ class Magnitudes:
         domain.number(self.name)
 
     def count(self, domain: Domain) -> int:
-        domain.number(self.name)
         return 2 * self.reach() + 1
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:

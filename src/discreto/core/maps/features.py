@@ -39,11 +39,10 @@ class Values:
             raise ParameterError(f"origin must be centre or zero, not {self.origin!r}.")
 
     def check(self, domain: Domain) -> None:
-        self.shape(domain)
-
-    def shape(self, domain: Domain) -> Shape:
         for name in self.names:
             domain.number(name)
+
+    def shape(self, domain: Domain) -> Shape:
         return Shape(len(self.names) + self.constant, 1 << self.bits)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
@@ -84,11 +83,10 @@ class Bernstein:
             raise ParameterError("Bernstein takes degree 1 or 2 and a few columns.")
 
     def check(self, domain: Domain) -> None:
-        self.shape(domain)
-
-    def shape(self, domain: Domain) -> Shape:
         for name in self.names:
             domain.number(name)
+
+    def shape(self, domain: Domain) -> Shape:
         limit = 1 << SUM_BITS
         width = (self.degree + 1) ** len(self.names)
         return Shape(width, limit, total=limit, signed=False)

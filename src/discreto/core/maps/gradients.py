@@ -68,14 +68,12 @@ class ClippedGradient:
         return self.clip / (TOP - self.width - 1)
 
     def check(self, domain: Domain) -> None:
-        self.shape(domain)
-
-    def shape(self, domain: Domain) -> Shape:
-        self.of.shape(domain)
         if self.loss == "squared":
             domain.number(self.target)
         elif len(domain.category(self.target).categories) != 2:
             raise ParameterError("a logistic gradient needs a target of two classes.")
+
+    def shape(self, domain: Domain) -> Shape:
         return Shape(self.width, TOP, square=TOP**2)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:

@@ -54,14 +54,13 @@ class Sides:
             )
 
     def check(self, domain: Domain) -> None:
-        self.count(domain)
-
-    def count(self, domain: Domain) -> int:
         for name in self.numbers:
             domain.number(name)
         sizes = [len(domain.category(name).categories) for name in self.categories]
         if any([len(part) for part in lists] != sizes for lists in self.marks):
             raise ParameterError("each category of a column needs one weight.")
+
+    def count(self, domain: Domain) -> int:
         return 1 << len(self.offsets)
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
@@ -109,7 +108,7 @@ class Memberships:
             )
 
     def check(self, domain: Domain) -> None:
-        self.shape(domain)
+        """Each of its tables says whether it fits."""
 
     def shape(self, domain: Domain) -> Shape:
         cells = [table.count(domain) for table in self.tables]

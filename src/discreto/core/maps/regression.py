@@ -66,11 +66,10 @@ class Scaled:
         return len(self.names) + (self.constant > 0)
 
     def check(self, domain: Domain) -> None:
-        self.shape(domain)
-
-    def shape(self, domain: Domain) -> Shape:
         for name in self.names:
             domain.number(name)
+
+    def shape(self, domain: Domain) -> Shape:
         top = 1 << self.bits
         limit = min(math.ceil(self.largest / self.reach * top), top)
         shape = _unit_shape(self.width(), self.norm, top, limit)
@@ -151,13 +150,11 @@ class LogisticGradient:
         _check_numbers((self.clip,), 1, 1e-6, 1.0)
 
     def check(self, domain: Domain) -> None:
-        self.shape(domain)
-
-    def shape(self, domain: Domain) -> Shape:
-        self.of.shape(domain)
         classes = len(domain.category(self.target).categories)
         if len(self.weights) != (1 if classes == 2 else classes):
             raise ParameterError("a LogisticGradient needs weights for every class.")
+
+    def shape(self, domain: Domain) -> Shape:
         return _unit_shape(len(self.weights) * self.of.width(), self.of.norm)
 
     def bound(self) -> float:

@@ -25,7 +25,7 @@ class Largest:
         """It fits every domain."""
 
     def check_tally(self, tally: Any, domain: Domain) -> None:
-        check_groups(tally, self.groups(), domain)
+        """Whether its cells divide into groups is seen when a choice is bound."""
 
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         return sums[:, 0][None, :]
@@ -68,7 +68,7 @@ class Ranks:
         """It fits every domain."""
 
     def check_tally(self, tally: Any, domain: Domain) -> None:
-        check_groups(tally, self.groups(), domain)
+        """Whether its cells divide into groups is seen when a choice is bound."""
 
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         counts = sums[:, 0].reshape(len(self.parts), -1)
@@ -112,7 +112,7 @@ class Extreme:
         """It fits every domain."""
 
     def check_tally(self, tally: Any, domain: Domain) -> None:
-        check_groups(tally, self.groups(), domain)
+        """Whether its cells divide into groups is seen when a choice is bound."""
 
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         counts = sums[:, 0] if self.side == "low" else sums[::-1, 0]
@@ -130,9 +130,3 @@ class Extreme:
 
     def sensitivity(self, neighbours: Neighbours) -> int:
         return 1
-
-
-def check_groups(tally: Any, groups: int, domain: Domain) -> None:
-    """Refuse cells that do not divide into groups."""
-    if tally.cells.count(domain) % groups:
-        raise ParameterError("the cells do not divide into the groups.")

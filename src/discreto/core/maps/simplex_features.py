@@ -40,15 +40,18 @@ class Partition:
         check_names(self.names)
 
     def check(self, domain: Domain) -> None:
-        self.shape(domain)
+        for name in self.names:
+            parts_of(name, domain)
 
     def shape(self, domain: Domain) -> Shape:
-        limit = 1 << SUM_BITS
-        width = sum(parts_of(name, domain) for name in self.names)
+        limit, width = 1 << SUM_BITS, self._width(domain)
         return Shape(width, limit, total=len(self.names) * limit, signed=False)
 
+    def _width(self, domain: Domain) -> int:
+        return sum(parts_of(name, domain) for name in self.names)
+
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        out = np.empty((self.shape(domain).width, len(batch[self.names[0]])))
+        out = np.empty((self._width(domain), len(batch[self.names[0]])))
         fill_parts(out, self.names, batch, domain, float(1 << SUM_BITS))
         # Rounding down keeps the total below its bound, so nothing is shrunk.
         return np.floor(out, out=out)
@@ -86,12 +89,11 @@ class SoftVotes:
             raise ParameterError("SoftVotes needs equally long lists of small weights.")
 
     def check(self, domain: Domain) -> None:
-        self.shape(domain)
-
-    def shape(self, domain: Domain) -> Shape:
         width = sum(weights_of(name, domain) for name in self.names)
         if width != len(self.weights[0]):
             raise ParameterError(f"SoftVotes needs {width} weights for each class.")
+
+    def shape(self, domain: Domain) -> Shape:
         limit, count = 1 << SUM_BITS, len(self.weights)
         return Shape(count * (count + 1) // 2, limit, total=limit, signed=False)
 

@@ -67,7 +67,6 @@ class Gradients:
             raise ParameterError("Gradients need a Grid and a list of trees.")
 
     def shape(self, domain: Domain) -> Shape:
-        self.check(domain)
         width, top = len(self.start) + (self.weight > 0), 1 << self.bits
         if width == 1:
             return Shape(1, top)
@@ -192,10 +191,9 @@ class Residuals:
             raise ParameterError("Residuals take 1 to 1024 bins.")
 
     def check(self, domain: Domain) -> None:
-        self.of.check(domain)
+        """Its gradients say whether they fit."""
 
     def count(self, domain: Domain) -> int:
-        self.of.shape(domain)
         return self.bins
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:

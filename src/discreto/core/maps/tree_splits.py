@@ -46,7 +46,6 @@ class SplitHistogram:
         return self.gradients.columns()
 
     def check(self, domain: Domain) -> None:
-        self.gradients.check(domain)
         self.tree.check_on(self.gradients.grid, domain)
 
     def size(self, domain: Domain) -> int:

@@ -275,7 +275,6 @@ class Leaves:
         self.tree.check_on(self.grid, domain)
 
     def count(self, domain: Domain) -> int:
-        self.tree.check_on(self.grid, domain)
         return self.tree.leaves
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:

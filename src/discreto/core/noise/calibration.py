@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from discreto.core.bound import Bound
 from discreto.core.cost import Cost
-from discreto.core.domain import Domain
 from discreto.core.noise.gaussian import GRID_PART, fine_bits, log_tail, range_of
 from discreto.core.noise.sampler import Sampler, check_scale
-from discreto.core.query import Choice, Derived, Ints, Sum
+from discreto.core.query import BoundBlock, Ints, Move, furthest
 from discreto.errors import ParameterError
 
 
@@ -48,27 +48,27 @@ class Noise:
         return sampler.laplace(self.amount, count)
 
 
-def noises_for(query: Sum | Derived, cost: Cost, domain: Domain) -> tuple[Noise, ...]:
+def noises_for(query: Bound, cost: Cost) -> tuple[Noise, ...]:
     """The least noise that makes ``query`` cost no more than ``cost``."""
-    cells = query.cells.count(domain)
-    out = []
-    for block in query.blocks:
-        if cost.rho:
-            reach = block.square_sensitivity(domain)
-            rho = cost.rho * block.share
-            variance = Fraction(reach) / (2 * rho)
-            bits = fine_bits(variance, block.touched(domain), rho * GRID_PART)
-            out.append(Noise("gaussian", variance, bits=bits))
-        elif block.noise == "cube":
-            scale = Fraction(block.reach(domain)) / (cost.epsilon * block.share)
-            size = block.width(domain)
-            check_scale(scale * (size + 1))
-            out.append(Noise("cube", check_scale(scale), size))
-        else:
-            width = Fraction(block.sensitivity(domain, cells))
-            scale = check_scale(width / (cost.epsilon * block.share))
-            out.append(Noise("laplace", scale))
-    return tuple(out)
+    if cost not in query.kept:
+        query.kept[cost] = tuple([_noise_for(part, cost) for part in query.blocks])
+    noises: tuple[Noise, ...] = query.kept[cost]
+    return noises
+
+
+def _noise_for(part: BoundBlock, cost: Cost) -> Noise:
+    block = part.block
+    if cost.rho:
+        rho = cost.rho * block.share
+        variance = Fraction(part.square) / (2 * rho)
+        bits = fine_bits(variance, part.touched, rho * GRID_PART)
+        return Noise("gaussian", variance, bits=bits)
+    if block.noise == "cube":
+        scale = Fraction(part.reach) / (cost.epsilon * block.share)
+        check_scale(scale * (part.width + 1))
+        return Noise("cube", check_scale(scale), part.width)
+    width = Fraction(part.sensitivity)
+    return Noise("laplace", check_scale(width / (cost.epsilon * block.share)))
 
 
 def _rounded_variance(variance: float) -> float:
@@ -79,18 +79,21 @@ def _rounded_variance(variance: float) -> float:
     return sum(4 * k * math.exp(log_tail(k / math.sqrt(variance))) for k in places)
 
 
-def scale_for(
-    query: Choice, cost: Cost, domain: Domain, *, whole: bool = False
-) -> Fraction:
+def scale_for(query: Bound, cost: Cost, *, whole: bool = False) -> Fraction:
     """The noise scale on scores, enough for a part of a table or for the ``whole``.
 
     Under rho the choices of several groups compose as Gaussian privacy does, so a row
     that touches m of them costs sqrt(m) times the noise of one, not m times.
     """
-    moves = query.moves(domain, whole=whole)
+    if (cost, whole) not in query.kept:
+        query.kept[cost, whole] = _scale_for(query.moves(whole=whole), cost)
+    scale: Fraction = query.kept[cost, whole]
+    return scale
+
+
+def _scale_for(moves: tuple[Move, ...], cost: Cost) -> Fraction:
     if not cost.rho:
-        width = max(move.groups * move.width for move in moves)
-        return check_scale(Fraction(width) / cost.epsilon)
+        return check_scale(Fraction(furthest(moves)) / cost.epsilon)
     return max(
         check_scale(Fraction(move.width) / _worth(cost.rho / move.groups))
         for move in moves

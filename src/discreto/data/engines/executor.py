@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from discreto.core import aggregate
+from discreto.core.bound import Bound, inside
 from discreto.core.domain import Domain
 from discreto.core.field_types import kinds_of
 from discreto.core.maps import KINDS
 from discreto.core.maps.row_partition import TallyWithin
-from discreto.core.query import Ints, Sum, Tally
+from discreto.core.query import Ints
 from discreto.core.question_json import decode, encode
 from discreto.data.engines.local import fold_all, quietly
 from discreto.data.frames import Array, Frame, StreamFrame
@@ -78,37 +79,36 @@ class ExecutorEngine:
         self._make = None if isinstance(executor, Executor) else executor
         self._executor = executor if isinstance(executor, Executor) else None
 
-    def fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
+    def fold(self, asked: Bound, frame: Frame) -> list[Ints]:
         """The exact sums over all rows.
 
         Parameters
         ----------
-        query
-            What is summed.
+        asked
+            What is summed, bound to its domain.
         frame
             The rows.
-        domain
-            Their public description.
         """
-        return quietly(lambda: self._fold(query, frame, domain))
+        return quietly(lambda: self._fold(asked, frame))
 
-    def _fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
+    def _fold(self, asked: Bound, frame: Frame) -> list[Ints]:
         # What a worker cannot read (a model's predictions) is folded here: how many
         # rows there are must not decide whether there is an answer.
-        known = kinds_of(query) <= set(_KINDS)
+        known = kinds_of(asked.query) <= set(_KINDS)
         parts = self._parts(frame) if known else []
-        places = [_place(part, query) for part in parts]
+        places = [_place(part, asked.columns) for part in parts]
         if not places:
-            return fold_all(query, frame, domain)
-        question = json.dumps(encode(query)), json.dumps(domain.to_dict())
-        total = aggregate.empty(query, domain)
+            return fold_all(asked, frame)
+        texts = encode(asked.query), asked.domain.to_dict()
+        question = json.dumps(texts[0]), json.dumps(texts[1])
+        total = aggregate.empty(asked)
         for _ in range(self.retries + 1):
             failed = []
             for place, sums in self._try(question, places):
                 if sums is None:
                     failed.append(place)
                 else:
-                    total = aggregate.merge(query, total, sums)
+                    total = aggregate.merge(asked, total, sums)
             if not failed:
                 return total
             places = failed
@@ -175,10 +175,9 @@ class _Rows:
             yield {n: self.columns[n][start:stop] for n in names}, stop - start
 
 
-def _place(part: Frame, query: Sum | Tally) -> Any:
+def _place(part: Frame, names: tuple[str, ...]) -> Any:
     if isinstance(part, StreamFrame):
         return part.units
-    names = query.columns()
     return _Rows({name: part.column(name) for name in names}, part.length())
 
 
@@ -193,7 +192,7 @@ def fold_place(question: str, domain: str, place: Any) -> list[Ints] | None:
         query = decode(json.loads(question), _KINDS)
         facts = Domain.from_dict(json.loads(domain))
         rows = place if isinstance(place, _Rows) else StreamFrame.of(place, facts)
-        return fold_all(query, cast(Frame, rows), facts)
+        return fold_all(inside(query, facts), cast(Frame, rows))
 
     with suppress(KernelFault):
         return quietly(work)

@@ -11,9 +11,9 @@ from typing import TypeVar
 import numpy as np
 
 from discreto.core import aggregate
-from discreto.core.domain import Domain
+from discreto.core.bound import Bound
 from discreto.core.gate import Keep
-from discreto.core.query import Ints, Sum, Tally
+from discreto.core.query import Ints
 from discreto.data.frames import Frame
 from discreto.errors import KernelFault
 
@@ -37,30 +37,27 @@ class LocalEngine:
         self._pool: ThreadPoolExecutor | None = None
         self._pid = os.getpid()
 
-    def fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
+    def fold(self, asked: Bound, frame: Frame) -> list[Ints]:
         """The exact sums over all rows.
 
         Parameters
         ----------
-        query
-            What is summed.
+        asked
+            What is summed, bound to its domain.
         frame
             The rows.
-        domain
-            Their public description.
         """
-        return quietly(lambda: self._fold(query, frame, domain))
+        return quietly(lambda: self._fold(asked, frame))
 
-    def _fold(self, query: Sum | Tally, frame: Frame, domain: Domain) -> list[Ints]:
+    def _fold(self, asked: Bound, frame: Frame) -> list[Ints]:
         # Products run on BLAS, which has threads of its own.
-        alone = self.threads == 1 or _has_products(query)
+        alone = self.threads == 1 or _has_products(asked)
         parts = [frame] if alone else frame.split(self.threads)
         if len(parts) == 1:
-            return fold_all(query, frame, domain)
-        total = aggregate.empty(query, domain)
-        fold_part = partial(fold_all, query, domain=domain)
-        for part in self._workers().map(fold_part, parts):
-            total = aggregate.merge(query, total, part)
+            return fold_all(asked, frame)
+        total = aggregate.empty(asked)
+        for part in self._workers().map(partial(fold_all, asked), parts):
+            total = aggregate.merge(asked, total, part)
         return total
 
     def _workers(self) -> ThreadPoolExecutor:
@@ -92,46 +89,41 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def _has_products(query: Sum | Tally) -> bool:
-    return isinstance(query, Sum) and any(b.form == "gram" for b in query.blocks)
+def _has_products(asked: Bound) -> bool:
+    return "gram" in [part.block.form for part in asked.blocks]
 
 
-def _rows_at_once(query: Sum | Tally, domain: Domain) -> int:
+def _rows_at_once(asked: Bound) -> int:
     """How many rows to fold at once; public, as is how much memory they take."""
-    size, width = 1 << 13, 1
-    if isinstance(query, Sum):
-        width = sum(block.features.shape(domain).width for block in query.blocks)
-        numbers = _NUMBERS // 4 if _has_products(query) else _NUMBERS
+    size, width, maps = 1 << 13, 1, asked.query
+    if asked.blocks:
+        maps, width = maps.cells, sum([part.shape.width for part in asked.blocks])
+        numbers = _NUMBERS // 4 if _has_products(asked) else _NUMBERS
         size = min(aggregate.BATCH_ROWS, max(numbers // width, size))
-    asked = query.cells if isinstance(query, Sum) else query
-    if hasattr(asked, "batch_rows"):  # it keeps something for the same rows next time
-        size = asked.batch_rows()
+    if hasattr(maps, "batch_rows"):  # it keeps something for the same rows next time
+        size = maps.batch_rows()
     return max(min(size, _HELD // width), 1)
 
 
-def fold_all(
-    query: Sum | Tally, frame: Frame, domain: Domain, keep: Keep | None = None
-) -> list[Ints]:
+def fold_all(asked: Bound, frame: Frame, keep: Keep | None = None) -> list[Ints]:
     """The exact sums over one frame, or over a sample of its rows, by batches.
 
     Parameters
     ----------
-    query
-        What is summed.
+    asked
+        What is summed, bound to its domain.
     frame
         The rows.
-    domain
-        Their public description.
     keep
         Which rows of a batch are in the sample; by default all.
     """
-    size = _rows_at_once(query, domain)
-    total = aggregate.empty(query, domain)
-    for batch, rows in frame.batches(query.columns(), size):
+    size = _rows_at_once(asked)
+    total = aggregate.empty(asked)
+    for batch, rows in frame.batches(asked.columns, size):
         if keep is not None:
             chosen = keep(rows)
             batch = {name: values[chosen] for name, values in batch.items()}
             rows = int(np.count_nonzero(chosen))
-        part = aggregate.fold(query, batch, rows, domain)
-        total = aggregate.merge(query, total, part)
+        part = aggregate.fold(asked, batch, rows)
+        total = aggregate.merge(asked, total, part)
     return total

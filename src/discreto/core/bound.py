@@ -1,0 +1,126 @@
+"""Questions bound to a domain: all that follows from public facts, worked out once.
+
+``bind`` refuses a question that does not fit, or that exact integers cannot hold, and
+then asks each map once: how many cells, how wide, how far can neighbours move it. The
+gate, the noise, plans and engines read the same facts from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreto.core.domain import Domain
+from discreto.core.query import (
+    BoundBlock,
+    Choice,
+    Derived,
+    Move,
+    Query,
+    Randomise,
+    Sum,
+    Tally,
+)
+from discreto.core.validation import validate
+from discreto.errors import ParameterError
+
+CODE_LIMIT = 1 << 31  # a batch of such codes stays below 2^53
+GRAM_LIMIT = 1 << 15  # and so do products of such codes
+WIDEST = 1 << 22  # numbers of one row that are held at once
+MOST_CELLS = 1 << 26
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """A question and what follows from it for one domain. Only the core makes one.
+
+    ``cells`` and ``blocks`` are those of sums; ``tally`` is what a choice is made from.
+    Unless ``checked``, it is part of an answer that the gate is working out: nobody
+    may ask it.
+    """
+
+    query: Any
+    domain: Domain
+    checked: bool
+    columns: tuple[str, ...]
+    cells: int = 0
+    blocks: tuple[BoundBlock, ...] = ()
+    tally: Bound | None = None
+    kept: dict[Any, Any] = field(default_factory=dict, repr=False, init=False)
+
+    def moves(self, *, whole: bool) -> tuple[Move, ...]:
+        """What neighbours can do to the scores of a choice."""
+        if whole not in self.kept:
+            self.kept[whole] = self.query.moves(self.domain, whole=whole)
+        found: tuple[Move, ...] = self.kept[whole]
+        return found
+
+
+def bind(query: Query | Tally | Bound, domain: Domain) -> Bound:
+    """A question in the terms of a domain, or a refusal before anything is spent.
+
+    A question that is bound to this very domain stays as it is.
+    """
+    if isinstance(query, Bound):
+        if query.checked and query.domain is domain:
+            return query
+        return bind(query.query, domain)
+    columns = validate(query, domain)
+    out = _facts(query, domain, columns, checked=True)
+    if isinstance(query, Choice):
+        _check_choice(query, out)
+    elif isinstance(query, Sum | Derived):
+        _check_sums(out)
+    elif not isinstance(query, Randomise):
+        _check_tally(query, domain)
+    return out
+
+
+def inside(query: Sum | Tally, domain: Domain) -> Bound:
+    """Facts of what the gate asks of rows on the way to an answer that was paid for.
+
+    It may depend on rows, so it is not checked: refusing it would tell about them. The
+    question that it serves was.
+    """
+    return _facts(query, domain, query.columns(), checked=False)
+
+
+def _facts(
+    query: Query | Tally, domain: Domain, columns: tuple[str, ...], checked: bool
+) -> Bound:
+    if isinstance(query, Sum | Derived):
+        cells = query.cells.count(domain)
+        blocks = tuple([block.bind(domain, cells) for block in query.blocks])
+        return Bound(query, domain, checked, columns, cells, blocks)
+    if isinstance(query, Choice):
+        tally = _facts(query.tally, domain, columns, checked)  # it reads the same
+        return Bound(query, domain, checked, columns, tally=tally)
+    return Bound(query, domain, checked, columns)
+
+
+def _check_sums(sums: Bound) -> None:
+    width = 0
+    for part in sums.blocks:
+        allowed = GRAM_LIMIT if part.block.form == "gram" else CODE_LIMIT
+        limit = part.shape.limit
+        if not 1 <= limit <= allowed or not 1 <= part.shape.width <= WIDEST:
+            raise ParameterError("a feature of this question is outside of the grid.")
+        width += part.width
+    if not 1 <= sums.cells * width <= MOST_CELLS:
+        raise ParameterError("this question has too many cells (at most 2^26).")
+
+
+def _check_tally(tally: Tally, domain: Domain) -> None:
+    if tally.size(domain) > MOST_CELLS:
+        raise ParameterError("this question has too many cells (at most 2^26).")
+    tally.empty(domain)
+
+
+def _check_choice(query: Choice, choice: Bound) -> None:
+    tally = choice.tally
+    if tally is None or not isinstance(query.tally, Sum):
+        _check_tally(query.tally, choice.domain)  # type: ignore[arg-type]
+        return
+    _check_sums(tally)
+    if tally.cells % query.score.groups():
+        raise ParameterError("the cells do not divide into the groups.")

@@ -13,6 +13,7 @@ from typing import Any
 from tables import Table
 
 import discreto.models as models
+from discreto.lab import boosting_presets
 from discreto.testing import simulate
 
 DELTA = 1e-5
@@ -37,7 +38,7 @@ def ours(
     kind = "Regressor" if table.regression else "Classifier"
     make = getattr(models, f"GradientBoosting{kind}")
     if maker:
-        make = partial(getattr(models, maker), make)
+        make = partial(getattr(boosting_presets, maker), make)
     model = make(
         epsilon=epsilon,
         domain=table.domain,

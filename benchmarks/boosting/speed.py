@@ -34,12 +34,14 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
 def ours(name: str, data: tuple[Any, Any]) -> Callable[[], Any]:
     """A fit of ours: the papers' modes on disjoint rows, or all rows for each tree."""
     from discreto import models
+    from discreto.lab import boosting_presets
+    from discreto.models.boosting.settings import take_settings
     from discreto.testing import simulate
 
     maker, settings = OURS[name]
     make: Any = models.GradientBoostingRegressor
     if maker:
-        make = partial(getattr(models, maker), make)
+        make = partial(getattr(boosting_presets, maker), make)
 
     def fit() -> Any:
         model = make(
@@ -48,7 +50,7 @@ def ours(name: str, data: tuple[Any, Any]) -> Callable[[], Any]:
             target_bounds=(-20, 20),
             ledger=simulate(0),
             random_state=0,
-            **settings,
+            **take_settings(settings),
         )
         return model.fit(*data)
 

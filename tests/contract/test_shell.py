@@ -18,6 +18,8 @@ from discreto import models
 from discreto.cli import fit as command
 from discreto.errors import ParameterError
 from discreto.models import persist
+from discreto.models._base import PrivateClassifier
+from discreto.models.boosting.settings import SETTING_NAMES
 from discreto.testing import simulate
 
 # Spellings of one epsilon or delta; the shell sees the texts alone.
@@ -124,7 +126,7 @@ def test_the_shell_charges_the_plan_and_predicts(case, shell, delta):
         said = [line["prediction"] for line in csv.DictReader(file)]
     frame = dp.frames.open_frame(str(shell.data), case.domain())
     (batch, rows), *_ = frame.batches(model.space_.features, 1 << 16)
-    expected = model.predict(models._space.Ready(dict(batch), rows)).tolist()
+    expected = model.predict(models._features.Ready(dict(batch), rows)).tolist()
     assert [type(e)(s) for s, e in zip(said, expected, strict=True)] == expected
 
 
@@ -150,10 +152,23 @@ def test_a_refusal_leaves_the_ledger_as_it_was(case, shell, wrong):
     assert not shell.out.exists()
 
 
+FOR_NUMBERS = ("residual_bound", "filtering")  # a Category has no residuals
+
+
+def for_a_category(kind):
+    return issubclass(kind, PrivateClassifier)
+
+
 def own_settings():
     """Every setting of every model, for the settings' own tests."""
     for name, kind in command.kinds().items():
-        for parameter in inspect.signature(kind).parameters.values():
+        parameters = inspect.signature(kind).parameters
+        if "settings" in parameters:
+            finer = inspect.signature(models.BoostingSettings).parameters
+            parameters = {**parameters, **finer}
+        for parameter in parameters.values():
+            if for_a_category(kind) and parameter.name in FOR_NUMBERS:
+                continue
             if parameter.name not in command.NOT_SET:
                 yield pytest.param(name, parameter, id=f"{name}-{parameter.name}")
 
@@ -200,11 +215,13 @@ def test_every_setting_reaches_the_model(all_cases, tmp_path, quiet, name, param
     text = good_text(name, parameter)
     result = shell.fit("--set", f"{parameter.name}={text}")
     assert result.exit_code == 0, result.output
-    value = command.words.value(text)
+    value = command.options.value(text)
     assert not isinstance(value, str) or value == text
     if parameter.name == "random_state":
         return  # coins are not kept in a file
-    kept = getattr(models.load(shell.out), parameter.name)
+    model = models.load(shell.out)
+    finer = parameter.name in SETTING_NAMES and hasattr(model, "settings")
+    kept = getattr(model.settings if finer else model, parameter.name)
     assert (kept, type(kept)) == (value, type(value))
 
 
@@ -218,5 +235,7 @@ def test_no_setting_takes_nonsense(all_cases, tmp_path, name, parameter):
         result = shell.fit("--set", f"{parameter.name}={text}")
         assert result.exit_code == ParameterError.exit_code, (text, result.output)
         flat = " ".join(result.output.replace("│", " ").split())
-        assert f"{name}: {parameter.name} must be" in flat, text
+        finer = parameter.name in SETTING_NAMES and "Boosting" in name
+        owner = "BoostingSettings" if finer else name
+        assert f"{owner}: {parameter.name} must be" in flat, text
     assert dp.Ledger(shell.ledger).entries() == []

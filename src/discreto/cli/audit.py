@@ -13,6 +13,7 @@ from rich.table import Table
 
 from discreto.cli import options, terminal
 from discreto.cli.files import read_domain, refuse_existing
+from discreto.cli.fit import configured
 from discreto.errors import ParameterError, UnsafeError
 
 EXAMPLE = """Examples:
@@ -162,27 +163,7 @@ def _subject(
         raise ParameterError(
             f"there is no model or statistic {name!r}. Models: {', '.join(known)}."
         )
-    given = dict(_setting(text) for text in settings)
-    try:
-        return kind(**given, epsilon=epsilon, delta=delta)
-    except TypeError:
-        raise ParameterError(
-            f"{name} has no such setting. Its settings: {', '.join(_names(kind))}."
-        ) from None
-
-
-def _names(kind: Any) -> list[str]:
-    return list(kind._get_param_names())
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ParameterError(f"--set takes NAME=VALUE. Got {text!r}.")
-    try:
-        return key, json.loads(value)
-    except ValueError:
-        return key, value
+    return configured(kind, settings, epsilon=epsilon, delta=delta)
 
 
 def _print(

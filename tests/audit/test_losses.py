@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ndtr
 
 from discreto.audit.losses import (
-    Loss,
+    PrivacyLoss,
     log_chances,
     loss_of_choice,
     loss_of_sum,
@@ -70,9 +70,9 @@ def test_movement_is_in_the_norm_of_the_noise():
 
 
 def test_losses_of_sums():
-    assert loss_of_sum(Noise("laplace", Fraction(4)), 2) == Loss(epsilon=0.5)
-    assert loss_of_sum(Noise("cube", Fraction(4), 3), 2) == Loss(epsilon=0.5)
-    assert loss_of_sum(Noise("gaussian", Fraction(8)), 4) == Loss(rho=0.25)
+    assert loss_of_sum(Noise("laplace", Fraction(4)), 2) == PrivacyLoss(epsilon=0.5)
+    assert loss_of_sum(Noise("cube", Fraction(4), 3), 2) == PrivacyLoss(epsilon=0.5)
+    assert loss_of_sum(Noise("gaussian", Fraction(8)), 4) == PrivacyLoss(rho=0.25)
 
 
 def test_rho_of_a_pure_loss_is_that_of_randomised_response():

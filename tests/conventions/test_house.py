@@ -93,6 +93,24 @@ def test_the_core_is_as_large_as_it_says() -> None:
         )
 
 
+def classes_by_name(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
+    """The files in which each class name is defined."""
+    found: dict[str, list[str]] = {}
+    for path, module in trees.items():
+        for node in ast.walk(module):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(path)
+    return found
+
+
+def test_no_class_name_is_used_twice() -> None:
+    """A reader who has met a name knows what it means."""
+    found = classes_by_name({name(path): tree(path) for path in FILES})
+    assert {one: places for one, places in found.items() if len(places) > 1} == {}
+    twice = {"a.py": ast.parse("class A: pass"), "b.py": ast.parse("class A: pass")}
+    assert classes_by_name(twice) == {"A": ["a.py", "b.py"]}
+
+
 @EVERY
 def test_files_are_short(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 400

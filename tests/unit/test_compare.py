@@ -21,7 +21,7 @@ from discreto import models, report
 from discreto.cli import app
 from discreto.compare import reference
 from discreto.compare.compare import compare, contestants
-from discreto.compare.comparison import Comparison, Contestant, Score
+from discreto.compare.comparison import CandidateScore, Comparison, Contestant
 from discreto.core.cost import Cost
 from discreto.errors import (
     BudgetError,
@@ -138,7 +138,7 @@ class TestCompare:
         made = quick(MIXED, target="amount", epsilons=["8"], folds=2)
         assert made.metric == "rmse"
         assert made.reference.mean < made.baseline.mean
-        better = Score("x", "1", made.baseline.mean - 1, 0.1, 3)
+        better = CandidateScore("x", "1", made.baseline.mean - 1, 0.1, 3)
         assert made.gain(better) == pytest.approx(1)
 
     def test_every_fit_is_simulated(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ class TestCompare:
         columns = dict(NUMBERS.columns) | {"id": dp.Opaque()}
         domain = dp.Domain(columns, target="y", person="id", rows_per_person=2)
         assert quick(domain, data=data, epsilons=["8"]).rows == 300
-        groups = comparing.Rows.read(data, domain).people.reshape(100, 3)
+        groups = comparing.LoadedRows.read(data, domain).people.reshape(100, 3)
         assert (groups == groups[:, :1]).all()
         assert len(np.unique(groups)) == 100
         replace = NUMBERS.with_(neighbours="replace", rows=300)
@@ -444,8 +444,10 @@ class TestCommands:
 
 
 def test_a_price_is_read_in_any_spelling():
-    from discreto.compare.comparison import Score
+    from discreto.compare.comparison import CandidateScore
 
-    prices = [Score("m", text, 0.5, 0.1, 2).price for text in ("1/2", "0.5", "5e-1")]
+    prices = [
+        CandidateScore("m", text, 0.5, 0.1, 2).price for text in ("1/2", "0.5", "5e-1")
+    ]
     assert prices == [0.5] * 3
-    assert Score("m", None, 0.5, 0.1, 2).price == 0
+    assert CandidateScore("m", None, 0.5, 0.1, 2).price == 0

@@ -26,11 +26,11 @@ from discreto.federated import (
     simulate,
     topology,
 )
-from discreto.federated.batch_simulation import Arrays
+from discreto.federated.batch_simulation import BatchEngine
 from discreto.federated.federation import Local
 from discreto.federated.guarantee import Guarantee
 from discreto.federated.learners import Learner
-from discreto.federated.rounds import Moments
+from discreto.federated.rounds import MomentsRequest
 from discreto.testing import simulate as ledger_of
 
 SMALL = parts(3, [20, 35, 50])
@@ -540,12 +540,12 @@ def test_a_simulation_adds_the_noise_it_claims(neighbours):
     domain = LINEAR.with_(neighbours=neighbours, rows=rows)
     nobody = [({name: np.empty(0) for name in domain}, 0)] * 7
     setting = FederatedAveraging(epsilon=1).setting(domain, "balance", [1] * 7, 20)
-    request = Moments(setting.moments())
-    reply = Arrays(setting, nobody, range(20), True, {}).answer(request)
+    request = MomentsRequest(setting.moments())
+    reply = BatchEngine(setting, nobody, range(20), True, {}).answer(request)
     steps = steps_for(1, "1e-5", 50)
     (law,) = steps.noises(request.query, domain)
     assert 0.95 < reply.sums.std() / np.sqrt(law.variance) < 1.05
-    silent = Arrays(setting, nobody, range(20), False, {}).answer(request)
+    silent = BatchEngine(setting, nobody, range(20), False, {}).answer(request)
     assert not silent.sums.any()
 
 
@@ -586,7 +586,9 @@ def test_hiding_a_silo_in_a_simulation():
     wild = {name: np.full(900, 4.0) for name in LINEAR}
     setting = learner.setting(LINEAR, "balance", [1, 1, 900])
     batches = [({n: v[:k] for n, v in wild.items()}, k) for k in (1, 1, 900)]
-    reply = Arrays(setting, batches, [0], False, {}).answer(Moments(setting.moments()))
+    reply = BatchEngine(setting, batches, [0], False, {}).answer(
+        MomentsRequest(setting.moments())
+    )
     sizes = np.sqrt((reply.sums.astype(float) ** 2).sum(axis=-1))
     assert sizes.max() <= float(setting.most) * 2**30
     assert sizes.max() > 0.99 * float(setting.most) * 2**30

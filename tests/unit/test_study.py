@@ -28,8 +28,8 @@ from discreto.cli import app
 from discreto.lab import study
 from discreto.lab.study import (
     Results,
+    ResultTable,
     Spread,
-    Table,
     debt_data,
     registry,
     s2_budgets,
@@ -52,10 +52,10 @@ import time
 from discreto.errors import MissingExtraError
 from discreto.lab.study import (
     Experiment,
-    Finding,
+    StudyFinding,
     Picture,
     Spread,
-    Table,
+    ResultTable,
     coins_for,
     figures,
 )
@@ -84,7 +84,7 @@ def measure(*, size, seed):
 
 def tables(results):
     cell = Spread(results.mean("error"), results.spread("error"), results.count)
-    yield Table("errors", "Errors", ("what", "error"), (("all", cell),))
+    yield ResultTable("errors", "Errors", ("what", "error"), (("all", cell),))
 
 
 def pictures(results):
@@ -94,7 +94,7 @@ def pictures(results):
 
 
 def findings(results):
-    yield Finding("it works", f"{results.count} lines", True)
+    yield StudyFinding("it works", f"{results.count} lines", True)
 
 
 FAKE = Experiment(
@@ -362,7 +362,7 @@ def test_means_and_spreads() -> None:
 
 
 def test_json_has_no_infinity(tmp_path: Path) -> None:
-    table = Table(
+    table = ResultTable(
         "t", "T", ("a",), ((float("inf"),), (float("nan"),), (Spread(1, 0, 2),))
     )
     store.write_json(tmp_path / "t.json", table.to_dict())

@@ -9,6 +9,7 @@ All of them read rows in the clear: never run them on a ledger that is meant to 
 somebody.
 """
 
+from discreto._old_names import renamed
 from discreto.audit.adapters import work_of
 from discreto.audit.adaptive import accepts, conversation, worst_delta
 from discreto.audit.blackbox import epsilon
@@ -23,14 +24,14 @@ from discreto.audit.recorder import Witness
 from discreto.audit.refusals import refusals
 from discreto.audit.run import examine
 from discreto.audit.silos import silo
-from discreto.audit.transcripts import Comparison, compare, transcript
+from discreto.audit.transcripts import PairComparison, compare, transcript
 
 __all__ = [
-    "Comparison",
     "Exposure",
     "Finding",
     "Listener",
     "Pair",
+    "PairComparison",
     "Replicates",
     "Witness",
     "accepts",
@@ -54,3 +55,5 @@ __all__ = [
     "work_of",
     "worst_delta",
 ]
+
+__getattr__ = renamed(__name__, {"Comparison": "PairComparison"})

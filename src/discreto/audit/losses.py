@@ -20,14 +20,14 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class PrivacyLoss:
     """Pure epsilon and rho that were really lost."""
 
     epsilon: float = 0.0
     rho: float = 0.0
 
-    def __add__(self, other: Loss) -> Loss:
-        return Loss(self.epsilon + other.epsilon, self.rho + other.rho)
+    def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
+        return PrivacyLoss(self.epsilon + other.epsilon, self.rho + other.rho)
 
 
 def movement(law: str, first: Ints, second: Ints) -> int:
@@ -45,11 +45,11 @@ def movement(law: str, first: Ints, second: Ints) -> int:
     return int(gap.sum())
 
 
-def loss_of_sum(noise: Noise, moved: int) -> Loss:
+def loss_of_sum(noise: Noise, moved: int) -> PrivacyLoss:
     """The loss of sums that moved so far under this noise."""
     if noise.law == "gaussian":
-        return Loss(rho=float(Fraction(moved) / (2 * noise.amount)))
-    return Loss(epsilon=float(Fraction(moved) / noise.amount))
+        return PrivacyLoss(rho=float(Fraction(moved) / (2 * noise.amount)))
+    return PrivacyLoss(epsilon=float(Fraction(moved) / noise.amount))
 
 
 def rho_of(epsilon: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreto.audit.losses import (
-    Loss,
+    PrivacyLoss,
     loss_of_choice,
     loss_of_sum,
     movement,
@@ -49,7 +49,7 @@ def difference(one: Turn, two: Turn) -> str:
     return "what is asked depends on rows"
 
 
-def judge(one: Turn, two: Turn) -> tuple[Loss, str]:
+def judge(one: Turn, two: Turn) -> tuple[PrivacyLoss, str]:
     """What a turn lost between two tables, and a complaint if a bound was broken."""
     if one.door == "select":
         scale = one.laws[0].amount
@@ -60,9 +60,9 @@ def judge(one: Turn, two: Turn) -> tuple[Loss, str]:
         else:
             loss, rho = loss_of_choice(one.exact[0], two.exact[0], scale), 0.0
         wrong = f"{one.label!r} lost {loss:.4g}, its scores cover {told:.4g}"
-        lost = Loss(rho=rho) if one.cost.rho else Loss(epsilon=loss)
+        lost = PrivacyLoss(rho=rho) if one.cost.rho else PrivacyLoss(epsilon=loss)
         return lost, wrong if loss > told * (1 + 1e-9) + 1e-9 else ""
-    total, complaint = Loss(), ""
+    total, complaint = PrivacyLoss(), ""
     for law, told, a, b in zip(
         one.laws, one.declared, one.exact, two.exact, strict=True
     ):
@@ -75,7 +75,7 @@ def judge(one: Turn, two: Turn) -> tuple[Loss, str]:
                 f"{one.label!r} moved {moved / max(told, 1):.4g} times its bound"
             )
         if not told and moved:
-            return Loss(epsilon=np.inf), f"{one.label!r} got no noise but moved"
+            return PrivacyLoss(epsilon=np.inf), f"{one.label!r} got no noise but moved"
         if one.door != "step":  # a training's steps were accounted for as a block
             total += loss_of_sum(law, moved)
     return total, complaint

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreto.audit.findings import Finding
-from discreto.audit.losses import Loss
+from discreto.audit.losses import PrivacyLoss
 from discreto.audit.neighbours import Data, Pair
 from discreto.audit.neighbours import pairs as hostile_pairs
 from discreto.audit.observable import shown_as
@@ -32,11 +32,11 @@ _SLIP = 1 + 1e-9  # exact losses are compared as floats
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairComparison:
     """What replaying one pair gave: the loss, the charge, and complaints."""
 
     pair: Pair
-    loss: Loss
+    loss: PrivacyLoss
     charged: Cost
     complaints: tuple[str, ...]
     error: str = ""  # what the work raised on the first table
@@ -84,7 +84,7 @@ def transcript(
     ('holds', True)
     """
     start, tried, failed = time.perf_counter(), 0, 0
-    worst: Comparison | None = None
+    worst: PairComparison | None = None
     told: Record | None = None
     for pair in pairs if pairs is not None else hostile_pairs(domain):
         if worst is None:
@@ -123,7 +123,7 @@ def record(work: Work, data: Data, domain: Domain, seed: int = 0) -> Record:
 
 def compare(
     work: Work, pair: Pair, seed: int = 0, told_before: Record | None = None
-) -> Comparison:
+) -> PairComparison:
     """Record on the first table (unless that was done before), replay on the second."""
     base = told_before or record(work, pair.first, pair.domain, seed)
     told, first = base.witness, base.seen
@@ -133,12 +133,14 @@ def compare(
         second = _run(work, pair.second, heard)
         heard.finish()
     except Diverged as gap:
-        return Comparison(pair, Loss(), told.ledger.spent(), (*complaints, str(gap)))
+        return PairComparison(
+            pair, PrivacyLoss(), told.ledger.spent(), (*complaints, str(gap))
+        )
     if first != second:
         complaints.append(_first_difference(first, second))
     if told.ledger.spent() != heard.ledger.spent():
         complaints.append("what is charged depends on rows")
-    loss = Loss()
+    loss = PrivacyLoss()
     for one, two in zip(told.turns, heard.turns, strict=True):
         lost, complaint = judge(one, two)
         loss += lost
@@ -146,11 +148,11 @@ def compare(
             complaints.append(complaint)
     if pair.same and any(turn.door == "randomise" for turn in told.turns):
         # Rows that answer one by one stand where their people stand: no neighbours.
-        return Comparison(pair, Loss(), told.ledger.spent(), ())
-    if pair.same and loss != Loss():
+        return PairComparison(pair, PrivacyLoss(), told.ledger.spent(), ())
+    if pair.same and loss != PrivacyLoss():
         complaints.append("exact values depend on the order of rows")
     error = first.get("error", "")
-    return Comparison(pair, loss, told.ledger.spent(), tuple(complaints), error)
+    return PairComparison(pair, loss, told.ledger.spent(), tuple(complaints), error)
 
 
 def _run(work: Work, data: Data, witness: Witness) -> dict[str, Any]:
@@ -198,7 +200,7 @@ def _path(one: Any, two: Any) -> str:
     return ""
 
 
-def _finding(worst: Comparison, name: str, tried: int, seconds: float) -> Finding:
+def _finding(worst: PairComparison, name: str, tried: int, seconds: float) -> Finding:
     charged, loss = worst.charged, worst.loss
     rho = bool(charged.rho) and not charged.epsilon
     pure = charged.epsilon + charged.block_epsilon

@@ -23,7 +23,7 @@ from discreto.cli.files import read_domain
 
 if TYPE_CHECKING:
     from discreto.compare.compare import Progress as Report
-    from discreto.compare.comparison import Comparison, Score
+    from discreto.compare.comparison import CandidateScore, Comparison
 
 EXAMPLE = """Example:
 
@@ -143,6 +143,6 @@ def print_comparison(made: Comparison) -> None:
     )
 
 
-def _shown(score: Score) -> str:
+def _shown(score: CandidateScore) -> str:
     digits = terminal.digits_for(score.spread, score.mean)
     return f"{score.mean:.{digits}f}\n± {score.spread:.{digits}f}"

@@ -35,7 +35,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Question:
+class DemoQuestion:
     """What the demo asks, what it pays, and how the exact answer is computed."""
 
     statistic: Statistic
@@ -72,17 +72,17 @@ def load() -> Columns:
     return columns | {"diagnosis": found["diagnosis"]}
 
 
-def questions() -> list[Question]:
+def questions() -> list[DemoQuestion]:
     """The questions of the demo, ε 3.65 in all."""
     chances = tuple(Fraction(str(chance)) for chance in CHANCES)
     return [
-        Question(Count(), "0.1"),
-        Question(Mean("radius"), "0.25"),
-        Question(Mean("radius", ("diagnosis",)), "0.5"),
-        Question(histogram(), "1"),
-        Question(Quantile("radius"), "0.3"),
-        Question(Quantiles("radius", chances), "0.5"),
-        Question(Covariance(("radius", "concavity"), correlation=True), "1"),
+        DemoQuestion(Count(), "0.1"),
+        DemoQuestion(Mean("radius"), "0.25"),
+        DemoQuestion(Mean("radius", ("diagnosis",)), "0.5"),
+        DemoQuestion(histogram(), "1"),
+        DemoQuestion(Quantile("radius"), "0.3"),
+        DemoQuestion(Quantiles("radius", chances), "0.5"),
+        DemoQuestion(Covariance(("radius", "concavity"), correlation=True), "1"),
     ]
 
 

@@ -21,7 +21,7 @@ JUDGING = "0.5"  # spent on measuring the model that was fitted
 
 
 @dataclass(frozen=True)
-class Files:
+class ModelFiles:
     """What this half writes."""
 
     folder: Path
@@ -70,7 +70,7 @@ def compare_models(data: Dataset) -> Comparison:
     return made
 
 
-def fit_for_real(files: Files, data: Dataset, made: Comparison) -> tuple[Any, Any]:
+def fit_for_real(files: ModelFiles, data: Dataset, made: Comparison) -> tuple[Any, Any]:
     """The recommended model, charged to a ledger, with a private evaluation."""
     from discreto import models
 
@@ -96,7 +96,7 @@ def fit_for_real(files: Files, data: Dataset, made: Comparison) -> tuple[Any, An
 
 
 def write_pages(
-    files: Files, data: Dataset, made: Comparison, model: Any, judged: Any
+    files: ModelFiles, data: Dataset, made: Comparison, model: Any, judged: Any
 ) -> None:
     """The report, and the card of the model."""
     from discreto import report

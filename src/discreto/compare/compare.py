@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreto import models
 from discreto.compare import reference as unprotected
-from discreto.compare.comparison import Advice, Comparison, Contestant, Score
+from discreto.compare.comparison import Advice, CandidateScore, Comparison, Contestant
 from discreto.compare.seeds import coins_for, ledger_for, seed_for
 from discreto.core.cost import Amount, read_amount
 from discreto.core.domain import Category, Column, Domain, Number
@@ -139,7 +139,7 @@ def compare(
         raise ParameterError("compare needs at least 2 folds and 1 repeat.")
     prices = [str(e) for e in epsilons if read_amount(e, "epsilon")]
     suited, left_out = contestants(domain, goal)
-    rows = Rows.read(data, domain)
+    rows = LoadedRows.read(data, domain)
     known = [value is not None and value == value for value in rows.values[goal]]
     if sum(known) < 2 * folds or len(set(rows.people[known])) < 2 * folds:
         raise ParameterError(
@@ -170,13 +170,13 @@ def compare(
     return replace(out, advice=_advice(out, domain))
 
 
-def _score(model: str, epsilon: str | None, values: Sequence[float]) -> Score:
+def _score(model: str, epsilon: str | None, values: Sequence[float]) -> CandidateScore:
     mean, spread = float(np.mean(values)), float(np.std(values))
-    return Score(model, epsilon, mean, spread, len(values))
+    return CandidateScore(model, epsilon, mean, spread, len(values))
 
 
 @dataclass(frozen=True)
-class Rows:
+class LoadedRows:
     """The rows of a table: as they are, in the terms of the domain, and whose."""
 
     values: Columns
@@ -184,7 +184,7 @@ class Rows:
     people: Array
 
     @classmethod
-    def read(cls, data: Any, domain: Domain) -> Rows:
+    def read(cls, data: Any, domain: Domain) -> LoadedRows:
         """Everything, into memory."""
         frame = open_frame(data, domain)
         asked = [n for n in domain if isinstance(domain[n], Number | Category)]
@@ -220,7 +220,7 @@ def _cuts(
 class _Contest:
     """What all fits of a comparison share."""
 
-    rows: Rows
+    rows: LoadedRows
     domain: Domain
     target: str
     delta: Amount
@@ -232,7 +232,7 @@ class _Contest:
         prices: list[str],
         cuts: list[tuple[Array, Array]],
         progress: Progress | None,
-    ) -> tuple[Score, ...]:
+    ) -> tuple[CandidateScore, ...]:
         work = list(product(enumerate(cuts), suited, prices))
         found: dict[tuple[str, str], list[float]] = {}
         for done, ((place, cut), contestant, price) in enumerate(work, start=1):

@@ -33,7 +33,7 @@ class Contestant:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class CandidateScore:
     """A mean over folds and repeats with its standard deviation."""
 
     model: str
@@ -57,7 +57,7 @@ class Advice:
     """What the comparison speaks for, and what it would cost for real."""
 
     contestant: Contestant
-    score: Score
+    score: CandidateScore
     plan: Plan
     reason: str
 
@@ -69,9 +69,9 @@ class Comparison:
     target: str
     metric: str  # "accuracy" (higher is better) or "rmse" (lower is better)
     unit: str
-    scores: tuple[Score, ...]
-    reference: Score
-    baseline: Score
+    scores: tuple[CandidateScore, ...]
+    reference: CandidateScore
+    baseline: CandidateScore
     contestants: tuple[Contestant, ...]
     left_out: dict[str, str]
     rows: int
@@ -82,7 +82,7 @@ class Comparison:
     advice: Advice | None = None
     simulated: bool = field(default=True, init=False)
 
-    def gain(self, score: Score) -> float:
+    def gain(self, score: CandidateScore) -> float:
         """How much better than the baseline."""
         return (score.mean - self.baseline.mean) * (
             1 if self.metric == "accuracy" else -1

@@ -15,13 +15,20 @@ from discreto.core.maps.gradients import TOP, limits_of, norms, pulls_of
 from discreto.core.query import Batch, Block, Floats, Ints
 from discreto.core.training import check_sampling
 from discreto.errors import DiscretoError
-from discreto.federated.rounds import Descent, Moments, Nearby, Reply, Request, Setting
+from discreto.federated.rounds import (
+    Descent,
+    MomentsRequest,
+    Nearby,
+    Reply,
+    Request,
+    Setting,
+)
 from discreto.federated.updates import local_steps
 from discreto.testing import SimulationLedger
 from discreto.testing import simulate as simulation_ledger
 
 
-class Arrays:
+class BatchEngine:
     """All silos of all seeds as arrays (seeds, width, silos, rows), padded with 0."""
 
     def __init__(
@@ -72,7 +79,7 @@ class Arrays:
             if not self._alive.any():
                 raise DiscretoError("no silo is left to answer.")
         self._round += 1
-        if isinstance(request, Moments):
+        if isinstance(request, MomentsRequest):
             sums = self._moments(request)
         elif isinstance(request, Nearby):
             sums = self._proximal(request)
@@ -84,7 +91,7 @@ class Arrays:
 
     # Moments
 
-    def _moments(self, request: Moments) -> Ints:
+    def _moments(self, request: MomentsRequest) -> Ints:
         block, domain = request.query.blocks[0], self._setting.domain
         if self._exact is None or self._setting.rate < 1:
             self._exact = self._bounded(self._fold(block, domain))

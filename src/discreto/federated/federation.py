@@ -29,7 +29,14 @@ from discreto.federated.learners import Learner
 from discreto.federated.messages import Message
 from discreto.federated.model import FederatedModel, to_columns
 from discreto.federated.policy import Policy
-from discreto.federated.rounds import Descent, Moments, Nearby, Reply, Request, Setting
+from discreto.federated.rounds import (
+    Descent,
+    MomentsRequest,
+    Nearby,
+    Reply,
+    Request,
+    Setting,
+)
 from discreto.federated.silo import Silo
 
 
@@ -245,13 +252,13 @@ class Federation:
         return f"Federation({', '.join(self.names)})"
 
 
-class Engine(Protocol):
+class RoundEngine(Protocol):
     """Whatever can answer the requests of a course."""
 
     def answer(self, request: Request) -> Reply: ...
 
 
-def drive(course: Any, engine: Engine) -> Any:
+def drive(course: Any, engine: RoundEngine) -> Any:
     """Answer a course's requests until it is done; what it returns."""
     request = next(course)
     while True:
@@ -299,7 +306,7 @@ class _Wire:
         return Reply(sums, alive)
 
     def _width(self, request: Request) -> int:
-        if isinstance(request, Moments):
+        if isinstance(request, MomentsRequest):
             return request.query.blocks[0].width(self._silos.domain)
         return request.weights.shape[-1]
 
@@ -307,7 +314,7 @@ class _Wire:
         terms = self._setting.terms
         if terms is None:
             raise UnsafeError("silos do not answer without privacy.")
-        if isinstance(request, Moments):
+        if isinstance(request, MomentsRequest):
             query, move = request.query, {"kind": "sums"}
         else:
             query = Sum(Everyone(), (Block(request.gradient(0, place)),))

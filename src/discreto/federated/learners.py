@@ -23,7 +23,7 @@ from discreto.federated.rounds import (
     Course,
     Descent,
     Nearby,
-    Outcome,
+    RoundsResult,
     Setting,
     for_all,
     running,
@@ -162,7 +162,7 @@ class Learner(ABC):
         walk = rules.shrunk(setting, compass, pace, np.stack(path, axis=1))
         # Until the moments are known the answer is 0, whoever asks.
         shape = (setting.seeds, first, *walk.shape[2:])
-        return Outcome(
+        return RoundsResult(
             np.concatenate([np.zeros(shape), compass.home(walk)], axis=1), alive
         )
 

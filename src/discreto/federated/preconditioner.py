@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from discreto.core.aggregate import add_up
 from discreto.core.query import Floats
 from discreto.errors import ParameterError
-from discreto.federated.rounds import Moments, Reply, Request, Setting
+from discreto.federated.rounds import MomentsRequest, Reply, Request, Setting
 
 _EXACT = 50.0  # without noise rows are clipped at so many residuals: hardly ever
 
@@ -51,7 +51,7 @@ def orient(
     """Ask for second moments in so many rounds, and make a compass of them."""
     query, total = setting.moments(), None
     for _ in range(rounds):
-        reply = yield Moments(query)
+        reply = yield MomentsRequest(query)
         found = reply.sums.sum(axis=2)
         total = found if total is None else total + found
     if total is None:

@@ -154,7 +154,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Moments:
+class MomentsRequest:
     """Ask every silo for this sum, once for each step of a round."""
 
     query: Sum
@@ -199,7 +199,7 @@ class Nearby(Descent):
     mu: float = 1.0
 
 
-Request = Moments | Descent
+Request = MomentsRequest | Descent
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RoundsResult:
     """Weights after every round, (seeds, rounds, nodes, width), on [-1, 1] columns."""
 
     path: Floats
@@ -222,7 +222,7 @@ class Outcome:
         return self.alive if self.path.shape[2] == len(self.alive) > 1 else slice(None)
 
 
-Course = Generator[Request, Reply, Outcome]
+Course = Generator[Request, Reply, RoundsResult]
 
 
 def runs_at_once(method: Callable[..., Any]) -> bool:

@@ -18,7 +18,7 @@ from discreto.core.domain import Domain
 from discreto.core.query import Batch, Floats
 from discreto.data.frames import open_frame
 from discreto.errors import ParameterError
-from discreto.federated.batch_simulation import Arrays
+from discreto.federated.batch_simulation import BatchEngine
 from discreto.federated.federation import drive
 from discreto.federated.graph import Mixing
 from discreto.federated.guarantee import Guarantee, client_level
@@ -104,7 +104,7 @@ def simulate(
     batches = [_batch(data, domain) for data in named.values()]
     rows = [length for _, length in batches]
     setting = learner.setting(domain, goal, rows, len(seeds))
-    engine = Arrays(setting, batches, list(seeds), noise, _drops(named, drop))
+    engine = BatchEngine(setting, batches, list(seeds), noise, _drops(named, drop))
     outcome = drive(learner.course(setting), engine)
     path = to_columns(setting, outcome.path)
     cost = Cost.leak()

@@ -21,7 +21,7 @@ from discreto.report.model import plan_table
 from discreto.report.page import Page
 
 if TYPE_CHECKING:
-    from discreto.compare.comparison import Comparison, Score
+    from discreto.compare.comparison import CandidateScore, Comparison
 
 PRIVATE = (
     "Everything on this page was computed from the rows, freely. If the rows are "
@@ -87,7 +87,7 @@ def _prices(comparison: Comparison) -> int:
     return len({score.epsilon for score in comparison.scores})
 
 
-def _number(comparison: Comparison, score: Score) -> Measured:
+def _number(comparison: Comparison, score: CandidateScore) -> Measured:
     epsilon = None if score.epsilon is None else score.price
     return Measured(score.mean, score.spread, epsilon, comparison.unit)
 
@@ -162,7 +162,7 @@ def _matrix(comparison: Comparison) -> Html:
     )
 
 
-def _plain(score: Score) -> Measured:
+def _plain(score: CandidateScore) -> Measured:
     return Measured(score.mean, score.spread)
 
 

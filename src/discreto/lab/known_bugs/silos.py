@@ -91,7 +91,7 @@ def _iterates_clipped(rows: Any) -> float:
 # A key of a training block: paid once, opened as often as somebody likes
 
 
-class Block:
+class PaidBlock:
     """Two steps that were paid for once; whoever opens it says how many were taken."""
 
     def __init__(self, witness: Witness) -> None:
@@ -114,12 +114,12 @@ class Block:
 
 
 def _opened_again(data: Data, witness: Witness) -> Any:
-    block = Block(witness)
+    block = PaidBlock(witness)
     return [block.open(numbers(data), stored=False) for _ in range(3)]
 
 
 def _answered_once(data: Data, witness: Witness) -> Any:
-    block = Block(witness)
+    block = PaidBlock(witness)
     return [block.open(numbers(data), stored=True) for _ in range(3)]
 
 

@@ -27,7 +27,7 @@ def amount(epsilon: Amount) -> float:
     return float(read_amount(epsilon, "epsilon"))
 
 
-class Noise:
+class FloatNoise:
     """The random numbers of one run, derived from a simulation ledger.
 
     Making one charges the ledger an infinite cost, which a real ledger refuses.

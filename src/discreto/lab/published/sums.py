@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreto.core.cost import Amount
-from discreto.lab.published._noise import Floats, Noise, amount
+from discreto.lab.published._noise import FloatNoise, Floats, amount
 from discreto.lab.published._printed import printed
 
 
@@ -47,6 +47,6 @@ def local_sum(values: ArrayLike, *, epsilon: Amount, ledger: Any) -> float:
     The definition on the slides is the global sensitivity, over all data sets. The
     example then takes the largest change of the one data set at hand.
     """
-    noise = Noise(ledger, "local_sum")
+    noise = FloatNoise(ledger, "local_sum")
     scale = local_sensitivity(values) / amount(epsilon)
     return float(np.sum(np.asarray(values, dtype=np.float64)) + noise.laplace(scale))

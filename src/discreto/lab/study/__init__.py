@@ -86,20 +86,27 @@ The output folder
 the version of discreto or the ``edition`` of the experiment changed.
 """
 
+from discreto._old_names import renamed
 from discreto.compare.seeds import coins_for, ledger_for, seed_for
-from discreto.lab.study.experiment import Experiment, Finding, Picture, Spread, Table
+from discreto.lab.study.experiment import (
+    Experiment,
+    Picture,
+    ResultTable,
+    Spread,
+    StudyFinding,
+)
 from discreto.lab.study.registry import experiments, find
 from discreto.lab.study.results import Results
 from discreto.lab.study.runner import Outcome, run
 
 __all__ = [
     "Experiment",
-    "Finding",
     "Outcome",
     "Picture",
+    "ResultTable",
     "Results",
     "Spread",
-    "Table",
+    "StudyFinding",
     "coins_for",
     "experiments",
     "find",
@@ -107,3 +114,5 @@ __all__ = [
     "run",
     "seed_for",
 ]
+
+__getattr__ = renamed(__name__, {"Finding": "StudyFinding", "Table": "ResultTable"})

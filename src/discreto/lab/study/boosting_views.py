@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreto.lab.study.boosting_data import SETS, SONGS, TITLES
-from discreto.lab.study.experiment import Finding, Picture, Spread, Table
+from discreto.lab.study.experiment import Picture, ResultTable, Spread, StudyFinding
 from discreto.lab.study.figures import curves, legend_below, panels
 from discreto.lab.study.results import Results
 
@@ -66,7 +66,7 @@ def _picture(
     return Picture(name, f"Boosted trees against ε, {title}", figure, note)
 
 
-def tables(results: Results) -> Iterator[Table]:
+def tables(results: Results) -> Iterator[ResultTable]:
     """All means with their spreads, one table for each set."""
     epsilons = sorted(e for e in results.unique("epsilon") if e is not None)
     for (data,), mine in results.by("data").items():
@@ -82,7 +82,7 @@ def tables(results: Results) -> Iterator[Table]:
                 )
             rows.append((contestant, *cells))
         metric = mine.rows[0]["metric"]
-        yield Table(
+        yield ResultTable(
             f"figure-1-{data}",
             f"{TITLES[data]}: {metric} by ε",
             ("contestant", *(f"ε = {e:g}" for e in epsilons)),
@@ -90,7 +90,7 @@ def tables(results: Results) -> Iterator[Table]:
         )
 
 
-def findings(results: Results) -> Iterator[Finding]:
+def findings(results: Results) -> Iterator[StudyFinding]:
     """The claims of section 5.1, checked for what is printed and what is corrected."""
     for label, names in (("as printed", PRINTED), ("corrected", CORRECTED)):
         view = _View(results, dict(zip(PRINTED, names, strict=True)))
@@ -193,7 +193,7 @@ CLAIMS = (
 )
 
 
-def _claims(view: _View, label: str) -> Iterator[Finding]:
+def _claims(view: _View, label: str) -> Iterator[StudyFinding]:
     shown = sorted({view.epsilons[i] for i in (0, len(view.epsilons) // 2, -1)})
     for claim in CLAIMS:
         if claim.data not in view.sets:
@@ -202,7 +202,9 @@ def _claims(view: _View, label: str) -> Iterator[Finding]:
         seen = f"best first: {'; '.join(orders)}"
         words = f"{claim.words} ({label})"
         holds = claim.holds(view)
-        yield Finding(words, seen, holds, claim.note or ("" if holds else claim.why))
+        yield StudyFinding(
+            words, seen, holds, claim.note or ("" if holds else claim.why)
+        )
     won = [
         max(view.score(d, RAND, e), view.score(d, RAND_HOT, e))
         >= max(view.score(d, CAT, e), view.score(d, DPBOOST, e))
@@ -210,14 +212,14 @@ def _claims(view: _View, label: str) -> Iterator[Finding]:
         for e in view.epsilons
         if e <= 2
     ]
-    yield Finding(
+    yield StudyFinding(
         f"at ε of at most 2 random splits are better in most tests ({label})",
         f"in {sum(won)} of {len(won)}",
         agrees=sum(won) * 2 > len(won),
     )
 
 
-def _ours(results: Results) -> Iterator[Finding]:
+def _ours(results: Results) -> Iterator[StudyFinding]:
     won, most = 0, 0
     for _, some in results.by("data", "epsilon").items():
         ours = some.where(contestant=OURS)
@@ -231,7 +233,7 @@ def _ours(results: Results) -> Iterator[Finding]:
         ]
         won, most = won + (sign * ours.mean("score") >= max(rest)), most + 1
     if most:
-        yield Finding(
+        yield StudyFinding(
             "(no claim of the source) our default against everything as printed",
             f"ours, which costs ε, is at least as good as the best of them, whose true "
             f"ε is infinite, in {won} of {most} pairs of a set and an ε",

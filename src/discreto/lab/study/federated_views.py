@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.lab.study.experiment import Finding, Picture, Spread, Table
+from discreto.lab.study.experiment import Picture, ResultTable, Spread, StudyFinding
 from discreto.lab.study.figures import curves, legend_below, panels, rounds
 from discreto.lab.study.results import Results
 
@@ -66,7 +66,7 @@ def _by_round(axis: Any, results: Results, by: str, title: str) -> None:
         axis.set_ylim(*SHOWN)
 
 
-def tables(results: Results) -> Iterator[Table]:
+def tables(results: Results) -> Iterator[ResultTable]:
     """Last errors with their true ε."""
     rows = []
     groups = results.by("approach", "contestant", "epsilon")
@@ -77,7 +77,7 @@ def tables(results: Results) -> Iterator[Table]:
         ]
         spent = some.rows[0]["true ε"]
         rows.append((approach, contestant, epsilon, spent, *cells))
-    yield Table(
+    yield ResultTable(
         "errors",
         "Error after the last round",
         (
@@ -94,7 +94,7 @@ def tables(results: Results) -> Iterator[Table]:
     )
 
 
-def findings(results: Results) -> Iterator[Finding]:
+def findings(results: Results) -> Iterator[StudyFinding]:
     """The claims of sections 4.1 to 4.3."""
     for approach in ROUNDS:
         mine = results.where(approach=approach)
@@ -109,7 +109,7 @@ def findings(results: Results) -> Iterator[Finding]:
             f"{told.mean('final error'):.3f} (true ε {told.rows[0]['true ε']:.3g}), "
             f"ours {ours.mean('final error'):.3f} (true ε 1)"
         )
-        yield Finding(
+        yield StudyFinding(
             f"{approach}: with noise the error falls about as it does without",
             seen,
             agrees=bool(ours.mean("final error") < 1.25 * free),
@@ -117,7 +117,7 @@ def findings(results: Results) -> Iterator[Finding]:
         )
     quiet = results.where(contestant=QUIET).by("approach")
     seen = ", ".join(f"{a} {some.mean('excess'):.2g}" for (a,), some in quiet.items())
-    yield Finding(
+    yield StudyFinding(
         "(no claim of the source) ours without noise against least squares",
         f"excess error on the pooled rows: {seen}",
         agrees=None,
@@ -127,7 +127,7 @@ def findings(results: Results) -> Iterator[Finding]:
         yield from _small_findings(results)
 
 
-def _small_findings(results: Results) -> Iterator[Finding]:
+def _small_findings(results: Results) -> Iterator[StudyFinding]:
     """Two claims about small ε, at the smallest that was run."""
     least = min(e for e in results.unique("epsilon") if e is not None)
     some = results.where(epsilon=least)
@@ -141,7 +141,7 @@ def _small_findings(results: Results) -> Iterator[Finding]:
         f"{c}: {ends[PROXIMAL, c]:.3f} against {ends[AVERAGING, c]:.3f}"
         for c in ("as meant", "ours")
     )
-    yield Finding(
+    yield StudyFinding(
         "the proximal point stands smaller ε than averaging",
         f"final error at ε = {least:g}: {seen}",
         agrees=bool(meant and ours),
@@ -156,7 +156,7 @@ def _small_findings(results: Results) -> Iterator[Finding]:
         meant.where(epsilon=e).values("error")[:, 10] for e in (least, most)
     )
     doubt = np.hypot(small.std(), large.std()) / math.sqrt(len(small))
-    yield Finding(
+    yield StudyFinding(
         "on the graph small ε sometimes learn faster in the first rounds",
         f"mean error after 10 rounds, as meant: {small.mean():.3f} at ε = {least:g}, "
         f"{large.mean():.3f} at ε = {most:g}; the difference is known to ± {doubt:.3f}",

@@ -15,10 +15,10 @@ from discreto.lab.study import figures
 from discreto.lab.study.arrays import points
 from discreto.lab.study.experiment import (
     Experiment,
-    Finding,
     Lines,
     Picture,
-    Table,
+    ResultTable,
+    StudyFinding,
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table, spread
@@ -102,7 +102,7 @@ def _accuracy_pictures(results: Results) -> Iterator[Picture]:
     )
 
 
-def _accuracy_tables(results: Results) -> Iterator[Table]:
+def _accuracy_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(
         results,
         "accuracy",
@@ -112,14 +112,14 @@ def _accuracy_tables(results: Results) -> Iterator[Table]:
     )
 
 
-def _accuracy_findings(results: Results) -> Iterator[Finding]:
+def _accuracy_findings(results: Results) -> Iterator[StudyFinding]:
     for name in results.unique("dataset"):
         some = results.where(dataset=name)
         largest = max(e for e in some.unique("epsilon") if e)
         printed = some.where(contestant=PRINTED, epsilon=largest)
         cells = some.where(contestant=CELLS, epsilon=largest)
         plain = some.where(contestant=PLAIN).mean("accuracy")
-        yield Finding(
+        yield StudyFinding(
             f"{name}: accuracy rises with ε towards that without privacy",
             f"{some.where(contestant=PRINTED).curve('epsilon', 'accuracy')[1][0]:.3f} "
             f"to {printed.mean('accuracy'):.3f}; without privacy {plain:.3f}",
@@ -156,7 +156,7 @@ def _budget(*, queries: int, k: int, epsilon: float) -> dict[str, Any]:
     }
 
 
-def _budget_tables(results: Results) -> Iterator[Table]:
+def _budget_tables(results: Results) -> Iterator[ResultTable]:
     columns = ("test points", "k", "claimed", "attained", "limit", "scale that keeps ε")
     rows = [
         (
@@ -169,7 +169,7 @@ def _budget_tables(results: Results) -> Iterator[Table]:
         )
         for line in results
     ]
-    yield Table(
+    yield ResultTable(
         "budget",
         "What a test set costs with b = 1/ε, at ε = 1",
         columns,
@@ -179,9 +179,9 @@ def _budget_tables(results: Results) -> Iterator[Table]:
     )
 
 
-def _budget_findings(results: Results) -> Iterator[Finding]:
+def _budget_findings(results: Results) -> Iterator[StudyFinding]:
     most = max(results, key=lambda line: line["shown"])
-    yield Finding(
+    yield StudyFinding(
         "a row changes one count by one at most, so Δ = 1 and ε is spent",
         f"{most['queries']} points at ε = 1: {most['shown']:.0f} is attained",
         agrees=False,
@@ -216,15 +216,17 @@ def _codes(*, seed: int) -> dict[str, Any]:
     }
 
 
-def _codes_tables(results: Results) -> Iterator[Table]:
+def _codes_tables(results: Results) -> Iterator[ResultTable]:
     names = ("codes that change", "predictions that change", "accuracy")
     row = tuple(spread(results, n) for n in names)
-    yield Table("codes", "One row in front of 1199 others (mushroom)", names, (row,))
+    yield ResultTable(
+        "codes", "One row in front of 1199 others (mushroom)", names, (row,)
+    )
 
 
-def _codes_findings(results: Results) -> Iterator[Finding]:
+def _codes_findings(results: Results) -> Iterator[StudyFinding]:
     share = results.mean("codes that change")
-    yield Finding(
+    yield StudyFinding(
         "categories become numbers before the budget begins",
         f"one row in front changes {share:.0%} of all codes",
         agrees=False,

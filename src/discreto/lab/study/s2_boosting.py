@@ -30,7 +30,7 @@ from discreto.lab.study.boosting_views import (
     pictures,
     tables,
 )
-from discreto.lab.study.experiment import Experiment, Finding, Picture
+from discreto.lab.study.experiment import Experiment, Picture, StudyFinding
 from discreto.lab.study.figures import curves, panels
 from discreto.lab.study.results import Results
 from discreto.models._features import Ready
@@ -182,13 +182,13 @@ def _rule_pictures(results: Results) -> Iterator[Picture]:
     yield Picture("rules", "Abalone: RMSE by three rules of table 1", figure)
 
 
-def _rule_findings(results: Results) -> Iterator[Finding]:
+def _rule_findings(results: Results) -> Iterator[StudyFinding]:
     last = results.where(epsilon=max(results.unique("epsilon")))
     seen = ", ".join(
         f"{rule} {some.mean('RMSE'):.3g}" for (rule,), some in last.by("rule").items()
     )
     liu, others = (last.where(rule=r).mean("RMSE") for r in ("Liu 2018", "DPBoost"))
-    yield Finding(
+    yield StudyFinding(
         "rows of their own for each tree spare ε (section 3)",
         f"RMSE on Abalone at ε = {last.rows[0]['epsilon']:g}: {seen}",
         agrees=bool(liu > others),

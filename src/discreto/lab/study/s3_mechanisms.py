@@ -15,10 +15,10 @@ from discreto.lab.published.sums import laplace_density
 from discreto.lab.study import figures
 from discreto.lab.study.experiment import (
     Experiment,
-    Finding,
     Lines,
     Picture,
-    Table,
+    ResultTable,
+    StudyFinding,
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
@@ -63,9 +63,9 @@ def _density_pictures(results: Results) -> Iterator[Picture]:
     yield Picture("figure-2-2", "Densities of a noisy count of 108", figure)
 
 
-def _density_findings(results: Results) -> Iterator[Finding]:
+def _density_findings(results: Results) -> Iterator[StudyFinding]:
     for line in results:
-        yield Finding(
+        yield StudyFinding(
             f"densities of neighbours are within e^ε at ε = {line['epsilon']:g}",
             f"largest |log ratio| {line['log ratio']:.3g}",
             agrees=line["log ratio"] <= line["epsilon"] * (1 + 1e-9),
@@ -99,7 +99,7 @@ def _coin(*, contestant: str, people: int, share: float, runs: int) -> Lines:
     return lines
 
 
-def _coin_tables(results: Results) -> Iterator[Table]:
+def _coin_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(
         results,
         "estimate",
@@ -109,9 +109,9 @@ def _coin_tables(results: Results) -> Iterator[Table]:
     )
 
 
-def _coin_findings(results: Results) -> Iterator[Finding]:
+def _coin_findings(results: Results) -> Iterator[StudyFinding]:
     seen = results.where(contestant=PRINTED).mean("estimate")
-    yield Finding(
+    yield StudyFinding(
         "2s - 1/2 gives the share of true yes answers",
         f"mean estimate {seen:.3f} where 0.3 is true",
         agrees=bool(abs(seen - 0.3) < 0.03),

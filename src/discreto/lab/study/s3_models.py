@@ -13,10 +13,10 @@ from discreto.lab.study import figures
 from discreto.lab.study.arrays import Points, points
 from discreto.lab.study.experiment import (
     Experiment,
-    Finding,
     Lines,
     Picture,
-    Table,
+    ResultTable,
+    StudyFinding,
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table, spread
@@ -46,7 +46,7 @@ def _cells(quick: bool) -> list[dict[str, Any]]:
 def _clusters(*, contestant: str, epsilon: float | None, runs: int) -> Lines:
     data = _pima()
     quiet = ledger_for("s3-3.6", noise=False)
-    plain = published.FuzzyCMeans(2, epsilon=None, max_iter=100, ledger=quiet)
+    plain = published.PrintedFuzzyCMeans(2, epsilon=None, max_iter=100, ledger=quiet)
     best = _sorted(plain.fit(data.unit(data.X)).cluster_centers_)
     lines: list[Mapping[str, Any]] = []
     for run in range(runs):
@@ -63,7 +63,7 @@ def _clusters(*, contestant: str, epsilon: float | None, runs: int) -> Lines:
             centres = data.unit(ours.fit(data.X).cluster_centers_)
         else:
             steps = 10 if contestant == PRINTED else 100
-            model = published.FuzzyCMeans(
+            model = published.PrintedFuzzyCMeans(
                 2, epsilon=epsilon, max_iter=steps, ledger=ledger
             )
             centres = model.fit(data.unit(data.X)).cluster_centers_
@@ -115,14 +115,14 @@ def _cluster_pictures(results: Results) -> Iterator[Picture]:
     yield Picture("figures-3-5-3-7", "Fuzzy c-means on BMI and glucose", figure)
 
 
-def _cluster_tables(results: Results) -> Iterator[Table]:
+def _cluster_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(results, "distance", "accuracy")
 
 
-def _cluster_findings(results: Results) -> Iterator[Finding]:
+def _cluster_findings(results: Results) -> Iterator[StudyFinding]:
     printed = results.where(contestant=PRINTED, epsilon=1.0).mean("distance")
     ours = results.where(contestant=OURS, epsilon=1.0).mean("distance")
-    yield Finding(
+    yield StudyFinding(
         "at ε = 1 the noisy centres lie close to the plain ones",
         f"mean distance {printed:.2f} on a square of side 1 (ours {ours:.2f})",
         agrees=bool(printed < 0.1),
@@ -176,7 +176,7 @@ def _normal(values: Any) -> float:
     return float(kstest(scaled, "norm").pvalue)
 
 
-def _bayes_tables(results: Results) -> Iterator[Table]:
+def _bayes_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(results, "accuracy")
     rows = []
     for name, (mean, deviation, p, noisy_mean, noisy_deviation) in TABLE_31.items():
@@ -197,7 +197,7 @@ def _bayes_tables(results: Results) -> Iterator[Table]:
         rows.append((name, *pairs))
     names = ("mean", "sd", "p", "mean at ε 0.5", "sd at ε 0.5")
     columns = (x for name in names for x in (f"{name}, printed", name))
-    yield Table(
+    yield ResultTable(
         "tables-3-1-3-2",
         "Parameters of naive Bayes, as printed and found",
         ("column, diabetes", *columns),
@@ -212,23 +212,23 @@ def _bayes_pictures(results: Results) -> Iterator[Picture]:
     yield Picture("accuracy", "Naive Bayes on BMI and glucose", figure)
 
 
-def _bayes_findings(results: Results) -> Iterator[Finding]:
+def _bayes_findings(results: Results) -> Iterator[StudyFinding]:
     plain = results.where(contestant=PLAIN).mean("accuracy")
     half = results.where(contestant=PRINTED, epsilon=0.5).mean("accuracy")
     ours = results.where(contestant=OURS, epsilon=0.5).mean("accuracy")
-    yield Finding(
+    yield StudyFinding(
         "naive Bayes is right in 79 % of cases",
         f"{plain:.1%} over random splits",
         agrees=bool(abs(plain - 0.79) < 0.05),
     )
-    yield Finding(
+    yield StudyFinding(
         "with noise at ε = 0.5 it is right in 78 %",
         f"as printed {half:.1%}, ours {ours:.1%}",
         agrees=bool(abs(half - 0.78) < 0.05),
         why="the printed noise on the deviation of glucose, about 30, has scale 20",
     )
     chance = _chance_of_table_32()
-    yield Finding(
+    yield StudyFinding(
         "table 3.2 is a draw of the printed mechanism at ε = 0.5",
         f"four means that near to those of table 3.1 have a chance of {chance:.0e}",
         agrees=bool(chance > 1e-3),

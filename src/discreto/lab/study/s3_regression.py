@@ -14,10 +14,10 @@ from discreto.lab.study import figures
 from discreto.lab.study.arrays import Points, points
 from discreto.lab.study.experiment import (
     Experiment,
-    Finding,
     Lines,
     Picture,
-    Table,
+    ResultTable,
+    StudyFinding,
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
@@ -135,16 +135,16 @@ def _linear_pictures(results: Results) -> Iterator[Picture]:
     yield Picture("figure-3-2", "Fuel consumption and CO2", figure)
 
 
-def _linear_tables(results: Results) -> Iterator[Table]:
+def _linear_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(results, "RMSE")
 
 
-def _linear_findings(results: Results) -> Iterator[Finding]:
+def _linear_findings(results: Results) -> Iterator[StudyFinding]:
     score = {
         who: results.where(contestant=who, epsilon=e).mean("RMSE")
         for who, e in ((PLAIN, None), (PRINTED, 1.0), (INTERCEPT, 1.0), (OURS, 1.0))
     }
-    yield Finding(
+    yield StudyFinding(
         "at ε = 1 the private line fits somewhat worse than the other",
         ", ".join(f"{who} {value:.1f}" for who, value in score.items()) + " (g/km)",
         agrees=bool(score[PLAIN] < score[PRINTED] < 3 * score[PLAIN]),
@@ -231,16 +231,16 @@ def _logistic_pictures(results: Results) -> Iterator[Picture]:
     yield Picture("figure-3-4", "Glucose and diabetes", figure)
 
 
-def _logistic_tables(results: Results) -> Iterator[Table]:
+def _logistic_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(results, "accuracy", "log loss")
 
 
-def _logistic_findings(results: Results) -> Iterator[Finding]:
+def _logistic_findings(results: Results) -> Iterator[StudyFinding]:
     score = {
         who: results.where(contestant=who, epsilon=e).mean("accuracy")
         for who, e in ((PLAIN, None), (PRINTED, 1.0), (INTERCEPT, 1.0), (OURS, 1.0))
     }
-    yield Finding(
+    yield StudyFinding(
         "at ε = 1 both curves rise alike and the private one fits a little worse",
         ", ".join(f"{who} {value:.3f}" for who, value in score.items()),
         agrees=bool(score[PRINTED] > score[PLAIN] - 0.05),

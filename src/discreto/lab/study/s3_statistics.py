@@ -15,10 +15,10 @@ from discreto.lab.study import figures
 from discreto.lab.study.deaths_data import CODE, OLDEST, deaths, domain
 from discreto.lab.study.experiment import (
     Experiment,
-    Finding,
     Lines,
     Picture,
-    Table,
+    ResultTable,
+    StudyFinding,
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
@@ -115,7 +115,7 @@ def _answer(*, statistic: str, contestant: str, epsilon: float, runs: int) -> Li
     ]
 
 
-def _answer_tables(results: Results) -> Iterator[Table]:
+def _answer_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(
         results,
         "error",
@@ -137,7 +137,7 @@ def _answer_tables(results: Results) -> Iterator[Table]:
     exact = deaths().age.mean()
     three.insert(0, ("exact", f"{exact:.2f}", f"{exact + CODE:.2f}", "U071"))
     columns = ("contestant", "mean (2.3)", "mean of codes (2.3)", "mode (2.5)")
-    yield Table("figures-2-3-2-5", "Three draws at ε = 1", columns, tuple(three))
+    yield ResultTable("figures-2-3-2-5", "Three draws at ε = 1", columns, tuple(three))
 
 
 def _some(results: Results, statistic: str, contestant: str) -> list[Any]:
@@ -173,11 +173,11 @@ def _answer_pictures(results: Results) -> Iterator[Picture]:
     yield Picture("figures-2-4-2-6", "Histogram and quantiles at ε = 1", figure)
 
 
-def _answer_findings(results: Results) -> Iterator[Finding]:
+def _answer_findings(results: Results) -> Iterator[StudyFinding]:
     one = results.where(epsilon=1.0)
     wrong = one.where(statistic="mode", contestant=PRINTED).mean("error")
     counts = sorted(np.unique(deaths().cause, return_counts=True)[1])
-    yield Finding(
+    yield StudyFinding(
         "one of three noisy modes at ε = 1 is the second most frequent cause",
         f"wrong in {wrong:.0%} of draws; the two causes are {counts[-1] - counts[-2]} "
         "rows apart here",
@@ -187,7 +187,7 @@ def _answer_findings(results: Results) -> Iterator[Finding]:
     )
     mean = one.where(statistic="mean of codes")
     reach = 0.5 + 0.5 * (CODE + OLDEST) / OLDEST
-    yield Finding(
+    yield StudyFinding(
         "noisy means of codes lie near the true one at ε = 1",
         f"mean error {mean.where(contestant=PRINTED).mean('error'):.3g} as printed, "
         f"{mean.where(contestant=OURS).mean('error'):.3g} ours",
@@ -197,7 +197,7 @@ def _answer_findings(results: Results) -> Iterator[Finding]:
     )
     bins = one.where(statistic="histogram", contestant=PRINTED)
     peak = [int(np.argmax(line["answers"])) for line in bins]
-    yield Finding(
+    yield StudyFinding(
         "the noisy histogram still shows that ages 20 to 30 are the most frequent",
         f"in {np.mean([p == 2 for p in peak]):.0%} of draws",
         agrees=bool(np.mean([p == 2 for p in peak]) > 0.9),

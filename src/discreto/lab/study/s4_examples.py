@@ -12,7 +12,13 @@ from discreto.lab import published
 from discreto.lab.published.regression import Polynomial, squares
 from discreto.lab.study import figures
 from discreto.lab.study.arrays import points
-from discreto.lab.study.experiment import Experiment, Finding, Lines, Picture, Table
+from discreto.lab.study.experiment import (
+    Experiment,
+    Lines,
+    Picture,
+    ResultTable,
+    StudyFinding,
+)
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
 from discreto.models import KMeans
@@ -58,7 +64,7 @@ def _centres(who: str, epsilon: Any, data: Any, ledger: Any, seed: int) -> Any:
         return Plain(3, n_init=10, random_state=seed).fit(data.X).cluster_centers_
     if who == PRINTED:
         high = float(data.high.max())  # the slides: all columns are in [0, r]
-        model: Any = published.KMeans(
+        model: Any = published.PrintedKMeans(
             3, epsilon=epsilon, max_iter=5, high=high, ledger=ledger
         )
     else:
@@ -75,7 +81,7 @@ def _agreement(truth: Any, found: Any) -> float:
     return float(adjusted_rand_score(truth, found))
 
 
-def _kmeans_tables(results: Results) -> Iterator[Table]:
+def _kmeans_tables(results: Results) -> Iterator[ResultTable]:
     note = "Agreement is the adjusted Rand index with the species."
     yield score_table(results, "inertia", "agreement", title="k-means", note=note)
 
@@ -102,12 +108,12 @@ def _kmeans_pictures(results: Results) -> Iterator[Picture]:
     yield Picture("k-means", "k-means on iris", figure)
 
 
-def _kmeans_findings(results: Results) -> Iterator[Finding]:
+def _kmeans_findings(results: Results) -> Iterator[StudyFinding]:
     score = {
         who: results.where(contestant=who, epsilon=e).mean("agreement")
         for who, e in ((PLAIN, None), (PRINTED, 1.0), (OURS, 1.0))
     }
-    yield Finding(
+    yield StudyFinding(
         "k-means on iris runs at ε = 1 and prints centres and labels",
         ", ".join(f"{who} {value:.2f}" for who, value in score.items())
         + " agreement with the species",
@@ -170,20 +176,20 @@ def _example(*, example: str) -> Lines:
     return [{"what": n, "printed": p, "found": f} for n, (p, f) in found.items()]
 
 
-def _example_tables(results: Results) -> Iterator[Table]:
+def _example_tables(results: Results) -> Iterator[ResultTable]:
     rows = [(r["example"], r["what"], r["printed"], r["found"]) for r in results]
     columns = ("example", "what", "printed", "found")
-    yield Table("examples", "Worked examples", columns, tuple(rows))
+    yield ResultTable("examples", "Worked examples", columns, tuple(rows))
 
 
-def _example_findings(results: Results) -> Iterator[Finding]:
+def _example_findings(results: Results) -> Iterator[StudyFinding]:
     off = max(abs(r["found"] / r["printed"] - 1) for r in results)
-    yield Finding(
+    yield StudyFinding(
         "the numbers of the worked examples",
         f"all within {off:.1%} of print",
         agrees=bool(off < 0.03),
     )
-    yield Finding(
+    yield StudyFinding(
         "Δ = 8 at ε = 10 keeps ε = 10 for the line with an intercept",
         "11.25: one row moves the coefficients by 9",
         agrees=False,

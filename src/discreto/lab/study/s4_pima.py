@@ -16,7 +16,13 @@ from discreto.compare.seeds import ledger_for
 from discreto.lab import published
 from discreto.lab.study import figures
 from discreto.lab.study.arrays import Points, points
-from discreto.lab.study.experiment import Experiment, Finding, Lines, Picture, Table
+from discreto.lab.study.experiment import (
+    Experiment,
+    Lines,
+    Picture,
+    ResultTable,
+    StudyFinding,
+)
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
 from discreto.local import LocalLearner
@@ -121,7 +127,7 @@ def _measure_linear(*, contestant: str, epsilon: float | None, runs: int) -> Lin
     return _measure(_linear, contestant=contestant, epsilon=epsilon, runs=runs)
 
 
-def _tables(results: Results) -> Iterator[Table]:
+def _tables(results: Results) -> Iterator[ResultTable]:
     note = "Always saying no is right in 65 % of cases."
     yield score_table(results, "accuracy", title="Accuracy on Pima", note=note)
 
@@ -150,7 +156,7 @@ def _always_better(results: Results, one: str, other: str) -> tuple[int, int]:
     return sum(gap >= -TIE for gap in gaps), len(epsilons)
 
 
-def _plain_finding(results: Results, name: str) -> Finding:
+def _plain_finding(results: Results, name: str) -> StudyFinding:
     plain = results.where(contestant=PLAIN).mean("accuracy")
     others = [
         (results.where(contestant=who, epsilon=e).mean("accuracy"), who, e)
@@ -159,33 +165,33 @@ def _plain_finding(results: Results, name: str) -> Finding:
         if e is not None
     ]
     best = max(others)
-    return Finding(
+    return StudyFinding(
         f"{name} without privacy is always the most accurate",
         f"{plain:.3f}; the best other is {best[0]:.3f} ({best[1]}, ε = {best[2]:g})",
         agrees=bool(plain >= best[0] - TIE),
     )
 
 
-def _bayes_findings(results: Results) -> Iterator[Finding]:
+def _bayes_findings(results: Results) -> Iterator[StudyFinding]:
     yield _plain_finding(results, "GNB")
     for one, other, title in (
         (PRIVATE, STAIRS, "as printed"),
         (OURS, OUR_STAIRS, "ours"),
     ):
         wins, of = _always_better(results, one, other)
-        yield Finding(
+        yield StudyFinding(
             f"DP-GNB is always more accurate than staircase + GNB ({title})",
             f"at {wins} of {of} values of ε",
             agrees=wins == of,
         )
     low = _at(results, STAIRS, 0.1, 10)
-    yield Finding(
+    yield StudyFinding(
         "staircase + GNB is close to chance for ε from 0.1 to 10",
         f"mean accuracy {low:.3f} as printed, {_at(results, OUR_STAIRS, 0.1, 10):.3f} "
         "ours; always saying no gives 0.65",
         agrees=bool(low < 0.67),
     )
-    yield Finding(
+    yield StudyFinding(
         "the private model costs ε",
         "1 + 2dε/(d + 1): 1.18 where 0.1 is printed",
         agrees=False,
@@ -194,19 +200,19 @@ def _bayes_findings(results: Results) -> Iterator[Finding]:
     )
 
 
-def _linear_findings(results: Results) -> Iterator[Finding]:
+def _linear_findings(results: Results) -> Iterator[StudyFinding]:
     yield _plain_finding(results, "LR")
     spread = [
         results.where(contestant=who).spread("accuracy") for who in (PRIVATE, OURS)
     ]
-    yield Finding(
+    yield StudyFinding(
         "the accuracy of DP-LR varies a lot",
         f"spread over runs and ε {spread[0]:.3f} as printed, {spread[1]:.3f} ours",
         agrees=bool(spread[0] > 0.05),
         why="as printed nothing is done about an objective without a minimum",
     )
     private, stairs = (_at(results, who, 0.1, 10) for who in (PRIVATE, STAIRS))
-    yield Finding(
+    yield StudyFinding(
         "both private ways are close to chance for ε from 0.1 to 10",
         f"DP-LR {private:.3f}, staircase + LR {stairs:.3f}; ours "
         f"{_at(results, OURS, 0.1, 10):.3f} and "
@@ -215,7 +221,7 @@ def _linear_findings(results: Results) -> Iterator[Finding]:
     )
     if not results.quick:
         private, stairs = (_at(results, who, 10, 30) for who in (PRIVATE, STAIRS))
-        yield Finding(
+        yield StudyFinding(
             "staircase + LR is more accurate than DP-LR for ε from 10 to 30",
             f"{stairs:.3f} against {private:.3f} as printed; ours "
             f"{_at(results, OUR_STAIRS, 10, 30):.3f} against "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreto.lab.study.experiment import Spread, Table
+from discreto.lab.study.experiment import ResultTable, Spread
 from discreto.lab.study.results import Results
 
 
@@ -17,11 +17,11 @@ def score_table(
     groups: tuple[str, ...] = ("contestant", "epsilon"),
     title: str = "Scores",
     note: str = "",
-) -> Table:
+) -> ResultTable:
     """Means and spreads of measurements for each group of lines."""
     rows = []
     for key, some in results.by(*groups).items():
         cells = (spread(some, n) if some.having(n) else None for n in measurements)
         rows.append((*key, *cells))
     heads = ("ε" if name == "epsilon" else name for name in (*groups, *measurements))
-    return Table("scores", title, tuple(heads), tuple(rows), note)
+    return ResultTable("scores", title, tuple(heads), tuple(rows), note)

@@ -186,13 +186,13 @@ def test_votes_agree_with_scikit_learn():
 @pytest.mark.parametrize(("k", "loss"), [(5, 1.66), (15, 1.87), (51, 1.96)])
 def test_votes_lose_nearly_twice_epsilon(k, loss):
     # One near row of class 0 pushes the only neighbour of class 1 out: k - 2 to k.
-    chance = [math.exp(-gap) * (2 + gap) / 4 for gap in (k - 2, k)]  # class 1 wins
-    assert math.log(chance[0] / chance[1]) == pytest.approx(loss, abs=0.005)
+    probability = [math.exp(-gap) * (2 + gap) / 4 for gap in (k - 2, k)]  # class 1 wins
+    assert math.log(probability[0] / probability[1]) == pytest.approx(loss, abs=0.005)
     if k == 5:
         rows, labels = np.arange(1.0, 6)[:, None], np.array([0, 0, 0, 0, 1])
         nearer = np.vstack([rows, [[0.5]]]), np.append(labels, 0)
         for (points, classes), expected in zip(
-            [(rows, labels), nearer], chance, strict=True
+            [(rows, labels), nearer], probability, strict=True
         ):
             model = KNNVotes(5, epsilon=1, classes=[0, 1], ledger=simulate(1))
             asked = model.fit(points, classes).predict(np.zeros((100_000, 1)))

@@ -2,7 +2,7 @@
 
 ``transcript`` replays the noisy answers of one table on its neighbour: exact, two runs
 a pair. ``epsilon`` treats a mechanism as a black box and bounds its epsilon from below
-by statistics. ``listen`` and ``noise_law`` hear real runs, with the system's noise.
+by statistics. ``listen`` and ``noise_law`` record real runs, with the system's noise.
 ``refusals`` and ``silo`` send hostile messages; ``conversation`` plays the adaptive
 analyst against a ledger. ``canary`` measures what an attacker gains on a real table.
 All of them read rows in the clear: never run them on a ledger that is meant to protect
@@ -20,7 +20,7 @@ from discreto.audit.mechanisms import Replicates, mechanism_of
 from discreto.audit.neighbours import Pair, exhaustive, hostile_rows, pairs
 from discreto.audit.noise_distribution import noise_law
 from discreto.audit.public_path import Listener, listen
-from discreto.audit.recorder import Witness
+from discreto.audit.recorder import Recorder
 from discreto.audit.refusals import refusals
 from discreto.audit.run import examine
 from discreto.audit.silos import silo
@@ -32,8 +32,8 @@ __all__ = [
     "Listener",
     "Pair",
     "PairComparison",
+    "Recorder",
     "Replicates",
-    "Witness",
     "accepts",
     "allowed_advantage",
     "canary",
@@ -56,4 +56,4 @@ __all__ = [
     "worst_delta",
 ]
 
-__getattr__ = renamed(__name__, {"Comparison": "PairComparison"})
+__getattr__ = renamed(__name__, {"Comparison": "PairComparison", "Witness": "Recorder"})

@@ -136,7 +136,7 @@ def tiny() -> tuple[float, float]:
 
 
 def main() -> None:
-    """A line of JSON for each contestant, then a table."""
+    """A line of JSON for each candidate, then a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rows", type=int, default=500_000)

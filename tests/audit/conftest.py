@@ -48,7 +48,7 @@ class Case:
     def domain(self, **facts: Any) -> dp.Domain:
         """The richest columns that this model accepts."""
         goal = {} if self.target is None else {self.target: TARGETS[self.target]}
-        person = {"id": dp.kernel.domain.Opaque()} if "person" in facts else {}
+        person = {"id": dp.Opaque()} if "person" in facts else {}
         for columns in (NUMBERS | {"s": CATEGORIES["s"]}, NUMBERS, CATEGORIES):
             domain = dp.Domain(columns | goal | person, target=self.target, **facts)
             try:

@@ -377,8 +377,9 @@ def test_a_witness_gives_the_answers_of_its_script():
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_parts_of_a_table_are_watched_and_paid_for_once(neighbours, delta):
+    settings = models.BoostingSettings(rows="disjoint")
     model = models.GradientBoostingClassifier(
-        epsilon=1, delta=delta, rows="disjoint", n_estimators=3, max_depth=1
+        3, epsilon=1, delta=delta, max_depth=1, settings=settings
     )
     rows = 4 if neighbours == "replace" else None
     domain = dp.Domain(COLUMNS, target="c", neighbours=neighbours, rows=rows)

@@ -56,7 +56,7 @@ from discreto.lab.study import (
     Picture,
     Spread,
     ResultTable,
-    coins_for,
+    generator_for,
     figures,
 )
 
@@ -78,7 +78,7 @@ def measure(*, size, seed):
         raise MissingExtraError("no data")
     if os.environ.get("FAKE_DIE") == f"{size}-{seed}":
         os._exit(9)
-    draws = coins_for("fake", size, seed).normal(size=3)
+    draws = generator_for("fake", size, seed).normal(size=3)
     return {"error": draws[0] / size, "path": draws, "infinite": float("inf")}
 
 
@@ -373,7 +373,7 @@ def test_json_has_no_infinity(tmp_path: Path) -> None:
 def test_seeds_depend_on_every_fact() -> None:
     facts = [("a", 1), ("a", 2), ("b", 1), ("a",), ("a", 1.5), ("a", "1")]
     assert len({study.seed_for(*fact) for fact in facts}) == len(facts)
-    draws = [study.coins_for("x", i).integers(10**9) for i in (0, 0, 1)]
+    draws = [study.generator_for("x", i).integers(10**9) for i in (0, 0, 1)]
     assert draws[0] == draws[1] != draws[2]
 
 

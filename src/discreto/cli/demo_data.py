@@ -29,7 +29,7 @@ DOMAIN = Domain(
 )
 BINS = 15
 EDGES = np.linspace(0, 30, BINS + 1)
-CHANCES = (0.1, 0.25, 0.75, 0.9)
+PROBABILITIES = (0.1, 0.25, 0.75, 0.9)
 
 Columns = dict[str, NDArray[Any]]
 
@@ -58,7 +58,7 @@ class DemoQuestion:
             case Quantile():
                 return [float(np.median(radius))]
             case _:
-                exact = np.quantile(radius, CHANCES, method="inverted_cdf")
+                exact = np.quantile(radius, PROBABILITIES, method="inverted_cdf")
                 return [float(value) for value in exact]
 
 
@@ -74,14 +74,14 @@ def load() -> Columns:
 
 def questions() -> list[DemoQuestion]:
     """The questions of the demo, ε 3.65 in all."""
-    chances = tuple(Fraction(str(chance)) for chance in CHANCES)
+    probabilities = tuple(Fraction(str(probability)) for probability in PROBABILITIES)
     return [
         DemoQuestion(Count(), "0.1"),
         DemoQuestion(Mean("radius"), "0.25"),
         DemoQuestion(Mean("radius", ("diagnosis",)), "0.5"),
         DemoQuestion(histogram(), "1"),
         DemoQuestion(Quantile("radius"), "0.3"),
-        DemoQuestion(Quantiles("radius", chances), "0.5"),
+        DemoQuestion(Quantiles("radius", probabilities), "0.5"),
         DemoQuestion(Covariance(("radius", "concavity"), correlation=True), "1"),
     ]
 

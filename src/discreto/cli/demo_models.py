@@ -83,10 +83,10 @@ def fit_for_real(files: ModelFiles, data: Dataset, made: Comparison) -> tuple[An
     console.print(plan_table(advice.plan))
     budget = advice.plan.total.epsilon + 1
     ledger = Ledger(files.ledger, epsilon=budget, population=data.name)
-    features = advice.contestant.features
+    features = advice.candidate.features
     table = Table(data.columns, data.domain.select([*features, made.target]), ledger)
     with terminal.working("fitting"):
-        model = advice.contestant.make(price).fit(table, made.target)
+        model = advice.candidate.make(price).fit(table, made.target)
         judged = models.evaluate(model, table, epsilon=JUDGING)
     models.save(model, files.model)
     console.print(f"fitted   {type(model).__name__}, {model.privacy_}", highlight=False)

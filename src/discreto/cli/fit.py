@@ -122,8 +122,8 @@ def _narrow(known: Domain, columns: str | None, target: str | None) -> Domain:
     if columns is None:
         return known
     names = [name.strip() for name in columns.split(",") if name.strip()]
-    goal = target or known.target
-    return known.select([*names, *([goal] if goal else [])])
+    target = target or known.target
+    return known.select([*names, *([target] if target else [])])
 
 
 def kinds() -> dict[str, Any]:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from discreto import models
 from discreto.compare import reference as unprotected
-from discreto.compare.comparison import Advice, CandidateScore, Comparison, Contestant
-from discreto.compare.seeds import coins_for, ledger_for, seed_for
+from discreto.compare.comparison import Advice, Candidate, CandidateScore, Comparison
+from discreto.compare.seeds import generator_for, ledger_for, seed_for
 from discreto.core.cost import Amount, read_amount
 from discreto.core.domain import Category, Column, Domain, Number
 from discreto.data.frames import open_frame
@@ -38,9 +38,9 @@ ENOUGH = 0.75  # of what the best one gains over the baseline
 COVERED = {"GaussianNB": "NaiveBayes", "CategoricalNB": "NaiveBayes"}
 
 
-def contestants(domain: Domain, target: str) -> tuple[list[Contestant], dict[str, str]]:
+def candidates(domain: Domain, target: str) -> tuple[list[Candidate], dict[str, str]]:
     """Every model that suits the domain, and why the others do not."""
-    goal = (
+    wanted = (
         PrivateClassifier if isinstance(domain[target], Category) else PrivateRegressor
     )
     suited, left_out = [], {}
@@ -48,7 +48,7 @@ def contestants(domain: Domain, target: str) -> tuple[list[Contestant], dict[str
         kind = getattr(models, name)
         if not isinstance(kind, type) or not issubclass(kind, PrivateEstimator):
             continue
-        if not issubclass(kind, goal):
+        if not issubclass(kind, wanted):
             continue
         if name in COVERED:
             left_out[name] = f"{COVERED[name]} is the same with all kinds of columns."
@@ -68,7 +68,7 @@ def contestants(domain: Domain, target: str) -> tuple[list[Contestant], dict[str
     return suited, left_out
 
 
-def _suit(name: str, domain: Domain, target: str) -> Contestant | str:
+def _suit(name: str, domain: Domain, target: str) -> Candidate | str:
     """The model with as many columns as it takes, or why it takes none."""
     features = [f for f in domain.with_(target=target).features() if f != target]
     parts = {
@@ -80,21 +80,21 @@ def _suit(name: str, domain: Domain, target: str) -> Contestant | str:
     for part, names in parts.items():
         if not names:
             continue
-        contestant = Contestant(name, tuple(names), part)
+        candidate = Candidate(name, tuple(names), part)
         try:
-            _plan(contestant, domain, target, "1", "0")
+            _plan(candidate, domain, target, "1", "0")
         except (DomainError, ParameterError) as error:
             why = str(error)
             continue
-        return contestant
+        return candidate
     return why
 
 
 def _plan(
-    contestant: Contestant, domain: Domain, target: str, epsilon: Amount, delta: Amount
+    candidate: Candidate, domain: Domain, target: str, epsilon: Amount, delta: Amount
 ) -> Plan:
-    part = domain.select([*contestant.features, target])
-    plan: Plan = contestant.make(epsilon, delta).plan(part, target)
+    part = domain.select([*candidate.features, target])
+    plan: Plan = candidate.make(epsilon, delta).plan(part, target)
     return plan
 
 
@@ -132,34 +132,34 @@ def compare(
     progress
         Called with the number of fits that are done, and of all.
     """
-    goal = target or domain.target
-    if goal is None:
+    target = target or domain.target
+    if target is None:
         raise ParameterError("compare needs a target: the column to predict.")
     if folds < 2 or repeats < 1:
         raise ParameterError("compare needs at least 2 folds and 1 repeat.")
     prices = [str(e) for e in epsilons if read_amount(e, "epsilon")]
-    suited, left_out = contestants(domain, goal)
+    suited, left_out = candidates(domain, target)
     rows = LoadedRows.read(data, domain)
-    known = [value is not None and value == value for value in rows.values[goal]]
+    known = [value is not None and value == value for value in rows.values[target]]
     if sum(known) < 2 * folds or len(set(rows.people[known])) < 2 * folds:
         raise ParameterError(
-            f"compare with {folds} folds needs {2 * folds} people whose {goal!r} is "
+            f"compare with {folds} folds needs {2 * folds} people whose {target!r} is "
             "known."
         )
     cuts = list(_cuts(rows.people, folds, repeats, seed))
-    contest = _Contest(rows, domain, goal, delta, seed)
+    contest = _Contest(rows, domain, target, delta, seed)
     scores = contest.scores(suited, prices, cuts, progress)
-    metric = "accuracy" if isinstance(domain[goal], Category) else "rmse"
-    plain = unprotected.scores(rows.values, domain, goal, cuts, metric)
+    metric = "accuracy" if isinstance(domain[target], Category) else "rmse"
+    plain = unprotected.scores(rows.values, domain, target, cuts, metric)
     reference, baseline = (_score(name, None, got) for name, got in plain)
     out = Comparison(
-        target=goal,
+        target=target,
         metric=metric,
-        unit=getattr(domain[goal], "unit", ""),
+        unit=getattr(domain[target], "unit", ""),
         scores=scores,
         reference=reference,
         baseline=baseline,
-        contestants=tuple(suited),
+        candidates=tuple(suited),
         left_out=left_out,
         rows=len(rows.people),
         folds=folds,
@@ -210,7 +210,7 @@ def _cuts(
     """Rows to fit and rows to test; the rows of a person stay together."""
     many = int(groups.max()) + 1
     for repeat in range(repeats):
-        order = coins_for("folds", seed, repeat).permutation(many)
+        order = generator_for("folds", seed, repeat).permutation(many)
         fold = (order % folds)[groups]
         for number in range(folds):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
@@ -228,41 +228,41 @@ class _Contest:
 
     def scores(
         self,
-        suited: list[Contestant],
+        suited: list[Candidate],
         prices: list[str],
         cuts: list[tuple[Array, Array]],
         progress: Progress | None,
     ) -> tuple[CandidateScore, ...]:
         work = list(product(enumerate(cuts), suited, prices))
         found: dict[tuple[str, str], list[float]] = {}
-        for done, ((place, cut), contestant, price) in enumerate(work, start=1):
-            facts = (self.seed, place, contestant.label, price)
-            score = self.one(contestant, price, cut, facts)
-            found.setdefault((contestant.label, price), []).append(score)
+        for done, ((place, cut), candidate, price) in enumerate(work, start=1):
+            facts = (self.seed, place, candidate.label, price)
+            score = self.one(candidate, price, cut, facts)
+            found.setdefault((candidate.label, price), []).append(score)
             if progress:
                 progress(done, len(work))
         return tuple(_score(name, price, got) for (name, price), got in found.items())
 
     def one(
-        self, contestant: Contestant, price: str, cut: tuple[Array, Array], facts: Any
+        self, candidate: Candidate, price: str, cut: tuple[Array, Array], facts: Any
     ) -> float:
         """The score of one simulated fit on rows it has not seen."""
         train, test = cut
-        part = self.domain.select([*contestant.features, self.target])
+        part = self.domain.select([*candidate.features, self.target])
         if part.neighbours == "replace":
             part = part.with_(rows=len(train))
         values, terms = self.rows.values, self.rows.terms
         rows = {name: values[name][train] for name in part}
         table = Table(rows, part, ledger_for(*facts))
-        model = contestant.make(price, self.delta, random_state=seed_for(*facts))
+        model = candidate.make(price, self.delta, random_state=seed_for(*facts))
         model.fit(table, self.target)
-        unseen = Ready({n: terms[n][test] for n in contestant.features}, len(test))
+        unseen = Ready({n: terms[n][test] for n in candidate.features}, len(test))
         truth = values[self.target][test]
         return unprotected.judge(model.predict(unseen), truth, self.domain[self.target])
 
 
 def _advice(comparison: Comparison, domain: Domain) -> Advice | None:
-    """The cheapest contestant that gains nearly as much as the best one."""
+    """The cheapest candidate that gains nearly as much as the best one."""
     best = max(comparison.scores, key=comparison.gain)
     gain = comparison.gain(best)
     if gain <= best.spread / np.sqrt(best.count):
@@ -271,7 +271,7 @@ def _advice(comparison: Comparison, domain: Domain) -> Advice | None:
     cheapest = min(score.price for score in enough)
     cheap = [score for score in enough if score.price == cheapest]
     chosen = max(cheap, key=comparison.gain)
-    who = next(c for c in comparison.contestants if c.label == chosen.model)
+    who = next(c for c in comparison.candidates if c.label == chosen.model)
     price = chosen.epsilon or "1"
     plan = _plan(who, domain, comparison.target, price, comparison.delta)
     reason = (

@@ -1,4 +1,4 @@
-"""What a comparison is made of: contestants, their scores, and an advice."""
+"""What a comparison is made of: candidates, their scores, and an advice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreto.plan import Plan
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Candidate:
     """A model and the columns it takes part with."""
 
     model: str
@@ -56,7 +56,7 @@ class CandidateScore:
 class Advice:
     """What the comparison speaks for, and what it would cost for real."""
 
-    contestant: Contestant
+    candidate: Candidate
     score: CandidateScore
     plan: Plan
     reason: str
@@ -64,7 +64,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The scores of all contestants. Private if the rows are: see the module."""
+    """The scores of all candidates. Private if the rows are: see the module."""
 
     target: str
     metric: str  # "accuracy" (higher is better) or "rmse" (lower is better)
@@ -72,7 +72,7 @@ class Comparison:
     scores: tuple[CandidateScore, ...]
     reference: CandidateScore
     baseline: CandidateScore
-    contestants: tuple[Contestant, ...]
+    candidates: tuple[Candidate, ...]
     left_out: dict[str, str]
     rows: int
     folds: int
@@ -106,8 +106,8 @@ class Comparison:
             "remark": self.remark,
             "advice": advice
             and {
-                "model": advice.contestant.model,
-                "features": list(advice.contestant.features),
+                "model": advice.candidate.model,
+                "features": list(advice.candidate.features),
                 "epsilon": advice.score.epsilon,
                 "reason": advice.reason,
                 "plan": advice.plan.to_dict(),

@@ -81,7 +81,7 @@ def PrivRandBoost(
 
 
 def Zhao2018(kind: Kind = GradientBoostingClassifier, **settings: Any) -> Any:
-    """Disjoint rows, half for the splits, leaves that are not bounded by their turn."""
+    """Disjoint rows, half for the splits, no bound on leaves by the tree's number."""
     ours = {"splits": "greedy", "encoding": "onehot", "leaf_clipping": False}
     return _make(kind, ours | settings)
 

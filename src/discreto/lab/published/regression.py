@@ -261,6 +261,6 @@ class FunctionalLogistic(ClassifierMixin, _Functional):
         return (self.decision_function(X) > 0).astype(np.int64)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """The chances of both classes."""
+        """The probabilities of both classes."""
         one = 1 / (1 + np.exp(-np.clip(self.decision_function(X), -500, 500)))
         return np.column_stack([1 - one, one])

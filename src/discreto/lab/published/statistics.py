@@ -29,7 +29,7 @@ def two_coins(answers: ArrayLike, *, ledger: Any) -> NDArray[np.int64]:
     """Each answer, 0 or 1, is true with one coin and a second coin otherwise."""
     noise = FloatNoise(ledger, "two_coins")
     truth = np.asarray(answers, dtype=np.int64)
-    honest = noise.coins(0.5, truth.size).reshape(truth.shape)
+    honest = noise.flips(0.5, truth.size).reshape(truth.shape)
     second = noise.random.integers(0, 2, truth.shape)
     return np.where(honest, truth, second)
 

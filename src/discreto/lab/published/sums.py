@@ -22,7 +22,7 @@ def local_sensitivity(values: ArrayLike) -> float:
 
 
 def laplace_density(x: ArrayLike, scale: float, centre: float = 0.0) -> Floats:
-    """The density of the Laplace law, which the slides give beside each noise.
+    """The density of the Laplace distribution, which the slides give beside each noise.
 
     >>> 100 * laplace_density([-4.58, 12.15], 7).round(4)
     array([3.71, 1.26])

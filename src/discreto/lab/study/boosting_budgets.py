@@ -37,7 +37,7 @@ class Rule:
     categories: bool = False
 
     def weight(self, epsilon: float) -> float:
-        """What a unit of gain adds to the logarithm of a split's chance."""
+        """What a unit of gain adds to the logarithm of a split's probability."""
         return self.node * epsilon / (2 * self.gain) if self.gain else 0.0
 
     def scale(self, epsilon: float) -> float:

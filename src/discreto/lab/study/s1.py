@@ -136,17 +136,17 @@ def _utility_cells(quick: bool) -> list[dict[str, Any]]:
     )
     uppers = (7, 10, 50)
     return [
-        {"contestant": "as printed", "upper": None, "epsilon": e, "runs": runs}
+        {"candidate": "as printed", "upper": None, "epsilon": e, "runs": runs}
         for e in epsilons
     ] + [
-        {"contestant": f"ours, [0, {u}]", "upper": u, "epsilon": e, "runs": runs}
+        {"candidate": f"ours, [0, {u}]", "upper": u, "epsilon": e, "runs": runs}
         for u in uppers
         for e in epsilons
     ]
 
 
-def _utility(*, contestant: str, upper: int | None, epsilon: float, runs: int) -> Lines:
-    ledger = ledger_for("s1", contestant, epsilon)
+def _utility(*, candidate: str, upper: int | None, epsilon: float, runs: int) -> Lines:
+    ledger = ledger_for("s1", candidate, epsilon)
     lines: list[Mapping[str, Any]] = []
     for _ in range(runs):
         if upper is None:
@@ -161,7 +161,7 @@ def _utility(*, contestant: str, upper: int | None, epsilon: float, runs: int) -
 
 def _utility_pictures(results: Results) -> Iterator[Picture]:
     figure, axes = figures.panels(1, 1, size=(5.5, 3.6))
-    figures.curves(axes[0, 0], results, "epsilon", "error", "contestant")
+    figures.curves(axes[0, 0], results, "epsilon", "error", "candidate")
     axes[0, 0].set_yscale("log")
     yield Picture("trade-off", "Error of the sum against ε", figure)
 
@@ -169,8 +169,8 @@ def _utility_pictures(results: Results) -> Iterator[Picture]:
 def _utility_findings(results: Results) -> Iterator[StudyFinding]:
     epsilon = max(results.unique("epsilon"))
     some = results.where(epsilon=epsilon)
-    printed = some.where(contestant="as printed").mean("error")
-    ours = some.where(contestant="ours, [0, 7]").mean("error")
+    printed = some.where(candidate="as printed").mean("error")
+    ours = some.where(candidate="ours, [0, 7]").mean("error")
     low = results.where(epsilon=min(results.unique("epsilon"))).mean("error")
     yield StudyFinding(
         "less budget, more privacy, less use",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.compare.seeds import coins_for, ledger_for
+from discreto.compare.seeds import generator_for, ledger_for
 from discreto.lab.published import federated as printed
 from discreto.lab.study.debt_data import COLUMNS, CORRELATIONS, Debt, debt
 from discreto.lab.study.experiment import (
@@ -64,7 +64,7 @@ def folded(seed: int, fold: int) -> tuple[Debt, Debt]:
     """Every creditor's rows without a fold, and the fold."""
     table, kept, held = debt(seed), [], []
     for k, (X, y) in enumerate(zip(table.X, table.y, strict=True)):
-        mark = coins_for("fold", seed, k).permutation(len(y)) % FOLDS == fold
+        mark = generator_for("fold", seed, k).permutation(len(y)) % FOLDS == fold
         kept.append((X[~mark], y[~mark]))
         held.append((X[mark], y[mark]))
     (X0, y0), (X1, y1) = (zip(*part, strict=True) for part in (kept, held))

@@ -78,18 +78,18 @@ def _density_findings(results: Results) -> Iterator[StudyFinding]:
 def _coin_cells(quick: bool) -> list[dict[str, Any]]:
     sizes, runs = ((100, 1000), 10) if quick else ((100, 1000, 10_000), 200)
     return [
-        {"contestant": who, "people": n, "share": 0.3, "runs": runs}
+        {"candidate": who, "people": n, "share": 0.3, "runs": runs}
         for who in (PRINTED, OURS)
         for n in sizes
     ]
 
 
-def _coin(*, contestant: str, people: int, share: float, runs: int) -> Lines:
+def _coin(*, candidate: str, people: int, share: float, runs: int) -> Lines:
     answers = (np.arange(people) < share * people).astype(int)
     lines: list[Mapping[str, Any]] = []
     for run in range(runs):
-        ledger = ledger_for("s3-two-coins", contestant, people, run)
-        if contestant == PRINTED:
+        ledger = ledger_for("s3-two-coins", candidate, people, run)
+        if candidate == PRINTED:
             guess = two_coin_share(published.two_coins(answers, ledger=ledger))
         else:
             survey = RandomizedResponse((0, 1), epsilon=math.log(3), ledger=ledger)
@@ -104,13 +104,13 @@ def _coin_tables(results: Results) -> Iterator[ResultTable]:
         results,
         "estimate",
         "error",
-        groups=("contestant", "people"),
+        groups=("candidate", "people"),
         title="Two coins, ε = ln 3: the share of yes is 0.3",
     )
 
 
 def _coin_findings(results: Results) -> Iterator[StudyFinding]:
-    seen = results.where(contestant=PRINTED).mean("estimate")
+    seen = results.where(candidate=PRINTED).mean("estimate")
     yield StudyFinding(
         "2s - 1/2 gives the share of true yes answers",
         f"mean estimate {seen:.3f} where 0.3 is true",

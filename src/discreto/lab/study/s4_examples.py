@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.compare.seeds import coins_for, ledger_for
+from discreto.compare.seeds import generator_for, ledger_for
 from discreto.lab import published
 from discreto.lab.published.regression import Polynomial, squares
 from discreto.lab.study import figures
@@ -32,20 +32,20 @@ PLAIN, PRINTED, OURS = "non-private", "as printed", "ours"
 
 def _kmeans_cells(quick: bool) -> list[dict[str, Any]]:
     runs, epsilons = (5, (1.0,)) if quick else (50, (0.1, 0.3, 1.0, 3.0, 10.0, 100.0))
-    return [{"contestant": PLAIN, "epsilon": None, "runs": runs}] + [
-        {"contestant": who, "epsilon": e, "runs": runs}
+    return [{"candidate": PLAIN, "epsilon": None, "runs": runs}] + [
+        {"candidate": who, "epsilon": e, "runs": runs}
         for who in (PRINTED, OURS)
         for e in epsilons
     ]
 
 
-def _kmeans(*, contestant: str, epsilon: float | None, runs: int) -> Lines:
+def _kmeans(*, candidate: str, epsilon: float | None, runs: int) -> Lines:
     data = points("iris")
     lines: list[Mapping[str, Any]] = []
     for run in range(runs):
-        ledger = ledger_for("s4-k-means", contestant, epsilon, run)
-        seed = int(coins_for("s4-k-means", run).integers(1 << 30))
-        centres = _centres(contestant, epsilon, data, ledger, seed)
+        ledger = ledger_for("s4-k-means", candidate, epsilon, run)
+        seed = int(generator_for("s4-k-means", run).integers(1 << 30))
+        centres = _centres(candidate, epsilon, data, ledger, seed)
         gaps = ((data.X[:, None] - centres) ** 2).sum(axis=2)
         lines.append(
             {
@@ -92,7 +92,7 @@ def _kmeans_pictures(results: Results) -> Iterator[Picture]:
     left, right = axes[0]
     shown = {}
     for who, epsilon in ((PRINTED, 1.0), (OURS, 1.0), (PLAIN, None)):
-        lines = list(results.where(contestant=who, epsilon=epsilon))[:3]
+        lines = list(results.where(candidate=who, epsilon=epsilon))[:3]
         shown[who] = np.array([line["centres"] for line in lines]).reshape(-1, 2)
     display = CentroidsDisplay.from_centres(
         shown,
@@ -104,13 +104,13 @@ def _kmeans_pictures(results: Results) -> Iterator[Picture]:
     left.set_xlim(-4, 12)
     left.set_ylim(-4, 8)
     left.set_title("three runs at ε = 1; some lie outside", fontsize=10)
-    figures.curves(right, results, "epsilon", "agreement", "contestant")
+    figures.curves(right, results, "epsilon", "agreement", "candidate")
     yield Picture("k-means", "k-means on iris", figure)
 
 
 def _kmeans_findings(results: Results) -> Iterator[StudyFinding]:
     score = {
-        who: results.where(contestant=who, epsilon=e).mean("agreement")
+        who: results.where(candidate=who, epsilon=e).mean("agreement")
         for who, e in ((PLAIN, None), (PRINTED, 1.0), (OURS, 1.0))
     }
     yield StudyFinding(

@@ -1,6 +1,6 @@
 """S4: naive Bayes and linear regression on Pima, cleaned by staircase noise or private.
 
-Contestants of the slides are the model without privacy, the same model on rows with
+Candidates of the slides are the model without privacy, the same model on rows with
 staircase noise, and a private model. The last two are here as printed and as ours.
 """
 
@@ -37,8 +37,8 @@ TIE = 0.01  # accuracies this near are equal: twenty runs tell no more
 
 def _cells(quick: bool) -> list[dict[str, Any]]:
     runs, epsilons = (3, (0.1, 10.0, 100.0)) if quick else (20, EPSILONS)
-    return [{"contestant": PLAIN, "epsilon": None, "runs": runs}] + [
-        {"contestant": who, "epsilon": e, "runs": runs}
+    return [{"candidate": PLAIN, "epsilon": None, "runs": runs}] + [
+        {"candidate": who, "epsilon": e, "runs": runs}
         for who in (STAIRS, OUR_STAIRS, PRIVATE, OURS)
         for e in epsilons
     ]
@@ -108,23 +108,23 @@ def _linear(who: str, epsilon: float | None, X: Any, y: Any, ledger: Any) -> Any
     return _Above(model.fit(X, y.astype(float)))
 
 
-def _measure(fit: Any, *, contestant: str, epsilon: float | None, runs: int) -> Lines:
+def _measure(fit: Any, *, candidate: str, epsilon: float | None, runs: int) -> Lines:
     data: Points = points("pima")
     lines: list[Mapping[str, Any]] = []
     for run in range(runs):
         X, y, tests, truth = data.split("s4", run)
-        ledger = ledger_for("s4", fit.__name__, contestant, epsilon, run)
-        guess = fit(contestant, epsilon, X, y, ledger).predict(tests)
+        ledger = ledger_for("s4", fit.__name__, candidate, epsilon, run)
+        guess = fit(candidate, epsilon, X, y, ledger).predict(tests)
         lines.append({"accuracy": float(np.mean(guess == truth))})
     return lines
 
 
-def _measure_bayes(*, contestant: str, epsilon: float | None, runs: int) -> Lines:
-    return _measure(_bayes, contestant=contestant, epsilon=epsilon, runs=runs)
+def _measure_bayes(*, candidate: str, epsilon: float | None, runs: int) -> Lines:
+    return _measure(_bayes, candidate=candidate, epsilon=epsilon, runs=runs)
 
 
-def _measure_linear(*, contestant: str, epsilon: float | None, runs: int) -> Lines:
-    return _measure(_linear, contestant=contestant, epsilon=epsilon, runs=runs)
+def _measure_linear(*, candidate: str, epsilon: float | None, runs: int) -> Lines:
+    return _measure(_linear, candidate=candidate, epsilon=epsilon, runs=runs)
 
 
 def _tables(results: Results) -> Iterator[ResultTable]:
@@ -139,14 +139,14 @@ def _pictures(model: str, results: Results) -> Iterator[Picture]:
         (axes[0, 1], (PLAIN, OUR_STAIRS, OURS), "ours"),
     ):
         figures.curves(
-            axis, results, "epsilon", "accuracy", "contestant", order=names, title=title
+            axis, results, "epsilon", "accuracy", "candidate", order=names, title=title
         )
     yield Picture("accuracy", f"{model} on Pima: accuracy against ε", figure)
 
 
 def _at(results: Results, who: str, low: float, high: float) -> float:
-    """Mean accuracy of a contestant for ε in a range."""
-    rows = [r for r in results.where(contestant=who) if low <= r["epsilon"] <= high]
+    """Mean accuracy of a candidate for ε in a range."""
+    rows = [r for r in results.where(candidate=who) if low <= r["epsilon"] <= high]
     return Results(rows).mean("accuracy")
 
 
@@ -157,9 +157,9 @@ def _always_better(results: Results, one: str, other: str) -> tuple[int, int]:
 
 
 def _plain_finding(results: Results, name: str) -> StudyFinding:
-    plain = results.where(contestant=PLAIN).mean("accuracy")
+    plain = results.where(candidate=PLAIN).mean("accuracy")
     others = [
-        (results.where(contestant=who, epsilon=e).mean("accuracy"), who, e)
+        (results.where(candidate=who, epsilon=e).mean("accuracy"), who, e)
         for who in (STAIRS, OUR_STAIRS, PRIVATE, OURS)
         for e in results.unique("epsilon")
         if e is not None
@@ -203,7 +203,7 @@ def _bayes_findings(results: Results) -> Iterator[StudyFinding]:
 def _linear_findings(results: Results) -> Iterator[StudyFinding]:
     yield _plain_finding(results, "LR")
     spread = [
-        results.where(contestant=who).spread("accuracy") for who in (PRIVATE, OURS)
+        results.where(candidate=who).spread("accuracy") for who in (PRIVATE, OURS)
     ]
     yield StudyFinding(
         "the accuracy of DP-LR varies a lot",

@@ -1,4 +1,4 @@
-"""Tables of scores: a line for each contestant, means with their spreads."""
+"""Tables of scores: a line for each candidate, means with their spreads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def spread(results: Results, name: str) -> Spread:
 def score_table(
     results: Results,
     *measurements: str,
-    groups: tuple[str, ...] = ("contestant", "epsilon"),
+    groups: tuple[str, ...] = ("candidate", "epsilon"),
     title: str = "Scores",
     note: str = "",
 ) -> ResultTable:

@@ -1,6 +1,6 @@
 """Who takes part: ours, the papers' modes, and what privacy costs.
 
-Each contestant is a function (table, train, test, epsilon, seed) -> predictions for the
+Each candidate is a function (table, train, test, epsilon, seed) -> predictions for the
 test rows: numbers, or the probability of the second class.
 """
 
@@ -17,7 +17,7 @@ from discreto.lab import boosting_presets
 from discreto.testing import simulate
 
 DELTA = 1e-5
-Contestant = Callable[[Table, Any, Any, float, int], Any]
+Candidate = Callable[[Table, Any, Any, float, int], Any]
 
 
 def _answer(model: Any, table: Table, X: Any) -> Any:
@@ -83,7 +83,7 @@ def _categories(table: Table) -> list[int]:
     return [i for i, name in names if hasattr(table.domain[name], "categories")]
 
 
-PRIVATE: dict[str, Contestant] = {
+PRIVATE: dict[str, Candidate] = {
     "ours": ours,
     "ours, δ": partial(ours, delta=DELTA),
     "DPBoost": partial(ours, maker="DPBoost"),
@@ -94,7 +94,7 @@ PRIVATE: dict[str, Contestant] = {
     "PrivCatBoost, mean leaf": partial(ours, maker="PrivCatBoost", leaf="mean"),
     "PrivRandBoost, mean leaf": partial(ours, maker="PrivRandBoost", leaf="mean"),
 }
-PLAIN: dict[str, Contestant] = {
+PLAIN: dict[str, Candidate] = {
     "LightGBM": lightgbm,
     "scikit-learn": histogram,
     "constant": constant,

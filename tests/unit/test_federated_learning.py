@@ -190,12 +190,12 @@ class Fragile(Local):
         super().__init__(silos)
         self.lives = lives
 
-    def send(self, letters):
-        if any(letter["kind"] != "hello" for letter in letters.values()):
+    def send(self, outgoing):
+        if any(message["kind"] != "hello" for message in outgoing.values()):
             for name in self.lives:
                 self.lives[name] -= 1
-        heard = {n: m for n, m in letters.items() if self.lives.get(n, 1) > 0}
-        return super().send(heard)
+        alive = {n: m for n, m in outgoing.items() if self.lives.get(n, 1) > 0}
+        return super().send(alive)
 
 
 @pytest.mark.parametrize("learner", CLEAR[:3], ids=NAMES[:3])
@@ -263,18 +263,18 @@ def test_silos_must_agree_on_their_columns():
 
 def test_a_silo_that_talks_nonsense():
     class Rude(Local):
-        def send(self, letters):
-            replies = super().send(letters)
-            if self.rude(letters.get("silo 1", {})):
+        def send(self, outgoing):
+            replies = super().send(outgoing)
+            if self.rude(outgoing.get("silo 1", {})):
                 replies["silo 1"] = self.nonsense
             return replies
 
     silos = {f"silo {k + 1}": silo(p) for k, p in enumerate(SMALL)}
     wire = Rude(silos)
-    wire.rude, wire.nonsense = (lambda letter: True), {"kind": "silo"}
+    wire.rude, wire.nonsense = (lambda message: True), {"kind": "silo"}
     with pytest.raises(ParameterError, match="not a release"):
         Federation(wire)
-    wire.rude = lambda letter: letter.get("round") == 2
+    wire.rude = lambda message: message.get("round") == 2
     for nonsense in ({}, {"kind": "release", "tables": [[[1]]]}):
         wire.nonsense = nonsense
         model = Federation(wire).fit(LEARNERS[0])
@@ -446,7 +446,7 @@ def test_a_learner_cannot_hide_its_checks():
     async def later(self, setting):
         pass
 
-    for wrong in ({"check": late}, {"check": later}, {"course": late}):
+    for wrong in ({"check": late}, {"check": later}, {"protocol": late}):
         with pytest.raises(TypeError, match="a learner defines check"):
             type("Late", (FederatedAveraging,), walk | wrong)
     silent = type("Silent", (Learner,), walk)
@@ -460,7 +460,7 @@ def test_a_course_checks_when_it_is_made(learner):
     sampled = replace(setting, own=(LINEAR.with_(neighbours="replace", rows=20),) * 3)
     terms = replace(setting.terms, rate=Fraction(1, 4))
     with pytest.raises(DomainError, match="rate=1"):
-        learner.course(replace(sampled, terms=terms))
+        learner.protocol(replace(sampled, terms=terms))
 
 
 def test_what_can_be_refused_is_refused_before_a_charge():

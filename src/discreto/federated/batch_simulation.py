@@ -56,7 +56,7 @@ class BatchEngine:
         most = max(1, *(length for _, length in self._batches))
         width = len(setting.features) + 1
         self._z = np.zeros((width, setting.silos, most))
-        self._goals = np.zeros((setting.silos, most))
+        self._targets = np.zeros((setting.silos, most))
         ask = Descent(
             setting,
             np.empty((1, 0, 0)),
@@ -68,10 +68,10 @@ class BatchEngine:
         self._numbers = width * setting.silos
         for k, (batch, length) in enumerate(self._batches):
             if length:
-                goals = ask.goals(batch, domain)
-                known = ~np.isnan(goals)
+                targets = ask.goals(batch, domain)
+                known = ~np.isnan(targets)
                 self._z[:, k, :length] = ask.points(batch, domain) * known
-                self._goals[k, :length] = np.where(known, goals, 0.0)
+                self._targets[k, :length] = np.where(known, targets, 0.0)
 
     def answer(self, request: Request) -> Reply:
         if self._round in self._changes:
@@ -186,7 +186,7 @@ class BatchEngine:
         for j in range(1, weights.shape[-1]):
             scores += weights[:, :, j, None] * points[:, j]
         limits = self._limits[seeds]
-        pulls = pulls_of(self._setting.loss, scores, self._goals, limits)
+        pulls = pulls_of(self._setting.loss, scores, self._targets, limits)
         pulls *= self._finer[seeds]
         if mask is not None:
             pulls *= mask
@@ -204,14 +204,14 @@ class BatchEngine:
         share = np.minimum(1.0, most * (1 - 1e-9) / np.maximum(sizes, 1.0))
         return np.trunc(sums * share).astype(np.int64)
 
-    # Chance, from simulation ledgers
+    # Samples and noise, from simulation ledgers
 
     def _mask(self) -> Any:
         if self._setting.rate == 1:
             return None
-        size = self._goals.size
+        size = self._targets.size
         masks = [self._sample(ledger, size) for ledger in self._ledgers]
-        return np.stack(masks).reshape(len(masks), *self._goals.shape)
+        return np.stack(masks).reshape(len(masks), *self._targets.shape)
 
     def _sample(self, ledger: SimulationLedger, size: int) -> Any:
         rate = self._setting.terms.rate if self._setting.terms else Fraction(1)

@@ -44,7 +44,7 @@ class Channel(Protocol):
     """A wire to silos. Who does not answer in time is left out of the replies."""
 
     def names(self) -> list[str]: ...
-    def send(self, letters: Mapping[str, Message]) -> dict[str, Message]: ...
+    def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]: ...
 
 
 class Local:
@@ -57,11 +57,11 @@ class Local:
         """The silos' names."""
         return list(self._silos)
 
-    def send(self, letters: Mapping[str, Message]) -> dict[str, Message]:
+    def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
         """Every silo's reply."""
         out = {}
-        for name, letter in letters.items():
-            data = json.loads(json.dumps(letter))
+        for name, message in outgoing.items():
+            data = json.loads(json.dumps(message))
             reply = self._silos[name].answer(data, self._partner)
             out[name] = json.loads(json.dumps(reply))
         return out
@@ -153,8 +153,8 @@ class Federation:
         A question with a ``name`` is charged once, however often it is asked.
         """
         name = name or Entropy().bytes(12).hex()
-        letter = messages.measure(query, cost, label, name, self.schema)
-        replies = self.channel.send(dict.fromkeys(self.names, letter))
+        message = messages.measure(query, cost, label, name, self.schema)
+        replies = self.channel.send(dict.fromkeys(self.names, message))
         silent = [name for name in self.names if name not in replies]
         if silent:
             raise DiscretoError(f"silo {silent[0]!r} does not answer.")
@@ -190,8 +190,8 @@ class Federation:
         count_epsilon
             What asking for the number of rows may cost, if some silo declares none.
         """
-        goal = target or self.domain.target
-        if goal is None:
+        target = target or self.domain.target
+        if target is None:
             raise ParameterError("fit needs a target: fit(learner, 'COLUMN').")
         terms = learner.terms
         alone = learner.noise == "silo" and learner.protect == "row"
@@ -200,7 +200,7 @@ class Federation:
                 "silos only send releases that are private on their own. Learning "
                 "without privacy, or with shared noise, is for simulate()."
             )
-        counting = self._check(learner, goal, run, count_epsilon)
+        counting = self._check(learner, target, run, count_epsilon)
         steps = steps_for(
             terms.epsilon, terms.delta, terms.rounds * terms.steps, terms.rate
         )
@@ -210,13 +210,13 @@ class Federation:
             )
         cost = counting + Cost(block_epsilon=terms.epsilon, delta=terms.delta)
         rows = self.count(count_epsilon, None if run is None else f"{run}: rows")
-        setting = learner.setting(self.domain, goal, rows.values(), own=self._own)
+        setting = learner.setting(self.domain, target, rows.values(), own=self._own)
         engine = _Wire(self, setting, run)
         # The rows are counted by now, so nothing public is left to refuse.
-        outcome = drive(learner._course(setting), engine)
+        outcome = drive(learner._protocol(setting), engine)
         return FederatedModel(
             self.domain,
-            goal,
+            target,
             setting.features,
             to_columns(setting, outcome.path[0]),
             Guarantee(dict.fromkeys(self.names, cost), self.simulated),
@@ -224,7 +224,7 @@ class Federation:
         )
 
     def _check(
-        self, learner: Learner, goal: str, run: str | None, count_epsilon: Any
+        self, learner: Learner, target: str, run: str | None, count_epsilon: Any
     ) -> Cost:
         """Refuse what can be refused before a silo is asked; what counting costs."""
         if run is not None and (not isinstance(run, str) or not 0 < len(run) <= 90):
@@ -232,7 +232,7 @@ class Federation:
         unknown = None in self.rows.values()
         guess = [1 if n is None else n for n in self.rows.values()]
         setting = learner.setting(
-            self.domain, goal, guess, declared=not unknown, own=self._own
+            self.domain, target, guess, declared=not unknown, own=self._own
         )
         learner.check(setting)
         if setting.terms is not None:
@@ -253,18 +253,18 @@ class Federation:
 
 
 class RoundEngine(Protocol):
-    """Whatever can answer the requests of a course."""
+    """Whatever can answer the requests of a protocol."""
 
     def answer(self, request: Request) -> Reply: ...
 
 
-def drive(course: Any, engine: RoundEngine) -> Any:
-    """Answer a course's requests until it is done; what it returns."""
-    request = next(course)
+def drive(protocol: Any, engine: RoundEngine) -> Any:
+    """Answer a protocol's requests until it is done; what it returns."""
+    request = next(protocol)
     while True:
         reply = engine.answer(request)
         try:
-            request = course.send(reply)
+            request = protocol.send(reply)
         except StopIteration as done:
             return done.value
 
@@ -280,17 +280,17 @@ class _Wire:
 
     def answer(self, request: Request) -> Reply:
         names = self._silos.names
-        letters = {
-            name: self._letter(request, place)
+        outgoing = {
+            name: self._message(request, place)
             for place, name in enumerate(names)
             if name not in self.dropped
         }
-        replies = self._silos.channel.send(letters)
+        replies = self._silos.channel.send(outgoing)
         self._round += 1
         found: dict[int, Any] = {}
         shape = (self._setting.steps, 1, self._width(request))
         for place, name in enumerate(names):
-            if name not in letters:
+            if name not in outgoing:
                 continue
             try:
                 found[place] = _read(replies.get(name), shape)
@@ -310,7 +310,7 @@ class _Wire:
             return request.query.blocks[0].width(self._silos.domain)
         return request.weights.shape[-1]
 
-    def _letter(self, request: Request, place: int) -> Message:
+    def _message(self, request: Request, place: int) -> Message:
         terms = self._setting.terms
         if terms is None:
             raise UnsafeError("silos do not answer without privacy.")

@@ -10,9 +10,9 @@ from typing import Any
 
 from discreto.errors import DiscretoError, ParameterError
 from discreto.federated.federation import Channel, Federation
+from discreto.federated.graph_learning import GraphLearning
 from discreto.federated.learners import (
     FederatedAveraging,
-    GraphLearning,
     ProximalPoint,
 )
 from discreto.federated.table import FederatedTable

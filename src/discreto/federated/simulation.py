@@ -1,6 +1,6 @@
 """A run on public data: all silos, rounds and seeds at once, and how good it gets.
 
-The sums are the very integers that silos would fold, and the course is the very same,
+The sums are the very integers that silos would fold, and the protocol is the very same,
 so without noise a simulation and silos give the same model bit for bit. Noise comes
 from simulation ledgers; nothing here protects anybody.
 """
@@ -21,8 +21,9 @@ from discreto.errors import ParameterError
 from discreto.federated.batch_simulation import BatchEngine
 from discreto.federated.federation import drive
 from discreto.federated.graph import Mixing
+from discreto.federated.graph_learning import GraphLearning
 from discreto.federated.guarantee import Guarantee, client_level
-from discreto.federated.learners import GraphLearning, Learner
+from discreto.federated.learners import Learner
 from discreto.federated.model import FederatedModel, to_columns
 from discreto.federated.reference import excess, pooled
 from discreto.federated.rounds import Setting
@@ -98,14 +99,14 @@ def simulate(
         Silos that stop answering, and the round (from 0) from which they do.
     """
     named = dict(parts) if isinstance(parts, Mapping) else _number(parts)
-    goal = target or domain.target
-    if goal is None or not named or not list(seeds):
+    target = target or domain.target
+    if target is None or not named or not list(seeds):
         raise ParameterError("simulate needs silos, seeds and a target.")
     batches = [_batch(data, domain) for data in named.values()]
     rows = [length for _, length in batches]
-    setting = learner.setting(domain, goal, rows, len(seeds))
+    setting = learner.setting(domain, target, rows, len(seeds))
     engine = BatchEngine(setting, batches, list(seeds), noise, _drops(named, drop))
-    outcome = drive(learner.course(setting), engine)
+    outcome = drive(learner.protocol(setting), engine)
     path = to_columns(setting, outcome.path)
     cost = Cost.leak()
     if setting.terms is not None:
@@ -119,7 +120,7 @@ def simulate(
     return Result(
         learner,
         tuple(
-            FederatedModel(domain, goal, setting.features, one, promise, lost)
+            FederatedModel(domain, target, setting.features, one, promise, lost)
             for one in path
         ),
         excess(setting, batches, path[:, :, outcome.alive_nodes()], best),

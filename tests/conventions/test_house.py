@@ -111,6 +111,41 @@ def test_no_class_name_is_used_twice() -> None:
     assert classes_by_name(twice) == {"A": ["a.py", "b.py"]}
 
 
+# Words that docs/glossary.md has replaced, as parts of names.
+REPLACED = {"witness", "museum", "contestant", "compass", "course", "letter", "turn"}
+PLAIN = ("audit/", "compare/", "federated/", "lab/", "cli/", "report/")
+
+
+def names_in(module: ast.Module) -> Iterator[str]:
+    """Names that a module gives: of classes, functions, arguments and variables."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.ClassDef | Function):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def replaced_words(module: ast.Module) -> set[str]:
+    """The old words among the names of a module, in the singular."""
+    words = re.findall(r"[A-Z]?[a-z]+", " ".join(names_in(module)))
+    return {word.lower().removesuffix("s") for word in words} & REPLACED
+
+
+@EVERY
+def test_names_are_plain_words(path: Path) -> None:
+    if name(path).startswith(PLAIN):
+        assert not replaced_words(tree(path))
+
+
+def test_an_old_word_is_found() -> None:
+    assert replaced_words(ast.parse("def f(letters): old_turn = 1")) == {
+        "letter",
+        "turn",
+    }
+
+
 @EVERY
 def test_files_are_short(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 400

@@ -69,13 +69,17 @@ def test_domain_files_mean_what_they_did() -> None:
     ("module", "old", "new"),
     [
         ("discreto.audit", "Comparison", "PairComparison"),
+        ("discreto.audit", "Witness", "Recorder"),
+        ("discreto.lab.known_bugs", "PIECES", "PLANTED_BUGS"),
+        ("discreto.lab.known_bugs", "Piece", "PlantedBug"),
         ("discreto.lab.published", "FuzzyCMeans", "PrintedFuzzyCMeans"),
         ("discreto.lab.published", "KMeans", "PrintedKMeans"),
         ("discreto.lab.study", "Finding", "StudyFinding"),
+        ("discreto.lab.study", "coins_for", "generator_for"),
         ("discreto.lab.study", "Table", "ResultTable"),
     ],
 )
-def test_classes_are_found_by_their_old_names(module: str, old: str, new: str) -> None:
+def test_things_are_found_by_their_old_names(module: str, old: str, new: str) -> None:
     found = importlib.import_module(module)
     with pytest.warns(DeprecationWarning, match=f"{old} is called {new} since 0.2"):
         assert getattr(found, old) is getattr(found, new)

@@ -21,7 +21,7 @@ from discreto import models, report
 from discreto.cli import app
 from discreto.compare import reference
 from discreto.compare.compare import candidates, compare
-from discreto.compare.comparison import Candidate, CandidateScore, Comparison
+from discreto.compare.comparison import CandidateModel, CandidateScore, Comparison
 from discreto.core.cost import Cost
 from discreto.errors import (
     BudgetError,
@@ -143,14 +143,14 @@ class TestCompare:
 
     def test_every_fit_is_simulated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         seen = []
-        make = Candidate.make
+        make = CandidateModel.make
 
-        def watched(self: Candidate, *args: Any, **options: Any) -> Any:
+        def watched(self: CandidateModel, *args: Any, **options: Any) -> Any:
             model = make(self, *args, **options)
             seen.append(model)
             return model
 
-        monkeypatch.setattr(Candidate, "make", watched)
+        monkeypatch.setattr(CandidateModel, "make", watched)
         quick(epsilons=["1"])
         fitted = [model for model in seen if hasattr(model, "privacy_")]
         assert len(fitted) >= 9

@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 
 from discreto import models
 from discreto.compare import reference as unprotected
-from discreto.compare.comparison import Advice, Candidate, CandidateScore, Comparison
+from discreto.compare.comparison import (
+    Advice,
+    CandidateModel,
+    CandidateScore,
+    Comparison,
+)
 from discreto.compare.seeds import generator_for, ledger_for, seed_for
 from discreto.core.cost import Amount, read_amount
 from discreto.core.domain import Category, Column, Domain, Number
@@ -38,7 +43,9 @@ ENOUGH = 0.75  # of what the best one gains over the baseline
 COVERED = {"GaussianNB": "NaiveBayes", "CategoricalNB": "NaiveBayes"}
 
 
-def candidates(domain: Domain, target: str) -> tuple[list[Candidate], dict[str, str]]:
+def candidates(
+    domain: Domain, target: str
+) -> tuple[list[CandidateModel], dict[str, str]]:
     """Every model that suits the domain, and why the others do not."""
     wanted = (
         PrivateClassifier if isinstance(domain[target], Category) else PrivateRegressor
@@ -68,7 +75,7 @@ def candidates(domain: Domain, target: str) -> tuple[list[Candidate], dict[str, 
     return suited, left_out
 
 
-def _suit(name: str, domain: Domain, target: str) -> Candidate | str:
+def _suit(name: str, domain: Domain, target: str) -> CandidateModel | str:
     """The model with as many columns as it takes, or why it takes none."""
     features = [f for f in domain.with_(target=target).features() if f != target]
     parts = {
@@ -80,7 +87,7 @@ def _suit(name: str, domain: Domain, target: str) -> Candidate | str:
     for part, names in parts.items():
         if not names:
             continue
-        candidate = Candidate(name, tuple(names), part)
+        candidate = CandidateModel(name, tuple(names), part)
         try:
             _plan(candidate, domain, target, "1", "0")
         except (DomainError, ParameterError) as error:
@@ -91,7 +98,11 @@ def _suit(name: str, domain: Domain, target: str) -> Candidate | str:
 
 
 def _plan(
-    candidate: Candidate, domain: Domain, target: str, epsilon: Amount, delta: Amount
+    candidate: CandidateModel,
+    domain: Domain,
+    target: str,
+    epsilon: Amount,
+    delta: Amount,
 ) -> Plan:
     part = domain.select([*candidate.features, target])
     plan: Plan = candidate.make(epsilon, delta).plan(part, target)
@@ -228,7 +239,7 @@ class _Contest:
 
     def scores(
         self,
-        suited: list[Candidate],
+        suited: list[CandidateModel],
         prices: list[str],
         cuts: list[tuple[Array, Array]],
         progress: Progress | None,
@@ -244,7 +255,11 @@ class _Contest:
         return tuple(_score(name, price, got) for (name, price), got in found.items())
 
     def one(
-        self, candidate: Candidate, price: str, cut: tuple[Array, Array], facts: Any
+        self,
+        candidate: CandidateModel,
+        price: str,
+        cut: tuple[Array, Array],
+        facts: Any,
     ) -> float:
         """The score of one simulated fit on rows it has not seen."""
         train, test = cut

@@ -12,7 +12,7 @@ from discreto.plan import Plan
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateModel:
     """A model and the columns it takes part with."""
 
     model: str
@@ -56,7 +56,7 @@ class CandidateScore:
 class Advice:
     """What the comparison speaks for, and what it would cost for real."""
 
-    candidate: Candidate
+    candidate: CandidateModel
     score: CandidateScore
     plan: Plan
     reason: str
@@ -72,7 +72,7 @@ class Comparison:
     scores: tuple[CandidateScore, ...]
     reference: CandidateScore
     baseline: CandidateScore
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[CandidateModel, ...]
     left_out: dict[str, str]
     rows: int
     folds: int

@@ -140,7 +140,7 @@ DEBTORS = np.array(
         "YYMOOOMMYO", "LHHMHLLMLH", "MFMMMFFMMF", strict=True
     )]
 )  # fmt: skip
-LATE = np.array([letter == "Y" for letter in "YYNNNYNYNN"])
+LATE = np.array([late == "Y" for late in "YYNNNYNYNN"])
 
 
 def _example_cells(quick: bool) -> list[dict[str, Any]]:

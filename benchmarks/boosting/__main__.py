@@ -24,7 +24,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import report
-from contestants import PLAIN, PRIVATE
+from candidates import PLAIN, PRIVATE
 from peer_runs import run_peer
 from results import Results, score
 from tables import OTHERS, SETS, Table, read
@@ -79,7 +79,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--data", nargs="+", choices=[*SETS, *OTHERS], default=list(SETS)
     )
-    parser.add_argument("--model", nargs="+", help="only these contestants")
+    parser.add_argument("--model", nargs="+", help="only these candidates")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=3, help="noise seeds of each fold")
     parser.add_argument("--rows", type=int, help="no more rows than this")

@@ -21,7 +21,7 @@ def table(name: str, rows: int, lines: Lines) -> str:
 
 
 def one(lines: Lines, kind: str, only: Sequence[str] = ()) -> str:
-    """The table of one kind of score, for all contestants or some."""
+    """The table of one kind of score, for all candidates or some."""
     found = gather(lines, kind)
     epsilons = sorted({x["epsilon"] for x in lines if x["epsilon"]})
     out = [f"| {kind} | " + " | ".join(f"ε = {e:g}" for e in epsilons) + " |"]
@@ -35,7 +35,7 @@ def one(lines: Lines, kind: str, only: Sequence[str] = ()) -> str:
 
 
 def gather(lines: Lines, kind: str) -> dict[str, Scores]:
-    """The scores of each contestant, and of the best settings of some peers."""
+    """The scores of each candidate, and of the best settings of some peers."""
     out: dict[str, Scores] = {}
     for line in lines:
         out.setdefault(line["model"], {}).setdefault(line["epsilon"], [])

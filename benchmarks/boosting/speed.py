@@ -34,12 +34,14 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
 def ours(name: str, data: tuple[Any, Any]) -> Callable[[], Any]:
     """A fit of ours: the papers' modes on disjoint rows, or all rows for each tree."""
     from discreto import models
+    from discreto.lab import boosting_presets
+    from discreto.models.boosting.settings import take_settings
     from discreto.testing import simulate
 
     maker, settings = OURS[name]
     make: Any = models.GradientBoostingRegressor
     if maker:
-        make = partial(getattr(models, maker), make)
+        make = partial(getattr(boosting_presets, maker), make)
 
     def fit() -> Any:
         model = make(
@@ -48,7 +50,7 @@ def ours(name: str, data: tuple[Any, Any]) -> Callable[[], Any]:
             target_bounds=(-20, 20),
             ledger=simulate(0),
             random_state=0,
-            **settings,
+            **take_settings(settings),
         )
         return model.fit(*data)
 
@@ -134,7 +136,7 @@ def tiny() -> tuple[float, float]:
 
 
 def main() -> None:
-    """A line of JSON for each contestant, then a table."""
+    """A line of JSON for each candidate, then a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rows", type=int, default=500_000)

@@ -30,7 +30,7 @@ SETS = ("breast cancer", "pima")
 
 
 def make(title: str, epsilon: float, domain: Any, seed: int) -> Any:
-    """A contestant."""
+    """A candidate."""
     options = {"epsilon": epsilon, "domain": domain, "ledger": simulate(seed)}
     if title == "noise on sums":
         return GaussianNB(**options)
@@ -38,7 +38,7 @@ def make(title: str, epsilon: float, domain: Any, seed: int) -> Any:
 
 
 def rows(seeds: int = 20) -> list[dict[str, Any]]:
-    """One dict for each set, contestant and epsilon."""
+    """One dict for each set, candidate and epsilon."""
     return list(each(seeds))
 
 

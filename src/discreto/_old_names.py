@@ -1,10 +1,11 @@
-"""Modules of version 0.1 under their old names, for one release."""
+"""Modules, and names in them, of version 0.1 under their old names, for one release."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 import warnings
+from collections.abc import Callable, Mapping
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -48,3 +49,20 @@ def install() -> None:
     """Let old names be found."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())
+
+
+def renamed(module: str, new_names: Mapping[str, str]) -> Callable[[str], Any]:
+    """A ``__getattr__`` for a module in which these names have changed."""
+
+    def getattr_(name: str) -> Any:
+        if name not in new_names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        new = new_names[name]
+        warnings.warn(
+            f"{module}.{name} is called {new} since 0.2.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(sys.modules[module], new)
+
+    return getattr_

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from discreto.core.bound import Bound
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
-from discreto.core.gate import Gate, Measurement, Partition, Selection
+from discreto.core.gate import Gate, Measurement, RowPartition, Selection
 from discreto.core.noise.calibration import noises_for, scale_for
 from discreto.core.query import Choice, Derived, Sum, furthest
 from discreto.errors import UnsafeError
@@ -111,7 +111,7 @@ class Session:
         return self._gate.select(bound, cost, label)
 
     def split(
-        self, partition: Partition, label: str, share: Fraction = Fraction(1)
+        self, partition: RowPartition, label: str, share: Fraction = Fraction(1)
     ) -> list[Session]:
         """A conversation with each part; each may spend a share of the cost."""
         cost = self.cost * share

@@ -78,25 +78,27 @@ def test_a_violation_has_an_exit_code(domain, monkeypatch):
     assert "VIOLATION" in done.output
 
 
-def test_the_museum(monkeypatch):
+def test_known_bugs_by_their_old_name(monkeypatch):
     from discreto.lab import known_bugs
 
     few = (known_bugs.named("forgotten clip"), known_bugs.named("halved noise"))
-    monkeypatch.setattr(known_bugs, "PIECES", few)
+    monkeypatch.setattr(known_bugs, "PLANTED_BUGS", few)
     done = run("museum", "--runs", 4000)
     assert done.exit_code == 0, done.output
     assert "forgotten clip" in done.output
     assert "clear" in done.output
 
 
-def test_a_museum_that_fails_says_so(monkeypatch):
+def test_a_known_bug_that_is_missed_says_so(monkeypatch):
     from dataclasses import replace
 
     from discreto.lab import known_bugs
 
-    piece = known_bugs.named("forgotten clip")
-    monkeypatch.setattr(known_bugs, "PIECES", (replace(piece, bug=piece.honest),))
-    done = run("museum")
+    planted_bug = known_bugs.named("forgotten clip")
+    monkeypatch.setattr(
+        known_bugs, "PLANTED_BUGS", (replace(planted_bug, bug=planted_bug.honest),)
+    )
+    done = run("known-bugs")
     assert done.exit_code == 6
     assert "MISSED" in done.output
 

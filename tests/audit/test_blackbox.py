@@ -13,7 +13,7 @@ from discreto.audit import Replicates, epsilon, examine, mechanism_of, pairs, wo
 from discreto.audit.bounds import lower_bound
 from discreto.audit.featurise import low_bits, matrix_of, numbers_of, stack
 from discreto.audit.mechanisms import redraw
-from discreto.audit.recorder import Witness
+from discreto.audit.recorder import Recorder
 from discreto.errors import ParameterError
 from discreto.testing import simulate
 
@@ -205,14 +205,17 @@ def test_replicates_of_choices_and_of_other_tables():
     near = pairs(PEOPLE)[21]
     assert set(np.unique(box.many(near.first, 500))) == {0.0, 1.0}
     assert box(near.second).shape == (1,)
-    witness = Witness(PEOPLE)
-    witness.table(near.first).answer(stats.Mode("c"), epsilon=1)
-    assert redraw(witness.turns[0], 7, simulate(1).simulation.sampler).shape == (7, 1)
+    recorder = Recorder(PEOPLE)
+    recorder.table(near.first).answer(stats.Mode("c"), epsilon=1)
+    assert redraw(recorder.releases[0], 7, simulate(1).simulation.sampler).shape == (
+        7,
+        1,
+    )
 
 
 def test_replicates_refuse_questions_about_rows():
-    def peeks(data, witness):
-        table = witness.table(data)
+    def peeks(data, recorder):
+        table = recorder.table(data)
         name = "x" if len(data["x"]) % 2 else "c"
         kind = stats.Histogram((name,), 4 if name == "x" else None)
         return table.answer(kind, epsilon=1)

@@ -11,8 +11,8 @@ import pytest
 from scipy.special import ndtr
 
 from discreto.audit.losses import (
-    Loss,
-    log_chances,
+    PrivacyLoss,
+    log_probabilities,
     loss_of_choice,
     loss_of_sum,
     movement,
@@ -23,14 +23,14 @@ from discreto.core.gate import Noise
 
 def permute_and_flip(scores, scale):
     best, count = max(scores), len(scores)
-    chances = np.zeros(count)
+    probabilities = np.zeros(count)
     for order in itertools.permutations(range(count)):
         left = 1.0
         for i in order:
             heads = math.exp(-(best - scores[i]) / scale)
-            chances[i] += left * heads
+            probabilities[i] += left * heads
             left *= 1 - heads
-    return chances / math.factorial(count)
+    return probabilities / math.factorial(count)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def permute_and_flip(scores, scale):
 )
 @pytest.mark.parametrize("scale", [0.5, 2.0, 50.0])
 def test_chances_of_a_choice(scores, scale):
-    found = log_chances(np.array(scores), scale)
+    found = log_probabilities(np.array(scores), scale)
     expected = permute_and_flip(scores, scale)
     np.testing.assert_allclose(np.exp(found), expected, rtol=1e-9, atol=1e-300)
 
@@ -46,7 +46,7 @@ def test_chances_of_a_choice(scores, scale):
 def test_chances_of_many_candidates_add_up_to_one():
     for scores in (np.zeros(5000, int), -np.abs(np.arange(4000) - 300)):
         for scale in (0.3, 3.0, 1000.0):
-            total = np.exp(log_chances(scores, scale)).sum()
+            total = np.exp(log_probabilities(scores, scale)).sum()
             assert total == pytest.approx(1, abs=1e-9)
 
 
@@ -70,9 +70,9 @@ def test_movement_is_in_the_norm_of_the_noise():
 
 
 def test_losses_of_sums():
-    assert loss_of_sum(Noise("laplace", Fraction(4)), 2) == Loss(epsilon=0.5)
-    assert loss_of_sum(Noise("cube", Fraction(4), 3), 2) == Loss(epsilon=0.5)
-    assert loss_of_sum(Noise("gaussian", Fraction(8)), 4) == Loss(rho=0.25)
+    assert loss_of_sum(Noise("laplace", Fraction(4)), 2) == PrivacyLoss(epsilon=0.5)
+    assert loss_of_sum(Noise("cube", Fraction(4), 3), 2) == PrivacyLoss(epsilon=0.5)
+    assert loss_of_sum(Noise("gaussian", Fraction(8)), 4) == PrivacyLoss(rho=0.25)
 
 
 def test_rho_of_a_pure_loss_is_that_of_randomised_response():

@@ -23,7 +23,7 @@ EVERY = pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject
 CERTAIN = 1 - 1e-9
 
 
-def heard(subject: Subject, numbers: int) -> list[Answer]:
+def recorded(subject: Subject, numbers: int) -> list[Answer]:
     table = subject.plain
     listener = Listener(subject.run, subject.domain, table, table, 1, subject.delta)
     once = sum(one.seen.size for one in listener.answers(1))
@@ -46,9 +46,9 @@ def test_every_model_and_statistic_is_here():
 
 @EVERY
 def test_half_of_the_noise_is_caught_and_all_of_it_is_not(subject, monkeypatch):
-    assert not noise_law(heard(subject, 100)).violation
+    assert not noise_law(recorded(subject, 100)).violation
     halve_noise(monkeypatch)
-    found = noise_law(heard(subject, 1800 if subject.lead > 0 else 500))
+    found = noise_law(recorded(subject, 1800 if subject.lead > 0 else 500))
     assert found.violation, found
     assert found.shown == 2.0, found
 

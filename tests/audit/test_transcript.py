@@ -11,7 +11,7 @@ import discreto as dp
 from discreto import models, stats
 from discreto.audit import (
     Pair,
-    Witness,
+    Recorder,
     compare,
     exhaustive,
     hostile_rows,
@@ -142,19 +142,19 @@ def test_randomised_response_holds():
     domain = dp.Domain({"answer": COLUMNS["c"]}, neighbours="replace", rows=6)
     survey = RandomizedResponse(["u", "v", "w"], epsilon=2, missing=True).fit()
 
-    def asked(data, witness):
-        return survey._perturb(witness.table(data))
+    def asked(data, recorder):
+        return survey._perturb(recorder.table(data))
 
     found = transcript(asked, domain)
     assert not found.violation, found
     assert found.shown == pytest.approx(2)
 
 
-def trained(data, witness):
+def trained(data, recorder):
     """Three steps on secret samples, paid for as one block."""
     steps = steps_for(1, "1e-5", 3, "1/2")
     query = Sum(Everyone(), (Block(Values(("x",))),))
-    training = witness.table(data).train(steps, "training")
+    training = recorder.table(data).train(steps, "training")
     return [training.measure(query, "step").tables for _ in range(3)]
 
 
@@ -170,12 +170,12 @@ def test_evaluating_and_selecting_hold():
     data = {"x": np.linspace(0, 10, 30), "c": np.array(["u", "v", "w"] * 10)}
     fitted = models.GaussianNB(epsilon=1).fit(dp.Table(data, domain, simulate(3)))
 
-    def judged(data, witness):
-        return models.evaluate(fitted, witness.table(data), epsilon=1)
+    def judged(data, recorder):
+        return models.evaluate(fitted, recorder.table(data), epsilon=1)
 
-    def chosen(data, witness):
+    def chosen(data, recorder):
         some = [models.GaussianNB(epsilon=1), models.NaiveBayes(epsilon=1)]
-        return models.select(some, witness.table(data), "c", epsilon=1)
+        return models.select(some, recorder.table(data), "c", epsilon=1)
 
     near = some(pairs(domain), 8)
     for work in (judged, chosen):
@@ -238,8 +238,8 @@ def test_a_choice_that_is_not_monotone_is_seen(monkeypatch):
 
 
 def test_a_question_about_rows_is_seen():
-    def peeks(data, witness):
-        table = witness.table(data)
+    def peeks(data, recorder):
+        table = recorder.table(data)
         column = "x" if len(data["x"]) % 2 else "c"
         if column == "x":
             return stats.mean(table, "x", epsilon=1)
@@ -250,16 +250,16 @@ def test_a_question_about_rows_is_seen():
 
 
 def test_a_scale_from_rows_is_seen():
-    def peeks(data, witness):
+    def peeks(data, recorder):
         epsilon = 1 if len(data["x"]) % 2 else "1/2"
-        return stats.mean(witness.table(data), "x", epsilon=epsilon)
+        return stats.mean(recorder.table(data), "x", epsilon=epsilon)
 
     assert "depends on rows" in broken(peeks).event
 
 
 def test_an_attribute_made_of_rows_is_seen():
-    def peeks(data, witness):
-        model = models.GaussianNB(epsilon=1).fit(witness.table(data), "c")
+    def peeks(data, recorder):
+        model = models.GaussianNB(epsilon=1).fit(recorder.table(data), "c")
         model.rows_ = len(data["x"])
         return model
 
@@ -267,8 +267,8 @@ def test_an_attribute_made_of_rows_is_seen():
 
 
 def test_more_than_was_charged_is_seen():
-    def underpays(data, witness):
-        table = witness.table(data)
+    def underpays(data, recorder):
+        table = recorder.table(data)
         paid = table.paid_by(simulate(1))  # somebody else's ledger
         return [stats.count(t, epsilon=1) for t in (table, paid)]
 
@@ -277,10 +277,10 @@ def test_more_than_was_charged_is_seen():
 
 
 def test_an_error_about_rows_is_seen():
-    def refuses(data, witness):
+    def refuses(data, recorder):
         if any(v is None for v in data["c"]):
             raise ValueError("a label is missing")
-        return stats.count(witness.table(data), epsilon=1)
+        return stats.count(recorder.table(data), epsilon=1)
 
     broken(refuses)
 
@@ -300,15 +300,15 @@ def test_rows_of_a_person_that_are_not_bounded_are_seen(monkeypatch):
 def test_work_that_tosses_coins_of_its_own_is_refused():
     tosses = iter(range(1000))
 
-    def restless(data, witness):
-        return stats.count(witness.table(data), epsilon=1), next(tosses)
+    def restless(data, recorder):
+        return stats.count(recorder.table(data), epsilon=1), next(tosses)
 
     with pytest.raises(ParameterError, match="not repeatable"):
         transcript(restless, PEOPLE)
 
 
 def test_work_that_always_fails_is_refused():
-    def fails(data, witness):
+    def fails(data, recorder):
         raise ValueError("no")
 
     with pytest.raises(ParameterError, match="fails on every table"):
@@ -366,19 +366,20 @@ def test_replaying_a_table_on_itself_loses_nothing():
 
 
 def test_a_witness_gives_the_answers_of_its_script():
-    first = Witness(PEOPLE, 1)
+    first = Recorder(PEOPLE, 1)
     told = stats.count(first.table({"x": [0.5], "c": ["u"]}), epsilon=1)
-    second = Witness(PEOPLE, 2, first.turns)
-    heard = stats.count(second.table({"x": [], "c": []}), epsilon=1)
-    assert told.value == heard.value
-    assert isinstance(first.turns[0].laws[0], Noise)
+    second = Recorder(PEOPLE, 2, first.releases)
+    recorded = stats.count(second.table({"x": [], "c": []}), epsilon=1)
+    assert told.value == recorded.value
+    assert isinstance(first.releases[0].noises[0], Noise)
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_parts_of_a_table_are_watched_and_paid_for_once(neighbours, delta):
+    settings = models.BoostingSettings(rows="disjoint")
     model = models.GradientBoostingClassifier(
-        epsilon=1, delta=delta, rows="disjoint", n_estimators=3, max_depth=1
+        3, epsilon=1, delta=delta, max_depth=1, settings=settings
     )
     rows = 4 if neighbours == "replace" else None
     domain = dp.Domain(COLUMNS, target="c", neighbours=neighbours, rows=rows)

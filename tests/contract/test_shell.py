@@ -19,6 +19,8 @@ from discreto.cli import fit as command
 from discreto.data.frames import open_frame
 from discreto.errors import ParameterError
 from discreto.models import persist
+from discreto.models._base import PrivateClassifier
+from discreto.models.boosting.settings import SETTING_NAMES
 from discreto.testing import simulate
 
 # Spellings of one epsilon or delta; the shell sees the texts alone.
@@ -151,10 +153,23 @@ def test_a_refusal_leaves_the_ledger_as_it_was(case, shell, wrong):
     assert not shell.out.exists()
 
 
+FOR_NUMBERS = ("residual_bound", "filtering")  # a Category has no residuals
+
+
+def for_a_category(kind):
+    return issubclass(kind, PrivateClassifier)
+
+
 def own_settings():
     """Every setting of every model, for the settings' own tests."""
     for name, kind in command.kinds().items():
-        for parameter in inspect.signature(kind).parameters.values():
+        parameters = inspect.signature(kind).parameters
+        if "settings" in parameters:
+            finer = inspect.signature(models.BoostingSettings).parameters
+            parameters = {**parameters, **finer}
+        for parameter in parameters.values():
+            if for_a_category(kind) and parameter.name in FOR_NUMBERS:
+                continue
             if parameter.name not in command.NOT_SET:
                 yield pytest.param(name, parameter, id=f"{name}-{parameter.name}")
 
@@ -205,7 +220,9 @@ def test_every_setting_reaches_the_model(all_cases, tmp_path, quiet, name, param
     assert not isinstance(value, str) or value == text
     if parameter.name == "random_state":
         return  # coins are not kept in a file
-    kept = getattr(models.load(shell.out), parameter.name)
+    model = models.load(shell.out)
+    finer = parameter.name in SETTING_NAMES and hasattr(model, "settings")
+    kept = getattr(model.settings if finer else model, parameter.name)
     assert (kept, type(kept)) == (value, type(value))
 
 
@@ -219,5 +236,7 @@ def test_no_setting_takes_nonsense(all_cases, tmp_path, name, parameter):
         result = shell.fit("--set", f"{parameter.name}={text}")
         assert result.exit_code == ParameterError.exit_code, (text, result.output)
         flat = " ".join(result.output.replace("│", " ").split())
-        assert f"{name}: {parameter.name} must be" in flat, text
+        finer = parameter.name in SETTING_NAMES and "Boosting" in name
+        owner = "BoostingSettings" if finer else name
+        assert f"{owner}: {parameter.name} must be" in flat, text
     assert dp.Ledger(shell.ledger).entries() == []

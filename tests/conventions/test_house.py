@@ -99,6 +99,59 @@ def test_the_core_is_as_large_as_it_says() -> None:
         )
 
 
+def classes_by_name(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
+    """The files in which each class name is defined."""
+    found: dict[str, list[str]] = {}
+    for path, module in trees.items():
+        for node in ast.walk(module):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(path)
+    return found
+
+
+def test_no_class_name_is_used_twice() -> None:
+    """A reader who has met a name knows what it means."""
+    found = classes_by_name({name(path): tree(path) for path in FILES})
+    assert {one: places for one, places in found.items() if len(places) > 1} == {}
+    twice = {"a.py": ast.parse("class A: pass"), "b.py": ast.parse("class A: pass")}
+    assert classes_by_name(twice) == {"A": ["a.py", "b.py"]}
+
+
+# Words that docs/glossary.md has replaced, as parts of names.
+REPLACED = {"witness", "museum", "contestant", "compass", "course", "letter", "turn"}
+PLAIN = ("audit/", "compare/", "federated/", "lab/", "cli/", "report/")
+
+
+def names_in(module: ast.Module) -> Iterator[str]:
+    """Names that a module gives: of classes, functions, arguments and variables."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.ClassDef | Function):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def replaced_words(module: ast.Module) -> set[str]:
+    """The old words among the names of a module, in the singular."""
+    words = re.findall(r"[A-Z]?[a-z]+", " ".join(names_in(module)))
+    return {word.lower().removesuffix("s") for word in words} & REPLACED
+
+
+@EVERY
+def test_names_are_plain_words(path: Path) -> None:
+    if name(path).startswith(PLAIN):
+        assert not replaced_words(tree(path))
+
+
+def test_an_old_word_is_found() -> None:
+    assert replaced_words(ast.parse("def f(letters): old_turn = 1")) == {
+        "letter",
+        "turn",
+    }
+
+
 @EVERY
 def test_files_are_short(path: Path) -> None:
     """Docstrings do not count: what is public says what its parameters are."""
@@ -187,7 +240,8 @@ def test_no_assert_and_no_print(path: Path) -> None:
 def test_nothing_keeps_a_log() -> None:
     for path in FILES:
         found = set(sources_of_chance(path))
-        old = {"_old_names.py", "models/__init__.py"}  # which names are old is public
+        # Which names are old is public.
+        old = {"_old_names.py", "models/__init__.py", "models/boosting/settings.py"}
         allowed = {"warnings.warn"} if name(path) in old else set()
         assert not found & {"logging", "warnings.warn"} - allowed, name(path)
 

@@ -1,5 +1,6 @@
 """Files that version 0.1 wrote still open, and mean what they meant."""
 
+import importlib
 import json
 import shutil
 from fractions import Fraction
@@ -62,3 +63,25 @@ def test_model_files_predict_what_they_did(name: str) -> None:
 def test_domain_files_mean_what_they_did() -> None:
     domain = dp.Domain.load(FILES / "people.domain.json")
     assert domain.to_dict() == json.loads((FILES / "people.domain.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("discreto.audit", "Comparison", "PairComparison"),
+        ("discreto.audit", "Witness", "Recorder"),
+        ("discreto.lab.known_bugs", "PIECES", "PLANTED_BUGS"),
+        ("discreto.lab.known_bugs", "Piece", "PlantedBug"),
+        ("discreto.lab.published", "FuzzyCMeans", "PrintedFuzzyCMeans"),
+        ("discreto.lab.published", "KMeans", "PrintedKMeans"),
+        ("discreto.lab.study", "Finding", "StudyFinding"),
+        ("discreto.lab.study", "coins_for", "generator_for"),
+        ("discreto.lab.study", "Table", "ResultTable"),
+    ],
+)
+def test_things_are_found_by_their_old_names(module: str, old: str, new: str) -> None:
+    found = importlib.import_module(module)
+    with pytest.warns(DeprecationWarning, match=f"{old} is called {new} since 0.2"):
+        assert getattr(found, old) is getattr(found, new)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = found.nothing

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import discreto as dp
 from discreto.core.maps import trees_numpy
@@ -18,12 +19,14 @@ from discreto.lab.boosting_presets import (
     Zhao2018,
 )
 from discreto.models import (
+    BoostingSettings,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     evaluate,
     persist,
 )
 from discreto.models.boosting.binning import cuts_of
+from discreto.models.boosting.settings import take_settings
 from discreto.testing import simulate
 
 COLUMNS = {
@@ -65,7 +68,7 @@ def kind_for(target):
 def fit(target, ledger=None, count=3000, **settings):
     settings = {"epsilon": 2, "random_state": 0} | settings
     table = dp.Table(data_for(target, count), domain_for(target), ledger or simulate(1))
-    return kind_for(target)(**settings).fit(table)
+    return kind_for(target)(**take_settings(settings)).fit(table)
 
 
 def features(target, rows=500, seed=9):
@@ -113,7 +116,7 @@ def test_papers(make, target):
     assert ("select" in doors) == (make is not PrivRandBoost)
     assert ("parts" in doors) == (make is not Liu2018)
     if make is PrivCatBoost:
-        assert model.encoding == "native"
+        assert model.settings.encoding == "native"
     X, _ = features(target)
     assert len(model.predict(X)) == len(X)
 
@@ -158,7 +161,10 @@ def test_no_noise_is_shared_between_trees():
     ledger = dp.Ledger(epsilon=1)
     none = {name: values[:0] for name, values in data_for("label").items()}
     model = GradientBoostingClassifier(
-        20, epsilon=1, max_depth=1, splits="random", shrink=False, reg_lambda=1e3
+        20,
+        epsilon=1,
+        max_depth=1,
+        settings=BoostingSettings(splits="random", shrink=False, reg_lambda=1e3),
     ).fit(dp.Table(none, domain_for("label"), ledger))
     values = model.values_[:, 0]
     assert len(np.unique(values[values != 0])) == np.count_nonzero(values)
@@ -169,7 +175,10 @@ def test_a_category_without_rows_has_a_noisy_leaf():
     data = {n: v for n, v in data_for("label").items() if n in ("s", "label")}
     domain = domain_for("label").select(["s", "label"])
     model = GradientBoostingClassifier(
-        1, epsilon=1, max_depth=1, shrink=False, reg_lambda=1e3
+        1,
+        epsilon=1,
+        max_depth=1,
+        settings=BoostingSettings(shrink=False, reg_lambda=1e3),
     ).fit(dp.Table(data, domain, simulate(3)))
     lines = model.tree_text(0).splitlines()
     assert [line.split(":")[0] for line in lines][-1] == "s is never"
@@ -224,7 +233,9 @@ def test_streams_and_memories_give_the_same_bits(target, shared, tmp_path):
     models = []
     for rows in (data, str(tmp_path / "rows.parquet")):
         table = dp.Table(rows, domain_for(target), simulate(4))
-        model = kind_for(target)(4, epsilon=1, rows=shared, random_state=0)
+        model = kind_for(target)(
+            4, epsilon=1, random_state=0, settings=BoostingSettings(rows=shared)
+        )
         models.append(model.fit(table))
     assert state(models[0]) == state(models[1])
 
@@ -261,9 +272,10 @@ def test_people_with_several_rows(rows):
     columns = {**domain_for("label").columns, "who": dp.Opaque()}
     domain = dp.Domain(columns, target="label", person="who", rows_per_person=2)
     ledger = dp.Ledger(epsilon=1)
-    model = GradientBoostingClassifier(4, epsilon=1, rows=rows)
+    settings = BoostingSettings(rows=rows)
+    model = GradientBoostingClassifier(4, epsilon=1, settings=settings)
     model.fit(dp.Table(data, domain, ledger))
-    alone = GradientBoostingClassifier(4, epsilon=1, rows=rows)
+    alone = GradientBoostingClassifier(4, epsilon=1, settings=settings)
     pairs = zip(model.privacy_.plan, alone.plan(domain_for("label")), strict=True)
     for two, one in pairs:
         assert two.sensitivity == tuple(2 * reach for reach in one.sensitivity)
@@ -300,6 +312,9 @@ def test_defaults_follow_public_facts():
         {"rows": "some"},
         {"split_share": 1},
         {"max_bins": 1 << 20},
+        {"residual_bound": 1.0},  # of a Category target
+        {"filtering": True},
+        {"settings": {"rows": "all"}},
     ],
 )
 def test_bad_settings_spend_nothing(settings):
@@ -307,6 +322,55 @@ def test_bad_settings_spend_nothing(settings):
     with pytest.raises(ParameterError):
         fit("label", ledger, 10, epsilon=1, **settings)
     assert ledger.total() == 0
+
+
+# One object for the finer settings
+
+
+def test_the_settings_are_one_parameter_for_scikit_learn():
+    settings = BoostingSettings(splits="random")
+    model = GradientBoostingClassifier(epsilon=1, settings=settings)
+    assert len(model.get_params()) == 12
+    assert clone(model).settings == settings
+    model.set_params(settings__shrink=False, max_depth=3)
+    assert model.settings == BoostingSettings(splits="random", shrink=False)
+    assert settings.shrink
+    assert repr(model).count("BoostingSettings(splits='random', shrink=False)") == 1
+    with pytest.raises(ValueError, match="nothing"):
+        model.set_params(settings__nothing=1)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_names_of_0_1_are_taken_with_a_warning(target):
+    kind, names = kind_for(target), {"rows": "disjoint", "reg_lambda": 2}
+    with pytest.warns(DeprecationWarning, match="settings=BoostingSettings"):
+        old = kind(4, epsilon=1, **names)
+    assert old.settings == BoostingSettings(**names)
+    with pytest.warns(DeprecationWarning, match="settings=BoostingSettings"):
+        other = kind(4, epsilon=1).set_params(**names)
+    assert other.settings == old.settings
+    with pytest.raises(TypeError, match="nothing"):
+        kind(epsilon=1, nothing=1)
+    with (
+        pytest.warns(DeprecationWarning, match="settings"),
+        pytest.raises(ParameterError, match="in the settings object"),
+    ):
+        kind(epsilon=1, settings=BoostingSettings(), rows="all")
+
+
+def test_settings_are_kept_in_a_file():
+    settings = {"split_share": 0.3, "rows": "disjoint", "reg_lambda": 2}
+    model = fit("label", **settings)
+    kept = persist.loads(persist.dumps(model))
+    assert kept.settings == model.settings == BoostingSettings(**settings)
+    data = json.loads(persist.dumps(model))
+    data["params"]["settings"]["settings"].append(["nothing", 1])
+    with pytest.raises(ParameterError, match="malformed"):
+        persist.loads(json.dumps(data))
+    data["params"]["settings"] = 5
+    data["params"]["rows"] = "all"
+    with pytest.raises(ParameterError, match="in the settings object"):
+        persist.loads(json.dumps(data))
 
 
 def test_a_table_without_anything_to_split_is_refused():

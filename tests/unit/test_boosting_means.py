@@ -18,6 +18,7 @@ from discreto.models import (
     GradientBoostingRegressor,
     persist,
 )
+from discreto.models.boosting.settings import take_settings
 from discreto.testing import simulate
 
 KINDS = {"label": GradientBoostingClassifier, "amount": GradientBoostingRegressor}
@@ -45,7 +46,7 @@ def data_for(target, rows=2000):
 
 def model_for(target, **settings):
     settings = {"epsilon": 1, "leaf": "mean", "random_state": 0} | settings
-    return KINDS[target](**settings)
+    return KINDS[target](**take_settings(settings))
 
 
 def state(model):

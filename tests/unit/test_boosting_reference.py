@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto.models import GradientBoostingClassifier, GradientBoostingRegressor
+from discreto.models import (
+    BoostingSettings,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
 from discreto.models.boosting.binning import cuts_of
 from discreto.testing import simulate
 
@@ -147,15 +151,17 @@ def test_trees_equal_the_plain_ones(loss, gain, leaf):
         epsilon=1000,
         max_depth=2,
         learning_rate=0.5,
-        reg_lambda=1.5,
-        split_score="gain" if gain else "l1",
-        leaf=leaf,
         max_bins=BINS,
-        multiway=False,
-        staged=False,
-        start=False,
-        shrink=False,
-        **options,
+        settings=BoostingSettings(
+            reg_lambda=1.5,
+            split_score="gain" if gain else "l1",
+            leaf=leaf,
+            multiway=False,
+            staged=False,
+            start=False,
+            shrink=False,
+            **options,
+        ),
     )
     domain = DOMAIN.select(names).with_(target=target)
     table = dp.Table({n: rows[n] for n in names}, domain, simulate(noise=False))

@@ -20,8 +20,8 @@ from discreto import models, report
 from discreto.cli import app
 from discreto.compare import cross_validation as comparing
 from discreto.compare import reference
-from discreto.compare.comparison import Comparison, Contestant, Score
-from discreto.compare.cross_validation import compare, contestants
+from discreto.compare.comparison import CandidateModel, CandidateScore, Comparison
+from discreto.compare.cross_validation import candidates, compare
 from discreto.core.cost import Cost
 from discreto.errors import (
     BudgetError,
@@ -71,7 +71,7 @@ def mixed() -> Comparison:
     return quick(MIXED, epsilons=["8"], folds=2)
 
 
-class TestContestants:
+class TestCandidates:
     @pytest.mark.parametrize(
         ("target", "base"), [("y", PrivateClassifier), ("amount", PrivateRegressor)]
     )
@@ -79,7 +79,7 @@ class TestContestants:
         self, target: str, base: type
     ) -> None:
         """A new model is picked up by itself."""
-        suited, left_out = contestants(MIXED, target)
+        suited, left_out = candidates(MIXED, target)
         kinds = [getattr(models, name) for name in models.__all__]
         wanted = {
             k.__name__ for k in kinds if isinstance(k, type) and issubclass(k, base)
@@ -89,7 +89,7 @@ class TestContestants:
         assert all(left_out.values())
 
     def test_models_of_numbers_take_the_numbers(self) -> None:
-        suited = {c.model: c for c in contestants(MIXED, "y")[0]}
+        suited = {c.model: c for c in candidates(MIXED, "y")[0]}
         assert suited["NaiveBayes"].features == ("a", "b", "c", "amount")
         assert suited["LogisticRegression"].features == ("a", "b", "amount")
         assert suited["LogisticRegression"].label == "LogisticRegression (numbers only)"
@@ -99,7 +99,7 @@ class TestContestants:
             {"id": dp.Opaque(), "y": dp.Category(["n", "p"])}, target="y"
         )
         with pytest.raises(DomainError, match="no model suits"):
-            contestants(domain, "y")
+            candidates(domain, "y")
 
 
 class TestCompare:
@@ -108,7 +108,7 @@ class TestCompare:
         assert made.simulated
         assert made.metric == "accuracy"
         assert {s.epsilon for s in made.scores} == {"1", "8"}
-        assert {s.model for s in made.scores} == {c.label for c in made.contestants}
+        assert {s.model for s in made.scores} == {c.label for c in made.candidates}
         assert all(s.count == 3 for s in made.scores)
         assert made.reference.mean > 0.9 > 0.6 > made.baseline.mean
         assert made.advice is not None
@@ -137,19 +137,19 @@ class TestCompare:
         made = quick(MIXED, target="amount", epsilons=["8"], folds=2)
         assert made.metric == "rmse"
         assert made.reference.mean < made.baseline.mean
-        better = Score("x", "1", made.baseline.mean - 1, 0.1, 3)
+        better = CandidateScore("x", "1", made.baseline.mean - 1, 0.1, 3)
         assert made.gain(better) == pytest.approx(1)
 
     def test_every_fit_is_simulated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         seen = []
-        make = Contestant.make
+        make = CandidateModel.make
 
-        def watched(self: Contestant, *args: Any, **options: Any) -> Any:
+        def watched(self: CandidateModel, *args: Any, **options: Any) -> Any:
             model = make(self, *args, **options)
             seen.append(model)
             return model
 
-        monkeypatch.setattr(Contestant, "make", watched)
+        monkeypatch.setattr(CandidateModel, "make", watched)
         quick(epsilons=["1"])
         fitted = [model for model in seen if hasattr(model, "privacy_")]
         assert len(fitted) >= 9
@@ -175,7 +175,7 @@ class TestCompare:
         columns = dict(NUMBERS.columns) | {"id": dp.Opaque()}
         domain = dp.Domain(columns, target="y", person="id", rows_per_person=2)
         assert quick(domain, data=data, epsilons=["8"]).rows == 300
-        groups = comparing.Rows.read(data, domain).people.reshape(100, 3)
+        groups = comparing.LoadedRows.read(data, domain).people.reshape(100, 3)
         assert (groups == groups[:, :1]).all()
         assert len(np.unique(groups)) == 100
         replace = NUMBERS.with_(neighbours="replace", rows=300)
@@ -205,7 +205,7 @@ class TestCompare:
             epsilons=["8"],
             progress=lambda done, total: seen.append((done, total)),
         )
-        total = len(made.contestants) * 3
+        total = len(made.candidates) * 3
         assert seen == [(i, total) for i in range(1, total + 1)]
 
     @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ class TestPage:
         assert "do not publish" in page
         assert "&lt;table&gt;" in page
         assert made.advice is not None
-        for part in (made.advice.contestant.label, made.reference.model, "var(--c1)"):
+        for part in (made.advice.candidate.label, made.reference.model, "var(--c1)"):
             assert part in page
         for score in made.scores:
             assert str(report.Measured(score.mean, score.spread)).split(" ")[0] in page
@@ -329,7 +329,7 @@ class TestCommands:
         assert result.exit_code == 0, result.output
         assert made.advice is not None
         model = models.load(place / "model.json")
-        assert model.space_.features == made.advice.contestant.features
+        assert model.space_.features == made.advice.candidate.features
 
     def test_evaluate_costs_extra(self, place: Path) -> None:
         words = ("--epsilon", 1, "--budget", 3, "--evaluate", "0.5", "--out", "m.json")
@@ -406,7 +406,7 @@ class TestCommands:
     @pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.tsv"])
     def test_predict(self, place: Path, name: str) -> None:
         run(*FIT, "--epsilon", 1, "--budget", 3, "--out", "m.json")
-        result = run("predict", "m.json", "p.parquet", "--out", name, "--chances")
+        result = run("predict", "m.json", "p.parquet", "--out", name, "--probabilities")
         assert result.exit_code == 0, result.output
         if name.endswith("parquet"):
             table = pq.read_table(place / name)
@@ -443,8 +443,10 @@ class TestCommands:
 
 
 def test_a_price_is_read_in_any_spelling():
-    from discreto.compare.comparison import Score
+    from discreto.compare.comparison import CandidateScore
 
-    prices = [Score("m", text, 0.5, 0.1, 2).price for text in ("1/2", "0.5", "5e-1")]
+    prices = [
+        CandidateScore("m", text, 0.5, 0.1, 2).price for text in ("1/2", "0.5", "5e-1")
+    ]
     assert prices == [0.5] * 3
-    assert Score("m", None, 0.5, 0.1, 2).price == 0
+    assert CandidateScore("m", None, 0.5, 0.1, 2).price == 0

@@ -27,11 +27,11 @@ from discreto.federated import (
     simulate,
     topology,
 )
-from discreto.federated.batch_simulation import Arrays
+from discreto.federated.batch_simulation import BatchEngine
 from discreto.federated.federation import Local
 from discreto.federated.guarantee import Guarantee
 from discreto.federated.learners import Learner
-from discreto.federated.rounds import Moments
+from discreto.federated.rounds import MomentsRequest
 from discreto.testing import simulate as ledger_of
 
 SMALL = parts(3, [20, 35, 50])
@@ -191,12 +191,12 @@ class Fragile(Local):
         super().__init__(silos)
         self.lives = lives
 
-    def send(self, letters):
-        if any(letter["kind"] != "hello" for letter in letters.values()):
+    def send(self, outgoing):
+        if any(message["kind"] != "hello" for message in outgoing.values()):
             for name in self.lives:
                 self.lives[name] -= 1
-        heard = {n: m for n, m in letters.items() if self.lives.get(n, 1) > 0}
-        return super().send(heard)
+        alive = {n: m for n, m in outgoing.items() if self.lives.get(n, 1) > 0}
+        return super().send(alive)
 
 
 @pytest.mark.parametrize("learner", CLEAR[:3], ids=NAMES[:3])
@@ -264,18 +264,18 @@ def test_silos_must_agree_on_their_columns():
 
 def test_a_silo_that_talks_nonsense():
     class Rude(Local):
-        def send(self, letters):
-            replies = super().send(letters)
-            if self.rude(letters.get("silo 1", {})):
+        def send(self, outgoing):
+            replies = super().send(outgoing)
+            if self.rude(outgoing.get("silo 1", {})):
                 replies["silo 1"] = self.nonsense
             return replies
 
     silos = {f"silo {k + 1}": silo(p) for k, p in enumerate(SMALL)}
     wire = Rude(silos)
-    wire.rude, wire.nonsense = (lambda letter: True), {"kind": "silo"}
+    wire.rude, wire.nonsense = (lambda message: True), {"kind": "silo"}
     with pytest.raises(ParameterError, match="not a release"):
         Federation(wire)
-    wire.rude = lambda letter: letter.get("round") == 2
+    wire.rude = lambda message: message.get("round") == 2
     for nonsense in ({}, {"kind": "release", "tables": [[[1]]]}):
         wire.nonsense = nonsense
         model = Federation(wire).fit(LEARNERS[0])
@@ -447,7 +447,7 @@ def test_a_learner_cannot_hide_its_checks():
     async def later(self, setting):
         pass
 
-    for wrong in ({"check": late}, {"check": later}, {"course": late}):
+    for wrong in ({"check": late}, {"check": later}, {"protocol": late}):
         with pytest.raises(TypeError, match="a learner defines check"):
             type("Late", (FederatedAveraging,), walk | wrong)
     silent = type("Silent", (Learner,), walk)
@@ -461,7 +461,7 @@ def test_a_course_checks_when_it_is_made(learner):
     sampled = replace(setting, own=(LINEAR.with_(neighbours="replace", rows=20),) * 3)
     terms = replace(setting.terms, rate=Fraction(1, 4))
     with pytest.raises(DomainError, match="rate=1"):
-        learner.course(replace(sampled, terms=terms))
+        learner.protocol(replace(sampled, terms=terms))
 
 
 def test_what_can_be_refused_is_refused_before_a_charge():
@@ -541,12 +541,12 @@ def test_a_simulation_adds_the_noise_it_claims(neighbours):
     domain = LINEAR.with_(neighbours=neighbours, rows=rows)
     nobody = [({name: np.empty(0) for name in domain}, 0)] * 7
     setting = FederatedAveraging(epsilon=1).setting(domain, "balance", [1] * 7, 20)
-    request = Moments(setting.moments())
-    reply = Arrays(setting, nobody, range(20), True, {}).answer(request)
+    request = MomentsRequest(setting.moments())
+    reply = BatchEngine(setting, nobody, range(20), True, {}).answer(request)
     steps = steps_for(1, "1e-5", 50)
     (law,) = steps.noises(bind(request.query, domain))
     assert 0.95 < reply.sums.std() / np.sqrt(law.variance) < 1.05
-    silent = Arrays(setting, nobody, range(20), False, {}).answer(request)
+    silent = BatchEngine(setting, nobody, range(20), False, {}).answer(request)
     assert not silent.sums.any()
 
 
@@ -587,7 +587,9 @@ def test_hiding_a_silo_in_a_simulation():
     wild = {name: np.full(900, 4.0) for name in LINEAR}
     setting = learner.setting(LINEAR, "balance", [1, 1, 900])
     batches = [({n: v[:k] for n, v in wild.items()}, k) for k in (1, 1, 900)]
-    reply = Arrays(setting, batches, [0], False, {}).answer(Moments(setting.moments()))
+    reply = BatchEngine(setting, batches, [0], False, {}).answer(
+        MomentsRequest(setting.moments())
+    )
     sizes = np.sqrt((reply.sums.astype(float) ** 2).sum(axis=-1))
     assert sizes.max() <= float(setting.most) * 2**30
     assert sizes.max() > 0.99 * float(setting.most) * 2**30

@@ -15,6 +15,7 @@ from discreto.core.query import Choice, Randomise
 from discreto.errors import BudgetError, DomainError, ParameterError
 from discreto.federated import FederatedTable, Federation, Policy
 from discreto.models import (
+    BoostingSettings,
     FuzzyCMeans,
     GradientBoostingClassifier,
     KMeans,
@@ -37,7 +38,10 @@ MODELS = [
     (FuzzyCMeans(3, epsilon=1, random_state=0), LINEAR),
     (
         GradientBoostingClassifier(
-            5, epsilon=1, splits="random", rows="all", random_state=0
+            5,
+            epsilon=1,
+            random_state=0,
+            settings=BoostingSettings(splits="random", rows="all"),
         ),
         YES_NO,
     ),
@@ -186,6 +190,8 @@ def test_neighbours_must_be_of_one_kind():
 def test_trees_that_share_rows_out_are_refused_before_a_charge():
     ledger = simulate(0)
     table = FederatedTable({"one": silo(PARTS[0], YES_NO, ledger)})
+    settings = BoostingSettings(rows="disjoint")
+    model = GradientBoostingClassifier(5, epsilon=1, settings=settings)
     with pytest.raises(ParameterError, match="rows"):
-        GradientBoostingClassifier(5, epsilon=1, rows="disjoint").fit(table, "late")
+        model.fit(table, "late")
     assert not ledger.entries()

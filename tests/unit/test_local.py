@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 import discreto as dp
 from discreto.errors import BudgetError, DomainError, ParameterError
 from discreto.local import LocalLearner, LocalSanitizer, RandomizedResponse
-from discreto.local._noise import Response, Spread
+from discreto.local._noise import NoiseSpread, Response
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain(
@@ -78,7 +78,7 @@ def test_spread_is_the_spread_of_the_gates_noise(mechanism, epsilon):
         ledger=simulate(3),
     )  # fmt: skip
     out = cleaner.fit().transform(np.full((60_000, 1), 0.5)) - 0.5
-    law = Spread.of(mechanism, epsilon)
+    law = NoiseSpread.of(mechanism, epsilon)
     error = math.sqrt((law.tails + 2) / 60_000)
     assert np.var(out) == pytest.approx(law.variance, rel=6 * error)
 

@@ -16,7 +16,7 @@ import discreto as dp
 from discreto.errors import ParameterError, UnsafeError
 from discreto.lab import published
 from discreto.lab.published import federated, regression
-from discreto.lab.published._noise import Noise
+from discreto.lab.published._noise import FloatNoise
 from discreto.lab.published.neighbors import KNNVotes
 from discreto.lab.published.statistics import two_coin_share
 from discreto.lab.published.sums import laplace_density, local_sensitivity
@@ -59,11 +59,11 @@ MODELS = {
     "PrivRandBoost": published.PrivRandBoost(n_trees=2, categorical=[1]),
     "FunctionalLinear": published.FunctionalLinear(),
     "FunctionalLogistic": published.FunctionalLogistic(),
-    "FuzzyCMeans": published.FuzzyCMeans(),
+    "PrintedFuzzyCMeans": published.PrintedFuzzyCMeans(),
     "ThesisBayes": published.ThesisBayes(),
     "VaidyaBayes": published.VaidyaBayes(),
     "FunctionalIntercept": published.FunctionalIntercept(),
-    "KMeans": published.KMeans(2),
+    "PrintedKMeans": published.PrintedKMeans(2),
 }
 
 
@@ -83,14 +83,14 @@ def scales(monkeypatch):
     seen = []
 
     def spy(law):
-        plain = getattr(Noise, law)
+        plain = getattr(FloatNoise, law)
 
         @functools.wraps(plain)
         def wrapped(self, scale, size=None):
             seen.append(np.asarray(scale).tolist())
             return plain(self, scale, size)
 
-        monkeypatch.setattr(Noise, law, wrapped)
+        monkeypatch.setattr(FloatNoise, law, wrapped)
 
     spy("laplace")
     spy("gaussian")
@@ -186,13 +186,13 @@ def test_votes_agree_with_scikit_learn():
 @pytest.mark.parametrize(("k", "loss"), [(5, 1.66), (15, 1.87), (51, 1.96)])
 def test_votes_lose_nearly_twice_epsilon(k, loss):
     # One near row of class 0 pushes the only neighbour of class 1 out: k - 2 to k.
-    chance = [math.exp(-gap) * (2 + gap) / 4 for gap in (k - 2, k)]  # class 1 wins
-    assert math.log(chance[0] / chance[1]) == pytest.approx(loss, abs=0.005)
+    probability = [math.exp(-gap) * (2 + gap) / 4 for gap in (k - 2, k)]  # class 1 wins
+    assert math.log(probability[0] / probability[1]) == pytest.approx(loss, abs=0.005)
     if k == 5:
         rows, labels = np.arange(1.0, 6)[:, None], np.array([0, 0, 0, 0, 1])
         nearer = np.vstack([rows, [[0.5]]]), np.append(labels, 0)
         for (points, classes), expected in zip(
-            [(rows, labels), nearer], chance, strict=True
+            [(rows, labels), nearer], probability, strict=True
         ):
             model = KNNVotes(5, epsilon=1, classes=[0, 1], ledger=simulate(1))
             asked = model.fit(points, classes).predict(np.zeros((100_000, 1)))
@@ -505,12 +505,14 @@ def test_the_deviation_moves_as_far_as_printed():
 
 
 def test_fuzzy_noise_drowns_the_centres(scales):
-    published.FuzzyCMeans(2, epsilon=1, max_iter=10, ledger=simulate()).fit(X)
+    published.PrintedFuzzyCMeans(2, epsilon=1, max_iter=10, ledger=simulate()).fit(X)
     assert max(scales) == pytest.approx(math.sqrt(2) * 240)
     assert min(scales) == pytest.approx(240)
     corners = np.concatenate(
         [
-            published.FuzzyCMeans(2, ledger=simulate(s)).fit(X).cluster_centers_.ravel()
+            published.PrintedFuzzyCMeans(2, ledger=simulate(s))
+            .fit(X)
+            .cluster_centers_.ravel()
             for s in range(25)
         ]
     )
@@ -520,18 +522,22 @@ def test_fuzzy_noise_drowns_the_centres(scales):
 def test_plain_clusters_find_two_heaps():
     heaps = np.vstack([X * 0.1, 0.9 + X * 0.1])
     for model in (
-        published.FuzzyCMeans(2, epsilon=None, max_iter=50, ledger=simulate(1)),
-        published.KMeans(2, epsilon=None, max_iter=20, init="rows", ledger=simulate(1)),
+        published.PrintedFuzzyCMeans(2, epsilon=None, max_iter=50, ledger=simulate(1)),
+        published.PrintedKMeans(
+            2, epsilon=None, max_iter=20, init="rows", ledger=simulate(1)
+        ),
     ):
         centres = np.sort(model.fit(heaps).cluster_centers_[:, 0])
         assert centres == pytest.approx([0.05, 0.95], abs=0.02)
         assert len(set(model.predict(heaps[:6]))) == 1
     with pytest.raises(ParameterError, match="fuzzifier"):
-        published.FuzzyCMeans(fuzzifier=2.5, ledger=simulate()).fit(X)
+        published.PrintedFuzzyCMeans(fuzzifier=2.5, ledger=simulate()).fit(X)
 
 
 def test_scales_of_k_means(scales):
-    published.KMeans(2, epsilon=1, max_iter=3, high=5.0, ledger=simulate()).fit(X)
+    published.PrintedKMeans(2, epsilon=1, max_iter=3, high=5.0, ledger=simulate()).fit(
+        X
+    )
     assert scales == [6, 6 * 2 * 5] * 3
 
 
@@ -540,7 +546,7 @@ def test_scales_of_k_means(scales):
 
 def test_staircase_noise_has_the_printed_law():
     epsilon = 1.2
-    noise = Noise(simulate(1), "test").staircase(epsilon, (400_000,))
+    noise = FloatNoise(simulate(1), "test").staircase(epsilon, (400_000,))
     gamma = 1 / (1 + math.exp(epsilon / 2))
     # The density falls by e^-ε from [0, γ) to [γ, 1), and by e^-ε from step to step.
     inner = np.mean(np.abs(noise) < gamma) / gamma

@@ -107,7 +107,17 @@ def test_a_job_names_a_learner_or_a_model():
     assert isinstance(model, LinearRegression)
 
 
-@pytest.mark.parametrize("name", ["save", "load", "select", "os", "", "Averaging"])
+def test_a_job_names_settings_among_its_parameters():
+    params = {"epsilon": 1, "splits": "random", "max_depth": 2}
+    model = check_job(job(learner="GradientBoostingRegressor", params=params))
+    assert (model.settings.splits, model.max_depth) == ("random", 2)
+
+
+NO_LEARNERS = ["save", "load", "select", "os", "", "Averaging"]
+NO_LEARNERS += ["Evaluation", "BoostingSettings"]
+
+
+@pytest.mark.parametrize("name", NO_LEARNERS)
 def test_nothing_else_can_be_named(name):
     with pytest.raises(ParameterError, match="unknown learner"):
         check_job(job(learner=name))

@@ -28,8 +28,8 @@ from discreto.cli import app
 from discreto.lab import study
 from discreto.lab.study import (
     Results,
+    ResultTable,
     Spread,
-    Table,
     debt_data,
     registry,
     s2_budgets,
@@ -52,11 +52,11 @@ import time
 from discreto.errors import MissingExtraError
 from discreto.lab.study import (
     Experiment,
-    Finding,
+    StudyFinding,
     Picture,
     Spread,
-    Table,
-    coins_for,
+    ResultTable,
+    generator_for,
     figures,
 )
 
@@ -78,13 +78,13 @@ def measure(*, size, seed):
         raise MissingExtraError("no data")
     if os.environ.get("FAKE_DIE") == f"{size}-{seed}":
         os._exit(9)
-    draws = coins_for("fake", size, seed).normal(size=3)
+    draws = generator_for("fake", size, seed).normal(size=3)
     return {"error": draws[0] / size, "path": draws, "infinite": float("inf")}
 
 
 def tables(results):
     cell = Spread(results.mean("error"), results.spread("error"), results.count)
-    yield Table("errors", "Errors", ("what", "error"), (("all", cell),))
+    yield ResultTable("errors", "Errors", ("what", "error"), (("all", cell),))
 
 
 def pictures(results):
@@ -94,7 +94,7 @@ def pictures(results):
 
 
 def findings(results):
-    yield Finding("it works", f"{results.count} lines", True)
+    yield StudyFinding("it works", f"{results.count} lines", True)
 
 
 FAKE = Experiment(
@@ -362,7 +362,7 @@ def test_means_and_spreads() -> None:
 
 
 def test_json_has_no_infinity(tmp_path: Path) -> None:
-    table = Table(
+    table = ResultTable(
         "t", "T", ("a",), ((float("inf"),), (float("nan"),), (Spread(1, 0, 2),))
     )
     store.write_json(tmp_path / "t.json", table.to_dict())
@@ -373,7 +373,7 @@ def test_json_has_no_infinity(tmp_path: Path) -> None:
 def test_seeds_depend_on_every_fact() -> None:
     facts = [("a", 1), ("a", 2), ("b", 1), ("a",), ("a", 1.5), ("a", "1")]
     assert len({study.seed_for(*fact) for fact in facts}) == len(facts)
-    draws = [study.coins_for("x", i).integers(10**9) for i in (0, 0, 1)]
+    draws = [study.generator_for("x", i).integers(10**9) for i in (0, 0, 1)]
     assert draws[0] == draws[1] != draws[2]
 
 

@@ -116,11 +116,11 @@ def test_the_printed_means_are_too_near(pima) -> None:
 def test_a_score_table_leaves_out_what_was_not_measured() -> None:
     lines = study.Results(
         [
-            {"contestant": "ours", "epsilon": 1.0, "error": 1.0},
-            {"contestant": "plain", "epsilon": None, "other": 2.0},
+            {"candidate": "ours", "epsilon": 1.0, "error": 1.0},
+            {"candidate": "plain", "epsilon": None, "other": 2.0},
         ]
     )
     table = score_table(lines, "error")
-    assert table.columns == ("contestant", "ε", "error")
+    assert table.columns == ("candidate", "ε", "error")
     assert table.rows[0][2].mean == 1
     assert table.rows[1] == ("plain", None, None)

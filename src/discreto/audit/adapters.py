@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from discreto.audit.neighbours import Data, hostile_values
-from discreto.audit.recorder import Witness
+from discreto.audit.recorder import Recorder
 from discreto.audit.transcripts import Work
 from discreto.core.cost import Amount
 from discreto.core.domain import Domain, Number
@@ -25,13 +25,13 @@ def work_of(
     """The work of a model (fit, then predict a few public points) or a statistic.
 
     A statistic (``Mean("age")``) needs an ``epsilon``; a model has its own. A model
-    without a ``random_state`` gets one: its coins are public, and the audit must be
-    able to toss them again.
+    without a ``random_state`` gets one: its random numbers are public, and the audit
+    must be able to draw them again.
 
     Parameters
     ----------
     subject
-        A model, a statistic (``Mean("age")``), or a function ``work(data, witness)``.
+        A model, a statistic (``Mean("age")``), or a function ``work(data, recorder)``.
     target
         The column that a model predicts; by default the domain's target.
     epsilon
@@ -42,40 +42,42 @@ def work_of(
     Returns
     -------
     callable
-        ``work(data, witness)``.
+        ``work(data, recorder)``.
     """
     if hasattr(subject, "learn"):
         if epsilon is None:
             raise ParameterError("a statistic is audited at an epsilon. Got none.")
-        return lambda data, witness: witness.table(data).answer(
+        return lambda data, recorder: recorder.table(data).answer(
             subject, epsilon=epsilon, delta=delta
         )
     if hasattr(subject, "fit"):
         if hasattr(subject, "transform"):
-            return lambda data, witness: _sanitise(subject, data, witness)
-        return lambda data, witness: _fit(subject, target, data, witness)
+            return lambda data, recorder: _sanitise(subject, data, recorder)
+        return lambda data, recorder: _fit(subject, target, data, recorder)
     if callable(subject):
         return subject
-    raise ParameterError("only models, statistics and work(data, witness) are audited.")
+    raise ParameterError(
+        "only models, statistics and work(data, recorder) are audited."
+    )
 
 
 def seeded(model: Any) -> Any:
-    """A copy whose public coins can be tossed again."""
+    """A copy whose public random numbers can be drawn again."""
     copy = clone(model)
     if "random_state" in copy.get_params() and copy.random_state is None:
         copy.set_params(random_state=0)
     return copy
 
 
-def _fit(model: Any, target: str | None, data: Data, witness: Witness) -> Any:
-    table = witness.table(data)
+def _fit(model: Any, target: str | None, data: Data, recorder: Recorder) -> Any:
+    table = recorder.table(data)
     fitted = seeded(model).fit(table, target or table.domain.target)
     points = probes(table.domain, fitted)
     return {"model": fitted, "predictions": fitted.predict(points)}
 
 
-def _sanitise(model: Any, data: Data, witness: Witness) -> Any:
-    return clone(model).fit().transform(witness.table(data))
+def _sanitise(model: Any, data: Data, recorder: Recorder) -> Any:
+    return clone(model).fit().transform(recorder.table(data))
 
 
 def probes(domain: Domain, fitted: Any) -> Any:

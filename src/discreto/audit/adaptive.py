@@ -3,8 +3,9 @@
 A ledger says which charges still fit. Whoever sees the answers decides how the rest is
 spent: Gaussian noise (rho), pure epsilon, or blocks of (epsilon, delta). The worst
 mechanisms of each kind are known (a Gaussian shift, randomised response, a secret that
-is told with chance delta), so the best strategy is a problem of optimal stopping over
-one number, the privacy loss so far. ``worst_delta`` solves it by dynamic programming.
+is told with probability delta), so the best strategy is a problem of optimal stopping
+over one number, the privacy loss so far. ``worst_delta`` solves it by dynamic
+programming.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ def worst_delta(
     points
         Values of the privacy loss in the programme.
     """
-    goal, chance = read_amount(epsilon, "epsilon"), read_delta(delta)
-    tree = _Programme(fits, float(goal), chance, smallest_rho, ratio, points)
+    budget, probability = read_amount(epsilon, "epsilon"), read_delta(delta)
+    tree = _Programme(fits, float(budget), probability, smallest_rho, ratio, points)
     return max(tree.pure_then_rest(pure_first), *map(tree.block_then_rest, (1, 2)))
 
 

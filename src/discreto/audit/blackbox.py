@@ -72,7 +72,7 @@ def epsilon(
     claimed, delta
         What the mechanism claims.
     runs, confidence
-        Runs on each table; the chance that an honest mechanism is *not* accused.
+        Runs on each table; the probability that an honest mechanism is *not* accused.
     bits
         Look at the lowest bits of floats, too.
     workers
@@ -90,9 +90,9 @@ def epsilon(
     Examples
     --------
     >>> import numpy as np
-    >>> coins = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(0)
     >>> def too_quiet(rows):
-    ...     return len(rows) + coins.laplace(0, 0.5)
+    ...     return len(rows) + rng.laplace(0, 0.5)
     >>> finding = epsilon(too_quiet, [1] * 9, [1] * 10, claimed=1, runs=4000)
     >>> finding.verdict, bool(1 < finding.shown < 2)
     ('VIOLATION', True)

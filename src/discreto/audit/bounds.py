@@ -19,7 +19,7 @@ _COLUMNS = 64  # outputs that differ most, for the classifiers
 
 
 def lower_bound(hits: Any, runs: int, misses: Any, delta: float, alpha: float) -> Any:
-    """A bound that is below epsilon with chance 1 - alpha (Clopper and Pearson).
+    """A bound that is below epsilon with probability 1 - alpha (Clopper and Pearson).
 
     ``hits`` of ``runs`` on one table and ``misses`` of as many on the other were in the
     event: epsilon is at least ln((p - delta) / q).

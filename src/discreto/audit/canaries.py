@@ -254,9 +254,9 @@ def _ease(fitted: Any, rows: Data) -> Any:
     truth = np.asarray(rows[space.target], dtype=object)
     if not isinstance(space.domain[space.target], Category):
         return -((truth.astype(float) - fitted.predict(table)) ** 2)
-    chances = fitted.predict_proba(table)
+    probabilities = fitted.predict_proba(table)
     place = {kind: i for i, kind in enumerate(fitted.classes_.tolist())}
-    return np.array([chances[i, place[value]] for i, value in enumerate(truth)])
+    return np.array([probabilities[i, place[value]] for i, value in enumerate(truth)])
 
 
 def _exposure(
@@ -298,7 +298,7 @@ def _ends(hits: int, runs: int, confidence: float) -> tuple[float, float]:
 
 
 def _auc(inside: Any, outside: Any) -> tuple[float, float]:
-    """The chance that a member scores higher, and its deviation (Hanley, McNeil)."""
+    """How probably a member scores higher, and its deviation (Hanley, McNeil)."""
     ordered = np.sort(outside)
     below = np.searchsorted(ordered, inside, side="left")
     not_above = np.searchsorted(ordered, inside, side="right")

@@ -6,7 +6,7 @@ import time
 
 from discreto.audit.findings import Finding
 from discreto.audit.neighbours import Data, bases, table_of
-from discreto.audit.recorder import Witness
+from discreto.audit.recorder import Recorder
 from discreto.audit.transcripts import Work
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
@@ -38,15 +38,15 @@ def ledger(
     sized = domain
     if domain.neighbours == "replace":
         sized = domain.with_(rows=len(next(iter(rows.values()))))
-    witness = Witness(sized)
-    work(rows, witness)
-    asked = sum((turn.cost for turn in witness.turns), Cost())
-    charged = witness.ledger.spent()
-    complaints = [f"{label!r} left before it was paid for" for label in witness.early]
+    recorder = Recorder(sized)
+    work(rows, recorder)
+    asked = sum((release.cost for release in recorder.releases), Cost())
+    charged = recorder.ledger.spent()
+    complaints = [f"{label!r} left before it was paid for" for label in recorder.early]
     if not charged.covers(asked):
         complaints.append(f"{asked} was released, {charged} was charged")
-    if not charged.covers(witness.peak):
-        complaints.append(f"{witness.peak} had been charged, {charged} is left of it")
+    if not charged.covers(recorder.peak):
+        complaints.append(f"{recorder.peak} had been charged, {charged} is left of it")
     complaints += _when_used_up(work, rows, sized)
     return Finding(
         name or "this work",
@@ -63,11 +63,11 @@ def ledger(
 
 
 def _when_used_up(work: Work, rows: Data, domain: Domain) -> list[str]:
-    witness = Witness(domain, limit="1e-9")
+    recorder = Recorder(domain, limit="1e-9")
     try:
-        work(rows, witness)
+        work(rows, recorder)
     except BudgetError:
-        if witness.turns:
-            return [f"{witness.turns[0].label!r} left although the ledger refused"]
+        if recorder.releases:
+            return [f"{recorder.releases[0].label!r} left although the ledger refused"]
         return []
     return ["a ledger that was used up did not stop it"]

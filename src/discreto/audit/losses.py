@@ -1,7 +1,8 @@
 """What one answer really gave away about one pair of tables.
 
-Given the exact values on both tables and the law of the noise, the loss is a number,
-not an estimate: the largest log-ratio of the chances of any answer (pure), or rho.
+Given the exact values on both tables and the distribution of the noise, the loss is a
+number, not an estimate: the largest log-ratio of the probabilities of any answer
+(pure), or rho.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class PrivacyLoss:
     """Pure epsilon and rho that were really lost."""
 
     epsilon: float = 0.0
     rho: float = 0.0
 
-    def __add__(self, other: Loss) -> Loss:
-        return Loss(self.epsilon + other.epsilon, self.rho + other.rho)
+    def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
+        return PrivacyLoss(self.epsilon + other.epsilon, self.rho + other.rho)
 
 
-def movement(law: str, first: Ints, second: Ints) -> int:
+def movement(distribution: str, first: Ints, second: Ints) -> int:
     """How far two tables of sums are apart, in the norm that the noise is made for.
 
     Laplace: l1. Gauss: l2, squared. Cube: the largest move of each cell, added up.
@@ -38,18 +39,18 @@ def movement(law: str, first: Ints, second: Ints) -> int:
     gap = np.abs(first.astype(object) - second.astype(object))
     if not gap.size:
         return 0
-    if law == "gaussian":
+    if distribution == "gaussian":
         return int((gap * gap).sum())
-    if law == "cube":
+    if distribution == "cube":
         return int(gap.max(axis=-1).sum())
     return int(gap.sum())
 
 
-def loss_of_sum(noise: Noise, moved: int) -> Loss:
+def loss_of_sum(noise: Noise, moved: int) -> PrivacyLoss:
     """The loss of sums that moved so far under this noise."""
     if noise.law == "gaussian":
-        return Loss(rho=float(Fraction(moved) / (2 * noise.amount)))
-    return Loss(epsilon=float(Fraction(moved) / noise.amount))
+        return PrivacyLoss(rho=float(Fraction(moved) / (2 * noise.amount)))
+    return PrivacyLoss(epsilon=float(Fraction(moved) / noise.amount))
 
 
 def rho_of(epsilon: float) -> float:
@@ -63,7 +64,7 @@ def rho_of(epsilon: float) -> float:
 def loss_of_choice(first: Ints, second: Ints, scale: Fraction) -> float:
     """The loss of a noisy maximum in each group, added up over the groups."""
     return sum(
-        float(np.abs(log_chances(a, scale) - log_chances(b, scale)).max())
+        float(np.abs(log_probabilities(a, scale) - log_probabilities(b, scale)).max())
         for a, b in zip(first, second, strict=True)
     )
 
@@ -75,17 +76,18 @@ def range_of_choice(first: Ints, second: Ints, scale: Fraction) -> Floats:
 
 
 def log_softmax(scores: Ints, scale: Fraction | float) -> Floats:
-    """The logs of the chances of the largest score with Gumbel noise."""
+    """The logs of the probabilities of the largest score with Gumbel noise."""
     rates = (scores - scores.max()).astype(np.float64) / float(scale)
     return rates - np.log(np.exp(rates).sum())
 
 
-def log_chances(scores: Ints, scale: Fraction | float) -> Floats:
-    """The logs of the chances of permute-and-flip.
+def log_probabilities(scores: Ints, scale: Fraction | float) -> Floats:
+    """The logs of the probabilities of permute-and-flip.
 
-    With p_j = exp(-(best - score_j) / scale) the chance of i is p_i times the integral
-    of the product of (1 - t p_j) over the others j, for t from 0 to 1: t is when i has
-    its turn in a random order, and each that came before must have lost its flip.
+    With p_j = exp(-(best - score_j) / scale) the probability of i is p_i times the
+    integral of the product of (1 - t p_j) over the others j, for t from 0 to 1: t is
+    when i has its turn in a random order, and each that came before must have lost its
+    flip.
     """
     rates = (scores.max() - scores).astype(np.float64) / float(scale)
     heads = np.exp(-rates)

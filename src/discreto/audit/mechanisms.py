@@ -15,10 +15,10 @@ import numpy as np
 
 from discreto.audit.adapters import probes, seeded, work_of
 from discreto.audit.featurise import Matrix
-from discreto.audit.losses import log_chances, log_softmax
+from discreto.audit.losses import log_probabilities, log_softmax
 from discreto.audit.neighbours import Data
-from discreto.audit.recorded import Diverged, Turn
-from discreto.audit.recorder import WatchedTable, Witness
+from discreto.audit.recorded import Diverged, RecordedRelease
+from discreto.audit.recorder import Recorder, WatchedTable
 from discreto.audit.transcripts import Work
 from discreto.core.cost import Amount
 from discreto.core.domain import Domain
@@ -79,8 +79,8 @@ class Replicates:
 
     def __init__(self, work: Work, domain: Domain) -> None:
         self._work, self._domain = work, domain
-        self._script: list[Turn] | None = None
-        self._asked: dict[int, tuple[Data, list[Turn]]] = {}
+        self._script: list[RecordedRelease] | None = None
+        self._asked: dict[int, tuple[Data, list[RecordedRelease]]] = {}
         self._sampler = simulate(None).simulation.sampler
 
     def __call__(self, data: Data) -> Any:
@@ -96,7 +96,9 @@ class Replicates:
         count
             How many releases.
         """
-        parts = [redraw(turn, count, self._sampler) for turn in self._turns(data)]
+        parts = [
+            redraw(release, count, self._sampler) for release in self._releases(data)
+        ]
         return np.hstack(parts)
 
     def ratio(self, first: Data, second: Data) -> Any:
@@ -107,78 +109,84 @@ class Replicates:
         first, second
             Two neighbouring tables, dicts of columns.
         """
-        return Ratio(self._turns(first), self._turns(second))
+        return Ratio(self._releases(first), self._releases(second))
 
-    def _turns(self, data: Data) -> list[Turn]:
+    def _releases(self, data: Data) -> list[RecordedRelease]:
         """The questions with their exact answers on this table."""
         if id(data) in self._asked:
             return self._asked[id(data)][1]
-        witness = Witness(_sized(self._domain, data), 0, self._script)
+        recorder = Recorder(_sized(self._domain, data), 0, self._script)
         try:
-            self._work(data, witness)
-            witness.finish()
+            self._work(data, recorder)
+            recorder.finish()
         except Diverged as gap:
             raise ParameterError(
                 f"its questions depend on rows ({gap}): the transcript audit shows it."
             ) from None
-        self._script = self._script or witness.turns
-        self._asked[id(data)] = (data, witness.turns)
-        return witness.turns
+        self._script = self._script or recorder.releases
+        self._asked[id(data)] = (data, recorder.releases)
+        return recorder.releases
 
 
 class Ratio:
     """How much likelier each output is on the second table than on the first."""
 
-    def __init__(self, first: list[Turn], second: list[Turn]) -> None:
+    def __init__(
+        self, first: list[RecordedRelease], second: list[RecordedRelease]
+    ) -> None:
         self._pairs = list(zip(first, second, strict=True))
 
     def __call__(self, outputs: Matrix) -> Any:
         score, start = np.zeros(len(outputs)), 0
         for one, two in self._pairs:
             if one.door == "select":
-                scale = one.laws[0].amount
+                scale = one.noises[0].amount
                 for a, b in zip(one.exact[0], two.exact[0], strict=True):
-                    chances = log_softmax if one.cost.rho else log_chances
-                    gain = chances(b, scale) - chances(a, scale)
+                    probabilities = log_softmax if one.cost.rho else log_probabilities
+                    gain = probabilities(b, scale) - probabilities(a, scale)
                     score += gain[outputs[:, start].astype(np.int64)]
                     start += 1
                 continue
-            for law, a, b in zip(one.laws, one.exact, two.exact, strict=True):
+            for distribution, a, b in zip(
+                one.noises, one.exact, two.exact, strict=True
+            ):
                 seen = outputs[:, start : start + a.size]
-                score += _log_ratio(law, seen, a, b)
+                score += _log_ratio(distribution, seen, a, b)
                 start += a.size
         return score
 
 
-def _log_ratio(law: Noise, seen: Matrix, first: Ints, second: Ints) -> Any:
+def _log_ratio(distribution: Noise, seen: Matrix, first: Ints, second: Ints) -> Any:
     far, near = (np.abs(seen - part.reshape(1, -1)) for part in (first, second))
-    amount = float(law.amount)
-    if law.law == "gaussian":
+    amount = float(distribution.amount)
+    if distribution.law == "gaussian":
         return ((far - near) * (far + near)).sum(axis=1) / (2 * amount)
-    if law.law == "cube":
-        far, near = (p.reshape(len(p), -1, law.width).max(axis=2) for p in (far, near))
+    if distribution.law == "cube":
+        far, near = (
+            p.reshape(len(p), -1, distribution.width).max(axis=2) for p in (far, near)
+        )
     return (far - near).sum(axis=1) / amount
 
 
-def redraw(turn: Turn, count: int, sampler: Sampler) -> Matrix:
-    """``count`` independent answers to the question of a turn."""
-    if turn.door == "select":
-        scores, scale = turn.exact[0], turn.laws[0].amount
+def redraw(release: RecordedRelease, count: int, sampler: Sampler) -> Matrix:
+    """``count`` independent answers to the question of a release."""
+    if release.door == "select":
+        scores, scale = release.exact[0], release.noises[0].amount
         batch = max(1, _DRAWS // max(scores.size, 1))
         out = []
         for start in range(0, count, batch):
             size = min(batch, count - start)
-            draw = sampler.gumbel_max if turn.cost.rho else sampler.noisy_max
+            draw = sampler.gumbel_max if release.cost.rho else sampler.noisy_max
             chosen = draw(np.tile(scores, (size, 1)), scale)
             out.append(chosen.reshape(size, -1))
         return np.vstack(out).astype(np.float64)
     blocks = []
-    for exact, law in zip(turn.exact, turn.laws, strict=True):
+    for exact, distribution in zip(release.exact, release.noises, strict=True):
         batch = max(1, _DRAWS // max(exact.size, 1))
         rows = []
         for start in range(0, count, batch):
             size = min(batch, count - start)
-            noise = law.draw(sampler, size * exact.size).reshape(size, -1)
+            noise = distribution.draw(sampler, size * exact.size).reshape(size, -1)
             rows.append(exact.reshape(1, -1) + noise)
         blocks.append(np.vstack(rows))
     return np.hstack(blocks).astype(np.float64)
@@ -203,17 +211,17 @@ class _Repeated:
         if id(data) not in self._tables:
             if len(self._tables) > 8:
                 self._tables.clear()
-            witness = Witness(_sized(self._domain, data), None)
-            table = WatchedTable(data, witness.domain, witness)
+            recorder = Recorder(_sized(self._domain, data), None)
+            table = WatchedTable(data, recorder.domain, recorder)
             self._tables[id(data)] = (data, table)
         return self._tables[id(data)][1].watched_by(
-            Witness(_sized(self._domain, data), None)
+            Recorder(_sized(self._domain, data), None)
         )
 
     def __call__(self, data: Data) -> Any:
         table = self._table(data)
         output = self._output(table)
-        return {"answer": [t.answer for t in table.witness.turns], "result": output}
+        return {"answer": [t.answer for t in table.recorder.releases], "result": output}
 
     def _output(self, table: WatchedTable) -> Any:
         if hasattr(self._subject, "learn"):

@@ -3,9 +3,9 @@
 Whoever knows the exact sums knows the noise of every answer. How much likelier it is
 under smaller noise than under the declared one is a bet that nobody can win against
 honest noise: its gain has mean 1, whatever was asked and in which order, so it is above
-10^9 with a chance of 10^-9 at most (Ville). A few hundred numbers decide it, however
-many questions share the cost: this test does not get weaker where losses are spread
-thin over many answers, as lower bounds on epsilon do.
+10^9 with a probability of at most 10^-9 (Ville). A few hundred numbers decide it,
+however many questions share the cost: this test does not get weaker where losses are
+spread thin over many answers, as lower bounds on epsilon do.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numpy as np
 from scipy.special import log_ndtr, logsumexp
 
 from discreto.audit.findings import Finding
-from discreto.audit.losses import log_chances, log_softmax
+from discreto.audit.losses import log_probabilities, log_softmax
 from discreto.audit.public_path import Answer
 from discreto.core.query import Floats
 from discreto.errors import ParameterError
 
 FACTORS = (1.25, 1.5, 2.0, 4.0)  # how much smaller the noise may be
-RARE = 1e-9  # the chance to accuse noise that is as declared
+RARE = 1e-9  # the probability to accuse noise that is as declared
 
 
 def noise_law(answers: Iterable[Answer], *, name: str = "") -> Finding:
-    """Judge the noise of answers that were heard on the public path.
+    """Judge the noise of answers that were recorded on the public path.
 
     ``shown`` is the factor (1: as declared) under which the noise is likeliest.
 
@@ -70,23 +70,25 @@ def _gain(one: Answer, factor: float) -> float:
     if one.door in ("select", "gumbel"):
         return _choices(one, factor)
     noise = np.abs((one.seen - one.here).astype(np.float64))
-    amount = float(one.law.amount)
-    if one.law.law == "cube":  # on a grid so fine that its law is that of real numbers
-        radii = noise.reshape(-1, one.law.width).max(axis=1) / amount
-        whole = one.law.width * radii.size * math.log(factor)
+    amount = float(one.noise.amount)
+    if (
+        one.noise.law == "cube"
+    ):  # on a grid so fine that its distribution is that of real numbers
+        radii = noise.reshape(-1, one.noise.width).max(axis=1) / amount
+        whole = one.noise.width * radii.size * math.log(factor)
         return float(whole - (factor - 1) * radii.sum())
-    if one.law.law == "gaussian":
+    if one.noise.law == "gaussian":
         wide, deviation = noise.ravel(), math.sqrt(amount)
         return float(
             (_normal(wide, deviation / factor) - _normal(wide, deviation)).sum()
         )
-    # The chance of k is tanh(1 / 2b) e^(-|k| / b).
+    # The probability of k is tanh(1 / 2b) e^(-|k| / b).
     weight = math.log(math.tanh(factor / (2 * amount)) / math.tanh(1 / (2 * amount)))
     return float(weight * noise.size - (factor - 1) / amount * noise.sum())
 
 
 def _normal(values: Floats, deviation: float) -> Floats:
-    """The log-chances of whole numbers from 0 up under a rounded normal law."""
+    """Log-probabilities of whole numbers from 0 up: a rounded normal distribution."""
     if deviation > 100:
         return -(values**2) / (2 * deviation**2) - math.log(deviation)
     near = log_ndtr((0.5 - values) / deviation)
@@ -96,10 +98,13 @@ def _normal(values: Floats, deviation: float) -> Floats:
 
 
 def _choices(one: Answer, factor: float) -> float:
-    chances = log_softmax if one.door == "gumbel" else log_chances
-    scale, total = float(one.law.amount), 0.0
+    probabilities = log_softmax if one.door == "gumbel" else log_probabilities
+    scale, total = float(one.noise.amount), 0.0
     for scores, place in zip(one.here, one.seen, strict=True):
-        smaller, told = chances(scores, scale / factor), chances(scores, scale)
+        smaller, told = (
+            probabilities(scores, scale / factor),
+            probabilities(scores, scale),
+        )
         total += float(smaller[place] - told[place])
     return total
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from discreto.audit.bounds import lower_bound
 from discreto.audit.findings import Finding
-from discreto.audit.losses import log_chances, log_softmax
+from discreto.audit.losses import log_probabilities, log_softmax
 from discreto.audit.neighbours import Data
 from discreto.core.bound import Bound, bind
 from discreto.core.cost import Cost
@@ -55,12 +55,12 @@ _TRIED = 100  # thresholds of the score
 class Answer:
     """One answer of a real run, and the exact values behind it on both tables."""
 
-    law: Noise
+    noise: Noise
     door: str  # measure, step, select (pure) or gumbel (rho)
     here: Ints
     there: Ints
     seen: Ints
-    rate: float = 1.0  # the chance of each row to be in the sample of a step
+    rate: float = 1.0  # the probability of each row to be in the sample of a step
     known: bool = True  # whether the answer is ``here`` plus noise: no secret sample
 
 
@@ -72,22 +72,24 @@ class HeardTable(Table):
 
     def __init__(self, data: Any, domain: Domain, ledger: Any, other: Any) -> None:
         super().__init__(data, domain, ledger)
-        self.heard: list[Answer] = []
+        self.recorded: list[Answer] = []
         self._rows.twin = Table(other, _sized(domain, other), ledger)._rows  # type: ignore[attr-defined]
 
     def gate(self, ledger: Any = None) -> Gate:
         """The gate, with somebody who listens."""
-        return HeardGate(self.domain, ledger or self.ledger, self._rows, self.heard)
+        return RecordingGate(
+            self.domain, ledger or self.ledger, self._rows, self.recorded
+        )
 
 
-class HeardGate(Gate):
+class RecordingGate(Gate):
     """The gate as it is; a copy of what it answers is kept."""
 
     def __init__(
-        self, domain: Domain, ledger: Any, source: Source, heard: list[Answer]
+        self, domain: Domain, ledger: Any, source: Source, recorded: list[Answer]
     ) -> None:
         super().__init__(domain, ledger, source)
-        self._heard = heard
+        self._recorded = recorded
 
     def select(
         self, query: Choice | Bound, cost: Cost, label: str, key: str | None = None
@@ -95,11 +97,11 @@ class HeardGate(Gate):
         """As the gate does."""
         bound = self.check(query, label)
         answer = super().select(bound, cost, label, key)
-        law = Noise("laplace", answer.scale)
+        distribution = Noise("laplace", answer.scale)
         here = self._scores(bound, label)
         there = self._elsewhere()._scores(bound, label)
         door = "gumbel" if cost.rho else "select"
-        self._heard.append(Answer(law, door, here, there, answer.indices))
+        self._recorded.append(Answer(distribution, door, here, there, answer.indices))
         return answer
 
     def _noisy(
@@ -113,9 +115,9 @@ class HeardGate(Gate):
         rate = 1.0 if keep is None else float(keep(1 << 16).mean())
         here, there = (g._fold(asked, label) for g in (self, self._elsewhere()))
         known = keep is None or not self._fold(bind(_ROWS, self.domain), label)[0].any()
-        for law, a, b, seen in zip(noises, here, there, out, strict=True):
+        for distribution, a, b, seen in zip(noises, here, there, out, strict=True):
             door = "measure" if keep is None else "step"
-            self._heard.append(Answer(law, door, a, b, seen, rate, known))
+            self._recorded.append(Answer(distribution, door, a, b, seen, rate, known))
         return out
 
     def _elsewhere(self) -> Gate:
@@ -150,29 +152,31 @@ def _gain(one: Answer) -> float:
     near, far = (
         np.abs((one.seen - part).astype(float)) for part in (one.here, one.there)
     )
-    amount = float(one.law.amount)
-    if one.law.law == "gaussian":
+    amount = float(one.noise.amount)
+    if one.noise.law == "gaussian":
         return float(((far - near) * (far + near)).sum() / (2 * amount))
-    if one.law.law == "cube":
-        far, near = (p.reshape(-1, one.law.width).max(axis=1) for p in (far, near))
+    if one.noise.law == "cube":
+        far, near = (p.reshape(-1, one.noise.width).max(axis=1) for p in (far, near))
     return float((far - near).sum() / amount)
 
 
 def _sampled(one: Answer, gain: float) -> float:
-    """A sample has the one row there is with chance ``rate``."""
+    """A sample has the one row there is with probability ``rate``."""
     if not one.here.any():  # the answer came from the table without the row
         return -math.log1p(one.rate * math.expm1(-gain))
     if one.there.any():
-        raise ParameterError("samples are heard on an empty table and one row only.")
+        raise ParameterError("samples are recorded on an empty table and one row only.")
     return math.log1p(one.rate * math.expm1(gain))
 
 
 def _chosen(one: Answer) -> float:
-    chances = log_softmax if one.door == "gumbel" else log_chances
+    probabilities = log_softmax if one.door == "gumbel" else log_probabilities
     total = 0.0
     for a, b, place in zip(one.here, one.there, one.seen, strict=True):
         if not np.array_equal(a, b):
-            gain = chances(a, one.law.amount) - chances(b, one.law.amount)
+            gain = probabilities(a, one.noise.amount) - probabilities(
+                b, one.noise.amount
+            )
             total += float(gain[place])
     return total
 
@@ -215,7 +219,7 @@ class Listener:
             (self.first, self.second, -1.0),
             (self.second, self.first, 1.0),
         ):
-            found = [score_of(heard) for heard in self._runs(own, other, runs)]
+            found = [score_of(recorded) for recorded in self._runs(own, other, runs)]
             out.append(sign * np.array(found))
         return out[0], out[1]
 
@@ -228,7 +232,7 @@ class Listener:
             How many.
         """
         several = self._runs(self.first, self.second, runs)
-        return [one for heard in several for one in heard]
+        return [one for recorded in several for one in recorded]
 
     def _runs(self, own: Data, other: Data, runs: int) -> Iterator[list[Answer]]:
         domain = _sized(self.domain, own)
@@ -236,11 +240,11 @@ class Listener:
         for place in range(runs):
             if place % 100 == 99:  # a delta is soon used up
                 table.ledger = self._ledger()
-            table.heard.clear()
+            table.recorded.clear()
             self.run(table)
-            if not table.heard:
+            if not table.recorded:
                 raise ParameterError("this run asked nothing of the table.")
-            yield list(table.heard)
+            yield list(table.recorded)
 
     def _ledger(self) -> Ledger:
         return Ledger(epsilon=10**6, delta="0.9" if self.delta else None)

@@ -1,9 +1,9 @@
-"""A witness sees everything that leaves a table, and can make it leave again.
+"""A recorder sees everything that leaves a table, and can make it leave again.
 
-The work under audit gets private rows and a witness. What it releases goes through the
-witness: through a watched table (our own statistics and models), or through ``noise``
+The work under audit gets private rows and a recorder. What it releases goes through the
+recorder: through a watched table (our own statistics and models), or through ``noise``
 and ``choose`` (an algorithm that computes its exact values itself and declares how
-far a row can move them). A second witness replays the answers of the first on
+far a row can move them). A second recorder replays the answers of the first on
 another table, and complains as soon as anything public differs.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.audit.recorded import Diverged, Turn, difference
+from discreto.audit.recorded import Diverged, RecordedRelease, difference
 from discreto.core.bound import Bound
 from discreto.core.cost import Amount, Cost, read_amount, total_of
 from discreto.core.domain import Domain
@@ -37,8 +37,8 @@ from discreto.testing import simulate
 GRID = 1 << 20  # steps of a unit in ``noise`` and ``choose``
 
 
-class Witness:
-    """Records what leaves a table, or replays the record of another witness.
+class Recorder:
+    """Records what leaves a table, or replays the record of another recorder.
 
     Parameters
     ----------
@@ -47,8 +47,9 @@ class Witness:
     seed
         Seeds the simulated noise.
     script
-        The turns of another witness. Then no noise is drawn: every release gives the
-        answer of the script, and a release that is not the next one is ``Diverged``.
+        The releases of another recorder. Then no noise is drawn: every release gives
+        the answer of the script, and a release that is not the next one is
+        ``Diverged``.
     limit
         What may be spent in all, to see what happens then.
     """
@@ -57,13 +58,13 @@ class Witness:
         self,
         domain: Domain,
         seed: int | None = 0,
-        script: list[Turn] | None = None,
+        script: list[RecordedRelease] | None = None,
         limit: Amount | None = None,
     ) -> None:
         self.domain = domain
         self.ledger = simulate(seed, epsilon=limit)
         self.peak = Cost()  # the most that was ever charged
-        self.turns: list[Turn] = []
+        self.releases: list[RecordedRelease] = []
         self.early: list[str] = []  # labels of what left before it was paid for
         self._script = script
         self._asked: dict[tuple[str, int] | None, Cost] = {}
@@ -116,15 +117,24 @@ class Witness:
         exact = np.asarray(np.rint(np.asarray(value, dtype=float) * GRID), np.int64)
         spent = Cost(epsilon=read_amount(epsilon, "epsilon"))
         reach = max(round(sensitivity * GRID), 0)
-        law = Noise("laplace", Fraction(max(reach, 1)) / spent.epsilon)
+        distribution = Noise("laplace", Fraction(max(reach, 1)) / spent.epsilon)
         self.touch(spent, label)
-        fresh = law.draw(self.ledger.simulation.sampler, exact.size)
+        fresh = distribution.draw(self.ledger.simulation.sampler, exact.size)
         if not reach:  # "no row can move this": released as it is
             fresh[:] = 0
         answer = (exact + fresh.reshape(exact.shape)) / GRID
         facts = ("noise", label, exact.shape, reach, spent)
-        return self.hear(
-            Turn("noise", label, facts, spent, (law,), (reach,), (exact,), answer)
+        return self.record(
+            RecordedRelease(
+                "noise",
+                label,
+                facts,
+                spent,
+                (distribution,),
+                (reach,),
+                (exact,),
+                answer,
+            )
         )
 
     def choose(
@@ -158,9 +168,11 @@ class Witness:
         self.touch(spent, label)
         answer = int(self.ledger.simulation.sampler.noisy_max(exact, scale)[0])
         facts = ("choose", label, exact.shape, reach, spent)
-        laws = (Noise("laplace", scale),)
-        return self.hear(
-            Turn("select", label, facts, spent, laws, (reach,), (exact,), answer)
+        noises = (Noise("laplace", scale),)
+        return self.record(
+            RecordedRelease(
+                "select", label, facts, spent, noises, (reach,), (exact,), answer
+            )
         )
 
     def touch(
@@ -190,43 +202,43 @@ class Witness:
         if not spent.covers(total_of(dearest.values())):
             self.early.append(label)
 
-    def hear(self, turn: Turn) -> Any:
+    def record(self, release: RecordedRelease) -> Any:
         """Note a release, and give the answer that it gets.
 
         Parameters
         ----------
-        turn
+        release
             What was released, and the exact numbers behind it.
         """
-        place = len(self.turns)
-        self.turns.append(turn)
+        place = len(self.releases)
+        self.releases.append(release)
         if self._script is None:
-            return turn.answer
+            return release.answer
         if place >= len(self._script):
-            raise Diverged(f"{turn.label!r} is asked of one of the two tables only")
+            raise Diverged(f"{release.label!r} is asked of one of the two tables only")
         told = self._script[place]
-        if told.label != turn.label or told.door != turn.door:
+        if told.label != release.label or told.door != release.door:
             raise Diverged(
                 f"question {place + 1} is {told.label!r} on one table and "
-                f"{turn.label!r} on the other"
+                f"{release.label!r} on the other"
             )
-        if told.facts != turn.facts or told.laws != turn.laws:
-            raise Diverged(f"{turn.label!r}: {difference(told, turn)}")
+        if told.facts != release.facts or told.noises != release.noises:
+            raise Diverged(f"{release.label!r}: {difference(told, release)}")
         return told.answer
 
     def finish(self) -> None:
-        """Complain about turns of the script that never came."""
-        if self._script is not None and len(self.turns) < len(self._script):
-            missing = self._script[len(self.turns)].label
+        """Complain about releases of the script that never came."""
+        if self._script is not None and len(self.releases) < len(self._script):
+            missing = self._script[len(self.releases)].label
             raise Diverged(f"{missing!r} is asked of one of the two tables only")
 
 
 class WatchedTable(Table):
     """A table whose gate is watched. Surplus rows of a person go by a fixed hash."""
 
-    def __init__(self, data: Any, domain: Domain, witness: Witness) -> None:
-        super().__init__(data, domain, witness.ledger)
-        self.witness = witness
+    def __init__(self, data: Any, domain: Domain, recorder: Recorder) -> None:
+        super().__init__(data, domain, recorder.ledger)
+        self.recorder = recorder
         if domain.person is not None:
             # Two tables must drop the same rows of a person, so they share the key.
             frame = PersonFrame(open_frame(data, domain), domain, bytes(range(24)))
@@ -234,23 +246,25 @@ class WatchedTable(Table):
 
     def gate(self, ledger: Any = None) -> Gate:
         """The watched gate."""
-        return WatchedGate(self.domain, ledger or self.ledger, self._rows, self.witness)
+        return WatchedGate(
+            self.domain, ledger or self.ledger, self._rows, self.recorder
+        )
 
-    def watched_by(self, witness: Witness) -> WatchedTable:
-        """The same rows with another witness, and its ledger."""
+    def watched_by(self, recorder: Recorder) -> WatchedTable:
+        """The same rows with another recorder, and its ledger."""
         out = copy.copy(self)
-        out.witness, out.ledger = witness, witness.ledger
+        out.recorder, out.ledger = recorder, recorder.ledger
         return out
 
 
 class WatchedGate(Gate):
-    """A gate that shows its witness the exact values behind every answer."""
+    """A gate that shows its recorder the exact values behind every answer."""
 
     def __init__(
-        self, domain: Domain, ledger: Any, source: Any, witness: Witness
+        self, domain: Domain, ledger: Any, source: Any, recorder: Recorder
     ) -> None:
         super().__init__(domain, ledger, source)
-        self._witness = witness
+        self._recorder = recorder
         self._open: tuple[Cost, str] | None = None  # what is being asked
         self._seen: tuple[Ints, ...] = ()
 
@@ -261,7 +275,7 @@ class WatchedGate(Gate):
         label: str,
         key: str | None = None,
     ) -> Measurement:
-        """As the gate does, under witness."""
+        """As the gate does, and recorded."""
         self._open = (cost, label)
         answer = super().measure(query, cost, label, key)
         self._open = None
@@ -270,30 +284,34 @@ class WatchedGate(Gate):
     def select(
         self, query: Choice | Bound, cost: Cost, label: str, key: str | None = None
     ) -> Selection:
-        """As the gate does, under witness."""
+        """As the gate does, and recorded."""
         bound = self.check(query, label)
         self._open = (cost, label)
         answer = super().select(bound, cost, label, key)
         self._open = None
         question = question_of(bound, label, cost, whole=self.part is None)
         facts = (question, bound.query, self._seen[0].shape)
-        laws, told = (Noise("laplace", answer.scale),), question.sensitivity
-        return self._witness.hear(
-            Turn("select", label, facts, cost, laws, told, self._seen, answer)
+        noises, told = (Noise("laplace", answer.scale),), question.sensitivity
+        return self._recorder.record(
+            RecordedRelease(
+                "select", label, facts, cost, noises, told, self._seen, answer
+            )
         )
 
     def randomise(self, query: Randomise, cost: Cost, label: str) -> Ints:
-        """As the gate does, under witness: a row's values are the exact ones."""
+        """As the gate does, and recorded: a row's values are the exact ones."""
         self._open = (cost, label)
         answer = super().randomise(query, cost, label)
         self._open = None
         far = query.mechanism == "laplace"
         # Elsewhere a step of any size costs epsilon: rows that moved are counted.
         reach = 2 * ROW_STEPS if far else 1
-        laws = (Noise("laplace", Fraction(reach) / cost.epsilon),)
+        noises = (Noise("laplace", Fraction(reach) / cost.epsilon),)
         facts = (query, cost, answer.shape)
-        return self._witness.hear(
-            Turn("randomise", label, facts, cost, laws, (reach,), self._seen, answer)
+        return self._recorder.record(
+            RecordedRelease(
+                "randomise", label, facts, cost, noises, (reach,), self._seen, answer
+            )
         )
 
     def _noisy(
@@ -316,8 +334,8 @@ class WatchedGate(Gate):
         else:
             door, (cost, label) = "measure", self._open
         facts = (asked.query, cost, tuple(part.shape for part in self._seen))
-        return self._witness.hear(
-            Turn(door, label, facts, cost, noises, told, self._seen, answer)
+        return self._recorder.record(
+            RecordedRelease(door, label, facts, cost, noises, told, self._seen, answer)
         )
 
     def _fold(self, asked: Bound, label: str, keep: Keep | None = None) -> list[Ints]:
@@ -341,4 +359,4 @@ class WatchedGate(Gate):
 
     def _touch(self) -> None:
         if self._open is not None:
-            self._witness.touch(*self._open, self.part)
+            self._recorder.touch(*self._open, self.part)

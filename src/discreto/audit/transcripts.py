@@ -17,22 +17,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreto.audit.findings import Finding
-from discreto.audit.losses import Loss
+from discreto.audit.losses import PrivacyLoss
 from discreto.audit.neighbours import Data, Pair
 from discreto.audit.neighbours import pairs as hostile_pairs
 from discreto.audit.observable import shown_as
 from discreto.audit.recorded import Diverged, judge
-from discreto.audit.recorder import Witness
+from discreto.audit.recorder import Recorder
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
 
-Work = Callable[[Data, Witness], Any]
+Work = Callable[[Data, Recorder], Any]
 _SLIP = 1 + 1e-9  # exact losses are compared as floats
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairComparison:
     """What replaying one pair gave: the loss, the charge, and complaints.
 
     Parameters
@@ -50,7 +50,7 @@ class Comparison:
     """
 
     pair: Pair
-    loss: Loss
+    loss: PrivacyLoss
     charged: Cost
     complaints: tuple[str, ...]
     error: str = ""  # what the work raised on the first table
@@ -78,12 +78,12 @@ def transcript(
     pairs: Iterable[Pair] | None = None,
     seed: int = 0,
 ) -> Finding:
-    """Audit ``work(data, witness)`` on hostile neighbours of a domain.
+    """Audit ``work(data, recorder)`` on hostile neighbours of a domain.
 
     Parameters
     ----------
     work
-        Gets a dict of columns and a :class:`Witness`; whatever it returns is taken as
+        Gets a dict of columns and a :class:`Recorder`; whatever it returns is taken as
         published. :func:`work_of` makes one of a model or a statistic.
     pairs
         Neighbouring tables; by default :func:`discreto.audit.pairs` of the domain.
@@ -106,7 +106,7 @@ def transcript(
     ('holds', True)
     """
     start, tried, failed = time.perf_counter(), 0, 0
-    worst: Comparison | None = None
+    worst: PairComparison | None = None
     told: Record | None = None
     for pair in pairs if pairs is not None else hostile_pairs(domain):
         if worst is None:
@@ -130,28 +130,28 @@ def transcript(
 
 @dataclass(frozen=True)
 class Record:
-    """A run on one table: what the witness heard, and what everybody saw."""
+    """A run on one table: what was recorded, and what everybody saw."""
 
     data: Data
-    witness: Witness
+    recorder: Recorder
     seen: dict[str, Any]
 
 
 def record(work: Work, data: Data, domain: Domain, seed: int = 0) -> Record:
     """Run the work on a table, with simulated noise."""
-    witness = Witness(domain, seed)
-    return Record(data, witness, _run(work, data, witness))
+    recorder = Recorder(domain, seed)
+    return Record(data, recorder, _run(work, data, recorder))
 
 
 def compare(
     work: Work, pair: Pair, seed: int = 0, told_before: Record | None = None
-) -> Comparison:
+) -> PairComparison:
     """Record on the first table (unless that was done before), replay on the second.
 
     Parameters
     ----------
     work
-        Gets a dict of columns and a :class:`Witness`; see :func:`work_of`.
+        Gets a dict of columns and a :class:`Recorder`; see :func:`work_of`.
     pair
         The two tables.
     seed
@@ -160,39 +160,41 @@ def compare(
         The record of the first table, if there is one.
     """
     base = told_before or record(work, pair.first, pair.domain, seed)
-    told, first = base.witness, base.seen
-    heard = Witness(pair.domain, seed, told.turns)
+    told, first = base.recorder, base.seen
+    replayed = Recorder(pair.domain, seed, told.releases)
     complaints = [f"{label!r} left before it was paid for" for label in told.early]
     try:
-        second = _run(work, pair.second, heard)
-        heard.finish()
+        second = _run(work, pair.second, replayed)
+        replayed.finish()
     except Diverged as gap:
-        return Comparison(pair, Loss(), told.ledger.spent(), (*complaints, str(gap)))
+        return PairComparison(
+            pair, PrivacyLoss(), told.ledger.spent(), (*complaints, str(gap))
+        )
     if first != second:
         complaints.append(_first_difference(first, second))
-    if told.ledger.spent() != heard.ledger.spent():
+    if told.ledger.spent() != replayed.ledger.spent():
         complaints.append("what is charged depends on rows")
-    loss = Loss()
-    for one, two in zip(told.turns, heard.turns, strict=True):
+    loss = PrivacyLoss()
+    for one, two in zip(told.releases, replayed.releases, strict=True):
         lost, complaint = judge(one, two)
         loss += lost
         if complaint:
             complaints.append(complaint)
-    if pair.same and any(turn.door == "randomise" for turn in told.turns):
+    if pair.same and any(release.door == "randomise" for release in told.releases):
         # Rows that answer one by one stand where their people stand: no neighbours.
-        return Comparison(pair, Loss(), told.ledger.spent(), ())
-    if pair.same and loss != Loss():
+        return PairComparison(pair, PrivacyLoss(), told.ledger.spent(), ())
+    if pair.same and loss != PrivacyLoss():
         complaints.append("exact values depend on the order of rows")
     error = first.get("error", "")
-    return Comparison(pair, loss, told.ledger.spent(), tuple(complaints), error)
+    return PairComparison(pair, loss, told.ledger.spent(), tuple(complaints), error)
 
 
-def _run(work: Work, data: Data, witness: Witness) -> dict[str, Any]:
+def _run(work: Work, data: Data, recorder: Recorder) -> dict[str, Any]:
     """Everything that somebody outside would see."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:
-            out = {"result": shown_as(work(_copy(data), witness))}
+            out = {"result": shown_as(work(_copy(data), recorder))}
         except Diverged:
             raise
         except Exception as error:
@@ -211,7 +213,7 @@ def _check_repeatable(work: Work, pair: Pair, seed: int) -> None:
     if len(result.complaints) > len(left_early):
         raise ParameterError(
             "this work is not repeatable: with the same answers on the same table, "
-            f"{result.complaints[-1]}. Fix its public coins (random_state=0)."
+            f"{result.complaints[-1]}. Fix its public random numbers (random_state=0)."
         )
 
 
@@ -232,14 +234,14 @@ def _path(one: Any, two: Any) -> str:
     return ""
 
 
-def _finding(worst: Comparison, name: str, tried: int, seconds: float) -> Finding:
+def _finding(worst: PairComparison, name: str, tried: int, seconds: float) -> Finding:
     charged, loss = worst.charged, worst.loss
     rho = bool(charged.rho) and not charged.epsilon
     pure = charged.epsilon + charged.block_epsilon
     claimed = float(charged.rho if rho else pure)
     shown = loss.rho if rho else loss.epsilon
     broken = worst.used > _SLIP
-    # A loss in a coin that was not paid, or something that no noise covers.
+    # A loss in a currency that was not paid, or something that no noise covers.
     if broken and (shown <= claimed * _SLIP):
         shown = math.inf
     event = "; ".join(worst.complaints) or (

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from discreto.cli import options, terminal
 from discreto.cli.files import read_domain, refuse_existing
+from discreto.cli.fit import configured
 from discreto.errors import ParameterError, UnsafeError
 
 EXAMPLE = """Examples:
@@ -23,7 +24,7 @@ EXAMPLE = """Examples:
 
 `discreto audit silo --domain d.json`: hostile messages to a silo.
 
-`discreto audit museum`: planted bugs, all of which must be caught.
+`discreto audit known-bugs`: planted bugs, all of which must be caught.
 """
 
 
@@ -31,7 +32,7 @@ def audit(
     subject: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="A model, a statistic, 'silo' or 'museum'."
+            metavar="MODEL", help="A model, a statistic, 'silo' or 'known-bugs'."
         ),
     ],
     columns: options.ColumnWords = None,
@@ -50,7 +51,7 @@ def audit(
         float, typer.Option("--confidence", help="That the honest are not accused.")
     ] = 0.999,
     workers: Annotated[int, typer.Option("--workers", help="Processes.")] = 2,
-    seed: Annotated[int, typer.Option("--seed", help="Of the museum.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Of the known bugs.")] = 0,
     refit: Annotated[
         bool, typer.Option("--refit", help="Fit anew for every run: slow.")
     ] = False,
@@ -71,9 +72,9 @@ def audit(
     """
     if out is not None:
         refuse_existing(out)
-    museum = subject == "museum"
-    if museum:
-        findings = _museum(seed, runs)
+    planted = subject in ("known-bugs", "museum")  # its name in 0.1
+    if planted:
+        findings = _known_bugs(seed, runs)
     elif subject == "silo":
         findings = _silo(domain)
     else:
@@ -89,37 +90,37 @@ def audit(
             delta=delta,
             name=" ".join([subject, *(columns or [])]),
         )
-    _tell(findings, out, as_json=as_json, museum=museum)
+    _tell(findings, out, as_json=as_json, planted=planted)
 
 
 def _tell(
-    findings: list[Any], out: Path | None, *, as_json: bool, museum: bool
+    findings: list[Any], out: Path | None, *, as_json: bool, planted: bool
 ) -> None:
     """Print and write what was found; a broken claim ends in an error."""
     if out is not None:
         from discreto.report import audit_page
 
         audit_page(findings).save(out)
-    _print(findings, out, as_json=as_json, museum=museum)
+    _print(findings, out, as_json=as_json, planted=planted)
     # A planted bug must be a violation; its honest twin, or anything else, must not.
     wrong = [
         finding.subject
         for finding in findings
-        if finding.violation != (museum and finding.subject.endswith("planted"))
+        if finding.violation != (planted and finding.subject.endswith("planted"))
     ]
     if wrong:
-        verb = "judged wrongly" if museum else "shown to break its claim"
+        verb = "judged wrongly" if planted else "shown to break its claim"
         raise UnsafeError(f"{verb}: {', '.join(wrong)}.")
 
 
-def _museum(seed: int, runs: int) -> list[Any]:
-    pieces = importlib.import_module("discreto.lab.known_bugs").PIECES
+def _known_bugs(seed: int, runs: int) -> list[Any]:
+    bugs = importlib.import_module("discreto.lab.known_bugs").PLANTED_BUGS
 
     out = []
-    for piece in pieces:
-        with terminal.working(f"looking at: {piece.name}"):
+    for bug in bugs:
+        with terminal.working(f"looking at: {bug.name}"):
             for honest in (False, True):
-                out.append(piece.audit(seed, honest=honest, runs=runs or 20_000))
+                out.append(bug.audit(seed, honest=honest, runs=runs or 20_000))
     return out
 
 
@@ -162,38 +163,18 @@ def _subject(
         raise ParameterError(
             f"there is no model or statistic {name!r}. Models: {', '.join(known)}."
         )
-    given = dict(_setting(text) for text in settings)
-    try:
-        return kind(**given, epsilon=epsilon, delta=delta)
-    except TypeError:
-        raise ParameterError(
-            f"{name} has no such setting. Its settings: {', '.join(_names(kind))}."
-        ) from None
-
-
-def _names(kind: Any) -> list[str]:
-    return list(kind._get_param_names())
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ParameterError(f"--set takes NAME=VALUE. Got {text!r}.")
-    try:
-        return key, json.loads(value)
-    except ValueError:
-        return key, value
+    return configured(kind, settings, epsilon=epsilon, delta=delta)
 
 
 def _print(
-    findings: list[Any], out: Path | None, *, as_json: bool, museum: bool
+    findings: list[Any], out: Path | None, *, as_json: bool, planted: bool
 ) -> None:
     if as_json:
         typer.echo(json.dumps({"findings": [f.to_dict() for f in findings]}))
         return
     console = terminal.out()
-    console.print(_museum_table(findings) if museum else _table(findings))
-    if not museum:
+    console.print(_planted_table(findings) if planted else _table(findings))
+    if not planted:
         for line in "\n".join(map(str, findings)).splitlines():
             console.print(terminal.plain(line), soft_wrap=True)
     if out is not None:
@@ -211,9 +192,9 @@ def _table(findings: list[Any]) -> Table:
     return table
 
 
-def _museum_table(findings: list[Any]) -> Table:
+def _planted_table(findings: list[Any]) -> Table:
     """One line for each planted bug and its honest twin."""
-    title = "the museum of planted bugs, SIMULATED"
+    title = "planted bugs, SIMULATED"
     table = Table(title=title, title_justify="left")
     for head in ("planted bug", "audit", "shown", "caught", "twin", "what it saw"):
         table.add_column(head)

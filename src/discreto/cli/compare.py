@@ -22,7 +22,7 @@ from discreto.cli import options, terminal
 from discreto.cli.files import read_domain
 
 if TYPE_CHECKING:
-    from discreto.compare.comparison import Comparison, Score
+    from discreto.compare.comparison import CandidateScore, Comparison
     from discreto.compare.cross_validation import Progress as Report
 
 EXAMPLE = """Example:
@@ -121,9 +121,9 @@ def print_comparison(made: Comparison) -> None:
     for price in prices:
         grid.add_column(f"ε {price}", justify="right", no_wrap=True)
     found = {(score.model, score.epsilon): score for score in made.scores}
-    for contestant in made.contestants:
+    for candidate in made.candidates:
         grid.add_section()
-        name = contestant.label
+        name = candidate.label
         grid.add_row(name, *(_shown(found[name, price]) for price in prices))
     grid.add_section()
     for score in (made.reference, made.baseline):
@@ -136,13 +136,13 @@ def print_comparison(made: Comparison) -> None:
         return
     advice = made.advice
     console.print(
-        f"[bold]{advice.contestant.label} at ε {advice.score.epsilon}[/]: "
+        f"[bold]{advice.candidate.label} at ε {advice.score.epsilon}[/]: "
         f"{advice.reason}. For real it costs {advice.plan.total}, in "
         f"{len(advice.plan)} question(s).",
         highlight=False,
     )
 
 
-def _shown(score: Score) -> str:
+def _shown(score: CandidateScore) -> str:
     digits = terminal.digits_for(score.spread, score.mean)
     return f"{score.mean:.{digits}f}\n± {score.spread:.{digits}f}"

@@ -85,7 +85,7 @@ def demo(
     print_ledger(Ledger(files.ledger))
     with terminal.working("drawing"):
         _draw(files.picture, releases, people)
-    made = _learn(demo_models.Files(out), download=download)
+    made = _learn(demo_models.ModelFiles(out), download=download)
     _finish(files, made)
 
 
@@ -211,7 +211,7 @@ def _refuse(table: Table) -> None:
         _say("No row was read and nothing was charged.")
 
 
-def _learn(files: demo_models.Files, *, download: bool) -> demo_models.Files:
+def _learn(files: demo_models.ModelFiles, *, download: bool) -> demo_models.ModelFiles:
     """Compare all models, fit the recommended one, and write the report."""
     with terminal.working("looking for the Pima data"):
         data = demo_models.patients(download=download)
@@ -231,7 +231,7 @@ def _draw(path: Path, releases: list[Release], people: demo_data.Columns) -> Non
 
     from discreto.plots import HistogramDisplay
 
-    exact = demo_data.Question(demo_data.histogram(), "1").exact(people)
+    exact = demo_data.DemoQuestion(demo_data.histogram(), "1").exact(people)
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     panels = figure.subplots(1, len(releases), sharey=True)
     for axes, release in zip(panels, releases, strict=True):
@@ -243,7 +243,7 @@ def _draw(path: Path, releases: list[Release], people: demo_data.Columns) -> Non
     figure.savefig(path, dpi=150)
 
 
-def _finish(files: Files, learned: demo_models.Files) -> None:
+def _finish(files: Files, learned: demo_models.ModelFiles) -> None:
     _step(8, "Files")
     console = terminal.out()
     texts = {

@@ -29,13 +29,13 @@ DOMAIN = Domain(
 )
 BINS = 15
 EDGES = np.linspace(0, 30, BINS + 1)
-CHANCES = (0.1, 0.25, 0.75, 0.9)
+PROBABILITIES = (0.1, 0.25, 0.75, 0.9)
 
 Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Question:
+class DemoQuestion:
     """What the demo asks, what it pays, and how the exact answer is computed."""
 
     statistic: Statistic
@@ -58,7 +58,7 @@ class Question:
             case Quantile():
                 return [float(np.median(radius))]
             case _:
-                exact = np.quantile(radius, CHANCES, method="inverted_cdf")
+                exact = np.quantile(radius, PROBABILITIES, method="inverted_cdf")
                 return [float(value) for value in exact]
 
 
@@ -72,17 +72,17 @@ def load() -> Columns:
     return columns | {"diagnosis": found["diagnosis"]}
 
 
-def questions() -> list[Question]:
+def questions() -> list[DemoQuestion]:
     """The questions of the demo, ε 3.65 in all."""
-    chances = tuple(Fraction(str(chance)) for chance in CHANCES)
+    probabilities = tuple(Fraction(str(probability)) for probability in PROBABILITIES)
     return [
-        Question(Count(), "0.1"),
-        Question(Mean("radius"), "0.25"),
-        Question(Mean("radius", ("diagnosis",)), "0.5"),
-        Question(histogram(), "1"),
-        Question(Quantile("radius"), "0.3"),
-        Question(Quantiles("radius", chances), "0.5"),
-        Question(Covariance(("radius", "concavity"), correlation=True), "1"),
+        DemoQuestion(Count(), "0.1"),
+        DemoQuestion(Mean("radius"), "0.25"),
+        DemoQuestion(Mean("radius", ("diagnosis",)), "0.5"),
+        DemoQuestion(histogram(), "1"),
+        DemoQuestion(Quantile("radius"), "0.3"),
+        DemoQuestion(Quantiles("radius", probabilities), "0.5"),
+        DemoQuestion(Covariance(("radius", "concavity"), correlation=True), "1"),
     ]
 
 

@@ -21,7 +21,7 @@ JUDGING = "0.5"  # spent on measuring the model that was fitted
 
 
 @dataclass(frozen=True)
-class Files:
+class ModelFiles:
     """What this half writes."""
 
     folder: Path
@@ -70,7 +70,7 @@ def compare_models(data: Dataset) -> Comparison:
     return made
 
 
-def fit_for_real(files: Files, data: Dataset, made: Comparison) -> tuple[Any, Any]:
+def fit_for_real(files: ModelFiles, data: Dataset, made: Comparison) -> tuple[Any, Any]:
     """The recommended model, charged to a ledger, with a private evaluation."""
     from discreto import models
 
@@ -83,10 +83,10 @@ def fit_for_real(files: Files, data: Dataset, made: Comparison) -> tuple[Any, An
     console.print(plan_table(advice.plan))
     budget = advice.plan.total.epsilon + 1
     ledger = Ledger(files.ledger, epsilon=budget, population=data.name)
-    features = advice.contestant.features
+    features = advice.candidate.features
     table = Table(data.columns, data.domain.select([*features, made.target]), ledger)
     with terminal.working("fitting"):
-        model = advice.contestant.make(price).fit(table, made.target)
+        model = advice.candidate.make(price).fit(table, made.target)
         judged = models.evaluate(model, table, epsilon=JUDGING)
     models.save(model, files.model)
     console.print(f"fitted   {type(model).__name__}, {model.privacy_}", highlight=False)
@@ -96,7 +96,7 @@ def fit_for_real(files: Files, data: Dataset, made: Comparison) -> tuple[Any, An
 
 
 def write_pages(
-    files: Files, data: Dataset, made: Comparison, model: Any, judged: Any
+    files: ModelFiles, data: Dataset, made: Comparison, model: Any, judged: Any
 ) -> None:
     """The report, and the card of the model."""
     from discreto import report

@@ -23,11 +23,16 @@ EXAMPLE = """Examples:
 
 `discreto fit KMeans patients.parquet --domain d.json --columns age,bmi
 --set n_clusters=3 --epsilon 1 --ledger patients.ledger --out groups.json`
+
+`discreto fit GradientBoostingClassifier patients.parquet --domain d.json
+--target outcome --set max_depth=3 --set splits=random --epsilon 1
+--ledger patients.ledger --out trees.json`
 """
 # What other options say, or what only Python can say.
 NOT_SET = (
     *("epsilon", "delta", "domain", "bounds", "classes", "target_bounds", "ledger"),
     "n_categories",  # the domain has the categories
+    "settings",  # each of them by its own name
 )
 
 
@@ -47,7 +52,11 @@ def fit(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A setting of the model: n_clusters=3"),
+        typer.Option(
+            "--set",
+            help="A parameter of the model, or one of the settings of boosted trees: "
+            "n_clusters=3, split_share=0.3",
+        ),
     ] = None,
     delta: options.DeltaWord = "0",
     budget: options.BudgetWord = None,
@@ -113,8 +122,8 @@ def _narrow(known: Domain, columns: str | None, target: str | None) -> Domain:
     if columns is None:
         return known
     names = [name.strip() for name in columns.split(",") if name.strip()]
-    goal = target or known.target
-    return known.select([*names, *([goal] if goal else [])])
+    target = target or known.target
+    return known.select([*names, *([target] if target else [])])
 
 
 def kinds() -> dict[str, Any]:
@@ -140,18 +149,31 @@ def _make(name: str, settings: list[str], **price: Any) -> Any:
         known = f"Known: {', '.join(known_kinds)}."
         hint = f"Did you mean {near[0]!r}?" if near else known
         raise ParameterError(f"there is no model {name!r} to fit and save. {hint}")
-    kind = known_kinds[name]
-    allowed = [n for n in kind._get_param_names() if n not in NOT_SET]
+    return configured(known_kinds[name], settings, **price)
+
+
+def configured(kind: Any, settings: list[str], **price: Any) -> Any:
+    """A model with these settings, ``NAME=VALUE`` each, those of boosting among them.
+
+    >>> from discreto.models import GradientBoostingClassifier
+    >>> configured(GradientBoostingClassifier, ["split_share=0.3"], epsilon=1).settings
+    BoostingSettings(split_share=0.3)
+    """
+    from discreto.models.boosting.settings import SETTING_NAMES, take_settings
+
+    names = kind._get_param_names()
+    finer = SETTING_NAMES if "settings" in names else ()
+    allowed = [n for n in (*names, *finer) if n not in NOT_SET]
     given = {}
     for text in settings:
         key, equals, value = text.partition("=")
         if not equals or key not in allowed:
             raise ParameterError(
-                f"--set takes NAME=VALUE with a setting of {name}: "
+                f"--set takes NAME=VALUE with a setting of {kind.__name__}: "
                 f"{', '.join(allowed)}. Got {text!r}."
             )
         given[key] = options.value(value)
-    return kind(**given, **price)
+    return kind(**(take_settings(given) if finer else given), **price)
 
 
 def _write_card(path: Path, learner: Any, judged: Any) -> None:

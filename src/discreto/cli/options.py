@@ -210,11 +210,11 @@ def _bins(text: str | None) -> int | tuple[float, ...] | None:
 def _probabilities(text: str | None) -> tuple[Fraction, ...]:
     if text is None:
         return ()
-    chances = [
+    probabilities = [
         read_amount(part.strip(), "--probability", zero=True)
         for part in text.split(",")
     ]
-    if max(chances) > 1:
+    if max(probabilities) > 1:
         raise ParameterError(f"--probability must be 0 to 1. Got {text!r}.")
     # A rank is compared in whole numbers; a ten-thousandth is finer than any answer.
-    return tuple(chance.limit_denominator(10_000) for chance in chances)
+    return tuple(probability.limit_denominator(10_000) for probability in probabilities)

@@ -74,9 +74,9 @@ def _price(
     """The epsilon that this error costs, as text."""
     # A question that is impossible at any price says so itself.
     statistics(known, wanted, epsilon=1, delta=delta, rows=rows)
-    goal = float(read_amount(error, "--error"))
+    wanted_error = float(read_amount(error, "--error"))
     with terminal.working("looking for the smallest epsilon"):
-        found = epsilon_for(known, wanted, error=goal, rows=rows, delta=delta)
+        found = epsilon_for(known, wanted, error=wanted_error, rows=rows, delta=delta)
     return f"{float(found):.6g}"
 
 

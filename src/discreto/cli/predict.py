@@ -22,8 +22,11 @@ def predict(
     data: options.DataWord,
     *,
     out: Annotated[Path, typer.Option("--out", help="A new .csv or .parquet file.")],
-    chances: Annotated[
-        bool, typer.Option("--chances", help="Also the probability of every class.")
+    probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--probabilities", "--chances", help="Also the probability of every class."
+        ),
     ] = False,
 ) -> None:
     """Predict rows with a fitted model, in their order, one line each.
@@ -37,12 +40,12 @@ def predict(
     if out.suffix.lower() not in (*PARQUET, *TEXT):
         raise ParameterError("--out must end in .csv, .tsv or .parquet.")
     learner = load(model)
-    if chances and not hasattr(learner, "predict_proba"):
+    if probabilities and not hasattr(learner, "predict_proba"):
         raise ParameterError(
-            f"a {type(learner).__name__} has no classes: no --chances."
+            f"a {type(learner).__name__} has no classes: no --probabilities."
         )
     with terminal.working("predicting"):
-        columns = _columns(learner, data, chances=chances)
+        columns = _columns(learner, data, probabilities=probabilities)
         _write(out, columns)
     console = terminal.out()
     stamp = "SIMULATED " if learner.privacy_.simulated else ""
@@ -51,8 +54,8 @@ def predict(
     console.print("What is said about a private row is private, too.", style="dim")
 
 
-def _columns(learner: Any, data: str, *, chances: bool) -> dict[str, list[Any]]:
-    """The predictions, and with ``chances`` the probabilities, by column name."""
+def _columns(learner: Any, data: str, *, probabilities: bool) -> dict[str, list[Any]]:
+    """The predictions, and on demand the probabilities of classes, by column name."""
     from discreto.data.frames import open_frame
     from discreto.models._features import Ready
 
@@ -61,7 +64,7 @@ def _columns(learner: Any, data: str, *, chances: bool) -> dict[str, list[Any]]:
     domain = space.domain.with_(
         person=None, rows_per_person=1, neighbours="add-remove", target=None
     ).select(space.features)
-    classes = list(getattr(learner, "classes_", [])) if chances else []
+    classes = list(getattr(learner, "classes_", [])) if probabilities else []
     out: dict[str, list[Any]] = {"prediction": []}
     out |= {f"chance of {kind}": [] for kind in classes}
     for batch, rows in open_frame(data, domain).batches(space.features, BATCH):

@@ -1,4 +1,4 @@
-"""What a comparison is made of: contestants, their scores, and an advice."""
+"""What a comparison is made of: candidates, their scores, and an advice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreto.plan import Plan
 
 
 @dataclass(frozen=True)
-class Contestant:
+class CandidateModel:
     """A model and the columns it takes part with."""
 
     model: str
@@ -33,7 +33,7 @@ class Contestant:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class CandidateScore:
     """A mean over folds and repeats with its standard deviation."""
 
     model: str
@@ -56,23 +56,23 @@ class Score:
 class Advice:
     """What the comparison speaks for, and what it would cost for real."""
 
-    contestant: Contestant
-    score: Score
+    candidate: CandidateModel
+    score: CandidateScore
     plan: Plan
     reason: str
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The scores of all contestants. Private if the rows are: see the module."""
+    """The scores of all candidates. Private if the rows are: see the module."""
 
     target: str
     metric: str  # "accuracy" (higher is better) or "rmse" (lower is better)
     unit: str
-    scores: tuple[Score, ...]
-    reference: Score
-    baseline: Score
-    contestants: tuple[Contestant, ...]
+    scores: tuple[CandidateScore, ...]
+    reference: CandidateScore
+    baseline: CandidateScore
+    candidates: tuple[CandidateModel, ...]
     left_out: dict[str, str]
     rows: int
     folds: int
@@ -82,7 +82,7 @@ class Comparison:
     advice: Advice | None = None
     simulated: bool = field(default=True, init=False)
 
-    def gain(self, score: Score) -> float:
+    def gain(self, score: CandidateScore) -> float:
         """How much better than the baseline."""
         return (score.mean - self.baseline.mean) * (
             1 if self.metric == "accuracy" else -1
@@ -106,8 +106,8 @@ class Comparison:
             "remark": self.remark,
             "advice": advice
             and {
-                "model": advice.contestant.model,
-                "features": list(advice.contestant.features),
+                "model": advice.candidate.model,
+                "features": list(advice.candidate.features),
                 "epsilon": advice.score.epsilon,
                 "reason": advice.reason,
                 "plan": advice.plan.to_dict(),

@@ -16,8 +16,13 @@ from numpy.typing import NDArray
 
 from discreto import models
 from discreto.compare import reference as unprotected
-from discreto.compare.comparison import Advice, Comparison, Contestant, Score
-from discreto.compare.seeds import coins_for, ledger_for, seed_for
+from discreto.compare.comparison import (
+    Advice,
+    CandidateModel,
+    CandidateScore,
+    Comparison,
+)
+from discreto.compare.seeds import generator_for, ledger_for, seed_for
 from discreto.core.cost import Amount, read_amount
 from discreto.core.domain import Category, Column, Domain, Number
 from discreto.data.frames import open_frame
@@ -38,9 +43,11 @@ ENOUGH = 0.75  # of what the best one gains over the baseline
 COVERED = {"GaussianNB": "NaiveBayes", "CategoricalNB": "NaiveBayes"}
 
 
-def contestants(domain: Domain, target: str) -> tuple[list[Contestant], dict[str, str]]:
+def candidates(
+    domain: Domain, target: str
+) -> tuple[list[CandidateModel], dict[str, str]]:
     """Every model that suits the domain, and why the others do not."""
-    goal = (
+    wanted = (
         PrivateClassifier if isinstance(domain[target], Category) else PrivateRegressor
     )
     suited, left_out = [], {}
@@ -48,7 +55,7 @@ def contestants(domain: Domain, target: str) -> tuple[list[Contestant], dict[str
         kind = getattr(models, name)
         if not isinstance(kind, type) or not issubclass(kind, PrivateEstimator):
             continue
-        if not issubclass(kind, goal):
+        if not issubclass(kind, wanted):
             continue
         if name in COVERED:
             left_out[name] = f"{COVERED[name]} is the same with all kinds of columns."
@@ -68,7 +75,7 @@ def contestants(domain: Domain, target: str) -> tuple[list[Contestant], dict[str
     return suited, left_out
 
 
-def _suit(name: str, domain: Domain, target: str) -> Contestant | str:
+def _suit(name: str, domain: Domain, target: str) -> CandidateModel | str:
     """The model with as many columns as it takes, or why it takes none."""
     features = [f for f in domain.with_(target=target).features() if f != target]
     parts = {
@@ -80,21 +87,25 @@ def _suit(name: str, domain: Domain, target: str) -> Contestant | str:
     for part, names in parts.items():
         if not names:
             continue
-        contestant = Contestant(name, tuple(names), part)
+        candidate = CandidateModel(name, tuple(names), part)
         try:
-            _plan(contestant, domain, target, "1", "0")
+            _plan(candidate, domain, target, "1", "0")
         except (DomainError, ParameterError) as error:
             why = str(error)
             continue
-        return contestant
+        return candidate
     return why
 
 
 def _plan(
-    contestant: Contestant, domain: Domain, target: str, epsilon: Amount, delta: Amount
+    candidate: CandidateModel,
+    domain: Domain,
+    target: str,
+    epsilon: Amount,
+    delta: Amount,
 ) -> Plan:
-    part = domain.select([*contestant.features, target])
-    plan: Plan = contestant.make(epsilon, delta).plan(part, target)
+    part = domain.select([*candidate.features, target])
+    plan: Plan = candidate.make(epsilon, delta).plan(part, target)
     return plan
 
 
@@ -132,34 +143,34 @@ def compare(
     progress
         Called with the number of fits that are done, and of all.
     """
-    goal = target or domain.target
-    if goal is None:
+    target = target or domain.target
+    if target is None:
         raise ParameterError("compare needs a target: the column to predict.")
     if folds < 2 or repeats < 1:
         raise ParameterError("compare needs at least 2 folds and 1 repeat.")
     prices = [str(e) for e in epsilons if read_amount(e, "epsilon")]
-    suited, left_out = contestants(domain, goal)
-    rows = Rows.read(data, domain)
-    known = [value is not None and value == value for value in rows.values[goal]]
+    suited, left_out = candidates(domain, target)
+    rows = LoadedRows.read(data, domain)
+    known = [value is not None and value == value for value in rows.values[target]]
     if sum(known) < 2 * folds or len(set(rows.people[known])) < 2 * folds:
         raise ParameterError(
-            f"compare with {folds} folds needs {2 * folds} people whose {goal!r} is "
+            f"compare with {folds} folds needs {2 * folds} people whose {target!r} is "
             "known."
         )
     cuts = list(_cuts(rows.people, folds, repeats, seed))
-    contest = _Contest(rows, domain, goal, delta, seed)
+    contest = _Contest(rows, domain, target, delta, seed)
     scores = contest.scores(suited, prices, cuts, progress)
-    metric = "accuracy" if isinstance(domain[goal], Category) else "rmse"
-    plain = unprotected.scores(rows.values, domain, goal, cuts, metric)
+    metric = "accuracy" if isinstance(domain[target], Category) else "rmse"
+    plain = unprotected.scores(rows.values, domain, target, cuts, metric)
     reference, baseline = (_score(name, None, got) for name, got in plain)
     out = Comparison(
-        target=goal,
+        target=target,
         metric=metric,
-        unit=getattr(domain[goal], "unit", ""),
+        unit=getattr(domain[target], "unit", ""),
         scores=scores,
         reference=reference,
         baseline=baseline,
-        contestants=tuple(suited),
+        candidates=tuple(suited),
         left_out=left_out,
         rows=len(rows.people),
         folds=folds,
@@ -170,13 +181,13 @@ def compare(
     return replace(out, advice=_advice(out, domain))
 
 
-def _score(model: str, epsilon: str | None, values: Sequence[float]) -> Score:
+def _score(model: str, epsilon: str | None, values: Sequence[float]) -> CandidateScore:
     mean, spread = float(np.mean(values)), float(np.std(values))
-    return Score(model, epsilon, mean, spread, len(values))
+    return CandidateScore(model, epsilon, mean, spread, len(values))
 
 
 @dataclass(frozen=True)
-class Rows:
+class LoadedRows:
     """The rows of a table: as they are, in the terms of the domain, and whose."""
 
     values: Columns
@@ -184,7 +195,7 @@ class Rows:
     people: Array
 
     @classmethod
-    def read(cls, data: Any, domain: Domain) -> Rows:
+    def read(cls, data: Any, domain: Domain) -> LoadedRows:
         """Everything, into memory."""
         frame = open_frame(data, domain)
         asked = [n for n in domain if isinstance(domain[n], Number | Category)]
@@ -210,7 +221,7 @@ def _cuts(
     """Rows to fit and rows to test; the rows of a person stay together."""
     many = int(groups.max()) + 1
     for repeat in range(repeats):
-        order = coins_for("folds", seed, repeat).permutation(many)
+        order = generator_for("folds", seed, repeat).permutation(many)
         fold = (order % folds)[groups]
         for number in range(folds):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
@@ -220,7 +231,7 @@ def _cuts(
 class _Contest:
     """What all fits of a comparison share."""
 
-    rows: Rows
+    rows: LoadedRows
     domain: Domain
     target: str
     delta: Amount
@@ -228,41 +239,45 @@ class _Contest:
 
     def scores(
         self,
-        suited: list[Contestant],
+        suited: list[CandidateModel],
         prices: list[str],
         cuts: list[tuple[Array, Array]],
         progress: Progress | None,
-    ) -> tuple[Score, ...]:
+    ) -> tuple[CandidateScore, ...]:
         work = list(product(enumerate(cuts), suited, prices))
         found: dict[tuple[str, str], list[float]] = {}
-        for done, ((place, cut), contestant, price) in enumerate(work, start=1):
-            facts = (self.seed, place, contestant.label, price)
-            score = self.one(contestant, price, cut, facts)
-            found.setdefault((contestant.label, price), []).append(score)
+        for done, ((place, cut), candidate, price) in enumerate(work, start=1):
+            facts = (self.seed, place, candidate.label, price)
+            score = self.one(candidate, price, cut, facts)
+            found.setdefault((candidate.label, price), []).append(score)
             if progress:
                 progress(done, len(work))
         return tuple(_score(name, price, got) for (name, price), got in found.items())
 
     def one(
-        self, contestant: Contestant, price: str, cut: tuple[Array, Array], facts: Any
+        self,
+        candidate: CandidateModel,
+        price: str,
+        cut: tuple[Array, Array],
+        facts: Any,
     ) -> float:
         """The score of one simulated fit on rows it has not seen."""
         train, test = cut
-        part = self.domain.select([*contestant.features, self.target])
+        part = self.domain.select([*candidate.features, self.target])
         if part.neighbours == "replace":
             part = part.with_(rows=len(train))
         values, terms = self.rows.values, self.rows.terms
         rows = {name: values[name][train] for name in part}
         table = Table(rows, part, ledger_for(*facts))
-        model = contestant.make(price, self.delta, random_state=seed_for(*facts))
+        model = candidate.make(price, self.delta, random_state=seed_for(*facts))
         model.fit(table, self.target)
-        unseen = Ready({n: terms[n][test] for n in contestant.features}, len(test))
+        unseen = Ready({n: terms[n][test] for n in candidate.features}, len(test))
         truth = values[self.target][test]
         return unprotected.judge(model.predict(unseen), truth, self.domain[self.target])
 
 
 def _advice(comparison: Comparison, domain: Domain) -> Advice | None:
-    """The cheapest contestant that gains nearly as much as the best one."""
+    """The cheapest candidate that gains nearly as much as the best one."""
     best = max(comparison.scores, key=comparison.gain)
     gain = comparison.gain(best)
     if gain <= best.spread / np.sqrt(best.count):
@@ -271,7 +286,7 @@ def _advice(comparison: Comparison, domain: Domain) -> Advice | None:
     cheapest = min(score.price for score in enough)
     cheap = [score for score in enough if score.price == cheapest]
     chosen = max(cheap, key=comparison.gain)
-    who = next(c for c in comparison.contestants if c.label == chosen.model)
+    who = next(c for c in comparison.candidates if c.label == chosen.model)
     price = chosen.epsilon or "1"
     plan = _plan(who, domain, comparison.target, price, comparison.delta)
     reason = (

@@ -25,6 +25,6 @@ def ledger_for(*facts: Any, noise: bool = True) -> SimulationLedger:
     return simulate(seed_for("noise", *facts), noise=noise)
 
 
-def coins_for(*facts: Any) -> Generator:
-    """Public coins (folds, made-up data) that depend on all facts."""
+def generator_for(*facts: Any) -> Generator:
+    """A generator for public choices (folds, made-up data), made from all facts."""
     return generator(seed_for("coins", *facts))

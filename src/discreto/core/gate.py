@@ -62,7 +62,7 @@ class Source(Protocol):
     def column(self, name: str) -> Floats | Ints: ...
 
 
-class Partition(Protocol):
+class RowPartition(Protocol):
     """Disjoint parts of the rows, each row's by its own content."""
 
     def count(self, domain: Domain) -> int: ...
@@ -94,7 +94,7 @@ class Gate:
     """
 
     part: tuple[str, int] | None = None  # of a table, if it leads to one only
-    _partition: Partition | None = None
+    _partition: RowPartition | None = None
 
     def __init__(
         self, domain: Domain, ledger: Charger, source: Source, name: str = ""
@@ -142,7 +142,7 @@ class Gate:
         tables = self._noisy(bound, noises, label, keep if rate < 1 else None)
         return Measurement(tables, noises, receipt)
 
-    def parts(self, partition: Partition, cost: Cost, label: str) -> list[Self]:
+    def parts(self, partition: RowPartition, cost: Cost, label: str) -> list[Self]:
         """A gate to each part. Each may spend ``cost``, which is paid once.
 
         A row is in one part only, by its own content, so what another part answers
@@ -359,7 +359,7 @@ __all__ = [
     "Keep",
     "Measurement",
     "Noise",
-    "Partition",
+    "RowPartition",
     "Selection",
     "Source",
     "bind",

@@ -8,10 +8,10 @@ plays a run with public data, all silos, rounds and seeds at once.
 
 from discreto.federated.federation import Channel, Federation
 from discreto.federated.graph import TOPOLOGIES, Mixing, topology
+from discreto.federated.graph_learning import GraphLearning
 from discreto.federated.guarantee import Guarantee, client_level
 from discreto.federated.learners import (
     FederatedAveraging,
-    GraphLearning,
     ProximalPoint,
 )
 from discreto.federated.messages import Terms

@@ -15,13 +15,20 @@ from discreto.core.maps.gradients import TOP, limits_of, norms, pulls_of
 from discreto.core.query import Batch, Block, Floats, Ints
 from discreto.core.training import check_sampling
 from discreto.errors import DiscretoError
-from discreto.federated.rounds import Descent, Moments, Nearby, Reply, Request, Setting
+from discreto.federated.rounds import (
+    Descent,
+    MomentsRequest,
+    Nearby,
+    Reply,
+    Request,
+    Setting,
+)
 from discreto.federated.updates import local_steps
 from discreto.testing import SimulationLedger
 from discreto.testing import simulate as simulation_ledger
 
 
-class Arrays:
+class BatchEngine:
     """All silos of all seeds as arrays (seeds, width, silos, rows), padded with 0."""
 
     def __init__(
@@ -49,7 +56,7 @@ class Arrays:
         most = max(1, *(length for _, length in self._batches))
         width = len(setting.features) + 1
         self._z = np.zeros((width, setting.silos, most))
-        self._goals = np.zeros((setting.silos, most))
+        self._targets = np.zeros((setting.silos, most))
         ask = Descent(
             setting,
             np.empty((1, 0, 0)),
@@ -61,10 +68,10 @@ class Arrays:
         self._numbers = width * setting.silos
         for k, (batch, length) in enumerate(self._batches):
             if length:
-                goals = ask.goals(batch, domain)
-                known = ~np.isnan(goals)
+                targets = ask.goals(batch, domain)
+                known = ~np.isnan(targets)
                 self._z[:, k, :length] = ask.points(batch, domain) * known
-                self._goals[k, :length] = np.where(known, goals, 0.0)
+                self._targets[k, :length] = np.where(known, targets, 0.0)
 
     def answer(self, request: Request) -> Reply:
         if self._round in self._changes:
@@ -72,7 +79,7 @@ class Arrays:
             if not self._alive.any():
                 raise DiscretoError("no silo is left to answer.")
         self._round += 1
-        if isinstance(request, Moments):
+        if isinstance(request, MomentsRequest):
             sums = self._moments(request)
         elif isinstance(request, Nearby):
             sums = self._proximal(request)
@@ -84,7 +91,7 @@ class Arrays:
 
     # Moments
 
-    def _moments(self, request: Moments) -> Ints:
+    def _moments(self, request: MomentsRequest) -> Ints:
         block, domain = request.query.blocks[0], self._setting.domain
         if self._exact is None or self._setting.rate < 1:
             self._exact = self._bounded(self._fold(block, domain))
@@ -179,7 +186,7 @@ class Arrays:
         for j in range(1, weights.shape[-1]):
             scores += weights[:, :, j, None] * points[:, j]
         limits = self._limits[seeds]
-        pulls = pulls_of(self._setting.loss, scores, self._goals, limits)
+        pulls = pulls_of(self._setting.loss, scores, self._targets, limits)
         pulls *= self._finer[seeds]
         if mask is not None:
             pulls *= mask
@@ -197,14 +204,14 @@ class Arrays:
         share = np.minimum(1.0, most * (1 - 1e-9) / np.maximum(sizes, 1.0))
         return np.trunc(sums * share).astype(np.int64)
 
-    # Chance, from simulation ledgers
+    # Samples and noise, from simulation ledgers
 
     def _mask(self) -> Any:
         if self._setting.rate == 1:
             return None
-        size = self._goals.size
+        size = self._targets.size
         masks = [self._sample(ledger, size) for ledger in self._ledgers]
-        return np.stack(masks).reshape(len(masks), *self._goals.shape)
+        return np.stack(masks).reshape(len(masks), *self._targets.shape)
 
     def _sample(self, ledger: SimulationLedger, size: int) -> Any:
         rate = self._setting.terms.rate if self._setting.terms else Fraction(1)

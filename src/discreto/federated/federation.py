@@ -29,7 +29,14 @@ from discreto.federated.learners import Learner
 from discreto.federated.messages import Message
 from discreto.federated.model import FederatedModel, to_columns
 from discreto.federated.policy import Policy
-from discreto.federated.rounds import Descent, Moments, Nearby, Reply, Request, Setting
+from discreto.federated.rounds import (
+    Descent,
+    MomentsRequest,
+    Nearby,
+    Reply,
+    Request,
+    Setting,
+)
 from discreto.federated.silo import Silo
 
 
@@ -39,12 +46,12 @@ class Channel(Protocol):
     def names(self) -> list[str]:
         """The silos' names."""
 
-    def send(self, letters: Mapping[str, Message]) -> dict[str, Message]:
+    def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
         """The replies by the silos' names.
 
         Parameters
         ----------
-        letters
+        outgoing
             A message for each silo, by its name.
         """
 
@@ -59,11 +66,11 @@ class Local:
         """The silos' names."""
         return list(self._silos)
 
-    def send(self, letters: Mapping[str, Message]) -> dict[str, Message]:
+    def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
         """Every silo's reply."""
         out = {}
-        for name, letter in letters.items():
-            data = json.loads(json.dumps(letter))
+        for name, message in outgoing.items():
+            data = json.loads(json.dumps(message))
             reply = self._silos[name].answer(data, self._partner)
             out[name] = json.loads(json.dumps(reply))
         return out
@@ -192,8 +199,8 @@ class Federation:
             A measurement by the name of its silo.
         """
         name = name or Entropy().bytes(12).hex()
-        letter = messages.measure(query, cost, label, name, self.schema)
-        replies = self.channel.send(dict.fromkeys(self.names, letter))
+        message = messages.measure(query, cost, label, name, self.schema)
+        replies = self.channel.send(dict.fromkeys(self.names, message))
         silent = [name for name in self.names if name not in replies]
         if silent:
             raise DiscretoError(f"silo {silent[0]!r} does not answer.")
@@ -253,8 +260,8 @@ class Federation:
         -------
         Each silo is charged ``learner.terms`` before a row is read; see the learner.
         """
-        goal = target or self.domain.target
-        if goal is None:
+        target = target or self.domain.target
+        if target is None:
             raise ParameterError("fit needs a target: fit(learner, 'COLUMN').")
         terms = learner.terms
         alone = learner.noise == "silo" and learner.protect == "row"
@@ -263,7 +270,7 @@ class Federation:
                 "silos only send releases that are private on their own. Learning "
                 "without privacy, or with shared noise, is for simulate()."
             )
-        counting = self._check(learner, goal, run, count_epsilon)
+        counting = self._check(learner, target, run, count_epsilon)
         steps = steps_for(
             terms.epsilon, terms.delta, terms.rounds * terms.steps, terms.rate
         )
@@ -273,13 +280,13 @@ class Federation:
             )
         cost = counting + Cost(block_epsilon=terms.epsilon, delta=terms.delta)
         rows = self.count(count_epsilon, None if run is None else f"{run}: rows")
-        setting = learner.setting(self.domain, goal, rows.values(), own=self._own)
+        setting = learner.setting(self.domain, target, rows.values(), own=self._own)
         engine = _Wire(self, setting, run)
         # The rows are counted by now, so nothing public is left to refuse.
-        outcome = drive(learner._course(setting), engine)
+        outcome = drive(learner._protocol(setting), engine)
         return FederatedModel(
             self.domain,
-            goal,
+            target,
             setting.features,
             to_columns(setting, outcome.path[0]),
             Guarantee(dict.fromkeys(self.names, cost), self.simulated),
@@ -287,7 +294,7 @@ class Federation:
         )
 
     def _check(
-        self, learner: Learner, goal: str, run: str | None, count_epsilon: Any
+        self, learner: Learner, target: str, run: str | None, count_epsilon: Any
     ) -> Cost:
         """Refuse what can be refused before a silo is asked; what counting costs."""
         if run is not None and (not isinstance(run, str) or not 0 < len(run) <= 90):
@@ -295,7 +302,7 @@ class Federation:
         unknown = None in self.rows.values()
         guess = [1 if n is None else n for n in self.rows.values()]
         setting = learner.setting(
-            self.domain, goal, guess, declared=not unknown, own=self._own
+            self.domain, target, guess, declared=not unknown, own=self._own
         )
         learner.check(setting)
         if setting.terms is not None:
@@ -315,19 +322,19 @@ class Federation:
         return f"Federation({', '.join(self.names)})"
 
 
-class Engine(Protocol):
-    """Whatever can answer the requests of a course."""
+class RoundEngine(Protocol):
+    """Whatever can answer the requests of a protocol."""
 
     def answer(self, request: Request) -> Reply: ...
 
 
-def drive(course: Any, engine: Engine) -> Any:
-    """Answer a course's requests until it is done; what it returns."""
-    request = next(course)
+def drive(protocol: Any, engine: RoundEngine) -> Any:
+    """Answer a protocol's requests until it is done; what it returns."""
+    request = next(protocol)
     while True:
         reply = engine.answer(request)
         try:
-            request = course.send(reply)
+            request = protocol.send(reply)
         except StopIteration as done:
             return done.value
 
@@ -343,17 +350,17 @@ class _Wire:
 
     def answer(self, request: Request) -> Reply:
         names = self._silos.names
-        letters = {
-            name: self._letter(request, place)
+        outgoing = {
+            name: self._message(request, place)
             for place, name in enumerate(names)
             if name not in self.dropped
         }
-        replies = self._silos.channel.send(letters)
+        replies = self._silos.channel.send(outgoing)
         self._round += 1
         found: dict[int, Any] = {}
         shape = (self._setting.steps, 1, self._width(request))
         for place, name in enumerate(names):
-            if name not in letters:
+            if name not in outgoing:
                 continue
             try:
                 found[place] = _read(replies.get(name), shape)
@@ -369,15 +376,15 @@ class _Wire:
         return Reply(sums, alive)
 
     def _width(self, request: Request) -> int:
-        if isinstance(request, Moments):
+        if isinstance(request, MomentsRequest):
             return request.query.blocks[0].bind(self._silos.domain, 1).width
         return request.weights.shape[-1]
 
-    def _letter(self, request: Request, place: int) -> Message:
+    def _message(self, request: Request, place: int) -> Message:
         terms = self._setting.terms
         if terms is None:
             raise UnsafeError("silos do not answer without privacy.")
-        if isinstance(request, Moments):
+        if isinstance(request, MomentsRequest):
             query, move = request.query, {"kind": "sums"}
         else:
             query = Sum(Everyone(), (Block(request.gradient(0, place)),))

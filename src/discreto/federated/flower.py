@@ -75,7 +75,7 @@ def make_client_app(open_silo: Callable[[str], tuple[Silo, str]]) -> Any:
 def _answer(open_silo: Any, path: str, message: Any) -> Message:
     try:
         silo, partner = open_silo(path)
-        return silo.answer(_letter(message), partner)
+        return silo.answer(_message_of(message), partner)
     except Exception:  # Flower would send its text, and that might quote a row
         return messages.refusal(
             KernelFault("this silo is not ready. Its owner can see why: silo check.")
@@ -94,7 +94,7 @@ def _record(message: Message) -> Any:
     return flower.RecordDict({"letter": flower.ConfigRecord({"json": text})})
 
 
-def _letter(message: Any) -> Message:
+def _message_of(message: Any) -> Message:
     return dict(json.loads(str(message.content["letter"]["json"])))
 
 
@@ -173,27 +173,27 @@ class FlowerChannel:
         """The names under which the silos' keys are registered."""
         return list(self._nodes)
 
-    def send(self, letters: Mapping[str, Message]) -> dict[str, Message]:
+    def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
         """The replies that come in time."""
         end = time.monotonic() + self._timeout
         mails = [
             flower.Message(
-                _record(letter),
+                _record(message),
                 dst_node_id=self._nodes[name],
                 message_type="query",
                 ttl=self._timeout,
             )
-            for name, letter in letters.items()
+            for name, message in outgoing.items()
         ]
         sent = self._grid.push_messages(mails)
-        waiting = {i: n for i, n in zip(sent, letters, strict=True) if i}
+        waiting = {i: n for i, n in zip(sent, outgoing, strict=True) if i}
         replies: dict[str, Message] = {}
         while waiting and time.monotonic() < end:
             for reply in self._grid.pull_messages(list(waiting)):
                 name = waiting.pop(reply.metadata.reply_to_message_id, None)
                 with suppress(Exception):  # a reply that is none is no answer
                     if name is not None and not reply.has_error():
-                        replies[name] = _letter(reply)
+                        replies[name] = _message_of(reply)
             if waiting:
                 time.sleep(POLL)
         return replies

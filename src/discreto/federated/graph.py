@@ -31,7 +31,8 @@ def topology(name: str, nodes: int, *, degree: int = 3, seed: Any = 0) -> Any:
 
     ``regular``: every node has ``degree`` neighbours, at random. ``random``: Erdos and
     Renyi's graph with ``degree`` neighbours on average, made connected by a ring if
-    need be. ``five`` and ``seven`` are the thesis' own. ``seed`` tosses public coins.
+    need be. ``five`` and ``seven`` are the thesis' own. ``seed`` is for public random
+    numbers.
 
     Parameters
     ----------
@@ -71,10 +72,10 @@ def topology(name: str, nodes: int, *, degree: int = 3, seed: Any = 0) -> Any:
         graph = nx.star_graph(nodes - 1) if make is None else make(nodes)
         graph.remove_edges_from(list(nx.selfloop_edges(graph)))
         return graph
-    return _by_chance(nx, name, nodes, degree, int(generator(seed).integers(2**31)))
+    return _at_random(nx, name, nodes, degree, int(generator(seed).integers(2**31)))
 
 
-def _by_chance(nx: Any, name: str, nodes: int, degree: int, seed: int) -> Any:
+def _at_random(nx: Any, name: str, nodes: int, degree: int, seed: int) -> Any:
     if not isinstance(degree, int) or not 1 <= degree < nodes:
         raise ParameterError(f"degree must be from 1 to {nodes - 1}. Got {degree!r}.")
     if name == "regular":
@@ -261,7 +262,7 @@ def adjacency(graph: Any) -> Floats:
             out[place[a], place[b]] = out[place[b], place[a]] = 1.0
     if not _networkx().is_connected(graph.to_undirected()):
         raise ParameterError(
-            "this graph is not connected: some silos would never hear of others."
+            "this graph is not connected: some silos would never learn of others."
         )
     return out
 

@@ -105,14 +105,14 @@ class Guarantee:
         stamp = "SIMULATED " if self.simulated else ""
         if any(cost.infinite for cost in self.silos.values()):
             return f"{stamp}no privacy"
-        (one, chance), (all_, more) = self.one_silo, self.several(self.silos)
+        (one, delta), (all_, more) = self.one_silo, self.several(self.silos)
         if self.protect == "silo":
             return (
-                f"{stamp}(ε {show(one)}, δ {show(chance)}) for a whole silo; trusted: "
+                f"{stamp}(ε {show(one)}, δ {show(delta)}) for a whole silo; trusted: "
                 f"{self.trusted}. {self.warning}"
             ).strip()
         return (
-            f"{stamp}(ε {show(one)}, δ {show(chance)}) for a row in one silo; "
+            f"{stamp}(ε {show(one)}, δ {show(delta)}) for a row in one silo; "
             f"(ε {show(all_)}, δ {show(more)}) for a person with a row in each of "
             f"{len(self.silos)}; trusted: {self.trusted}"
         )

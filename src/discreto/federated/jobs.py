@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -10,11 +11,8 @@ from typing import Any
 
 from discreto.errors import DiscretoError, ParameterError
 from discreto.federated.federation import Channel, Federation
-from discreto.federated.learners import (
-    FederatedAveraging,
-    GraphLearning,
-    ProximalPoint,
-)
+from discreto.federated.graph_learning import GraphLearning
+from discreto.federated.learners import FederatedAveraging, ProximalPoint
 from discreto.federated.table import FederatedTable
 
 LEARNERS = {
@@ -27,16 +25,22 @@ LEARNERS = {
 def check_job(job: Mapping[str, Any]) -> Any:
     """The learner or model of a job; whatever can be refused is refused here."""
     from discreto import models
+    from discreto.models._base import PrivateEstimator
+    from discreto.models.boosting.settings import take_settings
 
     name, params = str(job.get("learner")), job.get("params", {})
-    kind = LEARNERS.get(name)
-    if kind is None and name in models.__all__ and name[0].isupper():
+    kind: Any = LEARNERS.get(name)
+    if kind is None and name in models.__all__:
         kind = getattr(models, name)
+        if not isinstance(kind, type) or not issubclass(kind, PrivateEstimator):
+            kind = None
     if kind is None or not isinstance(params, dict):
         raise ParameterError(
             f"unknown learner {name[:40]!r}. There are {', '.join(LEARNERS)}, and the "
             "models made of sums, such as NaiveBayes."
         )
+    if "settings" in inspect.signature(kind).parameters:
+        params = take_settings(params)  # in JSON they are among the parameters
     try:
         return kind(**params)
     except TypeError:

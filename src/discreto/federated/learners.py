@@ -1,4 +1,4 @@
-"""Three ways to learn one model from many silos, each as a course of rounds."""
+"""Learning one model from many silos, each way as a protocol of rounds."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from discreto.core.maps import proximal
 from discreto.core.query import Floats
 from discreto.errors import ParameterError
 from discreto.federated import preconditioner as rules
-from discreto.federated.graph import Mixing, topology
 from discreto.federated.messages import Terms
-from discreto.federated.preconditioner import Compass
+from discreto.federated.preconditioner import Preconditioner
 from discreto.federated.rounds import (
-    Course,
     Descent,
     Nearby,
-    Outcome,
+    RoundsResult,
+    RunProtocol,
     Setting,
     for_all,
     running,
@@ -78,10 +77,10 @@ class Learner(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         """Refuse learners whose checks would wait until a silo was charged."""
         super().__init_subclass__(**options)
-        if "course" in vars(cls) or not runs_at_once(cls.check):
+        if "protocol" in vars(cls) or not runs_at_once(cls.check):
             raise TypeError(
-                f"{cls.__name__}: a learner defines check and _walk. Its course is the "
-                "base's, which calls check at once; a check that yields checks nothing."
+                f"{cls.__name__}: a learner defines check and _walk. Its protocol "
+                "is the base's, which calls check at once; a generator checks nothing."
             )
 
     def __post_init__(self) -> None:
@@ -167,7 +166,7 @@ class Learner(ABC):
             own,
         )
 
-    def course(self, setting: Setting) -> Course:
+    def protocol(self, setting: Setting) -> RunProtocol:
         """The rounds of a run; see :mod:`discreto.federated.rounds`.
 
         What can be refused is refused by this call, not by the first round.
@@ -178,23 +177,29 @@ class Learner(ABC):
             The public facts of the run.
         """
         self.check(setting)
-        return self._course(setting)
+        return self._protocol(setting)
 
-    def _course(self, setting: Setting) -> Course:
+    def _protocol(self, setting: Setting) -> RunProtocol:
         first = rules.moment_rounds(self.rounds, MOMENTS)
-        compass = yield from rules.orient(setting, first, self.clip)
-        pace = rules.pace(setting, compass, self.clip, first)
-        path, alive = yield from self._walk(setting, compass, pace, self.rounds - first)
-        walk = rules.shrunk(setting, compass, pace, np.stack(path, axis=1))
+        preconditioner = yield from rules.orient(setting, first, self.clip)
+        step_size = rules.step_size(setting, preconditioner, self.clip, first)
+        path, alive = yield from self._walk(
+            setting, preconditioner, step_size, self.rounds - first
+        )
+        walk = rules.shrunk(setting, preconditioner, step_size, np.stack(path, axis=1))
         # Until the moments are known the answer is 0, whoever asks.
         shape = (setting.seeds, first, *walk.shape[2:])
-        return Outcome(
-            np.concatenate([np.zeros(shape), compass.home(walk)], axis=1), alive
+        return RoundsResult(
+            np.concatenate([np.zeros(shape), preconditioner.home(walk)], axis=1), alive
         )
 
     @abstractmethod
     def _walk(
-        self, setting: Setting, compass: Compass, pace: Floats, rounds: int
+        self,
+        setting: Setting,
+        preconditioner: Preconditioner,
+        step_size: Floats,
+        rounds: int,
     ) -> Any:
         """The rounds after the second moments are known."""
 
@@ -208,8 +213,8 @@ class FederatedAveraging(Learner):
     local_steps
         Steps a silo takes on its own in a round.
     sample_rate
-        The chance of a row to be in a step's secret sample (Poisson sampling, which
-        makes every step cheaper). 1: all rows in every step.
+        The probability of a row to be in a step's secret sample (Poisson sampling,
+        which makes every step cheaper). 1: all rows in every step.
     epsilon, delta : int, float, str or Fraction
         What a run costs *each silo*; ``epsilon=None`` is learning without privacy, for
         simulations only.
@@ -251,17 +256,25 @@ class FederatedAveraging(Learner):
         super().check(setting)
 
     def _walk(
-        self, setting: Setting, compass: Compass, pace: Floats, rounds: int
+        self,
+        setting: Setting,
+        preconditioner: Preconditioner,
+        step_size: Floats,
+        rounds: int,
     ) -> Any:
         rows = np.array(setting.rows, dtype=float)
         if self.learning_rate is not None:
-            pace = np.full_like(pace, self.learning_rate)
-        rates = pace[:, None] / setting.steps / (setting.rate * np.maximum(rows, 1))
+            step_size = np.full_like(step_size, self.learning_rate)
+        rates = (
+            step_size[:, None] / setting.steps / (setting.rate * np.maximum(rows, 1))
+        )
         rates = rates.clip(*RATES)
-        weights, mean, path = compass.start, compass.start, []
+        weights, mean, path = preconditioner.start, preconditioner.start, []
         for number in range(rounds):
             starts = for_all(weights, setting.silos)
-            request = Descent(setting, compass.basis, compass.clip, starts, rates)
+            request = Descent(
+                setting, preconditioner.basis, preconditioner.clip, starts, rates
+            )
             reply = yield request
             units = request.units[:, None, None]
             ends = follow(starts, reply.sums, units, rates[:, :, None])
@@ -279,7 +292,7 @@ class ProximalPoint(Learner):
     ----------
     mu
         How strongly a silo is held to the common weights, in multiples of how much the
-        loss bends in the run's coordinates. Large: small steps, little drift.
+        loss curves in the run's coordinates. Large: small steps, little drift.
     learning_rate
         How far the common weights follow the silos' mean; by default ``1 + mu``, which
         makes up for their being held back.
@@ -328,36 +341,50 @@ class ProximalPoint(Learner):
         proximal.check_rows(setting.gradient(), largest)
 
     def _walk(
-        self, setting: Setting, compass: Compass, pace: Floats, rounds: int
+        self,
+        setting: Setting,
+        preconditioner: Preconditioner,
+        step_size: Floats,
+        rounds: int,
     ) -> Any:
         rows = np.maximum(np.array(setting.rows, dtype=float), 1)
         counts = np.array(setting.rows, dtype=float)
         # Steps of averaging, made longer by what holds the silos back.
-        pace = np.minimum(1.0, pace * setting.bend) * (1 + self.mu)
+        step_size = np.minimum(1.0, step_size * setting.curvature) * (1 + self.mu)
         if self.learning_rate is not None:
-            pace = np.full_like(pace, self.learning_rate)
-        mu, far, units = self._held(setting, compass, rows)
-        weights, mean, path = compass.start.clip(-far, far), compass.start, []
+            step_size = np.full_like(step_size, self.learning_rate)
+        mu, far, units = self._held(setting, preconditioner, rows)
+        weights, mean, path = (
+            preconditioner.start.clip(-far, far),
+            preconditioner.start,
+            [],
+        )
         for number in range(rounds):
             starts = for_all(weights, setting.silos)
-            reply = yield Nearby(setting, compass.basis, compass.clip, starts, rows, mu)
+            reply = yield Nearby(
+                setting, preconditioner.basis, preconditioner.clip, starts, rows, mu
+            )
             shifts = units[:, :, None] * reply.sums[:, :, 0, :]
-            weights = weights + pace[:, None] * _mean_of(shifts, counts * reply.alive)
+            weights = weights + step_size[:, None] * _mean_of(
+                shifts, counts * reply.alive
+            )
             weights = weights.clip(-far, far)
             mean = running(mean, weights, number, setting)
             path.append(mean[:, None, :])
         return path, reply.alive
 
     def _held(
-        self, setting: Setting, compass: Compass, rows: Floats
+        self, setting: Setting, preconditioner: Preconditioner, rows: Floats
     ) -> tuple[float, float, Floats]:
         """How strongly silos are held back, how far out, and their grid steps."""
-        starts = np.zeros((setting.seeds, 1, compass.start.shape[1]))
-        request = Descent(setting, compass.basis, compass.clip, starts, rows)
+        starts = np.zeros((setting.seeds, 1, preconditioner.start.shape[1]))
+        request = Descent(
+            setting, preconditioner.basis, preconditioner.clip, starts, rows
+        )
         asked = [request.gradient(s, 0) for s in range(setting.seeds)]
         # Silos that are paid must not refuse: the coordinates, which are releases,
         # decide how small a mu can be solved for.
-        mu, far = float(self.mu) * setting.bend, math.inf
+        mu, far = float(self.mu) * setting.curvature, math.inf
         for gradient in asked:
             for silo, n in enumerate(rows.tolist()):
                 mu, most = proximal.solvable(gradient, mu, n, int(setting.rows[silo]))
@@ -366,135 +393,6 @@ class ProximalPoint(Learner):
         return mu, far, np.array(units)
 
 
-@dataclass(frozen=True, kw_only=True)
-class GraphLearning(Learner):
-    """Learning on a graph: silos step on their own and mix weights with neighbours.
-
-    Second moments are passed on along the graph until every silo has all of them: they
-    are releases like any other. Mixing makes nothing more private: the guarantee holds
-    against whoever sees all messages.
-
-    Parameters
-    ----------
-    graph
-        A name of ``TOPOLOGIES`` or a networkx graph with a node for each silo.
-    mixing
-        ``"metropolis"``, ``"constant"`` (with ``alpha``, by default the best one), or
-        a ``Mixing`` of your own, which then needs no graph.
-    mixes
-        How often neighbours mix after each step (by Chebyshev's polynomials).
-    final_mixes
-        How often they mix the answers at the end.
-    epsilon, delta : int, float, str or Fraction
-        What a run costs *each silo*; ``epsilon=None`` is learning without privacy, for
-        simulations only.
-    rounds
-        How often the silos are asked; a tenth of the rounds asks for second moments.
-    learning_rate
-        The length of a step; by default 1 in coordinates made by the second moments.
-    clip
-        Where gradients are clipped, in typical gradients; by default by the size of the
-        noise.
-    noise
-        ``"silo"``: every silo adds all the noise. ``"shared"``: for simulations only.
-    colluders
-        With shared noise, how many silos may tell each other theirs, or drop out.
-    protect
-        ``"row"``, or in simulations ``"silo"``.
-    alpha
-        The weight of an edge for ``mixing="constant"``.
-
-    Privacy
-    -------
-    As for :class:`FederatedAveraging` with one local step and no sampling.
-    """
-
-    graph: Any = "ring"
-    mixing: Any = "metropolis"
-    alpha: float | None = None
-    mixes: int = 5
-    final_mixes: int = 20
-
-    def mixing_for(self, nodes: int) -> Mixing:
-        """The checked mixing matrix of so many silos.
-
-        Parameters
-        ----------
-        nodes
-            How many silos.
-        """
-        if isinstance(self.mixing, Mixing):
-            found = self.mixing
-        else:
-            graph = self.graph
-            if isinstance(graph, str):
-                graph = topology(graph, nodes)
-            if self.mixing == "metropolis":
-                found = Mixing.metropolis(graph)
-            elif self.mixing == "constant":
-                found = Mixing.constant(graph, self.alpha)
-            else:
-                raise ParameterError("mixing is 'metropolis', 'constant' or a Mixing.")
-        if len(found.matrix) != nodes:
-            raise ParameterError(
-                f"this graph has {len(found.matrix)} nodes, but there are {nodes} "
-                "silos. It needs a node for each."
-            )
-        return found
-
-    def check(self, setting: Setting) -> None:
-        """Refuse a graph that does not fit the silos.
-
-        Parameters
-        ----------
-        setting
-            The public facts of the run.
-        """
-        super().check(setting)
-        mixing = self.mixing_for(setting.silos)
-        for mixes in (self.mixes, self.final_mixes):
-            mixing.power(mixes)
-
-    def _walk(
-        self, setting: Setting, compass: Compass, pace: Floats, rounds: int
-    ) -> Any:
-        mixing, rows = self.mixing_for(setting.silos), np.array(setting.rows)
-        if self.learning_rate is None:
-            # The largest silo must not overshoot before its neighbours hold it back.
-            pace = pace * min(1.0, rows.mean() / rows.max())
-        else:
-            pace = np.full_like(pace, self.learning_rate)
-        weights = for_all(compass.start, setting.silos)
-        mean, path, alive = weights, [], np.ones(setting.silos, dtype=bool)
-        matrix = mixing.power(self.mixes)
-        for number in range(rounds):
-            # All silos' steps have one length: their mean is then a step downhill.
-            rates = pace * (alive.sum() / max(rows[alive].sum(), 1))
-            rates = np.repeat(rates[:, None], setting.silos, axis=1).clip(*RATES)
-            request = Descent(setting, compass.basis, compass.clip, weights, rates)
-            reply = yield request
-            if (reply.alive != alive).any():
-                alive = reply.alive
-                matrix = mixing.among(alive).power(self.mixes)
-            units = request.units[:, None, None]
-            ends = follow(weights, reply.sums, units, rates[:, :, None])
-            weights = _mixed(ends, matrix, alive)
-            mean = running(mean, weights, number, setting)
-            path.append(mean)
-        last = mixing.among(alive).power(self.final_mixes)
-        path[-1] = _mixed(mean, last, alive)
-        return path, alive
-
-
 def _mean_of(points: Floats, rows: Floats) -> Floats:
     """The mean over silos, weighted by rows."""
     return average(points, (rows / max(rows.sum(), 1.0)).tolist())
-
-
-def _mixed(points: Floats, matrix: Floats, alive: Any) -> Floats:
-    """Each living silo's weighted mean of its neighbours; others stay as they are."""
-    out = points.copy()
-    parts = points[:, alive]
-    for place, line in zip(np.flatnonzero(alive), matrix.tolist(), strict=True):
-        out[:, place] = average(parts, line)
-    return out

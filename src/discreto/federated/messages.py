@@ -17,10 +17,10 @@ Every message is a dict with ``"discreto": 1`` and a ``"kind"``; so is every rep
     whole run; every round is answered once. Reply ``release`` with a table for each
     step.
 
-A ``release`` has integer ``tables``, the ``noise`` law on each block, and a
-``receipt``. Whatever a silo refuses comes back as ``refusal`` with ``error`` (a name
-from :mod:`discreto.errors`) and ``reason``. The same message sent again gets the same
-stored release; another message under the same name is refused.
+A ``release`` has integer ``tables``, the distribution of the ``noise`` on each block,
+and a ``receipt``. Whatever a silo refuses comes back as ``refusal`` with ``error`` (a
+name from :mod:`discreto.errors`) and ``reason``. The same message sent again gets the
+same stored release; another message under the same name is refused.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Terms:
     steps
         Local steps in a round.
     rate
-        The chance of each row to be in the sample of a step.
+        The probability of each row to be in the sample of a step.
     """
 
     epsilon: Fraction
@@ -103,11 +103,11 @@ class Terms:
                 raise ParameterError(
                     f"{name} must be a whole number from 1 to 1000000. Got {count!r}."
                 )
-        chance = read_amount(rate, "rate")
-        if chance > 1:
-            raise ParameterError(f"rate is a chance, at most 1. Got {rate!r}.")
+        probability = read_amount(rate, "rate")
+        if probability > 1:
+            raise ParameterError(f"rate is a probability, at most 1. Got {rate!r}.")
         amount = read_amount(epsilon, "epsilon")
-        return cls(amount, read_delta(delta), rounds, steps, chance)
+        return cls(amount, read_delta(delta), rounds, steps, probability)
 
     def to_dict(self) -> Message:
         """A JSON form."""
@@ -171,7 +171,7 @@ def is_facts(reply: Message) -> bool:
 
 def release(tables: Sequence[Ints], noises: Sequence[Noise], receipt: Receipt) -> Any:
     """The reply that carries noisy sums."""
-    laws = [
+    noise = [
         {"law": n.law, "amount": str(n.amount), "width": n.width, "bits": n.bits}
         for n in noises
     ]
@@ -179,7 +179,7 @@ def release(tables: Sequence[Ints], noises: Sequence[Noise], receipt: Receipt) -
         "discreto": VERSION,
         "kind": "release",
         "tables": [table.tolist() for table in tables],
-        "noise": laws,
+        "noise": noise,
         "receipt": receipt.to_dict(),
     }
 
@@ -208,7 +208,7 @@ def read_release(reply: Mapping[str, Any]) -> Measurement:
     try:
         check_plain(dict(reply), _MOST_NUMBERS, letters=_LETTERS)
         tables = tuple(_whole_table(table) for table in reply["tables"])
-        noises = tuple(_law(noise) for noise in reply["noise"])
+        noises = tuple(_noise_of(noise) for noise in reply["noise"])
         receipt = _receipt(reply["receipt"])
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise ParameterError("a silo sent a reply that is not a release.") from None
@@ -223,7 +223,7 @@ def _whole_table(rows: Any) -> Ints:
     return table.astype(np.int64)
 
 
-def _law(data: Any) -> Noise:
+def _noise_of(data: Any) -> Noise:
     law, width, bits = data["law"], data["width"], data["bits"]
     whole = type(width) is int and type(bits) is int
     if law not in ("laplace", "gaussian", "cube") or not whole:

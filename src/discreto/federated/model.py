@@ -110,7 +110,7 @@ class FederatedModel:
         return np.clip(scores, number.lower, number.upper)
 
     def predict_proba(self, X: Any) -> Floats:
-        """The chances of both classes.
+        """The probabilities of both classes.
 
         Parameters
         ----------
@@ -184,8 +184,8 @@ def to_columns(setting: Setting, path: Floats) -> Floats:
     halves = np.array([column.half for column in columns])
     middle, half = 0.0, 1.0
     if setting.loss == "squared":
-        goal = setting.domain.number(setting.target)
-        middle, half = goal.centre, goal.half
+        column = setting.domain.number(setting.target)
+        middle, half = column.centre, column.half
     out = np.empty_like(path)
     out[..., 1:] = path[..., 1:] * (half / halves)
     out[..., 0] = middle + half * ONE * path[..., 0]

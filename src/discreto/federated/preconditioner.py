@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from discreto.core.aggregate import add_up
 from discreto.core.query import Floats
 from discreto.errors import ParameterError
-from discreto.federated.rounds import Moments, Reply, Request, Setting
+from discreto.federated.rounds import MomentsRequest, Reply, Request, Setting
 
 _EXACT = 50.0  # without noise rows are clipped at so many residuals: hardly ever
 
 
 @dataclass(frozen=True)
-class Compass:
+class Preconditioner:
     """What the second moments say: coordinates, a first answer, a clip."""
 
     basis: Floats  # (seeds, width, width), symmetric
@@ -47,11 +47,11 @@ class Compass:
 
 def orient(
     setting: Setting, rounds: int, clip: float | None
-) -> Generator[Request, Reply, Compass]:
-    """Ask for second moments in so many rounds, and make a compass of them."""
+) -> Generator[Request, Reply, Preconditioner]:
+    """Ask for second moments in so many rounds, and make a preconditioner of them."""
     query, total = setting.moments(), None
     for _ in range(rounds):
-        reply = yield Moments(query)
+        reply = yield MomentsRequest(query)
         found = reply.sums.sum(axis=2)
         total = found if total is None else total + found
     if total is None:
@@ -62,7 +62,7 @@ def orient(
     unit = asked * setting.rate * rows.steps() ** 2 * count
     sums = total[:, reply.alive].sum(axis=1) / unit
     spread = setting.noise * rows.reach**2 * math.sqrt(float(reply.alive.sum()))
-    return _compass(
+    return _preconditioner(
         setting,
         _square(sums, rows.width()),
         spread / (math.sqrt(asked) * setting.rate * count),
@@ -87,9 +87,9 @@ def _clip_rule(setting: Setting, asked: int) -> float:
     return float(np.clip(sum(setting.rows) / (left * width * 120), least, 5.0))
 
 
-def _compass(
+def _preconditioner(
     setting: Setting, square: Floats, spread: float, clip: float, alive: Any
-) -> Compass:
+) -> Preconditioner:
     width = len(setting.features) + 1
     inner = square[:, :width, :width]
     values, vectors = np.linalg.eigh(inner)
@@ -103,11 +103,11 @@ def _compass(
     start, size = np.zeros(inner.shape[:2]), np.full(len(inner), 0.5)
     if setting.loss == "squared":
         cross = square[:, :width, width]
-        start = Compass(basis, start, size, alive).home(cross)
+        start = Preconditioner(basis, start, size, alive).home(cross)
         # In these coordinates: the target's square, less what the start explains.
         rest = square[:, width, width] - add_up((start * start).T)
         size = np.sqrt(np.maximum(rest, 2 * spread + 1e-9))
-    return Compass(basis, start, clip * size * math.sqrt(width), alive)
+    return Preconditioner(basis, start, clip * size * math.sqrt(width), alive)
 
 
 def _square(upper: Floats, width: int) -> Floats:
@@ -117,38 +117,43 @@ def _square(upper: Floats, width: int) -> Floats:
     return out
 
 
-def pace(setting: Setting, compass: Compass, clip: float | None, first: int) -> Floats:
+def step_size(
+    setting: Setting, preconditioner: Preconditioner, clip: float | None, first: int
+) -> Floats:
     """The length of a whole step in these coordinates, for each seed.
 
-    Clipped rows do not bend the loss, so steps may be longer by their share. Where the
-    noise of all steps would lead out of the range of the target, they are shorter.
+    Clipped rows add no curvature to the loss, so steps may be longer by their share.
+    Where the noise of all steps would lead out of the range of the target, they are
+    shorter.
     """
     typical = _clip_rule(setting, first * setting.steps) if clip is None else clip
-    length = min(1 / math.erf(typical / math.sqrt(2)), 1.5) / setting.bend
+    length = min(1 / math.erf(typical / math.sqrt(2)), 1.5) / setting.curvature
     rounds = setting.rounds - first
-    astray = step_noise(setting, compass) * math.sqrt(
-        rounds * compass.start.shape[1] / setting.steps
+    astray = step_noise(setting, preconditioner) * math.sqrt(
+        rounds * preconditioner.start.shape[1] / setting.steps
     )
-    return np.minimum(length, 0.5 / (setting.bend * np.maximum(astray, 1e-9)))
+    return np.minimum(length, 0.5 / (setting.curvature * np.maximum(astray, 1e-9)))
 
 
-def step_noise(setting: Setting, compass: Compass) -> Floats:
+def step_noise(setting: Setting, preconditioner: Preconditioner) -> Floats:
     """What noise does to one number of the mean gradient, for each seed."""
-    rows = max(1.0, float(np.array(setting.rows)[compass.alive].sum()))
-    noise = setting.noise * math.sqrt(float(compass.alive.sum()))
-    out: Floats = compass.clip * (noise / (rows * setting.rate))
+    rows = max(1.0, float(np.array(setting.rows)[preconditioner.alive].sum()))
+    noise = setting.noise * math.sqrt(float(preconditioner.alive.sum()))
+    out: Floats = preconditioner.clip * (noise / (rows * setting.rate))
     return out
 
 
-def shrunk(setting: Setting, compass: Compass, pace: Floats, path: Floats) -> Floats:
+def shrunk(
+    setting: Setting, preconditioner: Preconditioner, step_size: Floats, path: Floats
+) -> Floats:
     """Weights after each round (seeds, rounds, ...), less what may well be noise.
 
     James and Stein's rule: where the noise is as large as the weights, nothing is left.
     """
-    turns = np.arange(1, path.shape[1] + 1)
-    noise = step_noise(setting, compass)[:, None] ** 2
-    settled = noise * 4 / 3 / (setting.bend**2 * turns * setting.steps)
-    wandered = noise * pace[:, None] ** 2 * turns / setting.steps
+    rounds = np.arange(1, path.shape[1] + 1)
+    noise = step_noise(setting, preconditioner)[:, None] ** 2
+    settled = noise * 4 / 3 / (setting.curvature**2 * rounds * setting.steps)
+    wandered = noise * step_size[:, None] ** 2 * rounds / setting.steps
     spread = np.minimum(settled, wandered)[:, :, None] * path.shape[-1]
     squares = path[..., 0] * path[..., 0]
     for j in range(1, path.shape[-1]):

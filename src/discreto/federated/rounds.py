@@ -1,8 +1,9 @@
-"""The course of a training run: what is asked of silos, round by round.
+"""The protocol of a training run: what is asked of silos, round by round.
 
-A course is a generator. It yields requests and is sent the silos' noisy sums; it never
-knows whether they come from a wire, from silos in this process, or from a simulation of
-many seeds at once. All arrays have a line for each seed and then for each silo.
+A protocol is a generator. It yields requests and is sent the silos' noisy sums; it
+never knows whether they come from a wire, from silos in this process, or from a
+simulation of many seeds at once. All arrays have a line for each seed and then for each
+silo.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ class Setting:
         return "logistic"
 
     @property
-    def bend(self) -> float:
-        """The most that the loss bends for columns of size 1."""
+    def curvature(self) -> float:
+        """The largest curvature of the loss for columns of size 1."""
         return 1.0 if self.loss == "squared" else 0.25
 
     @cached_property
@@ -110,7 +111,7 @@ class Setting:
 
     @cached_property
     def rate(self) -> float:
-        """The chance of a row to be in a sample."""
+        """The probability of a row to be in a sample."""
         return 1.0 if self.terms is None else float(self.terms.rate)
 
     @cached_property
@@ -147,13 +148,13 @@ class Setting:
 
     def moments(self) -> Sum:
         """The question for second moments; with the target, if it is a number."""
-        goal = (self.target,) if self.loss == "squared" else ()
-        rows = self._scaled((*self.features, *goal))
+        target = (self.target,) if self.loss == "squared" else ()
+        rows = self._scaled((*self.features, *target))
         return Sum(Everyone(), (Block(rows, "gram"),))
 
 
 @dataclass(frozen=True)
-class Moments:
+class MomentsRequest:
     """Ask every silo for this sum, once for each step of a round."""
 
     query: Sum
@@ -198,7 +199,7 @@ class Nearby(Descent):
     mu: float = 1.0
 
 
-Request = Moments | Descent
+Request = MomentsRequest | Descent
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RoundsResult:
     """Weights after every round, (seeds, rounds, nodes, width), on [-1, 1] columns."""
 
     path: Floats
@@ -221,7 +222,7 @@ class Outcome:
         return self.alive if self.path.shape[2] == len(self.alive) > 1 else slice(None)
 
 
-Course = Generator[Request, Reply, Outcome]
+RunProtocol = Generator[Request, Reply, RoundsResult]
 
 
 def runs_at_once(method: Callable[..., Any]) -> bool:

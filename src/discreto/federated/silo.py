@@ -16,7 +16,6 @@ from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.proximal import most_rows
 from discreto.core.query import Block, Derived, Everyone, Floats, Ints, Sum
 from discreto.core.training import Training
-from discreto.core.validation import validate
 from discreto.errors import (
     DiscretoError,
     DomainError,
@@ -152,9 +151,8 @@ class Silo:
 
     def _check_size(self, query: Sum) -> None:
         """Refuse an answer that would not fit into a message."""
-        validate(query, self.domain)
-        width = sum(block.width(self.domain) for block in query.blocks)
-        if query.cells.count(self.domain) * width > MOST_NUMBERS:
+        bound = bind(query, self.domain)
+        if bound.cells * sum(block.width for block in bound.blocks) > MOST_NUMBERS:
             raise ParameterError(
                 f"this answer would have more than {MOST_NUMBERS} numbers. Ask for "
                 "fewer cells or columns."

@@ -1,6 +1,6 @@
 """A run on public data: all silos, rounds and seeds at once, and how good it gets.
 
-The sums are the very integers that silos would fold, and the course is the very same,
+The sums are the very integers that silos would fold, and the protocol is the very same,
 so without noise a simulation and silos give the same model bit for bit. Noise comes
 from simulation ledgers; nothing here protects anybody.
 """
@@ -18,11 +18,12 @@ from discreto.core.domain import Domain
 from discreto.core.query import Batch, Floats
 from discreto.data.frames import open_frame
 from discreto.errors import ParameterError
-from discreto.federated.batch_simulation import Arrays
+from discreto.federated.batch_simulation import BatchEngine
 from discreto.federated.federation import drive
 from discreto.federated.graph import Mixing
+from discreto.federated.graph_learning import GraphLearning
 from discreto.federated.guarantee import Guarantee, client_level
-from discreto.federated.learners import GraphLearning, Learner
+from discreto.federated.learners import Learner
 from discreto.federated.model import FederatedModel, to_columns
 from discreto.federated.reference import excess, pooled
 from discreto.federated.rounds import Setting
@@ -113,14 +114,14 @@ def simulate(
         The models, their errors, and what each silo was charged.
     """
     named = dict(parts) if isinstance(parts, Mapping) else _number(parts)
-    goal = target or domain.target
-    if goal is None or not named or not list(seeds):
+    target = target or domain.target
+    if target is None or not named or not list(seeds):
         raise ParameterError("simulate needs silos, seeds and a target.")
     batches = [_batch(data, domain) for data in named.values()]
     rows = [length for _, length in batches]
-    setting = learner.setting(domain, goal, rows, len(seeds))
-    engine = Arrays(setting, batches, list(seeds), noise, _drops(named, drop))
-    outcome = drive(learner.course(setting), engine)
+    setting = learner.setting(domain, target, rows, len(seeds))
+    engine = BatchEngine(setting, batches, list(seeds), noise, _drops(named, drop))
+    outcome = drive(learner.protocol(setting), engine)
     path = to_columns(setting, outcome.path)
     cost = Cost.leak()
     if setting.terms is not None:
@@ -134,7 +135,7 @@ def simulate(
     return Result(
         learner,
         tuple(
-            FederatedModel(domain, goal, setting.features, one, promise, lost)
+            FederatedModel(domain, target, setting.features, one, promise, lost)
             for one in path
         ),
         excess(setting, batches, path[:, :, outcome.alive_nodes()], best),

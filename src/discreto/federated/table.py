@@ -235,14 +235,14 @@ def _added(tables: list[Ints]) -> Ints:
 
 
 def _together(noises: list[Noise]) -> Noise:
-    """Noise of one law with the variance of all parts.
+    """Noise of one distribution with the variance of all parts.
 
     A sum of Laplace noise has lighter tails than one Laplace of its variance, so 95 %
     intervals made from this one are a little too wide, never too narrow.
     """
     first = noises[0]
     if any(noise.law != first.law for noise in noises):
-        raise ParameterError("silos used different laws of noise.")
+        raise ParameterError("silos used different distributions of noise.")
     if len(noises) == 1:
         return first
     if first.law == "gaussian":

@@ -5,7 +5,8 @@ rows go to trees by a hash of their own, cut points and categories are public, e
 declared category has a child and every leaf gets noise, and a split is chosen with
 exp(epsilon gain / 4 g^2), not 6. Leaves are noisy pairs of sums, whose noise shrinks
 with the rows of a leaf; ``leaf="mean"`` takes noisy values, as the papers do. Any
-setting can be changed by its name.
+parameter, and any of :class:`~discreto.models.BoostingSettings`, can be changed by its
+name.
 
 Where they differ (table 1 of the PrivCatBoost paper): Li 2020 (DPBoost), PrivCatBoost
 and Zhao 2018 give half to the splits, 1/h of it to each level, and half to the leaves,
@@ -21,6 +22,7 @@ from discreto.models.boosting.estimators import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from discreto.models.boosting.settings import take_settings
 
 Kind = type[GradientBoostingClassifier] | type[GradientBoostingRegressor]
 _PAPER: dict[str, Any] = {
@@ -44,7 +46,8 @@ def DPBoost(kind: Kind = GradientBoostingClassifier, **settings: Any) -> Any:
     """Greedy splits by the gain on one-hot categories, disjoint rows (Li 2020).
 
     >>> model = DPBoost(epsilon=1)
-    >>> model.split_score, model.encoding, model.rows
+    >>> settings = model.settings
+    >>> settings.split_score, settings.encoding, settings.rows
     ('gain', 'onehot', 'disjoint')
     """
     return _make(kind, {"splits": "greedy", "encoding": "onehot"} | settings)
@@ -78,7 +81,7 @@ def PrivRandBoost(
 
 
 def Zhao2018(kind: Kind = GradientBoostingClassifier, **settings: Any) -> Any:
-    """Disjoint rows, half for the splits, leaves that are not bounded by their turn."""
+    """Disjoint rows, half for the splits, no bound on leaves by the tree's number."""
     ours = {"splits": "greedy", "encoding": "onehot", "leaf_clipping": False}
     return _make(kind, ours | settings)
 
@@ -93,4 +96,4 @@ def _make(kind: Kind, settings: dict[str, Any]) -> Any:
     given = _PAPER | settings
     if issubclass(kind, GradientBoostingRegressor):
         given = {"residual_bound": "range"} | given
-    return kind(**given)
+    return kind(**take_settings(given))

@@ -113,7 +113,7 @@ def _report(outcomes: list[Outcome], out: Path) -> None:
     command = f"discreto report {out}"
     console.print(terminal.plain(command), soft_wrap=True)
     if failed:
-        message = f"{len(failed)} piece(s) of work failed; run again to retry them."
+        message = f"{len(failed)} cell(s) failed; run again to retry them."
         terminal.err().print(f"[red]{message}")
         raise typer.Exit(1)
 

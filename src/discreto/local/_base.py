@@ -25,8 +25,8 @@ from discreto.local._estimates import counts_of, frequencies, mean
 from discreto.local._noise import (
     MISSING,
     MOST_EPSILON,
+    NoiseSpread,
     Response,
-    Spread,
     answers,
     mechanism_for,
     perturb,
@@ -102,7 +102,7 @@ class RowTransformer(TransformerMixin, BaseEstimator):
 
     def _mean(self, responses: Any, name: str) -> Release:
         column = self.domain_.number(name)
-        law = Spread.of(*self.columns_[name])
+        law = NoiseSpread.of(*self.columns_[name])
         ends = (column.lower, column.upper)
         out = mean(f"mean of {name}", responses, law, *ends, column.unit)
         return self._marked(out, name)

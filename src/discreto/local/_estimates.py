@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreto.errors import ParameterError
-from discreto.local._noise import Response, Spread
+from discreto.local._noise import NoiseSpread, Response
 from discreto.release import LEVEL, Release
 
 _Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
@@ -38,7 +38,7 @@ def frequencies(label: str, counts: Any, law: Response, keys: Sequence[Any]) -> 
 
 
 def mean(
-    label: str, values: Any, law: Spread, lower: float, upper: float, unit: str
+    label: str, values: Any, law: NoiseSpread, lower: float, upper: float, unit: str
 ) -> Release:
     """The true mean from noisy values."""
     values = np.asarray(values, dtype=float)

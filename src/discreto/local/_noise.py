@@ -84,14 +84,14 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class NoiseSpread:
     """The variance and excess kurtosis of noise for a range of 1."""
 
     variance: float
     tails: float
 
     @classmethod
-    def of(cls, mechanism: str, epsilon: Fraction) -> Spread:
+    def of(cls, mechanism: str, epsilon: Fraction) -> NoiseSpread:
         """The law that the gate draws from; its grid is too fine to matter."""
         rate = float(epsilon)
         if mechanism == "laplace":

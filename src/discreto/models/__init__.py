@@ -6,6 +6,7 @@ from typing import Any
 
 from discreto.models import _predictor  # noqa: F401  (the core learns to read models)
 from discreto.models.boosting import (
+    BoostingSettings,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
@@ -24,6 +25,7 @@ from discreto.models.persist import load, save
 from discreto.models.selection import select
 
 __all__ = [
+    "BoostingSettings",
     "CategoricalNB",
     "CellNeighborsClassifier",
     "Evaluation",

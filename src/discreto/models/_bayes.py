@@ -26,7 +26,7 @@ from discreto.session import Ask
 Array = NDArray[Any]
 
 
-class _Read(NamedTuple):
+class _BayesParameters(NamedTuple):
     """The parameters as they were read."""
 
     alpha: float
@@ -59,7 +59,7 @@ class Bayes(PrivateClassifier):
         self.class_count_, self.class_prior_ = counts.size, counts.prior
         self._keep_laws(space, tables, read)
 
-    def _keep_laws(self, space: Space, tables: Tables, read: _Read) -> None:
+    def _keep_laws(self, space: Space, tables: Tables, read: _BayesParameters) -> None:
         laws, there, squared = tables.laws, tables.there, space.halves() ** 2
         whole = there.sum(axis=0)
         middle = (there * laws.mean).sum(axis=0) / whole
@@ -81,14 +81,14 @@ class Bayes(PrivateClassifier):
                 f"{type(self).__name__} needs at least one feature in the domain."
             )
 
-    def _read(self) -> _Read:
+    def _read(self) -> _BayesParameters:
         read, up = Reader(self), "a number from 0 up"
         alpha, smoothing = (
             read.number(name, 0, math.inf, wanted=up)
             for name in ("alpha", "var_smoothing")
         )
         ddof = read.whole("ddof", least=0, most=1)
-        return _Read(alpha, smoothing, ddof, read.truth("shrink"))
+        return _BayesParameters(alpha, smoothing, ddof, read.truth("shrink"))
 
     # Predicting
 

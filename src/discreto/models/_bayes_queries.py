@@ -22,8 +22,8 @@ from discreto.core.maps.simplex_features import MAX_CLASSES, MAX_WEIGHT, parts_o
 from discreto.core.query import Block, Sum
 from discreto.models._bayes_shrinkage import (
     TINY,
+    ClassHistogram,
     Counts,
-    Histogram,
     Normals,
     call,
     class_counts,
@@ -47,7 +47,7 @@ class Tables:
     counts: Counts
     there: Array
     laws: Normals
-    histograms: dict[str, Histogram]
+    histograms: dict[str, ClassHistogram]
 
 
 @dataclass(frozen=True)

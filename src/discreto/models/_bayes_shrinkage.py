@@ -133,7 +133,7 @@ def pulled(rough: Array, noise: Array, toward: Any, trust: float) -> Array:
 
 
 @dataclass(frozen=True)
-class Histogram:
+class ClassHistogram:
     """Class-wise and common law of a Category column, and the noise in log-ratios."""
 
     chance: Array
@@ -143,14 +143,14 @@ class Histogram:
 
 def histogram(
     table: Array, counts: Counts, noise: float, alpha: float, shrink: bool
-) -> Histogram:
+) -> ClassHistogram:
     """Class-wise laws from noisy counts, (classes, values), with ``alpha`` added."""
     found, common, doubt = _pulled_counts(table, counts, noise, shrink)
     smooth = found + alpha
     whole = smooth.sum(axis=1, keepdims=True)
     # A class of which nothing is known says nothing.
     chance = np.where(whole > 0, smooth / np.maximum(whole, TINY), common)
-    return Histogram(chance, common, doubt)
+    return ClassHistogram(chance, common, doubt)
 
 
 def _pulled_counts(

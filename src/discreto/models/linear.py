@@ -27,7 +27,7 @@ _METHODS = ("weighted", "functional")
 _LEAST, _LARGEST = 1e-300, 1e300
 
 
-class _Read(NamedTuple):
+class _LinearParameters(NamedTuple):
     """The parameters as they were read; ``alpha`` None: by the size of the noise."""
 
     method: str
@@ -136,7 +136,7 @@ class LinearRegression(PrivateRegressor):
         unit = self._solve(read, answer, weights, step)
         self._keep(read, unit, names, space)
 
-    def _read(self) -> _Read:
+    def _read(self) -> _LinearParameters:
         read = Reader(self)
         alpha, row_norm = None, None
         if not read.is_auto("alpha"):
@@ -146,10 +146,14 @@ class LinearRegression(PrivateRegressor):
             wanted = "None or a number above 0"
             row_norm = read.number("row_norm", _LEAST, _LARGEST, wanted=wanted)
         method = read.choice("method", _METHODS)
-        return _Read(method, row_norm, alpha, read.truth("fit_intercept"))
+        return _LinearParameters(method, row_norm, alpha, read.truth("fit_intercept"))
 
     def _question(
-        self, read: _Read, names: tuple[str, ...], space: Space, gaussian: bool
+        self,
+        read: _LinearParameters,
+        names: tuple[str, ...],
+        space: Space,
+        gaussian: bool,
     ) -> tuple[Sum, Any, float]:
         """What is asked, by what columns were multiplied, and steps per unit."""
         width = len(names) + read.intercept
@@ -163,7 +167,9 @@ class LinearRegression(PrivateRegressor):
         query = Sum(Everyone(), self._blocks(read, rows, names[-1]))
         return query, weights, rows.steps() ** 2
 
-    def _blocks(self, read: _Read, rows: Scaled, target: str) -> tuple[Block, ...]:
+    def _blocks(
+        self, read: _LinearParameters, rows: Scaled, target: str
+    ) -> tuple[Block, ...]:
         if not read.intercept or read.alpha is not None:
             return (Block(rows, "gram"),)
         # The noise on products grows with their number, and so would the mean's.
@@ -171,7 +177,11 @@ class LinearRegression(PrivateRegressor):
         return (Block(rows, "gram", share=1 - _MEAN), mean)
 
     def _rows_of(
-        self, read: _Read, names: tuple[str, ...], space: Space, gaussian: bool
+        self,
+        read: _LinearParameters,
+        names: tuple[str, ...],
+        space: Space,
+        gaussian: bool,
     ) -> Scaled:
         width = len(names) + read.intercept
         reach = math.sqrt(_SQUARE * width) if gaussian else _PART * width
@@ -198,7 +208,7 @@ class LinearRegression(PrivateRegressor):
         )
 
     def _solve(
-        self, read: _Read, answer: Measurement, weights: Any, step: float
+        self, read: _LinearParameters, answer: Measurement, weights: Any, step: float
     ) -> Any:
         """Coefficients on the scale of the question, the intercept in front."""
         variance = answer.noises[0].variance
@@ -213,7 +223,7 @@ class LinearRegression(PrivateRegressor):
         return np.append(means[-1] - means[:-1] @ slopes, slopes)
 
     def _keep(
-        self, read: _Read, unit: Any, names: tuple[str, ...], space: Space
+        self, read: _LinearParameters, unit: Any, names: tuple[str, ...], space: Space
     ) -> None:
         columns = [space.domain.number(name) for name in names]
         middles, halves = np.array([grid(c, read.origin) for c in columns]).T

@@ -25,6 +25,11 @@ from discreto.models._base import Privacy, PrivateEstimator
 from discreto.models._features import Space
 from discreto.models.boosting._base import Boosting
 from discreto.models.boosting.forest import Shipped
+from discreto.models.boosting.settings import (
+    SETTING_NAMES,
+    BoostingSettings,
+    take_settings,
+)
 from discreto.plan import Plan
 from discreto.session import Question
 from discreto.tables import Table
@@ -74,14 +79,14 @@ def loads(text: str) -> PrivateEstimator:
         raise ParameterError(
             f"this model has format {format_!r}; this discreto reads {FORMAT}."
         )
-    if not isinstance(name, str) or name not in _models.__all__:
-        raise ParameterError("the file names a model that discreto does not have.")
-    kind = getattr(_models, name)
+    kind = _kind(name)
+    params = {key: _unpack(value) for key, value in params.items()}
+    if issubclass(kind, Boosting):
+        params = take_settings(params)  # a file of 0.1 has them one by one
     known = set(kind._get_param_names())
     if not set(params) <= known or not all(_attribute(kind, key) for key in state):
         raise ParameterError(f"the file does not fit {name}: it was changed.")
-    values = {key: _unpack(value) for key, value in params.items()}
-    model: PrivateEstimator = kind(**values)
+    model = kind(**params)
     for key, value in state.items():
         setattr(model, key, _unpack(value))
     if not isinstance(getattr(model, "space_", None), Space):
@@ -134,6 +139,15 @@ def load(path: str | Path) -> PrivateEstimator:
     except (OSError, UnicodeDecodeError):
         raise ParameterError(f"{str(path)!r} cannot be read as a model.") from None
     return loads(text)
+
+
+def _kind(name: Any) -> type[PrivateEstimator]:
+    """The model with this name."""
+    if isinstance(name, str) and name in _models.__all__:
+        kind = getattr(_models, name)
+        if isinstance(kind, type) and issubclass(kind, PrivateEstimator):
+            return kind
+    raise ParameterError("the file names a model that discreto does not have.")
 
 
 def _attribute(kind: type, key: str) -> bool:
@@ -204,6 +218,8 @@ def _pack(value: Any) -> Any:
         return {"space": space}
     if isinstance(value, Privacy):
         return {"privacy": value.to_dict()}
+    if isinstance(value, BoostingSettings):
+        return {"settings": [[n, _pack(getattr(value, n))] for n in SETTING_NAMES]}
     if isinstance(value, Table):
         raise UnsafeError(
             "this model answers from private rows, so it cannot be saved. Use a model "
@@ -250,6 +266,8 @@ def _unpack_dict(value: dict[str, Any]) -> Any:
         return _space(Domain.from_dict(domain), features, target)
     if "privacy" in value:
         return _privacy(value["privacy"])
+    if "settings" in value:
+        return BoostingSettings(**{n: _unpack(v) for n, v in value["settings"]})
     raise KeyError
 
 

@@ -21,7 +21,7 @@ from discreto.report.model import plan_table
 from discreto.report.page import Page
 
 if TYPE_CHECKING:
-    from discreto.compare.comparison import Comparison, Score
+    from discreto.compare.comparison import CandidateScore, Comparison
 
 PRIVATE = (
     "Everything on this page was computed from the rows, freely. If the rows are "
@@ -49,7 +49,7 @@ def comparison_page(
     what = f" in {name}" if name else ""
     page = Page(
         f"Predicting {comparison.target}{what}: privacy against {_metric(comparison)}",
-        f"{len(comparison.contestants)} private models, {_prices(comparison)} values "
+        f"{len(comparison.candidates)} private models, {_prices(comparison)} values "
         f"of ε, {comparison.folds}-fold cross-validation, "
         f"{'once' if comparison.repeats == 1 else f'{comparison.repeats} times'}.",
         simulated=True,
@@ -57,7 +57,7 @@ def comparison_page(
     page.section("Advice", *_advice(comparison, command))
     page.section("Scores", *_scores(comparison), simulated=True)
     page.section("What it would cost for real", *_cost(comparison))
-    page.section("Who took part", *_contestants(comparison))
+    page.section("Who took part", *_candidates(comparison))
     page.section(
         "How to read this page", note(PRIVATE, kind="warn"), *_method(comparison)
     )
@@ -85,7 +85,7 @@ def fit_command(
     """
     if comparison.advice is None:
         return ""
-    who, score = comparison.advice.contestant, comparison.advice.score
+    who, score = comparison.advice.candidate, comparison.advice.score
     words = ["discreto", "fit", who.model, data, "--domain", domain]
     words += ["--target", comparison.target, "--epsilon", str(score.epsilon)]
     if who.part:
@@ -104,7 +104,7 @@ def _prices(comparison: Comparison) -> int:
     return len({score.epsilon for score in comparison.scores})
 
 
-def _number(comparison: Comparison, score: Score) -> Measured:
+def _number(comparison: Comparison, score: CandidateScore) -> Measured:
     epsilon = None if score.epsilon is None else score.price
     return Measured(score.mean, score.spread, epsilon, comparison.unit)
 
@@ -124,7 +124,7 @@ def _advice(comparison: Comparison, command: str) -> list[Html]:
         box = note(
             text(
                 Html("<strong>"),
-                advice.contestant.label,
+                advice.candidate.label,
                 Html("</strong>"),
                 f" at ε {advice.score.epsilon}: {advice.reason}.",
             ),
@@ -169,7 +169,7 @@ def _matrix(comparison: Comparison) -> Html:
     found = {(s.model, s.epsilon): s for s in comparison.scores}
     lines = [
         [c.label, *(_plain(found[c.label, price]) for price in prices)]
-        for c in comparison.contestants
+        for c in comparison.candidates
     ]
     for score in (comparison.reference, comparison.baseline):
         lines.append([score.model, *([_plain(score)] * len(prices))])
@@ -179,7 +179,7 @@ def _matrix(comparison: Comparison) -> Html:
     )
 
 
-def _plain(score: Score) -> Measured:
+def _plain(score: CandidateScore) -> Measured:
     return Measured(score.mean, score.spread)
 
 
@@ -189,7 +189,7 @@ def _cost(comparison: Comparison) -> list[Html]:
     plan = comparison.advice.plan
     return [
         text(
-            f"A fit of {comparison.advice.contestant.label} asks {len(plan)} "
+            f"A fit of {comparison.advice.candidate.label} asks {len(plan)} "
             f"question(s) and charges {plan.total} to the ledger, whatever comes out. "
             "Predicting with the model afterwards is free."
         ),
@@ -197,8 +197,8 @@ def _cost(comparison: Comparison) -> list[Html]:
     ]
 
 
-def _contestants(comparison: Comparison) -> list[Html]:
-    ours = [[c.label, len(c.features)] for c in comparison.contestants]
+def _candidates(comparison: Comparison) -> list[Html]:
+    ours = [[c.label, len(c.features)] for c in comparison.candidates]
     blocks = [table(["model", "columns"], ours)]
     if comparison.left_out:
         rows = [[name, why] for name, why in comparison.left_out.items()]

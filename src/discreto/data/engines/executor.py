@@ -161,7 +161,7 @@ class ExecutorEngine:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _WorkerRows:
     """Converted columns on their way to a worker of the same machine."""
 
     columns: dict[str, Array]
@@ -178,7 +178,7 @@ class _Rows:
 def _place(part: Frame, names: tuple[str, ...]) -> Any:
     if isinstance(part, StreamFrame):
         return part.units
-    return _Rows({name: part.column(name) for name in names}, part.length())
+    return _WorkerRows({name: part.column(name) for name in names}, part.length())
 
 
 def fold_place(question: str, domain: str, place: Any) -> list[Ints] | None:
@@ -191,7 +191,7 @@ def fold_place(question: str, domain: str, place: Any) -> list[Ints] | None:
     def work() -> list[Ints]:
         query = decode(json.loads(question), _KINDS)
         facts = Domain.from_dict(json.loads(domain))
-        rows = place if isinstance(place, _Rows) else StreamFrame.of(place, facts)
+        rows = place if isinstance(place, _WorkerRows) else StreamFrame.of(place, facts)
         return fold_all(inside(query, facts), cast(Frame, rows))
 
     with suppress(KernelFault):

@@ -1,38 +1,40 @@
-"""The museum: mistakes seen in real libraries and papers, each with an honest twin.
+"""Known bugs: mistakes seen in real libraries and papers, each with an honest twin.
 
 The audits are judged here: every planted bug must be caught, and no honest twin may be
 accused. Simulations only; nothing here is for use.
 
->>> len(PIECES) >= 16
+>>> len(PLANTED_BUGS) >= 16
 True
->>> piece = named("forgotten clip")
->>> piece.audit().verdict, piece.audit(honest=True).verdict
+>>> bug = named("forgotten clip")
+>>> bug.audit().verdict, bug.audit(honest=True).verdict
 ('VIOLATION', 'holds')
 """
 
 from __future__ import annotations
 
+from discreto._old_names import renamed
 from discreto.errors import ParameterError
 from discreto.lab.known_bugs import filters, ledgers, models, noise, silos, sums
-from discreto.lab.known_bugs.piece import Piece
+from discreto.lab.known_bugs.planted_bug import PlantedBug
 
-PIECES: tuple[Piece, ...] = (
-    *sums.PIECES,
-    *models.PIECES,
-    *ledgers.PIECES,
-    *noise.PIECES,
-    *silos.PIECES,
-    *filters.PIECES,
+PLANTED_BUGS: tuple[PlantedBug, ...] = (
+    *sums.PLANTED_BUGS,
+    *models.PLANTED_BUGS,
+    *ledgers.PLANTED_BUGS,
+    *noise.PLANTED_BUGS,
+    *silos.PLANTED_BUGS,
+    *filters.PLANTED_BUGS,
 )
 
 
-def named(name: str) -> Piece:
-    """The piece of this name."""
-    for piece in PIECES:
-        if piece.name == name:
-            return piece
-    known = ", ".join(piece.name for piece in PIECES)
-    raise ParameterError(f"there is no piece {name!r} in the museum. Known: {known}.")
+def named(name: str) -> PlantedBug:
+    """The planted bug of this name."""
+    for bug in PLANTED_BUGS:
+        if bug.name == name:
+            return bug
+    known = ", ".join(bug.name for bug in PLANTED_BUGS)
+    raise ParameterError(f"there is no planted bug {name!r}. Known: {known}.")
 
 
-__all__ = ["PIECES", "Piece", "named"]
+__all__ = ["PLANTED_BUGS", "PlantedBug", "named"]
+__getattr__ = renamed(__name__, {"PIECES": "PLANTED_BUGS", "Piece": "PlantedBug"})

@@ -1,4 +1,4 @@
-"""What the pieces have in common: a small public domain, and rows in its terms."""
+"""What planted bugs share: a small public domain, and rows in its terms."""
 
 from __future__ import annotations
 

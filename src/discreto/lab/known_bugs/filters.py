@@ -1,4 +1,4 @@
-"""Pieces about what still fits a budget. The first of each pair is wrong."""
+"""Planted bugs about what still fits a budget. The first of each pair is wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from discreto.audit.losses import rho_of
 from discreto.core.cost import Cost, epsilon_for
-from discreto.lab.known_bugs.piece import Piece
+from discreto.lab.known_bugs.planted_bug import PlantedBug
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**5)
 
@@ -44,7 +44,7 @@ def two_accounts(charges: Sequence[Cost]) -> bool:
     return True
 
 
-PIECES = (
-    Piece("two currencies, one budget", "a ledger that adds pure epsilon to rho's",
+PLANTED_BUGS = (
+    PlantedBug("two currencies, one budget", "a ledger that adds pure epsilon to rho's",
           "conversation", added_up, two_accounts, None, first=EPSILON, second=DELTA),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Pieces about paying. The first of each pair is wrong."""
+"""Planted bugs about paying. The first of each pair is wrong."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import copy
 from typing import Any
 
 from discreto.audit.neighbours import Data
-from discreto.audit.recorder import Witness
+from discreto.audit.recorder import Recorder
 from discreto.core.cost import Cost
 from discreto.lab.known_bugs._rows import PEOPLE, numbers
-from discreto.lab.known_bugs.piece import Piece
+from discreto.lab.known_bugs.planted_bug import PlantedBug
 
 
-def _charge_after(data: Data, witness: Witness) -> Any:
-    out = witness.noise("count", len(data["x"]), sensitivity=1, epsilon=1)
-    witness.pay(1)
+def _charge_after(data: Data, recorder: Recorder) -> Any:
+    out = recorder.noise("count", len(data["x"]), sensitivity=1, epsilon=1)
+    recorder.pay(1)
     return out
 
 
-def _charge_before(data: Data, witness: Witness) -> Any:
-    witness.pay(1)
-    return witness.noise("count", len(data["x"]), sensitivity=1, epsilon=1)
+def _charge_before(data: Data, recorder: Recorder) -> Any:
+    recorder.pay(1)
+    return recorder.noise("count", len(data["x"]), sensitivity=1, epsilon=1)
 
 
 class Account:
@@ -40,20 +40,20 @@ class Counter:
     def __init__(self, ledger: Any) -> None:
         self.ledger = ledger
 
-    def fit(self, data: Data, witness: Witness) -> float:
+    def fit(self, data: Data, recorder: Recorder) -> float:
         """Charge the ledger, then count."""
         self.ledger.charge("1/3")
         x = numbers(data)
-        return witness.noise("count", len(x), sensitivity=1, epsilon="1/3")
+        return recorder.noise("count", len(x), sensitivity=1, epsilon="1/3")
 
 
-def _cloned_ledger(data: Data, witness: Witness) -> Any:
+def _cloned_ledger(data: Data, recorder: Recorder) -> Any:
     """Cross-validation clones the estimator, and its account with it."""
     account = Account()
     model = Counter(account)
-    out = [copy.deepcopy(model).fit(data, witness) for _ in range(3)]
+    out = [copy.deepcopy(model).fit(data, recorder) for _ in range(3)]
     for cost in account.spent:
-        witness.ledger.charge(cost, "count")
+        recorder.ledger.charge(cost, "count")
     return out
 
 
@@ -72,25 +72,26 @@ class Shared(Account):
         return self
 
 
-def _shared_ledger(data: Data, witness: Witness) -> Any:
-    model = Counter(Shared(witness.ledger))
-    return [copy.deepcopy(model).fit(data, witness) for _ in range(3)]
+def _shared_ledger(data: Data, recorder: Recorder) -> Any:
+    model = Counter(Shared(recorder.ledger))
+    return [copy.deepcopy(model).fit(data, recorder) for _ in range(3)]
 
 
-def _refund(data: Data, witness: Witness) -> Any:
+def _refund(data: Data, recorder: Recorder) -> Any:
     """Gives the charge back when the answer turns out to be of no use."""
-    out = _charge_before(data, witness)
+    out = _charge_before(data, recorder)
     if out > 0:
-        witness.ledger._entries.pop()
-        witness.ledger._events.pop()
+        recorder.ledger._entries.pop()
+        recorder.ledger._events.pop()
     return out
 
 
-PIECES = (
-    Piece("charge after release", "an interrupted process keeps the answer for free",
+PLANTED_BUGS = (
+    PlantedBug("charge after release",
+          "an interrupted process keeps the answer for free",
           "ledger", _charge_after, _charge_before, PEOPLE),
-    Piece("cloned ledger", "diffprivlib: clone copies the accountant",
+    PlantedBug("cloned ledger", "diffprivlib: clone copies the accountant",
           "ledger", _cloned_ledger, _shared_ledger, PEOPLE),
-    Piece("refund", "a charge given back after rows were read",
+    PlantedBug("refund", "a charge given back after rows were read",
           "ledger", _refund, _charge_before, PEOPLE),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Pieces about the noise itself, which only a black box can see. The first is wrong."""
+"""Planted bugs in the noise itself, which only a black box sees. The first is wrong."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from discreto.audit.featurise import Matrix
 from discreto.core.noise.sampler import Sampler
-from discreto.lab.known_bugs.piece import Piece
+from discreto.lab.known_bugs.planted_bug import PlantedBug
 from discreto.testing import simulate
 
 GRID = 1 << 20
@@ -89,10 +89,12 @@ def _one_sided(sampler: Sampler, rows: Any, count: int) -> Matrix:
     return len(rows) + sampler.geometric(Fraction(1), count).astype(float)[:, None]
 
 
-def _piece(name: str, seen: str, wrong: Draw, right: Draw, **more: Any) -> Piece:
+def _planted_bug(
+    name: str, seen: str, wrong: Draw, right: Draw, **more: Any
+) -> PlantedBug:
     nine = (0.1, 0.2, 0.3, 0.4, 0.4, 0.3, 0.2, 0.1, 0.0)
     options = {"first": nine, "second": (*nine, 1.0)} | more
-    return Piece(
+    return PlantedBug(
         name,
         seen,
         "black box",
@@ -103,19 +105,19 @@ def _piece(name: str, seen: str, wrong: Draw, right: Draw, **more: Any) -> Piece
     )
 
 
-PIECES = (
-    _piece("halved noise", "a factor 2 lost on the way",
+PLANTED_BUGS = (
+    _planted_bug("halved noise", "a factor 2 lost on the way",
            _count(Fraction(1, 2)), _count(Fraction(1))),
-    _piece("noise a third too small", "a scale that is off by 1.5",
+    _planted_bug("noise a third too small", "a scale that is off by 1.5",
            _count(Fraction(2, 3)), _count(Fraction(1))),
-    _piece("reused noise", "one draw for two answers",
+    _planted_bug("reused noise", "one draw for two answers",
            _two_counts(reused=True), _two_counts(reused=False)),
-    _piece("seeded noise", "random_state reaches the noise",
+    _planted_bug("seeded noise", "random_state reaches the noise",
            _seeded, _count(Fraction(1))),
-    _piece("one-sided noise", "the absolute value of noise",
+    _planted_bug("one-sided noise", "the absolute value of noise",
            _one_sided, _count(Fraction(1))),
-    _piece("float noise", "Mironov 2012, Haney and others 2022: the low bits",
+    _planted_bug("float noise", "Mironov 2012, Haney and others 2022: the low bits",
            _float_noise, _grid_noise, first=(0.0,), second=(0.0, 1.0), bits=True),
-    _piece("noise from the range of the data", "scalers fitted on private rows",
+    _planted_bug("noise from the range of the data", "scalers fitted on private rows",
            _data_bounds, _public_bounds, first=(0.5,) * 8, second=(*(0.5,) * 8, 1.0)),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Pieces about silos and files: what a refusal, a key or a line tells. First: wrong."""
+"""Planted bugs of silos and files: what a refusal, a key or a line tells."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 from discreto.audit.neighbours import Data
-from discreto.audit.recorder import Witness
+from discreto.audit.recorder import Recorder
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.noise.sampler import Sampler
 from discreto.errors import DiscretoError, KernelFault, ParameterError
 from discreto.lab.known_bugs._rows import PEOPLE, numbers
-from discreto.lab.known_bugs.piece import Piece
+from discreto.lab.known_bugs.planted_bug import PlantedBug
 from discreto.testing import simulate
 
 GRID = 1 << 20
@@ -91,35 +91,35 @@ def _iterates_clipped(rows: Any) -> float:
 # A key of a training block: paid once, opened as often as somebody likes
 
 
-class Block:
+class PaidBlock:
     """Two steps that were paid for once; whoever opens it says how many were taken."""
 
-    def __init__(self, witness: Witness) -> None:
-        self._witness = witness
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
         self._paid = False
         self._stored: list[float] = []
 
     def open(self, rows: Any, *, stored: bool) -> list[float]:
         """The answers of both steps: fresh ones, or those that were given before."""
         if not self._paid:
-            self._witness.pay(1)
+            self._recorder.pay(1)
             self._paid = True
         if stored and self._stored:
             return self._stored
         self._stored = [
-            self._witness.noise("step", len(rows), sensitivity=1, epsilon="1/2")
+            self._recorder.noise("step", len(rows), sensitivity=1, epsilon="1/2")
             for _ in range(2)
         ]
         return self._stored
 
 
-def _opened_again(data: Data, witness: Witness) -> Any:
-    block = Block(witness)
+def _opened_again(data: Data, recorder: Recorder) -> Any:
+    block = PaidBlock(recorder)
     return [block.open(numbers(data), stored=False) for _ in range(3)]
 
 
-def _answered_once(data: Data, witness: Witness) -> Any:
-    block = Block(witness)
+def _answered_once(data: Data, recorder: Recorder) -> Any:
+    block = PaidBlock(recorder)
     return [block.open(numbers(data), stored=True) for _ in range(3)]
 
 
@@ -130,22 +130,22 @@ def _lines(data: Data) -> list[str]:
     return [f"{x},{note}" for x, note in zip(data["x"], data["note"], strict=True)]
 
 
-def _open_quote(data: Data, witness: Witness) -> Any:
+def _open_quote(data: Data, recorder: Recorder) -> Any:
     """A quote that nobody closes takes the lines after it into its field."""
-    witness.pay(1)
+    recorder.pay(1)
     rows = sum(1 for _ in csv.reader(line + "\n" for line in _lines(data)))
-    return witness.noise("count", rows, sensitivity=1, epsilon=1)
+    return recorder.noise("count", rows, sensitivity=1, epsilon=1)
 
 
-def _line_by_line(data: Data, witness: Witness) -> Any:
+def _line_by_line(data: Data, recorder: Recorder) -> Any:
     """A field ends where its line does, whatever quotes it has."""
-    witness.pay(1)
+    recorder.pay(1)
     rows = sum(1 for line in _lines(data) for _ in csv.reader([line]))
-    return witness.noise("count", rows, sensitivity=1, epsilon=1)
+    return recorder.noise("count", rows, sensitivity=1, epsilon=1)
 
 
-def _asked(name: str, seen: str, wrong: Any, right: Any, *rows: Any) -> Piece:
-    return Piece(
+def _asked(name: str, seen: str, wrong: Any, right: Any, *rows: Any) -> PlantedBug:
+    return PlantedBug(
         name,
         seen,
         "black box",
@@ -157,13 +157,14 @@ def _asked(name: str, seen: str, wrong: Any, right: Any, *rows: Any) -> Piece:
     )
 
 
-PIECES = (
+PLANTED_BUGS = (
     _asked("only the last tree is checked", "a silo: a refusal is an exact bit",
            _last_tree_checked, _every_tree_checked, (0, 1) * 4, (*(0, 1) * 4, 2)),
     _asked("iterates that are refused", "a proximal round fails by the sign of a sum",
            _iterates_checked, _iterates_clipped, (-1, 0) * 2, (*(-1, 0) * 2, 3)),
-    Piece("a key that draws again", "a training block is opened again and again",
+    PlantedBug("a key that draws again", "a training block is opened again and again",
           "ledger", _opened_again, _answered_once, PEOPLE),
-    Piece("a quote that stays open", "CSV: a line takes hundreds of others with it",
+    PlantedBug("a quote that stays open",
+          "CSV: a line takes hundreds of others with it",
           "transcript", _open_quote, _line_by_line, NOTES),
 )  # fmt: skip

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from discreto._old_names import renamed
 from discreto.lab.published._printed import Printed
 from discreto.lab.published.bayes import ThesisBayes, VaidyaBayes
 from discreto.lab.published.boosting import DPBoost, PrivCatBoost, PrivRandBoost
-from discreto.lab.published.clusters import FuzzyCMeans, KMeans
+from discreto.lab.published.clusters import PrintedFuzzyCMeans, PrintedKMeans
 from discreto.lab.published.federated import gossip, proximal_update, sgd_update
 from discreto.lab.published.neighbors import KNNVotes, factorize
 from discreto.lab.published.regression import (
@@ -57,14 +58,14 @@ _ALL: tuple[Any, ...] = (
     quantile,
     FunctionalLinear,
     FunctionalLogistic,
-    FuzzyCMeans,
+    PrintedFuzzyCMeans,
     ThesisBayes,
     sgd_update,
     proximal_update,
     gossip,
     VaidyaBayes,
     FunctionalIntercept,
-    KMeans,
+    PrintedKMeans,
     staircase_clean,
 )
 
@@ -100,10 +101,10 @@ __all__ = [
     "FunctionalIntercept",
     "FunctionalLinear",
     "FunctionalLogistic",
-    "FuzzyCMeans",
-    "KMeans",
     "KNNVotes",
     "Printed",
+    "PrintedFuzzyCMeans",
+    "PrintedKMeans",
     "PrivCatBoost",
     "PrivRandBoost",
     "ThesisBayes",
@@ -125,3 +126,7 @@ __all__ = [
     "total",
     "two_coins",
 ]
+
+__getattr__ = renamed(
+    __name__, {"FuzzyCMeans": "PrintedFuzzyCMeans", "KMeans": "PrintedKMeans"}
+)

@@ -1,8 +1,8 @@
 """Seeded noise for the algorithms as printed, in simulations only.
 
-The sources draw real numbers from Laplace and Gaussian laws, so this does, too. Float
-noise is not private (its last bits show the true value), which is one more reason why
-nothing in this package may ever be paid by a real ledger.
+The sources draw real numbers from Laplace and Gaussian distributions, so this does,
+too. Float noise is not private (its last bits show the true value), which is one more
+reason why nothing in this package may ever be paid by a real ledger.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def amount(epsilon: Amount) -> float:
     return float(read_amount(epsilon, "epsilon"))
 
 
-class Noise:
+class FloatNoise:
     """The random numbers of one run, derived from a simulation ledger.
 
     Making one charges the ledger an infinite cost, which a real ledger refuses.
-    ``random`` is for coins that are not noise (starting points, batches, subsets);
-    they are tossed also where the simulation has its noise turned off.
+    ``random`` is for random numbers that are not noise (starting points, batches,
+    subsets); they are tossed also where the simulation has its noise turned off.
     """
 
     def __init__(self, ledger: Any, label: str) -> None:
@@ -54,7 +54,7 @@ class Noise:
         return np.zeros(np.shape(scale) if size is None else size)[()]
 
     def gaussian(self, deviation: float, size: Size = None) -> Any:
-        """Draws from the normal law with this standard deviation."""
+        """Draws from the normal distribution with this standard deviation."""
         if self._on:
             return self.random.normal(0.0, deviation, size)
         return np.zeros(() if size is None else size)[()]
@@ -62,8 +62,8 @@ class Noise:
     def choose(self, log_weights: ArrayLike) -> int:
         """An index with probability proportional to exp(log_weights).
 
-        The largest of log-weight + Gumbel noise has exactly that law, and nothing can
-        overflow.
+        The largest of log-weight + Gumbel noise has exactly that distribution, and
+        nothing can overflow.
         """
         weights = np.asarray(log_weights, dtype=np.float64)
         if self._on:
@@ -71,7 +71,7 @@ class Noise:
         return int(np.argmax(weights))
 
     def staircase(self, epsilon: float, size: tuple[int, ...]) -> Floats:
-        """Draws of the staircase law for a sensitivity of 1 (Geng, Viswanath 2014).
+        """Staircase noise for a sensitivity of 1 (Geng, Viswanath 2014).
 
         Steps have width 1 and fall by e^-ε; each has a high part of width γ, with γ =
         1/(1 + e^(ε/2)), which has the smallest expected size.
@@ -79,16 +79,16 @@ class Noise:
         if not self._on:
             return np.zeros(size)
         gamma = 1 / (1 + math.exp(min(epsilon / 2, 700.0)))
-        chance = gamma / (gamma + (1 - gamma) * math.exp(-epsilon))
+        probability = gamma / (gamma + (1 - gamma) * math.exp(-epsilon))
         sign = np.where(self.random.random(size) < 0.5, -1.0, 1.0)
         step = self.random.geometric(-math.expm1(-epsilon), size) - 1
-        high = self.random.random(size) < chance
+        high = self.random.random(size) < probability
         place = self.random.random(size)
         within = np.where(high, gamma * place, gamma + (1 - gamma) * place)
         return sign * (step + within)
 
-    def coins(self, chance: float, size: int) -> NDArray[np.bool_]:
-        """True with this chance, or always where the noise is off."""
+    def flips(self, probability: float, size: int) -> NDArray[np.bool_]:
+        """True with this probability, or always where the noise is off."""
         if self._on:
-            return self.random.random(size) < chance
+            return self.random.random(size) < probability
         return np.ones(size, dtype=bool)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.lab.published._noise import Floats, Noise
+from discreto.lab.published._noise import FloatNoise, Floats
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Grower:
+class PrintedGrower:
     """How a tree grows: its depth, what splits are worth, and its noise."""
 
     depth: int
@@ -46,7 +46,7 @@ class Grower:
     cut: float  # leaves are cut to this size
     split_rate: float  # weight of a split: exp(rate * gain); 0: even, ∞: the best
     leaf_scale: float
-    noise: Noise
+    noise: FloatNoise
 
     def grow(self, rows: Floats, slopes: Floats, level: int) -> Node:
         """A node for these rows, and all below it."""

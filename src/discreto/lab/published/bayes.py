@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from discreto.core.cost import Amount
 from discreto.errors import ParameterError
-from discreto.lab.published._noise import Floats, Noise, amount
+from discreto.lab.published._noise import FloatNoise, Floats, amount
 from discreto.lab.published._printed import printed
 
 _SMALLEST = 1e-9  # a standard deviation of 0 has no density
@@ -93,7 +93,7 @@ class ThesisBayes(_NormalBayes):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> ThesisBayes:
         """Noisy means and sample deviations, exact shares."""
-        noise = Noise(self.ledger, "ThesisBayes")
+        noise = FloatNoise(self.ledger, "ThesisBayes")
         rows = np.asarray(X, dtype=np.float64)
         self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
         number, n = len(self.classes_), len(rows)
@@ -158,7 +158,7 @@ class VaidyaBayes(_NormalBayes):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> VaidyaBayes:
         """Noisy parameters, attribute by attribute, then the class counts."""
-        noise = Noise(self.ledger, "VaidyaBayes")
+        noise = FloatNoise(self.ledger, "VaidyaBayes")
         rows, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
         self.classes_ = np.unique(labels if self.classes is None else self.classes)
         codes = np.searchsorted(self.classes_, labels)
@@ -177,7 +177,7 @@ class VaidyaBayes(_NormalBayes):
         return self
 
     def _fit_numbers(
-        self, rows: Floats, codes: Any, share: float | None, noise: Noise
+        self, rows: Floats, codes: Any, share: float | None, noise: FloatNoise
     ) -> Floats:
         sizes, means, spread = _by_class(rows, codes, len(self.classes_), ddof=0)
         if share is not None and rows.shape[1]:
@@ -193,7 +193,12 @@ class VaidyaBayes(_NormalBayes):
         return sizes
 
     def _fit_category(
-        self, column: Floats, codes: Any, number: int, share: float | None, noise: Noise
+        self,
+        column: Floats,
+        codes: Any,
+        number: int,
+        share: float | None,
+        noise: FloatNoise,
     ) -> Floats:
         cells = codes * number + column.astype(np.int64)
         counts = np.bincount(cells, minlength=len(self.classes_) * number)

@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 
 from discreto.core.cost import Amount
 from discreto.errors import ParameterError
-from discreto.lab.published._noise import Floats, Noise, amount
+from discreto.lab.published._noise import FloatNoise, Floats, amount
 from discreto.lab.published._printed import printed
-from discreto.lab.published._trees import Grower, Node
+from discreto.lab.published._trees import Node, PrintedGrower
 
 
 class _Boost(BaseEstimator):
@@ -50,7 +50,7 @@ class _Boost(BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Any:
         """Algorithm 1: trees on disjoint random subsets, ensemble after ensemble."""
-        noise = Noise(self.ledger, type(self).__name__)
+        noise = FloatNoise(self.ledger, type(self).__name__)
         rows, target = np.asarray(X, dtype=np.float64), self._scaled(y)
         ensembles = math.ceil(self.n_trees / self.trees_in_ensemble)
         part = None if self.epsilon is None else amount(self.epsilon) / ensembles
@@ -75,13 +75,18 @@ class _Boost(BaseEstimator):
         return int(number * share / (1 - keep**self.trees_in_ensemble))
 
     def _tree(
-        self, rows: Floats, slopes: Floats, t: int, part: float | None, noise: Noise
+        self,
+        rows: Floats,
+        slopes: Floats,
+        t: int,
+        part: float | None,
+        noise: FloatNoise,
     ) -> Node:
         small = np.abs(slopes) <= 1.0  # g* = 1
         cut = (1 - self.learning_rate) ** (t - 1)
         leaf_sensitivity = min(1 / (1 + self.reg_lambda), 2 * cut)
         split_epsilon, leaf_epsilon = self._shares(part)
-        grower = Grower(
+        grower = PrintedGrower(
             depth=self.max_depth,
             reg_lambda=self.reg_lambda,
             categorical=frozenset(self.categorical),

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from discreto.core.cost import Amount
 from discreto.errors import ParameterError
-from discreto.lab.published._noise import Floats, Noise, amount
+from discreto.lab.published._noise import FloatNoise, Floats, amount
 from discreto.lab.published._printed import printed
 from discreto.lab.published.statistics import BOTH
 
@@ -30,7 +30,7 @@ def _squared(rows: Floats, centres: Floats) -> Floats:
     holds=BOTH,
     ours="discreto.models.FuzzyCMeans",
 )
-class FuzzyCMeans(ClusterMixin, BaseEstimator):
+class PrintedFuzzyCMeans(ClusterMixin, BaseEstimator):
     """Fuzzy c-means: noise on distances and on centres, ε' = ε/(tc(2 + d)) each.
 
     Distances get Laplace(3√d/ε'), centres Laplace(3/ε'): a scale of 240 for t = 10,
@@ -64,7 +64,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         self.fuzzifier = fuzzifier
         self.ledger = ledger
 
-    def fit(self, X: ArrayLike, y: Any = None) -> FuzzyCMeans:
+    def fit(self, X: ArrayLike, y: Any = None) -> PrintedFuzzyCMeans:
         """Run t steps from random memberships or random centres."""
         power = 1 / (self.fuzzifier - 1)
         if abs(power - round(power)) > 1e-9:
@@ -72,20 +72,20 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
                 "FuzzyCMeans: 1/(fuzzifier - 1) must be a whole number, or distances "
                 f"below zero have no power. Got fuzzifier={self.fuzzifier}."
             )
-        noise = Noise(self.ledger, "FuzzyCMeans")
+        noise = FloatNoise(self.ledger, "FuzzyCMeans")
         rows = np.asarray(X, dtype=np.float64)
         steps = self._plain if self.epsilon is None else self._noisy
         self.cluster_centers_ = steps(rows, noise)
         return self
 
-    def _plain(self, rows: Floats, noise: Noise) -> Floats:
+    def _plain(self, rows: Floats, noise: FloatNoise) -> Floats:
         weights = noise.random.dirichlet(np.ones(self.n_clusters), len(rows))
         centres = self._weighted(rows, weights)
         for _ in range(self.max_iter - 1):
             centres = self._weighted(rows, self._memberships(rows, centres))
         return centres
 
-    def _noisy(self, rows: Floats, noise: Noise) -> Floats:
+    def _noisy(self, rows: Floats, noise: FloatNoise) -> Floats:
         clusters, d = self.n_clusters, rows.shape[1]
         part = amount(self.epsilon or 1) / (self.max_iter * clusters * (2 + d))
         power = round(1 / (self.fuzzifier - 1))
@@ -142,7 +142,7 @@ def _nearest(rows: Floats, centres: Floats) -> NDArray[np.intp]:
     holds=("add-remove",),
     ours="discreto.models.KMeans",
 )
-class KMeans(ClusterMixin, BaseEstimator):
+class PrintedKMeans(ClusterMixin, BaseEstimator):
     """k-means: counts get Laplace(2t/ε), sums Laplace(2drt/ε), in each of t steps.
 
     A noisy count may come out near zero or below it; nothing is done about that.
@@ -178,9 +178,9 @@ class KMeans(ClusterMixin, BaseEstimator):
         self.init = init
         self.ledger = ledger
 
-    def fit(self, X: ArrayLike, y: Any = None) -> KMeans:
+    def fit(self, X: ArrayLike, y: Any = None) -> PrintedKMeans:
         """Run t steps, or fewer if the centres stand still."""
-        noise = Noise(self.ledger, "KMeans")
+        noise = FloatNoise(self.ledger, "KMeans")
         rows = np.asarray(X, dtype=np.float64)
         centres = self._start(rows, noise)
         for _ in range(self.max_iter):
@@ -191,13 +191,13 @@ class KMeans(ClusterMixin, BaseEstimator):
         self.cluster_centers_ = centres
         return self
 
-    def _start(self, rows: Floats, noise: Noise) -> Floats:
+    def _start(self, rows: Floats, noise: FloatNoise) -> Floats:
         if self.init == "rows":
             return rows[noise.random.choice(len(rows), self.n_clusters, replace=False)]
         return self.high * noise.random.random((self.n_clusters, rows.shape[1]))
 
     def _step(
-        self, rows: Floats, centres: Floats, noise: Noise
+        self, rows: Floats, centres: Floats, noise: FloatNoise
     ) -> tuple[Floats, Floats]:
         member = _nearest(rows, centres) == np.arange(self.n_clusters)[:, None]
         counts = member.sum(axis=1).astype(np.float64)

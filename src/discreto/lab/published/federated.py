@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from discreto.core.cost import Amount
 from discreto.errors import ParameterError
-from discreto.lab.published._noise import Floats, Noise, amount
+from discreto.lab.published._noise import FloatNoise, Floats, amount
 from discreto.lab.published._printed import printed
 
 Client = tuple[ArrayLike, ArrayLike]
@@ -83,7 +83,7 @@ def _batch_gradient(
     size: int,
     clip: float,
     epsilon: float | None,
-    noise: Noise,
+    noise: FloatNoise,
 ) -> Floats:
     """The mean gradient of a random batch; clipped, with N(0, C²/ε²), if private."""
     size = min(size, len(rows))
@@ -135,7 +135,7 @@ def sgd_update(
     batches is ``rows_in_all // batch_size``, rows of all clients together (default: of
     this one).
     """
-    noise = Noise(ledger, "sgd_update")
+    noise = FloatNoise(ledger, "sgd_update")
     start = np.asarray(w, dtype=np.float64)
     rows, target = (np.asarray(part, dtype=np.float64) for part in client)
     budget = None if epsilon is None else amount(epsilon)
@@ -177,7 +177,7 @@ def proximal_update(
     ``from_minimiser=True`` adds it where it must be meant. m = n/K is
     ``rows_per_client`` (default: the rows of this client).
     """
-    noise = Noise(ledger, "proximal_update")
+    noise = FloatNoise(ledger, "proximal_update")
     start = np.asarray(w, dtype=np.float64)
     rows, target = (np.asarray(part, dtype=np.float64) for part in client)
     gram = 2 / len(rows) * rows.T @ rows + mu * np.eye(start.size)
@@ -234,7 +234,7 @@ def gossip(
 
     Returns the parameters of every node before the first round and after each.
     """
-    noise = Noise(ledger, "gossip")
+    noise = FloatNoise(ledger, "gossip")
     mixing = np.asarray(weights, dtype=np.float64)
     budget = None if epsilon is None else amount(epsilon)
     data = [tuple(np.asarray(part, dtype=np.float64) for part in c) for c in clients]

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from discreto.core.cost import Amount
 from discreto.errors import ParameterError
-from discreto.lab.published._noise import Noise, amount
+from discreto.lab.published._noise import FloatNoise, amount
 from discreto.lab.published._printed import printed
 
 _BLOCK = 1 << 22  # distances held at a time
@@ -31,7 +31,7 @@ def factorize(values: ArrayLike, *, ledger: Any) -> NDArray[np.int64]:
     The slides call ``pandas.factorize``; they speak of codes 1 to n, the call counts
     from 0. One row in front renames every code.
     """
-    Noise(ledger, "factorize")
+    FloatNoise(ledger, "factorize")
     _, first, codes = np.unique(
         np.asarray(values), return_index=True, return_inverse=True
     )
@@ -88,7 +88,7 @@ class KNNVotes(ClassifierMixin, BaseEstimator):
             raise ParameterError(
                 f"KNNVotes: n_neighbors must be 1 or more. Got {self.n_neighbors}."
             )
-        Noise(self.ledger, "KNNVotes.fit")
+        FloatNoise(self.ledger, "KNNVotes.fit")
         labels = np.asarray(y)
         self.classes_ = np.unique(labels if self.classes is None else self.classes)
         self._codes = np.searchsorted(self.classes_, labels)
@@ -115,7 +115,7 @@ class KNNVotes(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class with the most noisy votes, for each test point."""
-        noise = Noise(self.ledger, "KNNVotes.predict")
+        noise = FloatNoise(self.ledger, "KNNVotes.predict")
         votes = self.votes(X).astype(np.float64)
         if self.epsilon is not None:
             votes += noise.laplace(1 / amount(self.epsilon), votes.shape)

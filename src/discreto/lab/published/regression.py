@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from discreto.core.cost import Amount
-from discreto.lab.published._noise import Floats, Noise, amount
+from discreto.lab.published._noise import FloatNoise, Floats, amount
 from discreto.lab.published._printed import printed
 from discreto.lab.published.statistics import BOTH
 
@@ -23,7 +23,7 @@ class Polynomial:
     linear: Floats
     quadratic: Floats
 
-    def noisy(self, noise: Noise, scale: float, *, constant: bool) -> Polynomial:
+    def noisy(self, noise: FloatNoise, scale: float, *, constant: bool) -> Polynomial:
         """Laplace noise of this scale on each coefficient."""
         upper = np.triu_indices(self.linear.size)
         quadratic = np.zeros_like(self.quadratic)
@@ -110,7 +110,7 @@ class _Functional(BaseEstimator):
         self.ledger = ledger
 
     def _minimise(self, loss: Polynomial, delta: float, *, constant: bool) -> None:
-        noise = Noise(self.ledger, type(self).__name__)
+        noise = FloatNoise(self.ledger, type(self).__name__)
         if self.epsilon is not None:
             scale = delta / amount(self.epsilon)
             loss = loss.noisy(noise, scale, constant=constant)
@@ -261,6 +261,6 @@ class FunctionalLogistic(ClassifierMixin, _Functional):
         return (self.decision_function(X) > 0).astype(np.int64)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """The chances of both classes."""
+        """The probabilities of both classes."""
         one = 1 / (1 + np.exp(-np.clip(self.decision_function(X), -500, 500)))
         return np.column_stack([1 - one, one])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreto.core.cost import Amount
-from discreto.lab.published._noise import Floats, Noise, amount
+from discreto.lab.published._noise import FloatNoise, Floats, amount
 from discreto.lab.published._printed import printed
 
 
@@ -42,7 +42,7 @@ def staircase_clean(
     ranges
         The width of each column's public range. None: largest minus smallest value.
     """
-    noise = Noise(ledger, "staircase_clean")
+    noise = FloatNoise(ledger, "staircase_clean")
     table = np.asarray(values, dtype=np.float64)
     widths = (
         np.ptp(table, axis=0) if ranges is None else np.asarray(ranges, dtype=float)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreto.core.cost import Amount
 from discreto.errors import ParameterError
-from discreto.lab.published._noise import Floats, Noise, amount
+from discreto.lab.published._noise import FloatNoise, Floats, amount
 from discreto.lab.published._printed import printed
 
 BOTH = ("add-remove", "replace")
@@ -27,9 +27,9 @@ BOTH = ("add-remove", "replace")
 )
 def two_coins(answers: ArrayLike, *, ledger: Any) -> NDArray[np.int64]:
     """Each answer, 0 or 1, is true with one coin and a second coin otherwise."""
-    noise = Noise(ledger, "two_coins")
+    noise = FloatNoise(ledger, "two_coins")
     truth = np.asarray(answers, dtype=np.int64)
-    honest = noise.coins(0.5, truth.size).reshape(truth.shape)
+    honest = noise.flips(0.5, truth.size).reshape(truth.shape)
     second = noise.random.integers(0, 2, truth.shape)
     return np.where(honest, truth, second)
 
@@ -55,7 +55,7 @@ def two_coin_share(responses: ArrayLike) -> float:
 )
 def count(present: ArrayLike, *, epsilon: Amount, ledger: Any) -> float:
     """How many rows are true (or there at all), plus Laplace(1/ε)."""
-    noise = Noise(ledger, "count")
+    noise = FloatNoise(ledger, "count")
     rows = np.asarray(present)
     number = np.count_nonzero(rows) if rows.dtype == bool else rows.shape[0]
     return float(number + noise.laplace(1 / amount(epsilon)))
@@ -76,7 +76,7 @@ def total(
     values: ArrayLike, lower: float, upper: float, *, epsilon: Amount, ledger: Any
 ) -> float:
     """The sum plus Laplace((upper - lower)/ε). Nothing is clipped, as printed."""
-    noise = Noise(ledger, "total")
+    noise = FloatNoise(ledger, "total")
     scale = _range(lower, upper) / amount(epsilon)
     return float(np.sum(np.asarray(values, dtype=np.float64)) + noise.laplace(scale))
 
@@ -95,7 +95,7 @@ def mean(
     values: ArrayLike, lower: float, upper: float, *, epsilon: Amount, ledger: Any
 ) -> float:
     """Noisy sum, Laplace(2(upper - lower)/ε), over noisy count, Laplace(2/ε)."""
-    noise = Noise(ledger, "mean")
+    noise = FloatNoise(ledger, "mean")
     rows, half = np.asarray(values, dtype=np.float64), amount(epsilon) / 2
     top = np.sum(rows) + noise.laplace(_range(lower, upper) / half)
     bottom = rows.size + noise.laplace(1 / half)
@@ -116,7 +116,7 @@ def histogram(
     values: ArrayLike, edges: ArrayLike, *, epsilon: Amount, ledger: Any
 ) -> Floats:
     """Counts between the edges, each plus Laplace(1/ε)."""
-    noise = Noise(ledger, "histogram")
+    noise = FloatNoise(ledger, "histogram")
     counts, _ = np.histogram(np.asarray(values, dtype=np.float64), np.asarray(edges))
     return counts + noise.laplace(1 / amount(epsilon), counts.size)
 
@@ -135,7 +135,7 @@ def mode(
     values: ArrayLike, candidates: ArrayLike, *, epsilon: Amount, ledger: Any
 ) -> Any:
     """A candidate with probability proportional to exp(ε · its count)."""
-    noise = Noise(ledger, "mode")
+    noise = FloatNoise(ledger, "mode")
     options = np.asarray(candidates)
     order = np.argsort(options)
     place = np.searchsorted(options, np.asarray(values), sorter=order)
@@ -169,7 +169,7 @@ def quantile(
     The thesis' neighbours replace a row, for which Δ = 1. With ties the score is flat:
     where all values are equal, every candidate is as likely as any other.
     """
-    noise = Noise(ledger, "quantile")
+    noise = FloatNoise(ledger, "quantile")
     return _quantile(values, alpha, candidates, amount(epsilon) / sensitivity, noise)
 
 
@@ -192,12 +192,16 @@ def median(
     sensitivity: float = 1.0,
 ) -> float:
     """A candidate o with probability ~ exp(-ε |#(values < o) - n/2| / 2Δ)."""
-    noise = Noise(ledger, "median")
+    noise = FloatNoise(ledger, "median")
     return _quantile(values, 0.5, candidates, amount(epsilon) / sensitivity, noise)
 
 
 def _quantile(
-    values: ArrayLike, alpha: float, candidates: ArrayLike, rate: float, noise: Noise
+    values: ArrayLike,
+    alpha: float,
+    candidates: ArrayLike,
+    rate: float,
+    noise: FloatNoise,
 ) -> float:
     rows = np.sort(np.asarray(values, dtype=np.float64))
     options = np.asarray(candidates, dtype=np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreto.core.cost import Amount
-from discreto.lab.published._noise import Floats, Noise, amount
+from discreto.lab.published._noise import FloatNoise, Floats, amount
 from discreto.lab.published._printed import printed
 
 
@@ -22,7 +22,7 @@ def local_sensitivity(values: ArrayLike) -> float:
 
 
 def laplace_density(x: ArrayLike, scale: float, centre: float = 0.0) -> Floats:
-    """The density of the Laplace law, which the slides give beside each noise.
+    """The density of the Laplace distribution, which the slides give beside each noise.
 
     >>> 100 * laplace_density([-4.58, 12.15], 7).round(4)
     array([3.71, 1.26])
@@ -47,6 +47,6 @@ def local_sum(values: ArrayLike, *, epsilon: Amount, ledger: Any) -> float:
     The definition on the slides is the global sensitivity, over all data sets. The
     example then takes the largest change of the one data set at hand.
     """
-    noise = Noise(ledger, "local_sum")
+    noise = FloatNoise(ledger, "local_sum")
     scale = local_sensitivity(values) / amount(epsilon)
     return float(np.sum(np.asarray(values, dtype=np.float64)) + noise.laplace(scale))

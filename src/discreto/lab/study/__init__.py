@@ -13,20 +13,20 @@ no list to keep. Optional packages are imported inside functions.
 
     def _cells(quick):
         seeds, epsilons = (2, [1.0]) if quick else (20, [0.5, 1.0, 2.0])
-        reference = [{"contestant": "non-private", "epsilon": None, "seed": 0}]
+        reference = [{"candidate": "non-private", "epsilon": None, "seed": 0}]
         return reference + [
-            {"contestant": "ours", "epsilon": e, "seed": s}
+            {"candidate": "ours", "epsilon": e, "seed": s}
             for e in epsilons for s in range(seeds)
         ]
 
-    def _measure(*, contestant, epsilon, seed):
-        ledger = ledger_for("s9", contestant, epsilon, seed)
+    def _measure(*, candidate, epsilon, seed):
+        ledger = ledger_for("s9", candidate, epsilon, seed)
         ...
         return {"accuracy": accuracy, "spent": float(ledger.spent().epsilon)}
 
     def _pictures(results):
         figure, axes = figures.panels(1, 1)
-        figures.curves(axes[0, 0], results, "epsilon", "accuracy", by="contestant")
+        figures.curves(axes[0, 0], results, "epsilon", "accuracy", by="candidate")
         yield Picture("figure-1", "Accuracy against ε", figure)
 
     EXPERIMENTS = (
@@ -52,10 +52,11 @@ no list to keep. Optional packages are imported inside functions.
   the lines (:class:`Results`). They run nothing: they work from what is on disk.
 * ``edition`` goes up by one when ``measure`` changes its meaning.
 
-Noise comes from ``ledger_for(facts...)``, public coins from ``coins_for(facts...)``:
-both take their seed from the facts of the cell, so that results do not depend on the
-order or the process in which cells run. Models always get a ``ledger``: without one
-they would pay from a real one. Usual words for contestants are in :mod:`.looks`.
+Noise comes from ``ledger_for(facts...)``, public random numbers from
+``generator_for(facts...)``: both take their seed from the facts of the cell, so that
+results do not depend on the order or the process in which cells run. Models always get
+a ``ledger``: without one they would pay from a real one. Usual words for candidates are
+in :mod:`.looks`.
 
 The output folder
 -----------------
@@ -86,24 +87,36 @@ The output folder
 the version of discreto or the ``edition`` of the experiment changed.
 """
 
-from discreto.compare.seeds import coins_for, ledger_for, seed_for
-from discreto.lab.study.experiment import Experiment, Finding, Picture, Spread, Table
+from discreto._old_names import renamed
+from discreto.compare.seeds import generator_for, ledger_for, seed_for
+from discreto.lab.study.experiment import (
+    Experiment,
+    Picture,
+    ResultTable,
+    Spread,
+    StudyFinding,
+)
 from discreto.lab.study.registry import experiments, find
 from discreto.lab.study.results import Results
 from discreto.lab.study.runner import Outcome, run
 
 __all__ = [
     "Experiment",
-    "Finding",
     "Outcome",
     "Picture",
+    "ResultTable",
     "Results",
     "Spread",
-    "Table",
-    "coins_for",
+    "StudyFinding",
     "experiments",
     "find",
+    "generator_for",
     "ledger_for",
     "run",
     "seed_for",
 ]
+
+__getattr__ = renamed(
+    __name__,
+    {"Finding": "StudyFinding", "coins_for": "generator_for", "Table": "ResultTable"},
+)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.compare.seeds import coins_for
+from discreto.compare.seeds import generator_for
 from discreto.core.domain import Category, Number
 from discreto.data.datasets import load
 
@@ -35,8 +35,8 @@ class Points:
         return (np.clip(X, self.low, self.high) - self.low) / (self.high - self.low)
 
     def split(self, *facts: Any, test: float = 0.2) -> tuple[Any, Any, Any, Any]:
-        """Train and test rows and targets, by public coins from the facts."""
-        order = coins_for("split", *facts).permutation(len(self.y))
+        """Train and test rows and targets, by public random numbers from the facts."""
+        order = generator_for("split", *facts).permutation(len(self.y))
         cut = round(len(order) * test)
         kept, held = order[cut:], order[:cut]
         return self.X[kept], self.y[kept], self.X[held], self.y[held]

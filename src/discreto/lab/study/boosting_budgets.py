@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from discreto.lab.published import DPBoost
-from discreto.lab.published._noise import Noise, amount
-from discreto.lab.published._trees import Grower
+from discreto.lab.published._noise import FloatNoise, amount
+from discreto.lab.published._trees import PrintedGrower
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Rule:
     categories: bool = False
 
     def weight(self, epsilon: float) -> float:
-        """What a unit of gain adds to the logarithm of a split's chance."""
+        """What a unit of gain adds to the logarithm of a split's probability."""
         return self.node * epsilon / (2 * self.gain) if self.gain else 0.0
 
     def scale(self, epsilon: float) -> float:
@@ -106,7 +106,7 @@ class RuledBoost(DPBoost):
         self._rule = self._make(self.max_depth, rows.shape[1], self.reg_lambda)
         if self._rule.apart:
             return super().fit(rows, y)
-        noise = Noise(self.ledger, type(self).__name__)
+        noise = FloatNoise(self.ledger, type(self).__name__)
         target, self.trees_ = self._scaled(y), []
         guess = np.zeros(len(rows))
         share = None if self.epsilon is None else amount(self.epsilon) / self.n_trees
@@ -117,11 +117,11 @@ class RuledBoost(DPBoost):
         return self
 
     def _tree(
-        self, rows: Any, slopes: Any, t: int, part: float | None, noise: Noise
+        self, rows: Any, slopes: Any, t: int, part: float | None, noise: FloatNoise
     ) -> Any:
         epsilon = np.inf if part is None else part
         small = np.abs(slopes) <= 1.0
-        grower = Grower(
+        grower = PrintedGrower(
             depth=self.max_depth,
             reg_lambda=self.reg_lambda,
             categorical=frozenset(),

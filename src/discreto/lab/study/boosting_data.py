@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.compare.seeds import coins_for
+from discreto.compare.seeds import generator_for
 from discreto.core.domain import Category, Domain
 from discreto.data import datasets
 
@@ -57,7 +57,7 @@ class Prepared:
 
     def train(self, fold: int) -> Any:
         """Which rows are outside of a fold."""
-        order = coins_for("folds", self.name).permutation(len(self.y))
+        order = generator_for("folds", self.name).permutation(len(self.y))
         return order % FOLDS != fold
 
     def score(self, predicted: Any, test: Any) -> float:

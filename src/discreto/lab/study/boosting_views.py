@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreto.lab.study.boosting_data import SETS, SONGS, TITLES
-from discreto.lab.study.experiment import Finding, Picture, Spread, Table
+from discreto.lab.study.experiment import Picture, ResultTable, Spread, StudyFinding
 from discreto.lab.study.figures import curves, legend_below, panels
 from discreto.lab.study.results import Results
 
@@ -35,7 +35,7 @@ def pictures(results: Results) -> Iterator[Picture]:
 
 
 def _picture(
-    results: Results, name: str, title: str, contestants: tuple[str, ...]
+    results: Results, name: str, title: str, candidates: tuple[str, ...]
 ) -> Picture:
     sets = [data for data in SETS if results.where(data=data)]
     columns = min(3, len(sets))
@@ -48,12 +48,12 @@ def _picture(
             mine,
             "epsilon",
             "score",
-            by="contestant",
-            order=(*contestants, FREE),
+            by="candidate",
+            order=(*candidates, FREE),
             title=TITLES[data],
         )
         axis.set_ylabel(metric)
-        free = mine.where(contestant=FREE)
+        free = mine.where(candidate=FREE)
         if metric in FAR and free:
             low, high = axis.get_ylim()
             axis.set_ylim(max(low, 0), min(high, FAR[metric] * free.mean("score")))
@@ -66,31 +66,31 @@ def _picture(
     return Picture(name, f"Boosted trees against ε, {title}", figure, note)
 
 
-def tables(results: Results) -> Iterator[Table]:
+def tables(results: Results) -> Iterator[ResultTable]:
     """All means with their spreads, one table for each set."""
     epsilons = sorted(e for e in results.unique("epsilon") if e is not None)
     for (data,), mine in results.by("data").items():
         rows = []
-        for (contestant,), some in mine.by("contestant").items():
+        for (candidate,), some in mine.by("candidate").items():
             cells: list[Any] = []
             for epsilon in epsilons:
-                here = some if contestant == FREE else some.where(epsilon=epsilon)
+                here = some if candidate == FREE else some.where(epsilon=epsilon)
                 cells.append(
                     Spread(here.mean("score"), here.spread("score"), here.count)
                     if here
                     else None
                 )
-            rows.append((contestant, *cells))
+            rows.append((candidate, *cells))
         metric = mine.rows[0]["metric"]
-        yield Table(
+        yield ResultTable(
             f"figure-1-{data}",
             f"{TITLES[data]}: {metric} by ε",
-            ("contestant", *(f"ε = {e:g}" for e in epsilons)),
+            ("candidate", *(f"ε = {e:g}" for e in epsilons)),
             tuple(rows),
         )
 
 
-def findings(results: Results) -> Iterator[Finding]:
+def findings(results: Results) -> Iterator[StudyFinding]:
     """The claims of section 5.1, checked for what is printed and what is corrected."""
     for label, names in (("as printed", PRINTED), ("corrected", CORRECTED)):
         view = _View(results, dict(zip(PRINTED, names, strict=True)))
@@ -100,18 +100,18 @@ def findings(results: Results) -> Iterator[Finding]:
 
 
 class _View:
-    """Who is better, with names of the source for either kind of contestant."""
+    """Who is better, with names of the source for either kind of candidate."""
 
     def __init__(self, results: Results, names: dict[str, str]) -> None:
         self.results, self.names = results, names
-        every = [n for n in names.values() if results.where(contestant=n)]
+        every = [n for n in names.values() if results.where(candidate=n)]
         self.sets = results.unique("data") if len(every) == len(names) else []
         self.epsilons = sorted(e for e in results.unique("epsilon") if e is not None)
 
     def score(self, data: str, name: str, epsilon: float) -> float:
         """Larger is better: an accuracy, or an error below zero."""
         some = self.results.where(
-            data=data, contestant=self.names[name], epsilon=epsilon
+            data=data, candidate=self.names[name], epsilon=epsilon
         )
         if not some:
             return -math.inf
@@ -128,7 +128,7 @@ class _View:
         return sum(won) / len(won)
 
     def order(self, data: str, epsilon: float) -> str:
-        """All contestants, best first."""
+        """All candidates, best first."""
         scores = {n: self.score(data, n, epsilon) for n in PRINTED}
         there = [n for n in PRINTED if scores[n] > -math.inf]
         ranked = sorted(there, key=lambda n: scores[n])
@@ -137,7 +137,7 @@ class _View:
 
 @dataclass(frozen=True)
 class _Claim:
-    """That some contestants beat others on a set: at most ε, or at the largest."""
+    """That some candidates beat others on a set: at most ε, or at the largest."""
 
     data: str
     words: str
@@ -193,7 +193,7 @@ CLAIMS = (
 )
 
 
-def _claims(view: _View, label: str) -> Iterator[Finding]:
+def _claims(view: _View, label: str) -> Iterator[StudyFinding]:
     shown = sorted({view.epsilons[i] for i in (0, len(view.epsilons) // 2, -1)})
     for claim in CLAIMS:
         if claim.data not in view.sets:
@@ -202,7 +202,9 @@ def _claims(view: _View, label: str) -> Iterator[Finding]:
         seen = f"best first: {'; '.join(orders)}"
         words = f"{claim.words} ({label})"
         holds = claim.holds(view)
-        yield Finding(words, seen, holds, claim.note or ("" if holds else claim.why))
+        yield StudyFinding(
+            words, seen, holds, claim.note or ("" if holds else claim.why)
+        )
     won = [
         max(view.score(d, RAND, e), view.score(d, RAND_HOT, e))
         >= max(view.score(d, CAT, e), view.score(d, DPBOOST, e))
@@ -210,28 +212,28 @@ def _claims(view: _View, label: str) -> Iterator[Finding]:
         for e in view.epsilons
         if e <= 2
     ]
-    yield Finding(
+    yield StudyFinding(
         f"at ε of at most 2 random splits are better in most tests ({label})",
         f"in {sum(won)} of {len(won)}",
         agrees=sum(won) * 2 > len(won),
     )
 
 
-def _ours(results: Results) -> Iterator[Finding]:
+def _ours(results: Results) -> Iterator[StudyFinding]:
     won, most = 0, 0
     for _, some in results.by("data", "epsilon").items():
-        ours = some.where(contestant=OURS)
+        ours = some.where(candidate=OURS)
         if not ours:
             continue
         sign = 1 if ours.rows[0]["metric"] == "accuracy" else -1
         rest = [
             sign * group.mean("score")
-            for (name,), group in some.by("contestant").items()
+            for (name,), group in some.by("candidate").items()
             if name in PRINTED
         ]
         won, most = won + (sign * ours.mean("score") >= max(rest)), most + 1
     if most:
-        yield Finding(
+        yield StudyFinding(
             "(no claim of the source) our default against everything as printed",
             f"ours, which costs ε, is at least as good as the best of them, whose true "
             f"ε is infinite, in {won} of {most} pairs of a set and an ε",

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.compare.seeds import coins_for
+from discreto.compare.seeds import generator_for
 from discreto.core.domain import Category, Domain, Number
 
 OLDEST = 120
@@ -49,15 +49,15 @@ def deaths(rows: int = 20_000) -> Deaths:
     >>> round(deaths().age.mean()), len(deaths().violent) > 500
     (65, True)
     """
-    coins = coins_for("deaths", rows)
+    rng = generator_for("deaths", rows)
     shares = np.array(list(CAUSES.values()))
-    cause = coins.choice(list(CAUSES), rows, p=shares / shares.sum())
+    cause = rng.choice(list(CAUSES), rows, p=shares / shares.sum())
     age = np.where(
-        coins.random(rows) < 0.02,
-        coins.integers(0, 18, rows),
-        110 - coins.gamma(4.2, 10.2, rows),
+        rng.random(rows) < 0.02,
+        rng.integers(0, 18, rows),
+        110 - rng.gamma(4.2, 10.2, rows),
     )
-    young = 17 + coins.gamma(2.2, 7.0, rows)
+    young = 17 + rng.gamma(2.2, 7.0, rows)
     age = np.where(cause == VIOLENT, young, age)
     return Deaths(np.clip(np.round(age), 0, 110).astype(int), cause)
 

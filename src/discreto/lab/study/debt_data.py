@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.compare.seeds import coins_for
+from discreto.compare.seeds import generator_for
 from discreto.core.domain import Domain, Number
 
 COLUMNS = ("balance", "days", "days_left", "repayments", "interest")
@@ -66,8 +66,8 @@ def debt(seed: int = 0, sizes: tuple[int, ...] = SIZES) -> Debt:
     >>> round(table.error(table.best), 3), len(table.X)
     (0.376, 7)
     """
-    coins, rows = coins_for("debt", seed, sizes), sum(sizes)
-    raw = coins.normal(size=(rows, len(COLUMNS)))
+    rng, rows = generator_for("debt", seed, sizes), sum(sizes)
+    raw = rng.normal(size=(rows, len(COLUMNS)))
     raw -= raw.mean(axis=0)
     # Remove the correlations that chance made, then put in the printed ones.
     raw = np.linalg.solve(np.linalg.cholesky(np.cov(raw.T, bias=True)), raw.T)
@@ -75,7 +75,7 @@ def debt(seed: int = 0, sizes: tuple[int, ...] = SIZES) -> Debt:
     fit = np.linalg.solve(CORRELATIONS[1:, 1:], CORRELATIONS[1:, 0])
     unexplained = values[:, 0] - values[:, 1:] @ fit
     unexplained /= unexplained.std()
-    order = np.argsort(values[:, 1] + unexplained + coins.normal(size=rows))
+    order = np.argsort(values[:, 1] + unexplained + rng.normal(size=rows))
     parts = np.split(values[order], np.cumsum(sizes)[:-1])
     X = tuple(np.column_stack([np.ones(len(p)), p[:, 1:]]) for p in parts)
     return Debt(X, tuple(p[:, 0] for p in parts))

@@ -29,7 +29,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ResultTable:
     """A table of results; a cell is a number, a text, None or a Spread."""
 
     name: str
@@ -63,7 +63,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class StudyFinding:
     """What a source claims, what was seen, and why they differ where they do.
 
     ``agrees`` is None where the source makes no claim that could be checked.
@@ -107,7 +107,7 @@ class Experiment:
     measure: Callable[..., Lines]
     repeats: tuple[str, ...] = ("seed",)
     weight: Callable[[Cell], float] = _alike
-    tables: Callable[[Results], Iterable[Table]] = _nothing
+    tables: Callable[[Results], Iterable[ResultTable]] = _nothing
     pictures: Callable[[Results], Iterable[Picture]] = _nothing
-    findings: Callable[[Results], Iterable[Finding]] = _nothing
+    findings: Callable[[Results], Iterable[StudyFinding]] = _nothing
     edition: int = 1

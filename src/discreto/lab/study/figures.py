@@ -1,6 +1,6 @@
 """How pictures of the study look, and how they are saved.
 
-Usual words for contestants: "ours" for our algorithm with its defaults, "as printed"
+Usual words for candidates: "ours" for our algorithm with its defaults, "as printed"
 for the source's text taken literally, "non-private" for the reference, and the name of
 the algorithm where a source compares several.
 """

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from discreto.compare.seeds import coins_for, ledger_for
+from discreto.compare.seeds import generator_for, ledger_for
 from discreto.data.datasets import load
 from discreto.lab import published
 from discreto.lab.study import figures
 from discreto.lab.study.arrays import points
 from discreto.lab.study.experiment import (
     Experiment,
-    Finding,
     Lines,
     Picture,
-    Table,
+    ResultTable,
+    StudyFinding,
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table, spread
@@ -36,11 +36,11 @@ def _accuracy_cells(quick: bool) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for name in sets:
         same = {"dataset": name, "runs": runs}
-        out += [same | {"contestant": CELLS, "k": None, "epsilon": e} for e in epsilons]
+        out += [same | {"candidate": CELLS, "k": None, "epsilon": e} for e in epsilons]
         for k in ks:
-            out += [same | {"contestant": PLAIN, "k": k, "epsilon": None}]
+            out += [same | {"candidate": PLAIN, "k": k, "epsilon": None}]
             out += [
-                same | {"contestant": who, "k": k, "epsilon": e}
+                same | {"candidate": who, "k": k, "epsilon": e}
                 for who in (PRINTED, EACH, ALL)
                 for e in epsilons
             ]
@@ -48,25 +48,25 @@ def _accuracy_cells(quick: bool) -> list[dict[str, Any]]:
 
 
 def _accuracy(
-    *, dataset: str, contestant: str, k: int | None, epsilon: Any, runs: int
+    *, dataset: str, candidate: str, k: int | None, epsilon: Any, runs: int
 ) -> Lines:
     data = points(dataset)
     lines: list[Mapping[str, Any]] = []
     for run in range(runs):
         X, y, tests, truth = data.split("s0", dataset, run)
-        ledger = ledger_for("s0", dataset, contestant, k, epsilon, run)
+        ledger = ledger_for("s0", dataset, candidate, k, epsilon, run)
         public: Any = {"bounds": data.bounds, "classes": [0, 1], "ledger": ledger}
-        if contestant in (PRINTED, PLAIN):
+        if candidate in (PRINTED, PLAIN):
             model: Any = published.KNNVotes(k or 1, epsilon=epsilon, ledger=ledger)
             spent = None if epsilon is None else 2 * epsilon * len(tests)
-        elif contestant == CELLS:
-            seed = int(coins_for("s0", dataset, run).integers(1 << 30))
+        elif candidate == CELLS:
+            seed = int(generator_for("s0", dataset, run).integers(1 << 30))
             model = CellNeighborsClassifier(
                 epsilon=epsilon, random_state=seed, **public
             )
             spent = epsilon
         else:
-            spent = (epsilon or 0) * (len(tests) if contestant == EACH else 1)
+            spent = (epsilon or 0) * (len(tests) if candidate == EACH else 1)
             model = KNeighborsClassifier(k, epsilon=spent, **public)
         guess = model.fit(X, y).predict(tests)
         lines.append({"accuracy": float(np.mean(guess == truth)), "true ε": spent})
@@ -86,9 +86,9 @@ def _accuracy_pictures(results: Results) -> Iterator[Picture]:
                 Results(rows),
                 "epsilon",
                 "accuracy",
-                "contestant",
+                "candidate",
                 order=[
-                    one for one in order if any(r["contestant"] == one for r in rows)
+                    one for one in order if any(r["candidate"] == one for r in rows)
                 ],
                 title=f"{name}, k = {k}",
             )
@@ -102,26 +102,26 @@ def _accuracy_pictures(results: Results) -> Iterator[Picture]:
     )
 
 
-def _accuracy_tables(results: Results) -> Iterator[Table]:
+def _accuracy_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(
         results,
         "accuracy",
         "true ε",
-        groups=("dataset", "k", "contestant", "epsilon"),
+        groups=("dataset", "k", "candidate", "epsilon"),
         title="Accuracy, and what the whole test set costs",
     )
 
 
-def _accuracy_findings(results: Results) -> Iterator[Finding]:
+def _accuracy_findings(results: Results) -> Iterator[StudyFinding]:
     for name in results.unique("dataset"):
         some = results.where(dataset=name)
         largest = max(e for e in some.unique("epsilon") if e)
-        printed = some.where(contestant=PRINTED, epsilon=largest)
-        cells = some.where(contestant=CELLS, epsilon=largest)
-        plain = some.where(contestant=PLAIN).mean("accuracy")
-        yield Finding(
+        printed = some.where(candidate=PRINTED, epsilon=largest)
+        cells = some.where(candidate=CELLS, epsilon=largest)
+        plain = some.where(candidate=PLAIN).mean("accuracy")
+        yield StudyFinding(
             f"{name}: accuracy rises with ε towards that without privacy",
-            f"{some.where(contestant=PRINTED).curve('epsilon', 'accuracy')[1][0]:.3f} "
+            f"{some.where(candidate=PRINTED).curve('epsilon', 'accuracy')[1][0]:.3f} "
             f"to {printed.mean('accuracy'):.3f}; without privacy {plain:.3f}",
             agrees=bool(printed.mean("accuracy") > plain - 0.1),
             why=f"the test set costs {printed.mean('true ε'):.0f}, not {largest:g}; "
@@ -156,7 +156,7 @@ def _budget(*, queries: int, k: int, epsilon: float) -> dict[str, Any]:
     }
 
 
-def _budget_tables(results: Results) -> Iterator[Table]:
+def _budget_tables(results: Results) -> Iterator[ResultTable]:
     columns = ("test points", "k", "claimed", "attained", "limit", "scale that keeps ε")
     rows = [
         (
@@ -169,7 +169,7 @@ def _budget_tables(results: Results) -> Iterator[Table]:
         )
         for line in results
     ]
-    yield Table(
+    yield ResultTable(
         "budget",
         "What a test set costs with b = 1/ε, at ε = 1",
         columns,
@@ -179,9 +179,9 @@ def _budget_tables(results: Results) -> Iterator[Table]:
     )
 
 
-def _budget_findings(results: Results) -> Iterator[Finding]:
+def _budget_findings(results: Results) -> Iterator[StudyFinding]:
     most = max(results, key=lambda line: line["shown"])
-    yield Finding(
+    yield StudyFinding(
         "a row changes one count by one at most, so Δ = 1 and ε is spent",
         f"{most['queries']} points at ε = 1: {most['shown']:.0f} is attained",
         agrees=False,
@@ -216,15 +216,17 @@ def _codes(*, seed: int) -> dict[str, Any]:
     }
 
 
-def _codes_tables(results: Results) -> Iterator[Table]:
+def _codes_tables(results: Results) -> Iterator[ResultTable]:
     names = ("codes that change", "predictions that change", "accuracy")
     row = tuple(spread(results, n) for n in names)
-    yield Table("codes", "One row in front of 1199 others (mushroom)", names, (row,))
+    yield ResultTable(
+        "codes", "One row in front of 1199 others (mushroom)", names, (row,)
+    )
 
 
-def _codes_findings(results: Results) -> Iterator[Finding]:
+def _codes_findings(results: Results) -> Iterator[StudyFinding]:
     share = results.mean("codes that change")
-    yield Finding(
+    yield StudyFinding(
         "categories become numbers before the budget begins",
         f"one row in front changes {share:.0%} of all codes",
         agrees=False,

@@ -13,7 +13,13 @@ from discreto.core.domain import Domain, Number
 from discreto.lab import published
 from discreto.lab.published.sums import laplace_density, local_sensitivity
 from discreto.lab.study import figures
-from discreto.lab.study.experiment import Experiment, Finding, Lines, Picture, Table
+from discreto.lab.study.experiment import (
+    Experiment,
+    Lines,
+    Picture,
+    ResultTable,
+    StudyFinding,
+)
 from discreto.lab.study.results import Results
 from discreto.plots.style import legend, look
 from discreto.tables import Table as People
@@ -44,12 +50,12 @@ def _example(*, sensitivity: str, epsilon: float) -> dict[str, Any]:
     }
 
 
-def _example_tables(results: Results) -> Iterator[Table]:
+def _example_tables(results: Results) -> Iterator[ResultTable]:
     rows = [
         (noise, 14 + noise, printed, 100 * float(laplace_density(noise, 7)))
         for noise, printed in NOISE.items()
     ]
-    yield Table(
+    yield ResultTable(
         "noise",
         "Noise from Lap(0, 7) on a sum of 14",
         ("noise", "noisy sum", "density as printed, %", "density, %"),
@@ -66,7 +72,7 @@ def _example_tables(results: Results) -> Iterator[Table]:
         for output in (14, 60, 200)
     ]
     columns = ("output", "local sensitivity", "global sensitivity")
-    yield Table(
+    yield ResultTable(
         "log-ratio",
         "How much an output tells about Gil, at ε = 1",
         columns,
@@ -103,10 +109,10 @@ def _example_pictures(results: Results) -> Iterator[Picture]:
     yield Picture("densities", "Densities of the noisy sum, and what they tell", figure)
 
 
-def _example_findings(results: Results) -> Iterator[Finding]:
+def _example_findings(results: Results) -> Iterator[StudyFinding]:
     local = max(results.where(sensitivity=LOCAL).rows[0]["log ratio"])
     whole = max(results.where(sensitivity=GLOBAL).rows[0]["log ratio"])
-    yield Finding(
+    yield StudyFinding(
         "b = 7/ε gives ε",
         f"log ratio up to {local:.0f} at an output of 200, and without end beyond",
         agrees=False,
@@ -117,7 +123,7 @@ def _example_findings(results: Results) -> Iterator[Finding]:
         abs(100 * float(laplace_density(n, 7)) - printed)
         for n, printed in NOISE.items()
     )
-    yield Finding(
+    yield StudyFinding(
         "densities of five noise values",
         f"the same to {worst:.3f} percentage points",
         agrees=worst < 0.02,
@@ -130,17 +136,17 @@ def _utility_cells(quick: bool) -> list[dict[str, Any]]:
     )
     uppers = (7, 10, 50)
     return [
-        {"contestant": "as printed", "upper": None, "epsilon": e, "runs": runs}
+        {"candidate": "as printed", "upper": None, "epsilon": e, "runs": runs}
         for e in epsilons
     ] + [
-        {"contestant": f"ours, [0, {u}]", "upper": u, "epsilon": e, "runs": runs}
+        {"candidate": f"ours, [0, {u}]", "upper": u, "epsilon": e, "runs": runs}
         for u in uppers
         for e in epsilons
     ]
 
 
-def _utility(*, contestant: str, upper: int | None, epsilon: float, runs: int) -> Lines:
-    ledger = ledger_for("s1", contestant, epsilon)
+def _utility(*, candidate: str, upper: int | None, epsilon: float, runs: int) -> Lines:
+    ledger = ledger_for("s1", candidate, epsilon)
     lines: list[Mapping[str, Any]] = []
     for _ in range(runs):
         if upper is None:
@@ -155,24 +161,24 @@ def _utility(*, contestant: str, upper: int | None, epsilon: float, runs: int) -
 
 def _utility_pictures(results: Results) -> Iterator[Picture]:
     figure, axes = figures.panels(1, 1, size=(5.5, 3.6))
-    figures.curves(axes[0, 0], results, "epsilon", "error", "contestant")
+    figures.curves(axes[0, 0], results, "epsilon", "error", "candidate")
     axes[0, 0].set_yscale("log")
     yield Picture("trade-off", "Error of the sum against ε", figure)
 
 
-def _utility_findings(results: Results) -> Iterator[Finding]:
+def _utility_findings(results: Results) -> Iterator[StudyFinding]:
     epsilon = max(results.unique("epsilon"))
     some = results.where(epsilon=epsilon)
-    printed = some.where(contestant="as printed").mean("error")
-    ours = some.where(contestant="ours, [0, 7]").mean("error")
+    printed = some.where(candidate="as printed").mean("error")
+    ours = some.where(candidate="ours, [0, 7]").mean("error")
     low = results.where(epsilon=min(results.unique("epsilon"))).mean("error")
-    yield Finding(
+    yield StudyFinding(
         "less budget, more privacy, less use",
         f"mean error {low:.3g} at the smallest ε and {some.mean('error'):.3g} at the "
         "largest",
         agrees=bool(low > some.mean("error")),
     )
-    yield Finding(
+    yield StudyFinding(
         "the scale of the example is 7/ε",
         f"with the same 7 as a public bound the error is {ours:.3g} (as printed "
         f"{printed:.3g}), and the promise is kept",

@@ -30,7 +30,7 @@ from discreto.lab.study.boosting_views import (
     pictures,
     tables,
 )
-from discreto.lab.study.experiment import Experiment, Finding, Picture
+from discreto.lab.study.experiment import Experiment, Picture, StudyFinding
 from discreto.lab.study.figures import curves, panels
 from discreto.lab.study.results import Results
 from discreto.models._features import Ready
@@ -58,34 +58,34 @@ def _cells(quick: bool) -> list[dict[str, Any]]:
     epsilons, folds = (EPSILONS[1::3], 2) if quick else (EPSILONS, FOLDS)
     out: list[dict[str, Any]] = []
     for data in sets:
-        for contestant in (FREE, *PRINTED, *CORRECTED, OURS):
-            if data == SONGS and contestant in TWINS:
+        for candidate in (FREE, *PRINTED, *CORRECTED, OURS):
+            if data == SONGS and candidate in TWINS:
                 continue
-            for epsilon in (None,) if contestant == FREE else epsilons:
-                cell = {"data": data, "contestant": contestant, "epsilon": epsilon}
+            for epsilon in (None,) if candidate == FREE else epsilons:
+                cell = {"data": data, "candidate": candidate, "epsilon": epsilon}
                 out += [cell | {"fold": fold} for fold in range(folds)]
     return out
 
 
 def _weight(cell: Any) -> float:
-    slow = cell["contestant"] in PRINTED
+    slow = cell["candidate"] in PRINTED
     return SECONDS[cell["data"]] * (1.0 if slow else 0.2)
 
 
 def _measure(
-    *, data: str, contestant: str, epsilon: float | None, fold: int
+    *, data: str, candidate: str, epsilon: float | None, fold: int
 ) -> dict[str, Any]:
     prepared = prepare(data)
     train = prepared.train(fold)
-    facts = ("s2-figure-1", data, contestant, epsilon, fold)
-    if contestant == FREE:
+    facts = ("s2-figure-1", data, candidate, epsilon, fold)
+    if candidate == FREE:
         predicted = _free(prepared, train)
-    elif contestant in PRINTED:
-        model = _printed(contestant, prepared, epsilon, ledger_for(*facts))
-        hot = contestant in (RAND_HOT, DPBOOST)
+    elif candidate in PRINTED:
+        model = _printed(candidate, prepared, epsilon, ledger_for(*facts))
+        hot = candidate in (RAND_HOT, DPBOOST)
         predicted = _fit_printed(model, prepared, train, hot)
     else:
-        model = _model(contestant, prepared, epsilon, seed_for(*facts))
+        model = _model(candidate, prepared, epsilon, seed_for(*facts))
         predicted = _fit_private(model, prepared, train, ledger_for(*facts))
     return {
         "score": prepared.score(predicted, ~train),
@@ -111,13 +111,13 @@ def _free(prepared: Prepared, train: Any) -> Any:
     return model.predict(prepared.codes[~train])
 
 
-def _printed(contestant: str, prepared: Prepared, epsilon: Any, ledger: Any) -> Any:
+def _printed(candidate: str, prepared: Prepared, epsilon: Any, ledger: Any) -> Any:
     task = "classification" if prepared.classifies else "regression"
     options = {"epsilon": epsilon, "task": task, "ledger": ledger}
-    if contestant == DPBOOST:
+    if candidate == DPBOOST:
         return published.DPBoost(**options)
-    kind = published.PrivCatBoost if contestant == CAT else published.PrivRandBoost
-    columns = () if contestant == RAND_HOT else prepared.categorical
+    kind = published.PrivCatBoost if candidate == CAT else published.PrivRandBoost
+    columns = () if candidate == RAND_HOT else prepared.categorical
     return kind(**options, categorical=columns)
 
 
@@ -126,12 +126,12 @@ def _fit_printed(model: Any, prepared: Prepared, train: Any, hot: bool) -> Any:
     return model.fit(X[train], prepared.y[train]).predict(X[~train])
 
 
-def _model(contestant: str, prepared: Prepared, epsilon: Any, seed: int) -> Any:
+def _model(candidate: str, prepared: Prepared, epsilon: Any, seed: int) -> Any:
     name = "Classifier" if prepared.classifies else "Regressor"
     kind = getattr(models, f"GradientBoosting{name}")
-    if contestant == OURS:
+    if candidate == OURS:
         return kind(epsilon=epsilon, random_state=seed)
-    make, options = MAKERS[contestant.removesuffix(", corrected")]
+    make, options = MAKERS[candidate.removesuffix(", corrected")]
     return make(kind, epsilon=epsilon, random_state=seed, **options)
 
 
@@ -182,13 +182,13 @@ def _rule_pictures(results: Results) -> Iterator[Picture]:
     yield Picture("rules", "Abalone: RMSE by three rules of table 1", figure)
 
 
-def _rule_findings(results: Results) -> Iterator[Finding]:
+def _rule_findings(results: Results) -> Iterator[StudyFinding]:
     last = results.where(epsilon=max(results.unique("epsilon")))
     seen = ", ".join(
         f"{rule} {some.mean('RMSE'):.3g}" for (rule,), some in last.by("rule").items()
     )
     liu, others = (last.where(rule=r).mean("RMSE") for r in ("Liu 2018", "DPBoost"))
-    yield Finding(
+    yield StudyFinding(
         "rows of their own for each tree spare ε (section 3)",
         f"RMSE on Abalone at ε = {last.rows[0]['epsilon']:g}: {seen}",
         agrees=bool(liu > others),

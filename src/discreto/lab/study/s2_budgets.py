@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreto.lab.study.boosting_budgets import RULES
-from discreto.lab.study.experiment import Experiment, Finding, Table
+from discreto.lab.study.experiment import Experiment, ResultTable, StudyFinding
 from discreto.lab.study.results import Results
 
 DEPTH, TREES, LAMBDA, EPSILON = 6, 50, 0.1, 1.0  # the settings of S2's experiments
@@ -88,7 +88,7 @@ COLUMNS = (
 )
 
 
-def _tables(results: Results) -> Iterator[Table]:
+def _tables(results: Results) -> Iterator[ResultTable]:
     for relation in results.unique("neighbours"):
         rows = [
             (
@@ -98,7 +98,7 @@ def _tables(results: Results) -> Iterator[Table]:
             )
             for row in results.where(neighbours=relation)
         ]
-        yield Table(
+        yield ResultTable(
             f"table-1-{relation}",
             f"Sensitivities and budgets at ε = {EPSILON:g}, neighbours {relation}",
             ("algorithm", *COLUMNS, "categories"),
@@ -112,16 +112,16 @@ def _tables(results: Results) -> Iterator[Table]:
         )
 
 
-def _findings(results: Results) -> Iterator[Finding]:
+def _findings(results: Results) -> Iterator[StudyFinding]:
     add = results.where(neighbours="add-remove")
     gain = add.where(rule="DPBoost").rows[0]
-    yield Finding(
+    yield StudyFinding(
         "the gain has sensitivity 3 and a leaf 1/(1+λ)",
         f"searched: {gain['true gain sensitivity']:.3f} and "
         f"{gain['true leaf sensitivity']:.3f} (1/(1+λ) is {1 / (1 + LAMBDA):.3f})",
         agrees=bool(gain["true gain sensitivity"] <= 3),
     )
-    yield Finding(
+    yield StudyFinding(
         "every algorithm of the table spends ε when a row is added or removed",
         _listed(add),
         agrees=bool(max(row["true ε"] for row in add) <= EPSILON),
@@ -129,7 +129,7 @@ def _findings(results: Results) -> Iterator[Finding]:
         "only the width of a change of the gain, 4, where 2 · 3 is printed.",
     )
     replace = results.where(neighbours="replace")
-    yield Finding(
+    yield StudyFinding(
         "the same when a row is replaced",
         _listed(replace),
         agrees=bool(max(row["true ε"] for row in replace) <= EPSILON),

@@ -12,10 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from discreto.compare.seeds import coins_for, ledger_for
+from discreto.compare.seeds import generator_for, ledger_for
 from discreto.lab.published import federated as printed
 from discreto.lab.study.debt_data import COLUMNS, CORRELATIONS, Debt, debt
-from discreto.lab.study.experiment import Experiment, Finding, Picture, Spread, Table
+from discreto.lab.study.experiment import (
+    Experiment,
+    Picture,
+    ResultTable,
+    Spread,
+    StudyFinding,
+)
 from discreto.lab.study.figures import panels
 from discreto.lab.study.results import Results
 
@@ -58,7 +64,7 @@ def folded(seed: int, fold: int) -> tuple[Debt, Debt]:
     """Every creditor's rows without a fold, and the fold."""
     table, kept, held = debt(seed), [], []
     for k, (X, y) in enumerate(zip(table.X, table.y, strict=True)):
-        mark = coins_for("fold", seed, k).permutation(len(y)) % FOLDS == fold
+        mark = generator_for("fold", seed, k).permutation(len(y)) % FOLDS == fold
         kept.append((X[~mark], y[~mark]))
         held.append((X[mark], y[mark]))
     (X0, y0), (X1, y1) = (zip(*part, strict=True) for part in (kept, held))
@@ -84,13 +90,13 @@ def _correlations(*, seed: int) -> dict[str, Any]:
     }
 
 
-def _correlation_tables(results: Results) -> Iterator[Table]:
+def _correlation_tables(results: Results) -> Iterator[ResultTable]:
     found = np.reshape(results.rows[0]["correlations"], CORRELATIONS.shape)
     rows = [
         (name, *np.round(line, 3).tolist())
         for name, line in zip(COLUMNS, found, strict=True)
     ]
-    yield Table(
+    yield ResultTable(
         "table-4-1",
         "Correlations of the public-debt-like table",
         ("", *COLUMNS),
@@ -99,9 +105,9 @@ def _correlation_tables(results: Results) -> Iterator[Table]:
     )
 
 
-def _correlation_findings(results: Results) -> Iterator[Finding]:
+def _correlation_findings(results: Results) -> Iterator[StudyFinding]:
     best = results.mean("best error")
-    yield Finding(
+    yield StudyFinding(
         "the best mean error of table 4.3 is 0.379",
         f"least squares on rows with the printed correlations: {best:.3f}",
         agrees=bool(abs(best - 0.379) < 0.01),
@@ -154,14 +160,14 @@ def _diffusion(*, alpha: float, fold: int) -> dict[str, Any]:
 
 def _choice_table(
     results: Results, name: str, of: str, told: dict[float, float], extra: Sequence[str]
-) -> Table:
+) -> ResultTable:
     rows = []
     for (value,), some in results.by(of).items():
         cells = [
             Spread(some.mean(e), some.spread(e), some.count) for e in ("error", *extra)
         ]
         rows.append((value, *cells, told[value]))
-    return Table(
+    return ResultTable(
         name,
         f"Held-out error for different values of {of}",
         (of, "error", *extra, "printed"),
@@ -181,11 +187,13 @@ def _choice_picture(results: Results, name: str, of: str, told: Any) -> Picture:
     return Picture(name, f"Held-out error against {of}", figure)
 
 
-def _choice_finding(results: Results, of: str, told: dict[float, float]) -> Finding:
+def _choice_finding(
+    results: Results, of: str, told: dict[float, float]
+) -> StudyFinding:
     xs, means, _ = results.curve(of, "error")
     best, printed_best = float(xs[np.argmin(means)]), min(told, key=lambda v: told[v])
     worse = [abs(mean - told[x]) for x, mean in zip(xs, means, strict=True)]
-    return Finding(
+    return StudyFinding(
         f"the least error, {min(told.values()):.3f}, is at {of} = {printed_best:g}",
         f"{means.min():.3f} at {of} = {best:g}; on the way the largest difference from "
         f"the printed errors is {max(worse):.3f}",
@@ -195,7 +203,7 @@ def _choice_finding(results: Results, of: str, told: dict[float, float]) -> Find
     )
 
 
-def _penalty_tables(results: Results) -> Iterator[Table]:
+def _penalty_tables(results: Results) -> Iterator[ResultTable]:
     yield _choice_table(results, "table-4-2", "mu", PENALTIES, ())
 
 
@@ -203,11 +211,11 @@ def _penalty_pictures(results: Results) -> Iterator[Picture]:
     yield _choice_picture(results, "table-4-2", "mu", PENALTIES)
 
 
-def _penalty_findings(results: Results) -> Iterator[Finding]:
+def _penalty_findings(results: Results) -> Iterator[StudyFinding]:
     yield _choice_finding(results, "mu", PENALTIES)
 
 
-def _diffusion_tables(results: Results) -> Iterator[Table]:
+def _diffusion_tables(results: Results) -> Iterator[ResultTable]:
     yield _choice_table(results, "table-4-3", "alpha", DIFFUSIONS, ("worst node",))
 
 
@@ -215,7 +223,7 @@ def _diffusion_pictures(results: Results) -> Iterator[Picture]:
     yield _choice_picture(results, "table-4-3", "alpha", DIFFUSIONS)
 
 
-def _diffusion_findings(results: Results) -> Iterator[Finding]:
+def _diffusion_findings(results: Results) -> Iterator[StudyFinding]:
     yield _choice_finding(results, "alpha", DIFFUSIONS)
 
 

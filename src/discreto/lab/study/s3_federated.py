@@ -1,6 +1,6 @@
 """S3, figures 4.2 to 4.5 and 4.12 to 4.15: error against round, for many ε.
 
-Contestants: "non-private"; "as printed", every line of the algorithm taken literally;
+Candidates: "non-private"; "as printed", every line of the algorithm taken literally;
 "as meant", with its slips repaired but its noise left alone; and "ours", calibrated so
 that a creditor's rows cost ε (at δ = 1e-5) over all rounds together. Least squares on
 the pooled rows, scikit-learn's and everybody's, is what all of them aim at.
@@ -20,8 +20,8 @@ from discreto.lab.study.debt_data import COLUMNS, SIZES, TARGET, debt, domain
 from discreto.lab.study.experiment import Experiment
 from discreto.lab.study.federated_views import (
     AVERAGING,
+    CANDIDATES,
     CONSTANT,
-    CONTESTANTS,
     DEGREES,
     DELTA,
     EPSILONS,
@@ -42,26 +42,26 @@ def _cells(quick: bool) -> list[dict[str, Any]]:
     epsilons, seeds = ((1.0,), 2) if quick else (EPSILONS, 20)
     out = []
     for approach in ROUNDS:
-        for contestant in (*CONTESTANTS, QUIET):
-            if (approach, contestant) == (DEGREES, "as meant"):
+        for candidate in (*CANDIDATES, QUIET):
+            if (approach, candidate) == (DEGREES, "as meant"):
                 continue  # nothing to repair
-            free = contestant in ("non-private", QUIET)
+            free = candidate in ("non-private", QUIET)
             for epsilon in (None,) if free else epsilons:
-                cell: dict[str, Any] = {"approach": approach, "contestant": contestant}
+                cell: dict[str, Any] = {"approach": approach, "candidate": candidate}
                 cell |= {"epsilon": epsilon}
                 out += [cell | {"seed": seed} for seed in range(seeds)]
     return out
 
 
 def _measure(
-    *, approach: str, contestant: str, epsilon: float | None, seed: int
+    *, approach: str, candidate: str, epsilon: float | None, seed: int
 ) -> dict[str, Any]:
     table = debt(seed)
-    facts = ("s3-federated", approach, contestant, epsilon, seed)
-    if contestant in ("ours", QUIET):
+    facts = ("s3-federated", approach, candidate, epsilon, seed)
+    if candidate in ("ours", QUIET):
         path = _ours(approach, epsilon, table, facts)
     else:
-        path = _as_printed(approach, contestant, epsilon, table, ledger_for(*facts))
+        path = _as_printed(approach, candidate, epsilon, table, ledger_for(*facts))
     best = table.error(table.best)
     if path.ndim == 2:
         path = path[:, None, :]  # a server is a single node
@@ -72,15 +72,15 @@ def _measure(
         "final error": min(means[-1], 1e6),
         "excess": min(means[-1], 1e6) / best - 1,
         "worst node": min(worst[0], 1e6),
-        "true ε": _true_epsilon(approach, contestant, epsilon),
+        "true ε": _true_epsilon(approach, candidate, epsilon),
     }
 
 
 def _as_printed(
-    approach: str, contestant: str, epsilon: float | None, table: Any, ledger: Any
+    approach: str, candidate: str, epsilon: float | None, table: Any, ledger: Any
 ) -> Any:
     clients, start = clients_of(table), np.zeros(table.X[0].shape[1])
-    literal, number = contestant == "as printed", ROUNDS[approach]
+    literal, number = candidate == "as printed", ROUNDS[approach]
     if approach in (DEGREES, CONSTANT):
         weights = printed.degree_weights(printed.SEVEN_NODES)
         if approach == CONSTANT:
@@ -152,7 +152,7 @@ def _ours(approach: str, epsilon: float | None, table: Any, facts: Any) -> Any:
     return np.concatenate([np.zeros((1, *path.shape[1:])), path])
 
 
-def _true_epsilon(approach: str, contestant: str, epsilon: float | None) -> Any:
+def _true_epsilon(approach: str, candidate: str, epsilon: float | None) -> Any:
     """The ε at δ = 1e-5 of all rounds, for the rows of the smallest creditor.
 
     Batches are counted as if every row were in each: their size is fixed, so no theorem
@@ -160,16 +160,16 @@ def _true_epsilon(approach: str, contestant: str, epsilon: float | None) -> Any:
     """
     if epsilon is None:
         return math.inf
-    if contestant == "ours":
+    if candidate == "ours":
         return epsilon
     steps = ROUNDS[approach]
     if approach == PROXIMAL:
-        if contestant == "as printed":
+        if candidate == "as printed":
             return 0.0  # the noise is added to what everybody knows
         # Clipping to C bounds a move by 2C, where 2C/m is printed.
         mu = epsilon * sum(SIZES) / len(SIZES) * math.sqrt(steps)
         return epsilon_of(mu, DELTA)
-    if approach == AVERAGING and contestant == "as meant":
+    if approach == AVERAGING and candidate == "as meant":
         steps *= min(SIZES) // BATCH
     return epsilon_of(epsilon * math.sqrt(steps), DELTA)
 

@@ -14,7 +14,7 @@ from discreto.lab.published.federated import (
     constant_weights,
     degree_weights,
 )
-from discreto.lab.study.experiment import Experiment, Finding, Picture, Table
+from discreto.lab.study.experiment import Experiment, Picture, ResultTable, StudyFinding
 from discreto.lab.study.figures import panels
 from discreto.lab.study.results import Results
 from discreto.plots import TopologyDisplay
@@ -56,14 +56,14 @@ def _measure(*, weights: str) -> dict[str, Any]:
     }
 
 
-def _tables(results: Results) -> Iterator[Table]:
+def _tables(results: Results) -> Iterator[ResultTable]:
     names = ("symmetric", "rows add up to", "spectral radius", "left after a round")
     rows = []
     for row in results:
         sums = ", ".join(f"{s:g}" for s in row["rows add up to"])
         rest = (row["spectral radius"], row["left after a round"])
         rows.append((row["weights"], "yes" if row["symmetric"] else "no", sums, *rest))
-    yield Table("mixing", "The mixing matrices", ("weights", *names), tuple(rows))
+    yield ResultTable("mixing", "The mixing matrices", ("weights", *names), tuple(rows))
 
 
 def _pictures(results: Results) -> Iterator[Picture]:
@@ -91,9 +91,9 @@ def _pictures(results: Results) -> Iterator[Picture]:
     yield Picture("mixing", "Both mixing matrices of the graph of figure 4.11", figure)
 
 
-def _findings(results: Results) -> Iterator[Finding]:
+def _findings(results: Results) -> Iterator[StudyFinding]:
     wrong = results.where(weights="seven nodes, α = 1/3 as printed").rows[0]
-    yield Finding(
+    yield StudyFinding(
         "the matrix for α = 1/3 is symmetric and its rows add up to 1",
         f"as printed its rows add up to {wrong['rows add up to']} and its spectral "
         f"radius is {wrong['spectral radius']:.3f}: models grow without end",
@@ -103,7 +103,7 @@ def _findings(results: Results) -> Iterator[Finding]:
     )
     gaps = {row["weights"]: row["left after a round"] for row in results}
     degrees, third = gaps["seven nodes, degrees"], gaps["seven nodes, α = 1/3"]
-    yield Finding(
+    yield StudyFinding(
         "α = 1/3 mixes at least as well as weights by degrees",
         f"left of a difference after a round: {third:.3f} against {degrees:.3f}",
         agrees=bool(third <= degrees),

@@ -15,10 +15,10 @@ from discreto.lab.published.sums import laplace_density
 from discreto.lab.study import figures
 from discreto.lab.study.experiment import (
     Experiment,
-    Finding,
     Lines,
     Picture,
-    Table,
+    ResultTable,
+    StudyFinding,
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
@@ -63,9 +63,9 @@ def _density_pictures(results: Results) -> Iterator[Picture]:
     yield Picture("figure-2-2", "Densities of a noisy count of 108", figure)
 
 
-def _density_findings(results: Results) -> Iterator[Finding]:
+def _density_findings(results: Results) -> Iterator[StudyFinding]:
     for line in results:
-        yield Finding(
+        yield StudyFinding(
             f"densities of neighbours are within e^ε at ε = {line['epsilon']:g}",
             f"largest |log ratio| {line['log ratio']:.3g}",
             agrees=line["log ratio"] <= line["epsilon"] * (1 + 1e-9),
@@ -78,18 +78,18 @@ def _density_findings(results: Results) -> Iterator[Finding]:
 def _coin_cells(quick: bool) -> list[dict[str, Any]]:
     sizes, runs = ((100, 1000), 10) if quick else ((100, 1000, 10_000), 200)
     return [
-        {"contestant": who, "people": n, "share": 0.3, "runs": runs}
+        {"candidate": who, "people": n, "share": 0.3, "runs": runs}
         for who in (PRINTED, OURS)
         for n in sizes
     ]
 
 
-def _coin(*, contestant: str, people: int, share: float, runs: int) -> Lines:
+def _coin(*, candidate: str, people: int, share: float, runs: int) -> Lines:
     answers = (np.arange(people) < share * people).astype(int)
     lines: list[Mapping[str, Any]] = []
     for run in range(runs):
-        ledger = ledger_for("s3-two-coins", contestant, people, run)
-        if contestant == PRINTED:
+        ledger = ledger_for("s3-two-coins", candidate, people, run)
+        if candidate == PRINTED:
             guess = two_coin_share(published.two_coins(answers, ledger=ledger))
         else:
             survey = RandomizedResponse((0, 1), epsilon=math.log(3), ledger=ledger)
@@ -99,19 +99,19 @@ def _coin(*, contestant: str, people: int, share: float, runs: int) -> Lines:
     return lines
 
 
-def _coin_tables(results: Results) -> Iterator[Table]:
+def _coin_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(
         results,
         "estimate",
         "error",
-        groups=("contestant", "people"),
+        groups=("candidate", "people"),
         title="Two coins, ε = ln 3: the share of yes is 0.3",
     )
 
 
-def _coin_findings(results: Results) -> Iterator[Finding]:
-    seen = results.where(contestant=PRINTED).mean("estimate")
-    yield Finding(
+def _coin_findings(results: Results) -> Iterator[StudyFinding]:
+    seen = results.where(candidate=PRINTED).mean("estimate")
+    yield StudyFinding(
         "2s - 1/2 gives the share of true yes answers",
         f"mean estimate {seen:.3f} where 0.3 is true",
         agrees=bool(abs(seen - 0.3) < 0.03),

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from discreto.compare.seeds import coins_for, ledger_for
+from discreto.compare.seeds import generator_for, ledger_for
 from discreto.lab import published
 from discreto.lab.study import figures
 from discreto.lab.study.arrays import Points, points
 from discreto.lab.study.experiment import (
     Experiment,
-    Finding,
     Lines,
     Picture,
-    Table,
+    ResultTable,
+    StudyFinding,
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table, spread
@@ -33,8 +33,8 @@ def _pima() -> Points:
 
 def _cells(quick: bool) -> list[dict[str, Any]]:
     runs, epsilons = (3, (0.5, 1.0)) if quick else (20, EPSILONS)
-    return [{"contestant": PLAIN, "epsilon": None, "runs": runs}] + [
-        {"contestant": who, "epsilon": e, "runs": runs}
+    return [{"candidate": PLAIN, "epsilon": None, "runs": runs}] + [
+        {"candidate": who, "epsilon": e, "runs": runs}
         for who in (PRINTED, OURS)
         for e in epsilons
     ]
@@ -43,16 +43,16 @@ def _cells(quick: bool) -> list[dict[str, Any]]:
 # Figures 3.5 to 3.7
 
 
-def _clusters(*, contestant: str, epsilon: Any, runs: int) -> Lines:
+def _clusters(*, candidate: str, epsilon: Any, runs: int) -> Lines:
     data = _pima()
     quiet = ledger_for("s3-3.6", noise=False)
-    plain = published.FuzzyCMeans(2, epsilon=None, max_iter=100, ledger=quiet)
+    plain = published.PrintedFuzzyCMeans(2, epsilon=None, max_iter=100, ledger=quiet)
     best = _sorted(plain.fit(data.unit(data.X)).cluster_centers_)
     lines: list[Mapping[str, Any]] = []
     for run in range(runs):
-        ledger = ledger_for("s3-3.7", contestant, epsilon, run)
-        if contestant == OURS:
-            seed = int(coins_for("s3-3.7", run).integers(1 << 30))
+        ledger = ledger_for("s3-3.7", candidate, epsilon, run)
+        if candidate == OURS:
+            seed = int(generator_for("s3-3.7", run).integers(1 << 30))
             ours = FuzzyCMeans(
                 2,
                 epsilon=epsilon,
@@ -62,8 +62,8 @@ def _clusters(*, contestant: str, epsilon: Any, runs: int) -> Lines:
             )
             centres = data.unit(ours.fit(data.X).cluster_centers_)
         else:
-            steps = 10 if contestant == PRINTED else 100
-            model = published.FuzzyCMeans(
+            steps = 10 if candidate == PRINTED else 100
+            model = published.PrintedFuzzyCMeans(
                 2, epsilon=epsilon, max_iter=steps, ledger=ledger
             )
             centres = model.fit(data.unit(data.X)).cluster_centers_
@@ -102,7 +102,7 @@ def _cluster_pictures(results: Results) -> Iterator[Picture]:
     first.set_title("figure 3.5", fontsize=10)
     shown = {}
     for who, epsilon in ((PRINTED, 1.0), (OURS, 1.0), (PLAIN, None)):
-        lines = list(results.where(contestant=who, epsilon=epsilon))[:5]
+        lines = list(results.where(candidate=who, epsilon=epsilon))[:5]
         shown[who] = np.array([line["centres"] for line in lines]).reshape(-1, 2)
     display = CentroidsDisplay.from_centres(
         shown, ("BMI, scaled", "glucose, scaled"), points=unit, simulated=False
@@ -110,19 +110,19 @@ def _cluster_pictures(results: Results) -> Iterator[Picture]:
     display.plot(second)
     second.set_ylim(-0.05, 1.4)  # room for the legend
     second.set_title("figures 3.6, 3.7: five runs, ε = 1", fontsize=10)
-    figures.curves(third, results, "epsilon", "distance", "contestant")
+    figures.curves(third, results, "epsilon", "distance", "candidate")
     third.set_title("distance to the plain centres", fontsize=10)
     yield Picture("figures-3-5-3-7", "Fuzzy c-means on BMI and glucose", figure)
 
 
-def _cluster_tables(results: Results) -> Iterator[Table]:
+def _cluster_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(results, "distance", "accuracy")
 
 
-def _cluster_findings(results: Results) -> Iterator[Finding]:
-    printed = results.where(contestant=PRINTED, epsilon=1.0).mean("distance")
-    ours = results.where(contestant=OURS, epsilon=1.0).mean("distance")
-    yield Finding(
+def _cluster_findings(results: Results) -> Iterator[StudyFinding]:
+    printed = results.where(candidate=PRINTED, epsilon=1.0).mean("distance")
+    ours = results.where(candidate=OURS, epsilon=1.0).mean("distance")
+    yield StudyFinding(
         "at ε = 1 the noisy centres lie close to the plain ones",
         f"mean distance {printed:.2f} on a square of side 1 (ours {ours:.2f})",
         agrees=bool(printed < 0.1),
@@ -144,14 +144,14 @@ PLACES = {"glucose, no": (0, 1), "glucose, yes": (1, 1), "BMI, no": (0, 0)} | {
 }  # class and column
 
 
-def _bayes(*, contestant: str, epsilon: Any, runs: int) -> Lines:
+def _bayes(*, candidate: str, epsilon: Any, runs: int) -> Lines:
     data = _pima()
     lines: list[Mapping[str, Any]] = []
     for run in range(runs):
         X, y, tests, truth = data.split("s3-3.8", run)
-        ledger = ledger_for("s3-3.9", contestant, epsilon, run)
+        ledger = ledger_for("s3-3.9", candidate, epsilon, run)
         public: Any = {"bounds": data.bounds, "ledger": ledger}
-        if contestant == OURS:
+        if candidate == OURS:
             model: Any = GaussianNB(epsilon=epsilon, classes=[0, 1], **public)
             model.fit(X, y)
             means, spreads = model.theta_, np.sqrt(model.var_)
@@ -162,26 +162,26 @@ def _bayes(*, contestant: str, epsilon: Any, runs: int) -> Lines:
         for name, (code, column) in PLACES.items():
             found[f"mean, {name}"] = float(means[code, column])
             found[f"sd, {name}"] = float(spreads[code, column])
-            if contestant == PLAIN:
+            if candidate == PLAIN:
                 found[f"p, {name}"] = _normal(X[y == code, column])
         lines.append(found)
     return lines
 
 
 def _normal(values: Any) -> float:
-    """Kolmogorov and Smirnov's p for a normal law with these values' own parameters."""
+    """Kolmogorov and Smirnov's p for a normal distribution fitted to these values."""
     from scipy.stats import kstest
 
     scaled = (values - values.mean()) / values.std(ddof=1)
     return float(kstest(scaled, "norm").pvalue)
 
 
-def _bayes_tables(results: Results) -> Iterator[Table]:
+def _bayes_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(results, "accuracy")
     rows = []
     for name, (mean, deviation, p, noisy_mean, noisy_deviation) in TABLE_31.items():
-        plain = results.where(contestant=PLAIN)
-        half = results.where(contestant=PRINTED, epsilon=0.5)
+        plain = results.where(candidate=PLAIN)
+        half = results.where(candidate=PRINTED, epsilon=0.5)
         cells = [
             spread(some, what)
             for some, what in (
@@ -197,7 +197,7 @@ def _bayes_tables(results: Results) -> Iterator[Table]:
         rows.append((name, *pairs))
     names = ("mean", "sd", "p", "mean at ε 0.5", "sd at ε 0.5")
     columns = (x for name in names for x in (f"{name}, printed", name))
-    yield Table(
+    yield ResultTable(
         "tables-3-1-3-2",
         "Parameters of naive Bayes, as printed and found",
         ("column, diabetes", *columns),
@@ -208,42 +208,42 @@ def _bayes_tables(results: Results) -> Iterator[Table]:
 
 def _bayes_pictures(results: Results) -> Iterator[Picture]:
     figure, axes = figures.panels(1, 1, size=(5.5, 3.6))
-    figures.curves(axes[0, 0], results, "epsilon", "accuracy", "contestant")
+    figures.curves(axes[0, 0], results, "epsilon", "accuracy", "candidate")
     yield Picture("accuracy", "Naive Bayes on BMI and glucose", figure)
 
 
-def _bayes_findings(results: Results) -> Iterator[Finding]:
-    plain = results.where(contestant=PLAIN).mean("accuracy")
-    half = results.where(contestant=PRINTED, epsilon=0.5).mean("accuracy")
-    ours = results.where(contestant=OURS, epsilon=0.5).mean("accuracy")
-    yield Finding(
+def _bayes_findings(results: Results) -> Iterator[StudyFinding]:
+    plain = results.where(candidate=PLAIN).mean("accuracy")
+    half = results.where(candidate=PRINTED, epsilon=0.5).mean("accuracy")
+    ours = results.where(candidate=OURS, epsilon=0.5).mean("accuracy")
+    yield StudyFinding(
         "naive Bayes is right in 79 % of cases",
         f"{plain:.1%} over random splits",
         agrees=bool(abs(plain - 0.79) < 0.05),
     )
-    yield Finding(
+    yield StudyFinding(
         "with noise at ε = 0.5 it is right in 78 %",
         f"as printed {half:.1%}, ours {ours:.1%}",
         agrees=bool(abs(half - 0.78) < 0.05),
         why="the printed noise on the deviation of glucose, about 30, has scale 20",
     )
-    chance = _chance_of_table_32()
-    yield Finding(
+    probability = _probability_of_table_32()
+    yield StudyFinding(
         "table 3.2 is a draw of the printed mechanism at ε = 0.5",
-        f"four means that near to those of table 3.1 have a chance of {chance:.0e}",
-        agrees=bool(chance > 1e-3),
+        f"four means that near to those of table 3.1: probability {probability:.0e}",
+        agrees=bool(probability > 1e-3),
         why="with 614 rows and the public ranges; fewer rows make it smaller still",
     )
 
 
-def _chance_of_table_32(rows: int = 614, epsilon: float = 0.5) -> float:
-    """The chance that all four printed means move as little as they do."""
-    data, chance = _pima(), 1.0
+def _probability_of_table_32(rows: int = 614, epsilon: float = 0.5) -> float:
+    """The probability that all four printed means move as little as they do."""
+    data, probability = _pima(), 1.0
     for name, (mean, _, _, noisy, _) in TABLE_31.items():
         column = PLACES[name][1]
         scale = (data.high[column] - data.low[column]) / (rows + 1) / epsilon
-        chance *= 1 - np.exp(-abs(noisy - mean) / scale)
-    return float(chance)
+        probability *= 1 - np.exp(-abs(noisy - mean) / scale)
+    return float(probability)
 
 
 EXPERIMENTS = (

@@ -14,10 +14,10 @@ from discreto.lab.study import figures
 from discreto.lab.study.arrays import Points, points
 from discreto.lab.study.experiment import (
     Experiment,
-    Finding,
     Lines,
     Picture,
-    Table,
+    ResultTable,
+    StudyFinding,
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
@@ -79,12 +79,12 @@ def _line(who: str, epsilon: Any, X: Any, y: Any, ledger: Any) -> Callable:
     return lambda rows: aim.back(model.predict(ends.to(rows)))
 
 
-def _cells(contestants: tuple[str, ...], quick: bool) -> list[dict[str, Any]]:
+def _cells(candidates: tuple[str, ...], quick: bool) -> list[dict[str, Any]]:
     runs, epsilons = (3, (1.0,)) if quick else (50, EPSILONS)
-    plain = [c for c in contestants if c in (PLAIN, TAYLOR)]
-    noisy = [c for c in contestants if c not in plain]
-    return [{"contestant": c, "epsilon": None, "runs": runs} for c in plain] + [
-        {"contestant": c, "epsilon": e, "runs": runs} for c in noisy for e in epsilons
+    plain = [c for c in candidates if c in (PLAIN, TAYLOR)]
+    noisy = [c for c in candidates if c not in plain]
+    return [{"candidate": c, "epsilon": None, "runs": runs} for c in plain] + [
+        {"candidate": c, "epsilon": e, "runs": runs} for c in noisy for e in epsilons
     ]
 
 
@@ -92,14 +92,14 @@ def _linear_cells(quick: bool) -> list[dict[str, Any]]:
     return _cells((PLAIN, PRINTED, INTERCEPT, OURS, FUNCTIONAL), quick)
 
 
-def _linear(*, contestant: str, epsilon: float | None, runs: int) -> Lines:
+def _linear(*, candidate: str, epsilon: float | None, runs: int) -> Lines:
     data = _fuel()
     grid = MinMax.of(data.X).back(np.array([[0.0], [1.0]]))
     lines: list[Mapping[str, Any]] = []
     for run in range(runs):
         X, y, tests, truth = data.split("s3-3.2", run)
-        ledger = ledger_for("s3-3.2", contestant, epsilon, run)
-        line = _line(contestant, epsilon, X, y, ledger)
+        ledger = ledger_for("s3-3.2", candidate, epsilon, run)
+        line = _line(candidate, epsilon, X, y, ledger)
         error = float(np.sqrt(np.mean((line(tests) - truth) ** 2)))
         lines.append({"RMSE": error, "ends": line(grid)})
     return lines
@@ -115,7 +115,7 @@ def _linear_pictures(results: Results) -> Iterator[Picture]:
         [(PRINTED, 1.0), (OURS, 1.0), (PLAIN, None)]
     ):
         for run, one in enumerate(
-            list(results.where(contestant=who, epsilon=epsilon))[:3]
+            list(results.where(candidate=who, epsilon=epsilon))[:3]
         ):
             style = look(place)
             left.plot(
@@ -129,22 +129,22 @@ def _linear_pictures(results: Results) -> Iterator[Picture]:
     left.set_ylabel("CO2, g/km")
     left.set_title("three lines each at ε = 1", fontsize=10)
     legend(left)
-    figures.curves(right, results, "epsilon", "RMSE", "contestant")
+    figures.curves(right, results, "epsilon", "RMSE", "candidate")
     right.set_yscale("log")
     right.set_ylim(bottom=8)  # bands of wild lines reach below zero
     yield Picture("figure-3-2", "Fuel consumption and CO2", figure)
 
 
-def _linear_tables(results: Results) -> Iterator[Table]:
+def _linear_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(results, "RMSE")
 
 
-def _linear_findings(results: Results) -> Iterator[Finding]:
+def _linear_findings(results: Results) -> Iterator[StudyFinding]:
     score = {
-        who: results.where(contestant=who, epsilon=e).mean("RMSE")
+        who: results.where(candidate=who, epsilon=e).mean("RMSE")
         for who, e in ((PLAIN, None), (PRINTED, 1.0), (INTERCEPT, 1.0), (OURS, 1.0))
     }
-    yield Finding(
+    yield StudyFinding(
         "at ε = 1 the private line fits somewhat worse than the other",
         ", ".join(f"{who} {value:.1f}" for who, value in score.items()) + " (g/km)",
         agrees=bool(score[PLAIN] < score[PRINTED] < 3 * score[PLAIN]),
@@ -186,18 +186,18 @@ def _logistic_cells(quick: bool) -> list[dict[str, Any]]:
     return _cells((PLAIN, TAYLOR, PRINTED, INTERCEPT, OURS), quick)
 
 
-def _logistic(*, contestant: str, epsilon: float | None, runs: int) -> Lines:
+def _logistic(*, candidate: str, epsilon: float | None, runs: int) -> Lines:
     data = _glucose()
     lines: list[Mapping[str, Any]] = []
     for run in range(runs):
         X, y, tests, truth = data.split("s3-3.4", run)
-        ledger = ledger_for("s3-3.4", contestant, epsilon, run)
-        curve = _curve(contestant, epsilon, X, y, ledger)
-        chance = np.clip(curve(tests), 1e-9, 1 - 1e-9)
-        right = np.where(truth == 1, chance, 1 - chance)
+        ledger = ledger_for("s3-3.4", candidate, epsilon, run)
+        curve = _curve(candidate, epsilon, X, y, ledger)
+        probability = np.clip(curve(tests), 1e-9, 1 - 1e-9)
+        right = np.where(truth == 1, probability, 1 - probability)
         lines.append(
             {
-                "accuracy": float(np.mean((chance > 0.5) == truth)),
+                "accuracy": float(np.mean((probability > 0.5) == truth)),
                 "log loss": float(-np.mean(np.log(right))),
                 "curve": curve(GLUCOSE),
             }
@@ -213,7 +213,7 @@ def _logistic_pictures(results: Results) -> Iterator[Picture]:
     order = [(PRINTED, 1.0), (INTERCEPT, 1.0), (OURS, 1.0), (PLAIN, None)]
     for place, (who, epsilon) in enumerate(order):
         for run, one in enumerate(
-            list(results.where(contestant=who, epsilon=epsilon))[:3]
+            list(results.where(candidate=who, epsilon=epsilon))[:3]
         ):
             style = look(place)
             left.plot(
@@ -224,23 +224,23 @@ def _logistic_pictures(results: Results) -> Iterator[Picture]:
                 label=None if run else who,
             )
     left.set_xlabel("glucose, mg/dL")
-    left.set_ylabel("chance of diabetes")
+    left.set_ylabel("probability of diabetes")
     left.set_title("three curves each at ε = 1", fontsize=10)
     legend(left)
-    figures.curves(right, results, "epsilon", "accuracy", "contestant")
+    figures.curves(right, results, "epsilon", "accuracy", "candidate")
     yield Picture("figure-3-4", "Glucose and diabetes", figure)
 
 
-def _logistic_tables(results: Results) -> Iterator[Table]:
+def _logistic_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(results, "accuracy", "log loss")
 
 
-def _logistic_findings(results: Results) -> Iterator[Finding]:
+def _logistic_findings(results: Results) -> Iterator[StudyFinding]:
     score = {
-        who: results.where(contestant=who, epsilon=e).mean("accuracy")
+        who: results.where(candidate=who, epsilon=e).mean("accuracy")
         for who, e in ((PLAIN, None), (PRINTED, 1.0), (INTERCEPT, 1.0), (OURS, 1.0))
     }
-    yield Finding(
+    yield StudyFinding(
         "at ε = 1 both curves rise alike and the private one fits a little worse",
         ", ".join(f"{who} {value:.3f}" for who, value in score.items()),
         agrees=bool(score[PRINTED] > score[PLAIN] - 0.05),

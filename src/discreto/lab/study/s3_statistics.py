@@ -15,10 +15,10 @@ from discreto.lab.study import figures
 from discreto.lab.study.deaths_data import CODE, OLDEST, deaths, domain
 from discreto.lab.study.experiment import (
     Experiment,
-    Finding,
     Lines,
     Picture,
-    Table,
+    ResultTable,
+    StudyFinding,
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
@@ -26,16 +26,16 @@ from discreto.plots.style import legend, look
 from discreto.tables import Table as People
 
 EDGES = np.arange(0, OLDEST + 11, 10) - 0.5  # between whole ages
-CHANCES = (0.05, 0.25, 0.5, 0.75, 0.95)
+PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)
 PRINTED, OURS = "as printed", "ours"
 
 
-def _mean(contestant: str, epsilon: float, ledger: Any) -> dict[str, Any]:
-    return _mean_of(contestant, epsilon, ledger, 0)
+def _mean(candidate: str, epsilon: float, ledger: Any) -> dict[str, Any]:
+    return _mean_of(candidate, epsilon, ledger, 0)
 
 
-def _mean_of_codes(contestant: str, epsilon: float, ledger: Any) -> dict[str, Any]:
-    return _mean_of(contestant, epsilon, ledger, CODE)
+def _mean_of_codes(candidate: str, epsilon: float, ledger: Any) -> dict[str, Any]:
+    return _mean_of(candidate, epsilon, ledger, CODE)
 
 
 def _mean_of(who: str, epsilon: float, ledger: Any, code: int) -> dict[str, Any]:
@@ -49,10 +49,10 @@ def _mean_of(who: str, epsilon: float, ledger: Any, code: int) -> dict[str, Any]
     return {"answer": answer, "error": abs(answer - ages.mean())}
 
 
-def _histogram(contestant: str, epsilon: float, ledger: Any) -> dict[str, Any]:
+def _histogram(candidate: str, epsilon: float, ledger: Any) -> dict[str, Any]:
     ages = deaths().violent
     exact, _ = np.histogram(ages, EDGES)
-    if contestant == PRINTED:
+    if candidate == PRINTED:
         noisy = published.histogram(ages, EDGES, epsilon=epsilon, ledger=ledger)
     else:
         people = People({"age": ages}, domain().select(["age"]), ledger)
@@ -61,9 +61,9 @@ def _histogram(contestant: str, epsilon: float, ledger: Any) -> dict[str, Any]:
     return {"answers": noisy, "error": float(np.abs(noisy - exact).mean())}
 
 
-def _mode(contestant: str, epsilon: float, ledger: Any) -> dict[str, Any]:
+def _mode(candidate: str, epsilon: float, ledger: Any) -> dict[str, Any]:
     causes, column = deaths().cause, domain()["cause"]
-    if contestant == PRINTED and isinstance(column, Category):
+    if candidate == PRINTED and isinstance(column, Category):
         options = list(column.categories)
         answer = published.mode(causes, options, epsilon=epsilon, ledger=ledger)
     else:
@@ -72,18 +72,20 @@ def _mode(contestant: str, epsilon: float, ledger: Any) -> dict[str, Any]:
     return {"choice": str(answer), "error": float(str(answer) != "U071")}
 
 
-def _quantiles(contestant: str, epsilon: float, ledger: Any) -> dict[str, Any]:
-    ages, share = deaths().age, epsilon / len(CHANCES)
-    exact = np.quantile(ages, CHANCES)
-    if contestant == PRINTED:
+def _quantiles(candidate: str, epsilon: float, ledger: Any) -> dict[str, Any]:
+    ages, share = deaths().age, epsilon / len(PROBABILITIES)
+    exact = np.quantile(ages, PROBABILITIES)
+    if candidate == PRINTED:
         options = np.arange(OLDEST + 1)
         noisy: Any = [
             published.quantile(ages, p, options, epsilon=share, ledger=ledger)
-            for p in CHANCES
+            for p in PROBABILITIES
         ]
     else:
         people = People({"age": ages}, domain().select(["age"]), ledger)
-        noisy = stats.quantile(people, "age", list(CHANCES), epsilon=epsilon).value
+        noisy = stats.quantile(
+            people, "age", list(PROBABILITIES), epsilon=epsilon
+        ).value
     return {"answers": noisy, "error": float(np.abs(np.asarray(noisy) - exact).mean())}
 
 
@@ -99,26 +101,26 @@ ASK: dict[str, Callable[[str, float, Any], dict[str, Any]]] = {
 def _answer_cells(quick: bool) -> list[dict[str, Any]]:
     runs, epsilons = (3, (1.0,)) if quick else (50, (0.01, 0.1, 1.0))
     return [
-        {"statistic": name, "contestant": who, "epsilon": e, "runs": runs}
+        {"statistic": name, "candidate": who, "epsilon": e, "runs": runs}
         for name in ASK
         for who in (PRINTED, OURS)
         for e in epsilons
     ]
 
 
-def _answer(*, statistic: str, contestant: str, epsilon: float, runs: int) -> Lines:
-    facts = ("s3-statistics", statistic, contestant, epsilon)
+def _answer(*, statistic: str, candidate: str, epsilon: float, runs: int) -> Lines:
+    facts = ("s3-statistics", statistic, candidate, epsilon)
     return [
-        ASK[statistic](contestant, epsilon, ledger_for(*facts, run))
+        ASK[statistic](candidate, epsilon, ledger_for(*facts, run))
         for run in range(runs)
     ]
 
 
-def _answer_tables(results: Results) -> Iterator[Table]:
+def _answer_tables(results: Results) -> Iterator[ResultTable]:
     yield score_table(
         results,
         "error",
-        groups=("statistic", "contestant", "epsilon"),
+        groups=("statistic", "candidate", "epsilon"),
         title="Absolute errors of statistics of a made-up register of deaths",
         note="Mean over bins and quantiles; for the mode the share of wrong answers. "
         f"Quantiles share ε equally. Codes are {CODE} and the age.",
@@ -135,12 +137,12 @@ def _answer_tables(results: Results) -> Iterator[Table]:
     ]
     exact = deaths().age.mean()
     three.insert(0, ("exact", f"{exact:.2f}", f"{exact + CODE:.2f}", "U071"))
-    columns = ("contestant", "mean (2.3)", "mean of codes (2.3)", "mode (2.5)")
-    yield Table("figures-2-3-2-5", "Three draws at ε = 1", columns, tuple(three))
+    columns = ("candidate", "mean (2.3)", "mean of codes (2.3)", "mode (2.5)")
+    yield ResultTable("figures-2-3-2-5", "Three draws at ε = 1", columns, tuple(three))
 
 
-def _some(results: Results, statistic: str, contestant: str) -> list[Any]:
-    return list(results.where(statistic=statistic, contestant=contestant))[:3]
+def _some(results: Results, statistic: str, candidate: str) -> list[Any]:
+    return list(results.where(statistic=statistic, candidate=candidate))[:3]
 
 
 def _answer_pictures(results: Results) -> Iterator[Picture]:
@@ -162,7 +164,7 @@ def _answer_pictures(results: Results) -> Iterator[Picture]:
         for line in _some(one, "histogram", who)[:1]:
             left.plot(EDGES[:-1] + 3.5 + 3 * place, line["answers"], **looks_so)
         for line in _some(one, "quantiles", who)[:1]:
-            right.plot(np.array(CHANCES), line["answers"], **looks_so)
+            right.plot(np.array(PROBABILITIES), line["answers"], **looks_so)
     left.set_xlabel("age of those who died of violence")
     left.set_ylabel("people")
     right.set_xlabel("share of people below")
@@ -172,31 +174,31 @@ def _answer_pictures(results: Results) -> Iterator[Picture]:
     yield Picture("figures-2-4-2-6", "Histogram and quantiles at ε = 1", figure)
 
 
-def _answer_findings(results: Results) -> Iterator[Finding]:
+def _answer_findings(results: Results) -> Iterator[StudyFinding]:
     one = results.where(epsilon=1.0)
-    wrong = one.where(statistic="mode", contestant=PRINTED).mean("error")
+    wrong = one.where(statistic="mode", candidate=PRINTED).mean("error")
     counts = sorted(np.unique(deaths().cause, return_counts=True)[1])
-    yield Finding(
+    yield StudyFinding(
         "one of three noisy modes at ε = 1 is the second most frequent cause",
         f"wrong in {wrong:.0%} of draws; the two causes are {counts[-1] - counts[-2]} "
         "rows apart here",
         agrees=bool(wrong > 0.05),
-        why="with exp(ε n) the chance of the second is e^-gap: the printed draw needs "
+        why="with exp(ε n) the second has probability e^-gap: the printed draw needs "
         "two causes that are a few rows apart among all deaths of a year",
     )
     mean = one.where(statistic="mean of codes")
     reach = 0.5 + 0.5 * (CODE + OLDEST) / OLDEST
-    yield Finding(
+    yield StudyFinding(
         "noisy means of codes lie near the true one at ε = 1",
-        f"mean error {mean.where(contestant=PRINTED).mean('error'):.3g} as printed, "
-        f"{mean.where(contestant=OURS).mean('error'):.3g} ours",
+        f"mean error {mean.where(candidate=PRINTED).mean('error'):.3g} as printed, "
+        f"{mean.where(candidate=OURS).mean('error'):.3g} ours",
         agrees=True,
         why=f"codes of 4000 and more make one row add far more than the range: the "
         f"printed noise gives {reach:.1f}ε when a row is added or removed",
     )
-    bins = one.where(statistic="histogram", contestant=PRINTED)
+    bins = one.where(statistic="histogram", candidate=PRINTED)
     peak = [int(np.argmax(line["answers"])) for line in bins]
-    yield Finding(
+    yield StudyFinding(
         "the noisy histogram still shows that ages 20 to 30 are the most frequent",
         f"in {np.mean([p == 2 for p in peak]):.0%} of draws",
         agrees=bool(np.mean([p == 2 for p in peak]) > 0.9),

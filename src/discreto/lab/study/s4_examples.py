@@ -7,12 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from discreto.compare.seeds import coins_for, ledger_for
+from discreto.compare.seeds import generator_for, ledger_for
 from discreto.lab import published
 from discreto.lab.published.regression import Polynomial, squares
 from discreto.lab.study import figures
 from discreto.lab.study.arrays import points
-from discreto.lab.study.experiment import Experiment, Finding, Lines, Picture, Table
+from discreto.lab.study.experiment import (
+    Experiment,
+    Lines,
+    Picture,
+    ResultTable,
+    StudyFinding,
+)
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
 from discreto.models import KMeans
@@ -26,20 +32,20 @@ PLAIN, PRINTED, OURS = "non-private", "as printed", "ours"
 
 def _kmeans_cells(quick: bool) -> list[dict[str, Any]]:
     runs, epsilons = (5, (1.0,)) if quick else (50, (0.1, 0.3, 1.0, 3.0, 10.0, 100.0))
-    return [{"contestant": PLAIN, "epsilon": None, "runs": runs}] + [
-        {"contestant": who, "epsilon": e, "runs": runs}
+    return [{"candidate": PLAIN, "epsilon": None, "runs": runs}] + [
+        {"candidate": who, "epsilon": e, "runs": runs}
         for who in (PRINTED, OURS)
         for e in epsilons
     ]
 
 
-def _kmeans(*, contestant: str, epsilon: float | None, runs: int) -> Lines:
+def _kmeans(*, candidate: str, epsilon: float | None, runs: int) -> Lines:
     data = points("iris")
     lines: list[Mapping[str, Any]] = []
     for run in range(runs):
-        ledger = ledger_for("s4-k-means", contestant, epsilon, run)
-        seed = int(coins_for("s4-k-means", run).integers(1 << 30))
-        centres = _centres(contestant, epsilon, data, ledger, seed)
+        ledger = ledger_for("s4-k-means", candidate, epsilon, run)
+        seed = int(generator_for("s4-k-means", run).integers(1 << 30))
+        centres = _centres(candidate, epsilon, data, ledger, seed)
         gaps = ((data.X[:, None] - centres) ** 2).sum(axis=2)
         lines.append(
             {
@@ -58,7 +64,7 @@ def _centres(who: str, epsilon: Any, data: Any, ledger: Any, seed: int) -> Any:
         return Plain(3, n_init=10, random_state=seed).fit(data.X).cluster_centers_
     if who == PRINTED:
         high = float(data.high.max())  # the slides: all columns are in [0, r]
-        model: Any = published.KMeans(
+        model: Any = published.PrintedKMeans(
             3, epsilon=epsilon, max_iter=5, high=high, ledger=ledger
         )
     else:
@@ -75,7 +81,7 @@ def _agreement(truth: Any, found: Any) -> float:
     return float(adjusted_rand_score(truth, found))
 
 
-def _kmeans_tables(results: Results) -> Iterator[Table]:
+def _kmeans_tables(results: Results) -> Iterator[ResultTable]:
     note = "Agreement is the adjusted Rand index with the species."
     yield score_table(results, "inertia", "agreement", title="k-means", note=note)
 
@@ -86,7 +92,7 @@ def _kmeans_pictures(results: Results) -> Iterator[Picture]:
     left, right = axes[0]
     shown = {}
     for who, epsilon in ((PRINTED, 1.0), (OURS, 1.0), (PLAIN, None)):
-        lines = list(results.where(contestant=who, epsilon=epsilon))[:3]
+        lines = list(results.where(candidate=who, epsilon=epsilon))[:3]
         shown[who] = np.array([line["centres"] for line in lines]).reshape(-1, 2)
     display = CentroidsDisplay.from_centres(
         shown,
@@ -98,16 +104,16 @@ def _kmeans_pictures(results: Results) -> Iterator[Picture]:
     left.set_xlim(-4, 12)
     left.set_ylim(-4, 8)
     left.set_title("three runs at ε = 1; some lie outside", fontsize=10)
-    figures.curves(right, results, "epsilon", "agreement", "contestant")
+    figures.curves(right, results, "epsilon", "agreement", "candidate")
     yield Picture("k-means", "k-means on iris", figure)
 
 
-def _kmeans_findings(results: Results) -> Iterator[Finding]:
+def _kmeans_findings(results: Results) -> Iterator[StudyFinding]:
     score = {
-        who: results.where(contestant=who, epsilon=e).mean("agreement")
+        who: results.where(candidate=who, epsilon=e).mean("agreement")
         for who, e in ((PLAIN, None), (PRINTED, 1.0), (OURS, 1.0))
     }
-    yield Finding(
+    yield StudyFinding(
         "k-means on iris runs at ε = 1 and prints centres and labels",
         ", ".join(f"{who} {value:.2f}" for who, value in score.items())
         + " agreement with the species",
@@ -134,7 +140,7 @@ DEBTORS = np.array(
         "YYMOOOMMYO", "LHHMHLLMLH", "MFMMMFFMMF", strict=True
     )]
 )  # fmt: skip
-LATE = np.array([letter == "Y" for letter in "YYNNNYNYNN"])
+LATE = np.array([late == "Y" for late in "YYNNNYNYNN"])
 
 
 def _example_cells(quick: bool) -> list[dict[str, Any]]:
@@ -170,20 +176,20 @@ def _example(*, example: str) -> Lines:
     return [{"what": n, "printed": p, "found": f} for n, (p, f) in found.items()]
 
 
-def _example_tables(results: Results) -> Iterator[Table]:
+def _example_tables(results: Results) -> Iterator[ResultTable]:
     rows = [(r["example"], r["what"], r["printed"], r["found"]) for r in results]
     columns = ("example", "what", "printed", "found")
-    yield Table("examples", "Worked examples", columns, tuple(rows))
+    yield ResultTable("examples", "Worked examples", columns, tuple(rows))
 
 
-def _example_findings(results: Results) -> Iterator[Finding]:
+def _example_findings(results: Results) -> Iterator[StudyFinding]:
     off = max(abs(r["found"] / r["printed"] - 1) for r in results)
-    yield Finding(
+    yield StudyFinding(
         "the numbers of the worked examples",
         f"all within {off:.1%} of print",
         agrees=bool(off < 0.03),
     )
-    yield Finding(
+    yield StudyFinding(
         "Δ = 8 at ε = 10 keeps ε = 10 for the line with an intercept",
         "11.25: one row moves the coefficients by 9",
         agrees=False,

@@ -1,6 +1,6 @@
 """S4: naive Bayes and linear regression on Pima, cleaned by staircase noise or private.
 
-Contestants of the slides are the model without privacy, the same model on rows with
+Candidates of the slides are the model without privacy, the same model on rows with
 staircase noise, and a private model. The last two are here as printed and as ours.
 """
 
@@ -16,7 +16,13 @@ from discreto.compare.seeds import ledger_for
 from discreto.lab import published
 from discreto.lab.study import figures
 from discreto.lab.study.arrays import Points, points
-from discreto.lab.study.experiment import Experiment, Finding, Lines, Picture, Table
+from discreto.lab.study.experiment import (
+    Experiment,
+    Lines,
+    Picture,
+    ResultTable,
+    StudyFinding,
+)
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
 from discreto.local import LocalLearner
@@ -31,8 +37,8 @@ TIE = 0.01  # accuracies this near are equal: twenty runs tell no more
 
 def _cells(quick: bool) -> list[dict[str, Any]]:
     runs, epsilons = (3, (0.1, 10.0, 100.0)) if quick else (20, EPSILONS)
-    return [{"contestant": PLAIN, "epsilon": None, "runs": runs}] + [
-        {"contestant": who, "epsilon": e, "runs": runs}
+    return [{"candidate": PLAIN, "epsilon": None, "runs": runs}] + [
+        {"candidate": who, "epsilon": e, "runs": runs}
         for who in (STAIRS, OUR_STAIRS, PRIVATE, OURS)
         for e in epsilons
     ]
@@ -102,26 +108,26 @@ def _linear(who: str, epsilon: Any, X: Any, y: Any, ledger: Any) -> Any:
     return _Above(model.fit(X, y.astype(float)))
 
 
-def _measure(fit: Any, *, contestant: str, epsilon: float | None, runs: int) -> Lines:
+def _measure(fit: Any, *, candidate: str, epsilon: float | None, runs: int) -> Lines:
     data: Points = points("pima")
     lines: list[Mapping[str, Any]] = []
     for run in range(runs):
         X, y, tests, truth = data.split("s4", run)
-        ledger = ledger_for("s4", fit.__name__, contestant, epsilon, run)
-        guess = fit(contestant, epsilon, X, y, ledger).predict(tests)
+        ledger = ledger_for("s4", fit.__name__, candidate, epsilon, run)
+        guess = fit(candidate, epsilon, X, y, ledger).predict(tests)
         lines.append({"accuracy": float(np.mean(guess == truth))})
     return lines
 
 
-def _measure_bayes(*, contestant: str, epsilon: float | None, runs: int) -> Lines:
-    return _measure(_bayes, contestant=contestant, epsilon=epsilon, runs=runs)
+def _measure_bayes(*, candidate: str, epsilon: float | None, runs: int) -> Lines:
+    return _measure(_bayes, candidate=candidate, epsilon=epsilon, runs=runs)
 
 
-def _measure_linear(*, contestant: str, epsilon: float | None, runs: int) -> Lines:
-    return _measure(_linear, contestant=contestant, epsilon=epsilon, runs=runs)
+def _measure_linear(*, candidate: str, epsilon: float | None, runs: int) -> Lines:
+    return _measure(_linear, candidate=candidate, epsilon=epsilon, runs=runs)
 
 
-def _tables(results: Results) -> Iterator[Table]:
+def _tables(results: Results) -> Iterator[ResultTable]:
     note = "Always saying no is right in 65 % of cases."
     yield score_table(results, "accuracy", title="Accuracy on Pima", note=note)
 
@@ -133,14 +139,14 @@ def _pictures(model: str, results: Results) -> Iterator[Picture]:
         (axes[0, 1], (PLAIN, OUR_STAIRS, OURS), "ours"),
     ):
         figures.curves(
-            axis, results, "epsilon", "accuracy", "contestant", order=names, title=title
+            axis, results, "epsilon", "accuracy", "candidate", order=names, title=title
         )
     yield Picture("accuracy", f"{model} on Pima: accuracy against ε", figure)
 
 
 def _at(results: Results, who: str, low: float, high: float) -> float:
-    """Mean accuracy of a contestant for ε in a range."""
-    rows = [r for r in results.where(contestant=who) if low <= r["epsilon"] <= high]
+    """Mean accuracy of a candidate for ε in a range."""
+    rows = [r for r in results.where(candidate=who) if low <= r["epsilon"] <= high]
     return Results(rows).mean("accuracy")
 
 
@@ -150,42 +156,42 @@ def _always_better(results: Results, one: str, other: str) -> tuple[int, int]:
     return sum(gap >= -TIE for gap in gaps), len(epsilons)
 
 
-def _plain_finding(results: Results, name: str) -> Finding:
-    plain = results.where(contestant=PLAIN).mean("accuracy")
+def _plain_finding(results: Results, name: str) -> StudyFinding:
+    plain = results.where(candidate=PLAIN).mean("accuracy")
     others = [
-        (results.where(contestant=who, epsilon=e).mean("accuracy"), who, e)
+        (results.where(candidate=who, epsilon=e).mean("accuracy"), who, e)
         for who in (STAIRS, OUR_STAIRS, PRIVATE, OURS)
         for e in results.unique("epsilon")
         if e is not None
     ]
     best = max(others)
-    return Finding(
+    return StudyFinding(
         f"{name} without privacy is always the most accurate",
         f"{plain:.3f}; the best other is {best[0]:.3f} ({best[1]}, ε = {best[2]:g})",
         agrees=bool(plain >= best[0] - TIE),
     )
 
 
-def _bayes_findings(results: Results) -> Iterator[Finding]:
+def _bayes_findings(results: Results) -> Iterator[StudyFinding]:
     yield _plain_finding(results, "GNB")
     for one, other, title in (
         (PRIVATE, STAIRS, "as printed"),
         (OURS, OUR_STAIRS, "ours"),
     ):
         wins, of = _always_better(results, one, other)
-        yield Finding(
+        yield StudyFinding(
             f"DP-GNB is always more accurate than staircase + GNB ({title})",
             f"at {wins} of {of} values of ε",
             agrees=wins == of,
         )
     low = _at(results, STAIRS, 0.1, 10)
-    yield Finding(
+    yield StudyFinding(
         "staircase + GNB is close to chance for ε from 0.1 to 10",
         f"mean accuracy {low:.3f} as printed, {_at(results, OUR_STAIRS, 0.1, 10):.3f} "
         "ours; always saying no gives 0.65",
         agrees=bool(low < 0.67),
     )
-    yield Finding(
+    yield StudyFinding(
         "the private model costs ε",
         "1 + 2dε/(d + 1): 1.18 where 0.1 is printed",
         agrees=False,
@@ -194,19 +200,19 @@ def _bayes_findings(results: Results) -> Iterator[Finding]:
     )
 
 
-def _linear_findings(results: Results) -> Iterator[Finding]:
+def _linear_findings(results: Results) -> Iterator[StudyFinding]:
     yield _plain_finding(results, "LR")
     spread = [
-        results.where(contestant=who).spread("accuracy") for who in (PRIVATE, OURS)
+        results.where(candidate=who).spread("accuracy") for who in (PRIVATE, OURS)
     ]
-    yield Finding(
+    yield StudyFinding(
         "the accuracy of DP-LR varies a lot",
         f"spread over runs and ε {spread[0]:.3f} as printed, {spread[1]:.3f} ours",
         agrees=bool(spread[0] > 0.05),
         why="as printed nothing is done about an objective without a minimum",
     )
     private, stairs = (_at(results, who, 0.1, 10) for who in (PRIVATE, STAIRS))
-    yield Finding(
+    yield StudyFinding(
         "both private ways are close to chance for ε from 0.1 to 10",
         f"DP-LR {private:.3f}, staircase + LR {stairs:.3f}; ours "
         f"{_at(results, OURS, 0.1, 10):.3f} and "
@@ -215,7 +221,7 @@ def _linear_findings(results: Results) -> Iterator[Finding]:
     )
     if not results.quick:
         private, stairs = (_at(results, who, 10, 30) for who in (PRIVATE, STAIRS))
-        yield Finding(
+        yield StudyFinding(
             "staircase + LR is more accurate than DP-LR for ε from 10 to 30",
             f"{stairs:.3f} against {private:.3f} as printed; ours "
             f"{_at(results, OUR_STAIRS, 10, 30):.3f} against "

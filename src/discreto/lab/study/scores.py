@@ -1,8 +1,8 @@
-"""Tables of scores: a line for each contestant, means with their spreads."""
+"""Tables of scores: a line for each candidate, means with their spreads."""
 
 from __future__ import annotations
 
-from discreto.lab.study.experiment import Spread, Table
+from discreto.lab.study.experiment import ResultTable, Spread
 from discreto.lab.study.results import Results
 
 
@@ -14,14 +14,14 @@ def spread(results: Results, name: str) -> Spread:
 def score_table(
     results: Results,
     *measurements: str,
-    groups: tuple[str, ...] = ("contestant", "epsilon"),
+    groups: tuple[str, ...] = ("candidate", "epsilon"),
     title: str = "Scores",
     note: str = "",
-) -> Table:
+) -> ResultTable:
     """Means and spreads of measurements for each group of lines."""
     rows = []
     for key, some in results.by(*groups).items():
         cells = (spread(some, n) if some.having(n) else None for n in measurements)
         rows.append((*key, *cells))
     heads = ("ε" if name == "epsilon" else name for name in (*groups, *measurements))
-    return Table("scores", title, tuple(heads), tuple(rows), note)
+    return ResultTable("scores", title, tuple(heads), tuple(rows), note)

@@ -28,7 +28,7 @@ Done = dict[str, Any]
 def work(measure: Callable[..., Any], cell: Cell) -> Done:
     """Measure one cell: its lines and seconds, or what is missing, or its error."""
     start = time.process_time()  # how busy the machine is does not matter
-    with warnings.catch_warnings(record=True) as heard:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
             found = measure(**cell)
@@ -37,7 +37,7 @@ def work(measure: Callable[..., Any], cell: Cell) -> Done:
             return {"missing": str(error)}
         except Exception as error:
             return {"error": _describe(error)}
-    said = sorted({f"{w.category.__name__}: {w.message}" for w in heard})
+    said = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
     seconds = round(time.process_time() - start, 4)
     return {"lines": lines, "seconds": seconds} | ({"warnings": said} if said else {})
 

@@ -2,12 +2,18 @@
 
 ``binning`` public cut points, ``growing`` splits, ``leaves`` sums and values,
 ``leaf_means`` the papers' leaves, ``trainer`` the session, ``forest`` the shipped
-arrays, ``defaults`` what nobody set, ``inspection`` trees to look at.
+arrays, ``settings`` what users may set, ``defaults`` what nobody set, ``resolved`` both
+together, ``inspection`` trees to look at.
 """
 
 from discreto.models.boosting.estimators import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from discreto.models.boosting.settings import BoostingSettings
 
-__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
+__all__ = [
+    "BoostingSettings",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -11,6 +12,7 @@ from discreto.models._base import PrivateEstimator
 from discreto.models._features import Space
 from discreto.models.boosting import forest, inspection
 from discreto.models.boosting.defaults import settings_for
+from discreto.models.boosting.settings import SETTING_NAMES, settings_of, warn_of_old
 from discreto.models.boosting.trainer import learn
 from discreto.parameters import Reader
 from discreto.rng import generator
@@ -18,6 +20,22 @@ from discreto.rng import generator
 
 class Boosting(PrivateEstimator):
     """Trees one after another, each at the gradients that those before leave."""
+
+    def set_params(self, **params: Any) -> Any:
+        """Change parameters; ``settings__NAME`` changes one of the settings."""
+        changes = {}
+        for name in list(params):
+            plain = name.removeprefix("settings__")
+            if plain in SETTING_NAMES:
+                changes[plain] = params.pop(name)
+                if plain == name:
+                    warn_of_old([name], stacklevel=2)
+            elif plain != name:  # scikit-learn's kind of error
+                raise ValueError(f"{plain!r} is not one of the settings of boosting.")
+        super().set_params(**params)
+        if changes:
+            self.settings = replace(settings_of(self), **changes)
+        return self
 
     def _learn(self, ask: Any, space: Space) -> None:
         settings = settings_for(self, ask.cost, space)
@@ -114,7 +132,7 @@ class Boosting(PrivateEstimator):
             "max_iter": self.n_estimators or 100,
             "max_depth": self.max_depth,
             "learning_rate": self.learning_rate or 0.1,
-            "l2_regularization": self.reg_lambda or 0.0,
+            "l2_regularization": settings_of(self).reg_lambda or 0.0,
             "max_bins": min(self.max_bins or 255, 255),
             "early_stopping": False,
         }

@@ -12,7 +12,8 @@ from typing import Any
 
 from discreto.core.cost import Cost
 from discreto.models._features import Space
-from discreto.models.boosting.settings import Settings
+from discreto.models.boosting.resolved import ResolvedSettings
+from discreto.models.boosting.settings import settings_of
 from discreto.parameters import Reader
 
 TYPICAL_ROWS = 10_000  # where the domain does not say
@@ -25,42 +26,42 @@ _CHOICES = {
 }
 
 
-def settings_for(model: Any, cost: Cost, space: Space) -> Settings:
+def settings_for(model: Any, cost: Cost, space: Space) -> ResolvedSettings:
     """The settings of a fit: what the model says, and our choice where it is silent."""
-    read = Reader(model)
-    word = {n: read.choice(n, k, unset=k[0]) for n, k in _CHOICES.items()}
+    read, fine = Reader(model), Reader(settings_of(model))
+    word = {n: fine.choice(n, k, unset=k[0]) for n, k in _CHOICES.items()}
     loss, gaussian, greedy = _loss(space), bool(cost.rho), word["splits"] == "greedy"
     if loss == "softmax" and word["leaf"] != "newton":
-        raise read.bad("leaf", "'newton' for more than two classes")
+        raise fine.bad("leaf", "'newton' for more than two classes")
     if word["encoding"] == ("subset" if greedy else "either"):
-        raise read.bad("encoding", "'native' or 'onehot' for these splits")
+        raise fine.bad("encoding", "'native' or 'onehot' for these splits")
     ours = _trees(cost, space, greedy)
     trees = read.whole("n_estimators", most=10_000, unset=ours)
-    group = read.whole("trees_per_ensemble", most=10_000, unset=trees)
-    part = read.number("split_share", 0.01, 0.99, unset=0.5)
-    clip = _bound(read, loss, space)
+    group = fine.whole("trees_per_ensemble", most=10_000, unset=trees)
+    part = fine.number("split_share", 0.01, 0.99, unset=0.5)
+    clip = _bound(fine, loss, space)
     adaptive = loss == "squared" and clip is None
-    return Settings(
+    return ResolvedSettings(
         loss=loss,
         gaussian=gaussian,
         depths=_depths(read, trees, greedy, loss),
-        staged=read.truth("staged", unset=loss == "squared") and greedy,
+        staged=fine.truth("staged", unset=loss == "squared") and greedy,
         rate=read.number("learning_rate", 1e-6, 10, unset=_rate(greedy, gaussian)),
-        ridge=read.number("reg_lambda", 0, 1e6, unset=1.0),
+        ridge=fine.number("reg_lambda", 0, 1e6, unset=1.0),
         splits=word["splits"],
         score=word["split_score"],
         leaf=word["leaf"],
         encoding=word["encoding"],
         bins=read.whole("max_bins", most=1 << 14, unset=_bins(space)),
-        group=read.whole("group_size", unset=1),
-        max_leaves=read.whole("max_leaves", unset=1024),
-        several=read.truth("multiway"),
-        shrink=read.truth("shrink"),
+        group=fine.whole("group_size", unset=1),
+        max_leaves=fine.whole("max_leaves", unset=1024),
+        several=fine.truth("multiway"),
+        shrink=fine.truth("shrink"),
         ensemble=1 if word["rows"] == "all" else min(group, trees),
-        geometric=read.truth("leaf_clipping"),
+        geometric=fine.truth("leaf_clipping"),
         clip=clip,
-        drop=loss == "squared" and read.truth("filtering"),
-        start_share=Fraction(1, 20) if read.truth("start") else Fraction(0),
+        drop=_filtering(fine, loss),
+        start_share=Fraction(1, 20) if fine.truth("start") else Fraction(0),
         clip_share=Fraction(3, 100),
         clip_turns=_clip_turns(cost, space, trees) if adaptive else {},
         split_part=Fraction(part).limit_denominator(1000) if greedy else Fraction(0),
@@ -112,10 +113,18 @@ def _bins(space: Space) -> int:
     return 64 if len(space.features) <= 32 else 32
 
 
-def _bound(read: Reader, loss: str, space: Space) -> float | None:
-    if loss != "squared" or read.given("residual_bound") is None:
+def _bound(fine: Reader, loss: str, space: Space) -> float | None:
+    if fine.given("residual_bound") is None:
         return None
-    if read.is_auto("residual_bound", "range"):
+    if loss != "squared":
+        raise fine.bad("residual_bound", "None for a Category target")
+    if fine.is_auto("residual_bound", "range"):
         return space.domain.number(space.goal).half
     wanted = "None, 'range' or a number above 0"
-    return read.number("residual_bound", 1e-9, 1e12, wanted=wanted)
+    return fine.number("residual_bound", 1e-9, 1e12, wanted=wanted)
+
+
+def _filtering(fine: Reader, loss: str) -> bool:
+    if fine.truth("filtering") and loss != "squared":
+        raise fine.bad("filtering", "False for a Category target")
+    return fine.truth("filtering")

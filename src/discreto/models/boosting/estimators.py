@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from discreto.models._base import PrivateClassifier, PrivateRegressor
 from discreto.models._features import Space
 from discreto.models.boosting._base import Boosting, keep_all
+from discreto.models.boosting.settings import BoostingSettings, with_old_names
 from discreto.session import Ask
 
 
@@ -34,47 +35,14 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         depend on rows. None: 1 in the first half of the trees, then 2.
     learning_rate
         How much of each leaf's value is added.
-    reg_lambda
-        Added to the weight of every leaf.
-    splits
-        ``"greedy"``: noisy choices; ``"random"``: public coins, so that all of the cost
-        is left for leaves; ``"cyclic"``: public coins, each tree on ``group_size``
-        columns in turn.
-    split_score
-        What greedy splits maximise: ``"l1"``, the absolute gradient sums of the
-        children (default), or ``"gain"``, the usual gain.
-    split_share
-        Which part of a tree's cost greedy splits get.
-    leaf
-        ``"newton"`` (default): sums of gradients and of curvatures. ``"pair"``: sums of
-        (1 + g) / 2 and (1 - g) / 2. ``"mean"``, the papers' leaf: its value itself, for
-        comparison; its noise does not shrink with the rows of the leaf. The last two
-        are for two classes.
-    staged
-        Whether greedy trees add the values of every level before they choose the
-        next one (default for a Number target), or only those of the leaves.
-    encoding
-        What a Category does in a split: ``"native"``, a child for every category;
-        ``"onehot"``, one against the rest; ``"either"`` of them (greedy splits), or a
-        random ``"subset"`` (random splits).
-    multiway
-        Whether greedy splits may cut a Number column into eight at once.
-    max_bins, max_leaves, group_size
-        Cells of a Number column, leaves of a tree, columns of a cyclic tree.
-    rows, trees_per_ensemble
-        ``"all"``: every tree sees all rows and gets its part of the cost.
-        ``"disjoint"``: ``trees_per_ensemble`` trees (default: all) share the rows, each
-        row goes to one of them by a public hash of its values, and each tree may spend
-        what its ensemble may.
-    leaf_clipping
-        Whether the values of the i-th tree of an ensemble are bounded by
-        (1 - learning_rate)^(i - 1).
-    start
-        Whether the first question is for class shares to start from.
-    shrink
-        Whether leaf values are drawn toward their parents' by as much as noise tells.
+    max_bins
+        Cells of a Number column.
+    settings
+        :class:`~discreto.models.BoostingSettings`: how splits are found, what leaves
+        hold, how the cost and the rows are divided.
     domain, bounds, classes, ledger, random_state
-        As in every model; ``random_state`` seeds the public coins of random splits.
+        As in every model; ``random_state`` seeds the public random numbers of
+        random splits.
 
     Attributes
     ----------
@@ -125,6 +93,7 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
     [0, 1, 0]
     """
 
+    @with_old_names
     def __init__(
         self,
         n_estimators: int | None = None,
@@ -133,22 +102,8 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         delta: Any = 0,
         max_depth: int | None = None,
         learning_rate: float | None = None,
-        reg_lambda: float | None = None,
-        splits: str | None = None,
-        split_score: str | None = None,
-        split_share: float | None = None,
-        leaf: str | None = None,
-        staged: bool | None = None,
-        encoding: str | None = None,
-        multiway: bool = True,
         max_bins: int | None = None,
-        max_leaves: int | None = None,
-        group_size: int | None = None,
-        rows: str = "all",
-        trees_per_ensemble: int | None = None,
-        leaf_clipping: bool = False,
-        start: bool = True,
-        shrink: bool = True,
+        settings: BoostingSettings | None = None,
         domain: Any = None,
         bounds: Any = None,
         classes: Any = None,
@@ -225,17 +180,9 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
 
     Parameters
     ----------
-    residual_bound
-        The largest residual that counts whole, in units of the target. None (default):
-        from a noisy choice of a quantile of residuals. ``"range"``: half the range.
-    filtering
-        Rows with larger residuals are left out instead of clipped.
-    start
-        Whether the first question is for the mean of the target.
-    n_estimators, epsilon, delta, max_depth, learning_rate, reg_lambda, splits,
-    split_score, split_share, leaf, staged, encoding, multiway, max_bins,
-    max_leaves, group_size, rows, trees_per_ensemble, leaf_clipping, shrink
-        As in the classifier.
+    n_estimators, epsilon, delta, max_depth, learning_rate, max_bins, settings
+        As in the classifier; the settings ``residual_bound`` and ``filtering`` say how
+        large residuals are treated.
     domain, bounds, target_bounds, ledger, random_state
         As in every model.
 
@@ -278,6 +225,7 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
     True
     """
 
+    @with_old_names
     def __init__(
         self,
         n_estimators: int | None = None,
@@ -286,24 +234,8 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
         delta: Any = 0,
         max_depth: int | None = None,
         learning_rate: float | None = None,
-        reg_lambda: float | None = None,
-        splits: str | None = None,
-        split_score: str | None = None,
-        split_share: float | None = None,
-        leaf: str | None = None,
-        staged: bool | None = None,
-        encoding: str | None = None,
-        multiway: bool = True,
         max_bins: int | None = None,
-        max_leaves: int | None = None,
-        group_size: int | None = None,
-        rows: str = "all",
-        trees_per_ensemble: int | None = None,
-        leaf_clipping: bool = False,
-        start: bool = True,
-        shrink: bool = True,
-        filtering: bool = False,
-        residual_bound: float | str | None = None,
+        settings: BoostingSettings | None = None,
         domain: Any = None,
         bounds: Any = None,
         target_bounds: Any = None,

@@ -17,7 +17,7 @@ from discreto.core.maps.tree_splits import (
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Choice
 from discreto.errors import DomainError
-from discreto.models.boosting.settings import Settings
+from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.rng import Generator
 from discreto.session import Ask
 
@@ -29,7 +29,7 @@ class Grower:
     """Splits for trees on one grid, all from public facts, coins and releases."""
 
     def __init__(
-        self, grid: Grid, domain: Domain, settings: Settings, coins: Generator
+        self, grid: Grid, domain: Domain, settings: ResolvedSettings, coins: Generator
     ) -> None:
         self.grid, self.domain = grid, domain
         self.settings, self._coins = settings, coins

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import Leaves, Tree
 from discreto.core.query import Block, Sum
-from discreto.models.boosting.settings import Settings
+from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.session import Ask
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ def measure(
     ask: Ask,
     gradients: Gradients,
     tree: Tree,
-    settings: Settings,
+    settings: ResolvedSettings,
     label: str,
     share: Fraction,
 ) -> LeafSums:
@@ -69,7 +69,7 @@ def _pairs(
     )
 
 
-def values_of(sums: LeafSums, settings: Settings) -> Floats:
+def values_of(sums: LeafSums, settings: ResolvedSettings) -> Floats:
     """What each leaf should add to the scores, before the learning rate.
 
     -sum / (weight + ridge), and with ``shrink`` less where the noise is large: the best

@@ -20,7 +20,7 @@ from discreto.models.boosting.binning import grid_of
 from discreto.models.boosting.growing import Grower
 from discreto.models.boosting.leaf_means import measure_means
 from discreto.models.boosting.leaves import measure, values_of
-from discreto.models.boosting.settings import Settings
+from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.rng import Generator
 from discreto.session import Ask, Session
 
@@ -34,7 +34,9 @@ class Ensemble:
     trees: tuple[Tree, ...]
 
 
-def learn(ask: Session, space: Space, settings: Settings, coins: Generator) -> Ensemble:
+def learn(
+    ask: Session, space: Space, settings: ResolvedSettings, coins: Generator
+) -> Ensemble:
     """Hold the whole conversation."""
     grid = grid_of(space.features, space.domain, settings.bins)
     grower = Grower(grid, space.domain, settings, coins)
@@ -87,7 +89,7 @@ def _turn(
 
 
 def _turns(
-    ask: Session, space: Space, settings: Settings, coins: Generator
+    ask: Session, space: Space, settings: ResolvedSettings, coins: Generator
 ) -> Iterator[tuple[Session, Fraction]]:
     """Whom each tree asks, and what it may spend of that conversation's cost.
 
@@ -113,7 +115,7 @@ def _turns(
             yield branch, Fraction(1)
 
 
-def _start(ask: Ask, space: Space, settings: Settings, grid: Grid) -> Gradients:
+def _start(ask: Ask, space: Space, settings: ResolvedSettings, grid: Grid) -> Gradients:
     """Gradients at a first guess: class shares, or the mean of the target."""
     middle: tuple[float, ...] = (0.0,)
     clip = 1.0
@@ -134,7 +136,9 @@ def _start(ask: Ask, space: Space, settings: Settings, grid: Grid) -> Gradients:
     return replace(gradients, start=start, clip=clip, drop=settings.drop)
 
 
-def _guess(root: Any, settings: Settings, gradients: Gradients) -> tuple[float, ...]:
+def _guess(
+    root: Any, settings: ResolvedSettings, gradients: Gradients
+) -> tuple[float, ...]:
     S, W = root.gradients[0], max(float(root.weights[0]), 0.0)
     doubt = math.sqrt(root.gradient_noise)
     if settings.loss == "squared":

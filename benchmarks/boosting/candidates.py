@@ -1,6 +1,6 @@
 """Who takes part: ours, the papers' modes, and what privacy costs.
 
-Each contestant is a function (table, train, test, epsilon, seed) -> predictions for the
+Each candidate is a function (table, train, test, epsilon, seed) -> predictions for the
 test rows: numbers, or the probability of the second class.
 """
 
@@ -13,10 +13,11 @@ from typing import Any
 from tables import Table
 
 import discreto.models as models
+from discreto.lab import boosting_presets
 from discreto.testing import simulate
 
 DELTA = 1e-5
-Contestant = Callable[[Table, Any, Any, float, int], Any]
+Candidate = Callable[[Table, Any, Any, float, int], Any]
 
 
 def _answer(model: Any, table: Table, X: Any) -> Any:
@@ -37,7 +38,7 @@ def ours(
     kind = "Regressor" if table.regression else "Classifier"
     make = getattr(models, f"GradientBoosting{kind}")
     if maker:
-        make = partial(getattr(models, maker), make)
+        make = partial(getattr(boosting_presets, maker), make)
     model = make(
         epsilon=epsilon,
         domain=table.domain,
@@ -82,7 +83,7 @@ def _categories(table: Table) -> list[int]:
     return [i for i, name in names if hasattr(table.domain[name], "categories")]
 
 
-PRIVATE: dict[str, Contestant] = {
+PRIVATE: dict[str, Candidate] = {
     "ours": ours,
     "ours, δ": partial(ours, delta=DELTA),
     "DPBoost": partial(ours, maker="DPBoost"),
@@ -93,7 +94,7 @@ PRIVATE: dict[str, Contestant] = {
     "PrivCatBoost, mean leaf": partial(ours, maker="PrivCatBoost", leaf="mean"),
     "PrivRandBoost, mean leaf": partial(ours, maker="PrivRandBoost", leaf="mean"),
 }
-PLAIN: dict[str, Contestant] = {
+PLAIN: dict[str, Candidate] = {
     "LightGBM": lightgbm,
     "scikit-learn": histogram,
     "constant": constant,

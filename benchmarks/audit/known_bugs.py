@@ -1,4 +1,4 @@
-"""The museum over fresh seeds: ``python benchmarks/audit/museum.py [seeds] [first]``.
+"""Known bugs over seeds: ``python benchmarks/audit/known_bugs.py [seeds] [first]``.
 
 Every planted bug must be caught and no honest twin accused, whatever the seed.
 """
@@ -8,17 +8,21 @@ from __future__ import annotations
 import sys
 import time
 
-from discreto.lab.known_bugs import PIECES
+from discreto.lab.known_bugs import PLANTED_BUGS
 
 
 def main(seeds: int, first: int) -> int:
     """Count misses and false accusations."""
     start, wrong = time.perf_counter(), 0
-    shown: dict[str, list[float]] = {piece.name: [] for piece in PIECES}
+    shown: dict[str, list[float]] = {
+        planted_bug.name: [] for planted_bug in PLANTED_BUGS
+    }
     for seed in range(first, first + seeds):
-        for piece in PIECES:
-            bug, twin = (piece.audit(seed, honest=honest) for honest in (False, True))
-            shown[piece.name].append(bug.shown)
+        for planted_bug in PLANTED_BUGS:
+            bug, twin = (
+                planted_bug.audit(seed, honest=honest) for honest in (False, True)
+            )
+            shown[planted_bug.name].append(bug.shown)
             for found, bad in ((bug, not bug.violation), (twin, twin.violation)):
                 if bad:
                     wrong += 1
@@ -26,7 +30,7 @@ def main(seeds: int, first: int) -> int:
         print(f"seed {seed}: {time.perf_counter() - start:.0f} s", flush=True)
     for name, values in shown.items():
         print(f"| {name} | {min(values):.3g} | {max(values):.3g} |")
-    print(f"{len(PIECES)} pieces, {seeds} seeds, {wrong} wrong judgements")
+    print(f"{len(PLANTED_BUGS)} planted bugs, {seeds} seeds, {wrong} wrong judgements")
     return wrong
 
 

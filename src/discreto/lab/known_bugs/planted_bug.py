@@ -1,4 +1,4 @@
-"""A piece of the museum: a mistake that was really made, beside its honest twin."""
+"""A planted bug: a mistake that was really made, beside its honest twin."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from discreto.core.domain import Domain
 
 
 @dataclass(frozen=True)
-class Piece:
+class PlantedBug:
     """A planted bug, its honest twin, and the audit that must tell them apart.
 
-    For a transcript or ledger audit both are ``work(data, witness)``; for a black box
+    For a transcript or ledger audit both are ``work(data, recorder)``; for a black box
     they take a seed and make a mechanism; for a conversation they are filters, and
     ``first`` and ``second`` the epsilon and delta of the budget.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreto.errors import ParameterError
-from discreto.lab.known_bugs import PIECES, named
+from discreto.lab.known_bugs import PLANTED_BUGS, named
 
 WANTED = {
     "skipped empty cluster",
@@ -23,29 +23,31 @@ WANTED = {
     "thresholds from data",
     "index-split forest",
 }
-EVERY = pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+EVERY = pytest.mark.parametrize(
+    "planted_bug", PLANTED_BUGS, ids=lambda planted_bug: planted_bug.name
+)
 
 
-def test_the_museum_is_complete():
-    names = [piece.name for piece in PIECES]
+def test_the_collection_is_complete():
+    names = [planted_bug.name for planted_bug in PLANTED_BUGS]
     assert set(names) >= WANTED
     assert len(set(names)) == len(names) >= 16
 
 
 @EVERY
-def test_planted_bugs_are_caught(piece):
-    found = piece.audit(seed=1, runs=6_000)
+def test_planted_bugs_are_caught(planted_bug):
+    found = planted_bug.audit(seed=1, runs=6_000)
     assert found.violation, found
-    assert found.shown > found.claimed or piece.method == "ledger"
-    assert found.method == piece.method
+    assert found.shown > found.claimed or planted_bug.method == "ledger"
+    assert found.method == planted_bug.method
 
 
 @EVERY
-def test_honest_twins_are_not_accused(piece):
-    found = piece.audit(seed=1, honest=True, runs=3_000)
+def test_honest_twins_are_not_accused(planted_bug):
+    found = planted_bug.audit(seed=1, honest=True, runs=3_000)
     assert not found.violation, found
 
 
 def test_a_piece_that_does_not_exist():
-    with pytest.raises(ParameterError, match="no piece"):
+    with pytest.raises(ParameterError, match="no planted bug"):
         named("cold fusion")

@@ -289,6 +289,11 @@ class Table:
         ------
         BudgetError
             The ledger has less left. Nothing was charged.
+
+        Privacy
+        -------
+        The cost is charged before a row is read. See the statistic for what is asked
+        and how far a row can move it.
         """
         cost = Cost.of(epsilon, delta)
         # Planning first refuses whatever can be refused before it is paid for.
@@ -343,6 +348,10 @@ class Table:
         ------
         BudgetError
             The ledger has less left. Nothing was charged.
+
+        Privacy
+        -------
+        The cost is charged before a row is read, and shared equally.
 
         Examples
         --------

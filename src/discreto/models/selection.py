@@ -64,6 +64,11 @@ def select(
     model
         The winner, fitted.
 
+    Privacy
+    -------
+    All fits and the choice are charged before the first row is read. What the losers
+    cost is paid for, too.
+
     Examples
     --------
     >>> import discreto as dp

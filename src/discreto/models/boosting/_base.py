@@ -22,7 +22,13 @@ class Boosting(PrivateEstimator):
     """Trees one after another, each at the gradients that those before leave."""
 
     def set_params(self, **params: Any) -> Any:
-        """Change parameters; ``settings__NAME`` changes one of the settings."""
+        """Change parameters; ``settings__NAME`` changes one of the settings.
+
+        Parameters
+        ----------
+        params
+            New values by name.
+        """
         changes = {}
         for name in list(params):
             plain = name.removeprefix("settings__")

@@ -25,7 +25,7 @@ def ledger(
     Parameters
     ----------
     work
-        Gets a dict of columns and a :class:`Witness`; see :func:`work_of`.
+        Gets a dict of columns and a :class:`Recorder`; see :func:`work_of`.
     domain
         The public description of the columns.
     name

@@ -10,7 +10,6 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from discreto.core.maps import Categories, Everyone, Memberships, Ones, Sides, Values
 from discreto.core.query import Block, Sum
-from discreto.models._base import PrivateClassifier
 from discreto.models._features import Space
 from discreto.models._hashing import (
     cut_count,
@@ -20,6 +19,7 @@ from discreto.models._hashing import (
     softmax,
     table_count,
 )
+from discreto.models._kinds import PrivateClassifier
 from discreto.parameters import Reader
 from discreto.rng import generator
 from discreto.session import Ask

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from discreto.errors import ParameterError
-from discreto.models._base import PrivateClassifier
 from discreto.models._features import Space
+from discreto.models._kinds import PrivateClassifier
 from discreto.models._least_squares import scores_of
 from discreto.models._logistic import Task, by_gradients, by_means, by_taylor, spreads
 from discreto.parameters import Reader

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from discreto.models._base import PrivateClassifier, PrivateRegressor
 from discreto.models._features import Space
+from discreto.models._kinds import PrivateClassifier, PrivateRegressor
 from discreto.models.boosting._base import Boosting, keep_all
 from discreto.session import Ask
 

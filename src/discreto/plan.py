@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from discreto.errors import ParameterError
 from discreto.release import Release
 from discreto.session import Ask, Question, Session
 
-TYPICAL_ROWS = 1000
+TYPICAL_ROWS = 1000  # for which errors are shown, where nobody says how many
+T = TypeVar("T")
 
 
 class Statistic(Protocol):
@@ -151,17 +152,32 @@ def plan_of(
 
     With ``rows=0`` the questions are right but expected errors mean nothing.
     """
+    plan, expected = rehearse(domain, together(several), cost, rows)
+    return replace(plan, expected=tuple(expected))
+
+
+def together(several: Sequence[Statistic]) -> Callable[[Session], list[Release]]:
+    """Statistics that share a session's cost equally, as one function of it."""
     if not several:
         raise ParameterError("there is nothing to ask.")
-    gate = dry_run_gate(domain, rows)
-    share = cost * Fraction(1, len(several)) if len(several) > 1 else cost
-    asked: list[Question] = []
-    expected = []
-    for statistic in several:
-        ask = Session(gate, share)
-        expected.append(statistic.learn(ask))
-        asked += ask.asked
-    return Plan(tuple(asked), cost, rows, tuple(expected))
+
+    def learn(ask: Session) -> list[Release]:
+        one = ask if len(several) == 1 else ask.sharing(Fraction(1, len(several)))
+        return [statistic.learn(one) for statistic in several]
+
+    return learn
+
+
+def rehearse(
+    domain: Domain, work: Callable[[Session], T], cost: Cost, rows: int = 0
+) -> tuple[Plan, T]:
+    """What ``work`` would ask, and what would come of it for made-up rows.
+
+    Everything that can be refused is refused here, and nothing is spent.
+    """
+    session = Session(dry_run_gate(domain, rows), cost)
+    result = work(session)
+    return Plan(tuple(session.asked), cost, rows), result
 
 
 def epsilon_for(

@@ -119,6 +119,10 @@ class Session:
         gates = self._gate.parts(partition, cost, label)
         return [_Branch(gate, cost, self) for gate in gates]
 
+    def sharing(self, share: Fraction) -> Session:
+        """The same conversation, in which each statistic has a share of the cost."""
+        return _Branch(self._gate, self.cost * share, self)
+
     def _note(self, question: Question) -> None:
         if self._plan is not None and next(self._plan, None) != question:
             raise UnsafeError(
@@ -129,7 +133,7 @@ class Session:
 
 
 class _Branch(Session):
-    """A session with a part, whose questions are lines of the whole's plan."""
+    """A session with a part, or for a share; its questions are in the whole's plan."""
 
     def __init__(self, gate: Gate, cost: Cost, trunk: Session) -> None:
         super().__init__(gate, cost)

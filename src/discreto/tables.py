@@ -24,9 +24,9 @@ from discreto.core.training import Training
 from discreto.data.engines import LocalEngine, fold_all
 from discreto.data.frames import Frame, PersonFrame, open_frame
 from discreto.errors import DomainError, ParameterError
-from discreto.plan import Plan, Statistic, plan_of, statistics
+from discreto.perform import Kept, perform
+from discreto.plan import Plan, Statistic, plan_of, statistics, together
 from discreto.release import Release
-from discreto.session import Session
 
 
 class Engine(Protocol):
@@ -295,22 +295,24 @@ class Table:
         The cost is charged before a row is read. See the statistic for what is asked
         and how far a row can move it.
         """
-        cost = Cost.of(epsilon, delta)
-        # Planning first refuses whatever can be refused before it is paid for.
+        cost, relation = Cost.of(epsilon, delta), self.domain.neighbours
         plan = self._plan(statistic, cost)
-        facts: dict[str, Any] = {"questions": [question.to_dict() for question in plan]}
-        facts |= self._facts(key) | {"statistic": _digest(statistic)}
-        receipt = self.ledger.charge(cost, statistic.label, facts, key)
-        if receipt.answer is not None:
-            stored = Release.from_dict(json.loads(receipt.answer))
-            return stored.paid(receipt, cost, self.domain.neighbours)
-        gate = self.gate(Reservation(self.ledger, receipt))
-        release = statistic.learn(Session(gate, cost, plan.questions))
-        release = release.paid(receipt, cost, self.domain.neighbours)
-        if key is not None:
-            kept = json.loads(self.ledger.keep(receipt, release.to_json()))
-            return Release.from_dict(kept).paid(receipt, cost, self.domain.neighbours)
-        return release
+        facts = self._facts(key) | {"statistic": _digest(statistic)}
+        kept = Kept(
+            key,
+            lambda release, receipt: release.paid(receipt, cost, relation).to_json(),
+            lambda text: Release.from_dict(json.loads(text)),
+        )
+        done = perform(
+            self,
+            statistic.learn,
+            cost,
+            statistic.label,
+            plan=plan,
+            facts=facts,
+            kept=kept,
+        )
+        return done.result.paid(done.receipt, cost, relation)
 
     def _plan(self, statistic: Statistic, cost: Cost) -> Plan:
         """The plan of a statistic, kept for when it is asked again."""
@@ -362,19 +364,12 @@ class Table:
         >>> [release.cost for release in both]
         [Cost(ε 0.5), Cost(ε 0.5)]
         """
-        wanted = list(several)
-        plan = plan_of(self.domain, wanted, Cost.of(epsilon, delta), 0)
+        wanted, cost = list(several), Cost.of(epsilon, delta)
+        work = together(wanted)
         label = ", ".join(statistic.label for statistic in wanted)
-        facts: dict[str, Any] = {"questions": [question.to_dict() for question in plan]}
-        facts |= self._facts(None)
-        reservation = self.reserve(plan.total, label, facts)
-        share = plan.total * Fraction(1, len(wanted))
-        gate, questions = self.gate(reservation), iter(plan.questions)
-        out = []
-        for statistic in wanted:
-            release = statistic.learn(Session(gate, share, questions))
-            out.append(release.paid(reservation.receipt, share, self.domain.neighbours))
-        return out
+        done = perform(self, work, cost, label, facts=self._facts(None))
+        share, relation = cost * Fraction(1, len(wanted)), self.domain.neighbours
+        return [one.paid(done.receipt, share, relation) for one in done.result]
 
     def __repr__(self) -> str:
         return f"Table({self.domain!r})"

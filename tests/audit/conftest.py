@@ -12,7 +12,8 @@ import pytest
 import discreto as dp
 from discreto import models
 from discreto.errors import DiscretoError
-from discreto.models._base import PrivateClusterer, PrivateEstimator, PrivateRegressor
+from discreto.models._estimator import PrivateEstimator
+from discreto.models._kinds import PrivateClusterer, PrivateRegressor
 
 sys.path.insert(0, str(Path(__file__).parent))  # for the helper modules beside this
 NUMBERS = {"a": dp.Number(0, 10, missing=True), "b": dp.Number(-1, 1)}

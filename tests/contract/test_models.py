@@ -20,7 +20,7 @@ from discreto.core.gate import Gate
 from discreto.core.query import Choice, Sum
 from discreto.errors import BudgetError, ParameterError
 from discreto.models import persist
-from discreto.models._base import PrivateEstimator
+from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Ready
 from discreto.testing import simulate
 

@@ -19,7 +19,7 @@ from discreto.cli import fit as command
 from discreto.data.frames import open_frame
 from discreto.errors import ParameterError
 from discreto.models import persist
-from discreto.models._base import PrivateClassifier
+from discreto.models._kinds import PrivateClassifier
 from discreto.models.boosting.settings import SETTING_NAMES
 from discreto.testing import simulate
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import discreto as dp
 from discreto.models import KMeans, LinearRegression, NaiveBayes, load, select
-from discreto.models._base import PrivateEstimator
+from discreto.models._estimator import PrivateEstimator
 from discreto.plan import Plan
 
 

@@ -23,7 +23,8 @@ import discreto as dp
 from discreto import models, stats
 from discreto.data.engines import ExecutorEngine, LocalEngine
 from discreto.errors import DiscretoError, KernelFault, ParameterError
-from discreto.models._base import PrivateClusterer, PrivateEstimator, PrivateRegressor
+from discreto.models._estimator import PrivateEstimator
+from discreto.models._kinds import PrivateClusterer, PrivateRegressor
 from discreto.testing import simulate
 
 NUMBERS = {"a": dp.Number(0, 10, missing=True), "b": dp.Number(-1, 1)}

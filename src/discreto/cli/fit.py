@@ -129,7 +129,7 @@ def _narrow(known: Domain, columns: str | None, target: str | None) -> Domain:
 def kinds() -> dict[str, Any]:
     """The models that can be fitted from the command line, by name."""
     from discreto import models
-    from discreto.models._base import PrivateEstimator
+    from discreto.models._estimator import PrivateEstimator
     from discreto.models._query_time import Voters
 
     return {

@@ -27,10 +27,11 @@ from discreto.core.cost import Amount, read_amount
 from discreto.core.domain import Category, Column, Domain, Number
 from discreto.data.frames import open_frame
 from discreto.errors import DomainError, ParameterError
-from discreto.models._base import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Ready
+from discreto.models._kinds import PrivateClassifier, PrivateRegressor
 from discreto.models._query_time import Voters
-from discreto.models.boosting.defaults import TYPICAL_ROWS
+from discreto.models.boosting.defaults import ASSUMED_ROWS
 from discreto.plan import Plan
 from discreto.tables import Table
 
@@ -111,7 +112,7 @@ def _plan(
 
 UNKNOWN_ROWS = (
     "The domain does not say how many rows there are, so gradient boosting plans for "
-    f"{TYPICAL_ROWS:,}. If that number or its order is public, declare it: models that "
+    f"{ASSUMED_ROWS:,}. If that number or its order is public, declare it: models that "
     "plan with it do better."
 )
 

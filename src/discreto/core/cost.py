@@ -99,8 +99,9 @@ class Cost:
     infinite: bool = False
 
     def __post_init__(self) -> None:
-        if not all(isinstance(p, int | Fraction) and p >= 0 for p in self.parts()):
-            raise ParameterError("a cost is made of exact numbers from 0 up.")
+        for part in (self.epsilon, self.rho, self.block_epsilon, self.delta):
+            if not isinstance(part, int | Fraction) or part < 0:
+                raise ParameterError("a cost is made of exact numbers from 0 up.")
 
     @classmethod
     def of(cls, epsilon: Amount, delta: Amount = 0) -> Cost:
@@ -164,9 +165,12 @@ class Cost:
         other
             Another cost.
         """
-        pairs = zip(self.parts(), other.parts(), strict=True)
         return self.infinite or (
-            not other.infinite and all(mine >= theirs for mine, theirs in pairs)
+            not other.infinite
+            and self.epsilon >= other.epsilon
+            and self.rho >= other.rho
+            and self.block_epsilon >= other.block_epsilon
+            and self.delta >= other.delta
         )
 
     def total(self, delta: Fraction) -> float | Fraction:

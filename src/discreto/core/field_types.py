@@ -11,9 +11,11 @@ import dataclasses
 import math
 import re
 import types
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from itertools import repeat
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from discreto.errors import ParameterError
 
@@ -35,7 +37,7 @@ def _read_forms(kind: Any) -> dict[str, Any]:
 
 def is_part(thing: object) -> bool:
     """Whether this is a part of a question."""
-    return dataclasses.is_dataclass(thing) and not isinstance(thing, type)
+    return hasattr(type(thing), "__dataclass_fields__")
 
 
 def kinds_of(part: Any) -> set[str]:
@@ -49,40 +51,78 @@ def kinds_of(part: Any) -> set[str]:
     return found
 
 
+class Field(NamedTuple):
+    """A field of a kind of part: whether a value has its form, and may hold parts."""
+
+    name: str
+    fits: Callable[[Any], bool]
+    holds_parts: bool
+
+
+@cache
+def fields_of(kind: Hashable) -> tuple[Field, ...]:
+    """The fields of a kind of part."""
+    forms = forms_of(kind).items()
+    return tuple([Field(n, _test_of(form), _holds(form)) for n, form in forms])
+
+
 def fits(value: Any, form: Any) -> bool:
     """Whether a value has a form: finite, of the type it says, all the way down."""
+    return _test_of(form)(value)
+
+
+@cache
+def _test_of(form: Any) -> Callable[[Any], bool]:
+    """The test of a form, made once: it is asked about again and again."""
     origin, args = get_origin(form), get_args(form)
     if origin is tuple:
-        return isinstance(value, tuple) and _all_fit(value, args[0])
+        return _test_of_tuple(args[0])
     if origin is Literal:
-        return any(type(value) is type(word) and value == word for word in args)
+        words = [(type(word), word) for word in args]
+        return lambda value: (type(value), value) in words
     if origin in (Union, types.UnionType):
-        return any(fits(value, one) for one in args)
+        tests = [_test_of(one) for one in args]
+        return lambda value: any(test(value) for test in tests)
     if form in (int, float):
-        return _all_fit((value,), form)
+        return lambda value: _are_numbers((value,), form)
     if form in (bool, str, Fraction):
-        return type(value) is form
+        return lambda value: type(value) is form
     if getattr(form, "_is_protocol", False):
-        names = (name for name in vars(form) if not name.startswith("_"))
-        return is_part(value) and all(hasattr(value, name) for name in names)
-    return isinstance(value, form) and is_part(value)
+        names = [name for name in vars(form) if not name.startswith("_")]
+        return lambda value: is_part(value) and all(map(hasattr, repeat(value), names))
+    return lambda value: isinstance(value, form) and is_part(value)
 
 
-def _all_fit(several: tuple[Any, ...], form: Any) -> bool:
-    if form not in (int, float):
-        # Each once, by identity: most nodes of a tree share what they hold.
-        return all(
-            fits(one, form) for one in {id(one): one for one in several}.values()
-        )
+def _test_of_tuple(form: Any) -> Callable[[Any], bool]:
+    if form in (int, float):
+        return lambda value: isinstance(value, tuple) and _are_numbers(value, form)
+    test = _test_of(form)
+    # Each once, by identity: most nodes of a tree share what they hold.
+    return lambda value: (
+        isinstance(value, tuple)
+        and all(map(test, dict(zip(map(id, value), value, strict=True)).values()))
+    )
+
+
+def _are_numbers(several: tuple[Any, ...], form: Any) -> bool:
     kinds = set(map(type, several))
-    if bool in kinds or not all(issubclass(kind, int | float) for kind in kinds):
+    if bool in kinds or not all(map(issubclass, kinds, repeat((int, float)))):
         return False
     if form is int:
-        return kinds <= {int} and all(-WHOLE < one < WHOLE for one in several)
+        whole = kinds <= {int}
+        return whole and (not several or -WHOLE < min(several) <= max(several) < WHOLE)
     try:
         return all(map(math.isfinite, several))
     except OverflowError:  # a whole number that no float can hold
         return False
+
+
+def _holds(form: Any) -> bool:
+    """Whether a value of this form may hold parts."""
+    origin, args = get_origin(form), get_args(form)
+    if origin in (tuple, Union, types.UnionType):
+        return any(_holds(one) for one in args if one is not Ellipsis)
+    return origin is not Literal and form not in (bool, int, float, str, Fraction)
 
 
 def written(value: Any, form: Any) -> Any:

@@ -8,11 +8,12 @@ over any rows without an error. After the charge there is nothing left to refuse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from discreto.core.domain import Category, Domain, Number, Opaque
-from discreto.core.field_types import fits, forms_of, is_part
+from discreto.core.field_types import fields_of, is_part
 from discreto.core.query import (
     Block,
     Choice,
@@ -49,33 +50,31 @@ def _walk(part: Any, domain: Domain, depth: int) -> None:
     memory = getattr(part, "__dict__", None)
     if memory is not None and memory.get("_valid") is domain:
         return
-    kind = type(part).__name__
+    kind: Any = type(part)
     if depth > DEEPEST:
         raise ParameterError("this question is nested too deeply.")
     if not is_part(part):
-        raise ParameterError(f"a question cannot be a {kind}.")
-    for name, form in forms_of(type(part)).items():
-        value = getattr(part, name)
-        if not fits(value, form):
-            raise ParameterError(f"{kind}: {name!r} is not of the right form.")
-        for inner in _parts(value):
-            _walk(inner, domain, depth + 1)
-    own = [check for parent, check in _KERNEL.items() if isinstance(part, parent)]
-    if own:
-        own[0](part, domain)
+        raise ParameterError(f"a question cannot be a {kind.__name__}.")
+    for field in fields_of(kind):
+        value = getattr(part, field.name)
+        if not field.fits(value):
+            raise ParameterError(
+                f"{kind.__name__}: {field.name!r} is not of the right form."
+            )
+        if not field.holds_parts:
+            continue
+        for inner in value if isinstance(value, tuple) else (value,):
+            if is_part(inner):
+                _walk(inner, domain, depth + 1)
+    own = _own_check(kind)
+    if own is not None:
+        own(part, domain)
     elif hasattr(part, "check"):
         part.check(domain)
     else:
-        raise ParameterError(f"{kind} cannot be asked: it has no check.")
+        raise ParameterError(f"{kind.__name__} cannot be asked: it has no check.")
     if memory is not None:
         memory["_valid"] = domain
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    if is_part(value):
-        yield value
-    elif isinstance(value, tuple) and value and is_part(value[0]):
-        yield from value
 
 
 def _check_sum(query: Sum, domain: Domain) -> None:
@@ -106,3 +105,9 @@ _KERNEL: dict[type, Callable[[Any, Domain], None]] = {
     Choice: _check_choice,
     Randomise: _check_row,
 }
+
+
+@cache
+def _own_check(kind: Any) -> Callable[[Any, Domain], None] | None:
+    found = [check for parent, check in _KERNEL.items() if issubclass(kind, parent)]
+    return found[0] if found else None

@@ -25,7 +25,7 @@ LEARNERS = {
 def check_job(job: Mapping[str, Any]) -> Any:
     """The learner or model of a job; whatever can be refused is refused here."""
     from discreto import models
-    from discreto.models._base import PrivateEstimator
+    from discreto.models._estimator import PrivateEstimator
     from discreto.models.boosting.settings import take_settings
 
     name, params = str(job.get("learner")), job.get("params", {})

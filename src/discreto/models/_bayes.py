@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from discreto.core.maps.simplex_features import soft_votes
 from discreto.errors import DomainError
-from discreto.models._base import PrivateClassifier
 from discreto.models._bayes_queries import (
     LEAST,
     Tables,
@@ -20,6 +19,7 @@ from discreto.models._bayes_queries import (
 )
 from discreto.models._bayes_shrinkage import TINY
 from discreto.models._features import Space
+from discreto.models._kinds import PrivateClassifier
 from discreto.parameters import Reader
 from discreto.session import Ask
 

@@ -20,7 +20,6 @@ from discreto.core.maps.clusters import Points, diameter, steps_of
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Block, Choice, Everyone, Floats, Ones, Sum
 from discreto.errors import ParameterError
-from discreto.models._base import PrivateClusterer
 from discreto.models._centroids import (
     Overall,
     Round,
@@ -32,6 +31,7 @@ from discreto.models._centroids import (
     starts,
 )
 from discreto.models._features import Space
+from discreto.models._kinds import PrivateClusterer
 from discreto.parameters import Reader
 from discreto.rng import generator
 from discreto.session import Ask

@@ -15,12 +15,13 @@ from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.maps.neighbors import GRID
 from discreto.core.query import Choice
-from discreto.dry_run import dry_run_gate
 from discreto.errors import ParameterError, UnsafeError
-from discreto.models._base import Privacy, PrivateClassifier
 from discreto.models._features import Array, Ready, Space
+from discreto.models._kinds import PrivateClassifier
+from discreto.models._privacy import Privacy
 from discreto.parameters import Reader, whole
-from discreto.plan import Plan
+from discreto.perform import perform
+from discreto.plan import Plan, rehearse
 from discreto.session import Session
 from discreto.tables import Table
 
@@ -107,22 +108,17 @@ class Voters(PrivateClassifier):
                 f"this {type(self).__name__} was copied or loaded without the rows it "
                 "answers from. Fit it again."
             )
-        paper = Session(dry_run_gate(table.domain, 0), cost)
-        plan = self._talk(paper, points)[1]
-        facts = {"questions": [question.to_dict() for question in plan]}
         label = f"{type(self).__name__}: {_count(points)}"
-        reservation = table.reserve(cost, label, facts)
-        ask = Session(table.gate(reservation), cost, plan.questions)
-        return self._talk(ask, points)[0]
+        return perform(table, lambda ask: self._talk(ask, points), cost, label).result
 
-    def _talk(self, ask: Session, points: Points) -> tuple[Array, Plan]:
+    def _talk(self, ask: Session, points: Points) -> Array:
         rows, left = self._count_rows(ask)
         out = []
         for part, share in shares(points, ask.cost):
             share *= left
             choice = self._votes(part, self.space_, ask.cost * share, rows)
             out.append(ask.select(choice, f"votes at {_count(part)}", share).indices)
-        return np.concatenate(out), Plan(tuple(ask.asked), ask.cost, 0)
+        return np.concatenate(out)
 
     def plan(
         self,
@@ -156,7 +152,7 @@ class Voters(PrivateClassifier):
         probe.space_ = self._space(domain, target)
         # Points in one place can all be reached by one row: the worst case.
         points = ((0.0,) * len(probe.space_.features),) * queries
-        return probe._talk(Session(dry_run_gate(domain, 0), cost), points)[1]
+        return rehearse(domain, lambda ask: probe._talk(ask, points), cost)[0]
 
     def _space(self, domain: Domain, target: str | None) -> Space:
         return super()._space(domain, target).only_numbers(type(self).__name__)

@@ -39,7 +39,7 @@ class FuzzyCMeans(CentreClusterer):
         How many rounds of noisy sums are paid for. With ``init='auto'`` the first one
         is a hard split that finds the starting centres, the others are fuzzy.
     domain, bounds, ledger, random_state
-        See :class:`~discreto.models._base.PrivateEstimator`.
+        See :class:`~discreto.models._estimator.PrivateEstimator`.
 
     Attributes
     ----------

@@ -26,12 +26,12 @@ from discreto.core.maps.predictions import (
     predictor_of,
 )
 from discreto.core.query import Block, Sum
-from discreto.dry_run import dry_run_gate
 from discreto.errors import ParameterError
 from discreto.models import persist
-from discreto.models._base import PrivateEstimator
+from discreto.models._estimator import PrivateEstimator
+from discreto.perform import perform
 from discreto.release import Release
-from discreto.session import Ask, Session
+from discreto.session import Ask
 from discreto.stats._intervals import combined_reach, ratio_interval, reach
 from discreto.tables import Table
 
@@ -117,15 +117,12 @@ def evaluate(
     judge = (
         _judge_classes if isinstance(table.domain[goal], Category) else _judge_number
     )
-    rehearsal = Session(dry_run_gate(table.domain, 0), cost)
-    judge(rehearsal, text, goal)
-    facts = {"questions": [question.to_dict() for question in rehearsal.asked]}
     label = f"evaluate {type(model).__name__}"
-    reservation = table.reserve(cost, label, facts)
-    ask = Session(table.gate(reservation), cost, rehearsal.asked)
-    parts = judge(ask, text, goal)
-    relation, receipt = table.domain.neighbours, reservation.receipt
-    paid = {k: part.paid(receipt, cost, relation) for k, part in parts.items()}
+    done = perform(table, lambda ask: judge(ask, text, goal), cost, label)
+    paid = {
+        name: part.paid(done.receipt, cost, table.domain.neighbours)
+        for name, part in done.result.items()
+    }
     return Evaluation(**paid)
 
 

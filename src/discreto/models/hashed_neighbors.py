@@ -14,7 +14,6 @@ from discreto.core.cost import Amount
 from discreto.core.domain import Domain
 from discreto.core.maps import Categories, Everyone, Memberships, Ones, Sides, Values
 from discreto.core.query import Block, Sum
-from discreto.models._base import PrivateClassifier
 from discreto.models._features import Space
 from discreto.models._hashing import (
     cut_count,
@@ -24,6 +23,7 @@ from discreto.models._hashing import (
     softmax,
     table_count,
 )
+from discreto.models._kinds import PrivateClassifier
 from discreto.parameters import Reader
 from discreto.rng import generator
 from discreto.session import Ask

@@ -37,7 +37,7 @@ class KMeans(CentreClusterer):
         in up to eight cells for each cluster and merges them for free. There is no
         ``n_init``: another start would have to be paid for.
     domain, bounds, ledger, random_state
-        See :class:`~discreto.models._base.PrivateEstimator`.
+        See :class:`~discreto.models._estimator.PrivateEstimator`.
 
     Attributes
     ----------

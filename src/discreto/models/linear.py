@@ -17,8 +17,8 @@ from discreto.core.maps import Bernstein, Scaled, Values
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS, grid
 from discreto.core.query import Block, Everyone, Sum
 from discreto.errors import ParameterError
-from discreto.models._base import PrivateRegressor
 from discreto.models._features import Space
+from discreto.models._kinds import PrivateRegressor
 from discreto.models._least_squares import centred, least_squares, moments_of, scores_of
 from discreto.parameters import Reader
 from discreto.session import Ask

@@ -12,8 +12,8 @@ from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
-from discreto.models._base import PrivateClassifier
 from discreto.models._features import Space
+from discreto.models._kinds import PrivateClassifier
 from discreto.models._least_squares import scores_of
 from discreto.models._logistic import Task, by_gradients, by_means, by_taylor, spreads
 from discreto.parameters import Reader

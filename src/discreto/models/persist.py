@@ -21,8 +21,9 @@ from discreto.core.domain import Domain, Opaque
 from discreto.core.field_types import check_amounts, check_plain, read_fraction
 from discreto.core.maps.trees import MAX_DEPTH, Grid
 from discreto.errors import ParameterError, UnsafeError
-from discreto.models._base import Privacy, PrivateEstimator
+from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Space
+from discreto.models._privacy import Privacy
 from discreto.models.boosting._base import Boosting
 from discreto.models.boosting.forest import Shipped
 from discreto.models.boosting.settings import (

@@ -19,7 +19,7 @@ from discreto.core.maps.predictions import (
 from discreto.core.query import Choice
 from discreto.errors import ParameterError
 from discreto.models import persist
-from discreto.models._base import PrivateEstimator
+from discreto.models._estimator import PrivateEstimator
 from discreto.tables import Table
 
 Model = TypeVar("Model", bound=PrivateEstimator)
@@ -93,7 +93,7 @@ def select(
     part = cost * ((1 - choice_share) / len(candidates))
     for model in candidates:  # whatever can be refused is refused before it is paid
         space = model._space(table.domain, y)
-        clone(model)._rehearse(space, part, 0)
+        model._plan_for(space, part)
         names = (*space.features, *([space.target] if space.target else []))
         check_columns(space.domain, names, (validation or table).domain)
     reservation = table.reserve(here, f"select among {len(candidates)} models")

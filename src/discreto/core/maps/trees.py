@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from operator import lt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,9 +49,9 @@ class Grid:
         good = isinstance(self.cuts, tuple) and len(self.cuts) == len(self.names)
         for cuts in self.cuts if good else ():
             good = good and isinstance(cuts, tuple) and len(cuts) < MAX_CODES - 1
-            good = good and all(type(c) in (int, float) for c in cuts)
-            good = good and all(abs(c) <= 1e300 for c in cuts)
-            good = good and all(a < b for a, b in pairwise(cuts))
+            good = good and set(map(type, cuts)) <= {int, float}
+            good = good and max(map(abs, cuts), default=0) <= 1e300
+            good = good and all(map(lt, cuts, cuts[1:]))  # and none is NaN
         if not good:
             raise ParameterError("a Grid needs sorted cut points for every column.")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from discreto.models._base import PrivateEstimator
+from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Space
 from discreto.models.boosting import forest, inspection
 from discreto.models.boosting.defaults import settings_for

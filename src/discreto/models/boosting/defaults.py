@@ -16,7 +16,9 @@ from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.models.boosting.settings import settings_of
 from discreto.parameters import Reader
 
-TYPICAL_ROWS = 10_000  # where the domain does not say
+# Where the domain does not say. A fit must ask what its plan said, so what is guessed
+# for one plan (``plan(rows=...)``) cannot count here.
+ASSUMED_ROWS = 10_000
 _CHOICES = {
     "splits": ("greedy", "random", "cyclic"),
     "split_score": ("l1", "gain"),
@@ -85,7 +87,7 @@ def _trees(cost: Cost, space: Space, greedy: bool) -> int:
 
 def _strength(cost: Cost, space: Space) -> float:
     """How well a sum over all rows stands out of its noise."""
-    rows = space.domain.rows or TYPICAL_ROWS
+    rows = space.domain.rows or ASSUMED_ROWS
     return rows * (float(cost.epsilon) or math.sqrt(float(2 * cost.rho)))
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.models._base import PrivateClassifier, PrivateRegressor
 from discreto.models._features import Space
+from discreto.models._kinds import PrivateClassifier, PrivateRegressor
 from discreto.models.boosting._base import Boosting, keep_all
 from discreto.models.boosting.settings import BoostingSettings, with_old_names
 from discreto.session import Ask

@@ -1,0 +1,139 @@
+"""From arrays and frames to a table: names, bounds, classes, and who pays.
+
+Bounds and classes that nobody gave are read from the data in simulations only: that is
+a leak, and a real ledger refuses it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from discreto.core.cost import Cost
+from discreto.core.domain import Category, Domain, Number
+from discreto.core.ledger import Ledger
+from discreto.data.frames.native import frame_of
+from discreto.errors import DomainError, ParameterError, UnsafeError
+from discreto.models._features import as_matrix, columns_of
+from discreto.tables import Table
+
+
+class TakesArrays:
+    """A model that is fitted to a Table, or to arrays and frames as if to one."""
+
+    _needs_target: ClassVar[bool] = True
+    domain: Domain | None
+    ledger: Any
+    bounds: Any
+    epsilon: Any
+    delta: Any
+
+    def _table(self, X: Any, y: Any) -> tuple[Table, str | None]:
+        if isinstance(X, Table):
+            if y is not None and not isinstance(y, str):
+                raise ParameterError(
+                    "with a Table, y is the name of the target column."
+                )
+            return X, y
+        if self._needs_target and y is None:
+            raise ParameterError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None."
+            )
+        validate_data(self, X, skip_check_array=True)
+        domain, columns, target = self._describe(X, y)
+        ledger = self._payer()
+        return Table(columns, domain, ledger), target
+
+    def _payer(self) -> Any:
+        if self.ledger is not None:
+            return self.ledger
+        return Ledger(epsilon=self.epsilon, delta=self.delta)
+
+    def _describe(self, X: Any, y: Any) -> tuple[Domain, dict[str, Any], str | None]:
+        """The domain of arrays or frames, their columns, and the target's name."""
+        if self.domain is not None:
+            target = self.domain.target
+            names = [n for n in self.domain.features() if n != target]
+            domain = self.domain.select([*names, *([target] if target else [])])
+        else:
+            names, target = self._names(X), "y"
+            while target in names:
+                target += "_"
+            domain = self._guess_domain(X, y, names, target)
+        columns = columns_of(X, names)
+        if not self._needs_target:
+            return domain.select(names), columns, None
+        if target is None:
+            raise DomainError("the domain needs target='COLUMN' for this model.")
+        columns[target] = self._target_values(y, len(next(iter(columns.values()))))
+        return domain, columns, target
+
+    def _names(self, X: Any) -> list[str]:
+        frame = frame_of(X)
+        if frame is not None:
+            return [str(name) for name in frame.columns]
+        return [f"x{i}" for i in range(as_matrix(X).shape[1])]
+
+    def _target_values(self, y: Any, rows: int) -> Any:
+        values = column_or_1d(y, warn=True)
+        if len(values) != rows:
+            raise ParameterError(
+                "y should be a 1d array with one value for each row of X."
+            )
+        return values
+
+    def _guess_domain(self, X: Any, y: Any, names: list[str], target: str) -> Domain:
+        low, high = self._read_bounds(X, names)
+        columns: dict[str, Any] = {
+            name: Number(float(a), float(b))
+            for name, a, b in zip(names, low, high, strict=True)
+        }
+        if self._needs_target:
+            columns[target] = self._target_column(y)
+        return Domain(columns, target=target if self._needs_target else None)
+
+    def _read_bounds(self, X: Any, names: list[str]) -> tuple[Any, Any]:
+        if self.bounds is None:
+            self._leak("bounds", 'bounds=(0, 100) or domain=Domain({"age": ...})')
+            values = [np.asarray(c, dtype=float) for c in columns_of(X, names).values()]
+            return spans(values)
+        try:
+            low, high = self.bounds
+            low, high = (
+                np.broadcast_to(np.asarray(e, float), len(names)) for e in (low, high)
+            )
+        except (TypeError, ValueError):
+            raise ParameterError(
+                "bounds must be (low, high): two numbers, or two lists with one number "
+                f"for each of the {len(names)} features."
+            ) from None
+        return low, high
+
+    def _target_column(self, y: Any) -> Number | Category:
+        raise NotImplementedError
+
+    def _leak(self, what: str, remedy: str) -> None:
+        """Record that something is read from private data, or refuse to read it."""
+        label = f"{what} read from the data"
+        ledger = self._payer()
+        try:
+            ledger.charge(Cost.leak(), label)
+        except UnsafeError:
+            raise DomainError(
+                f"{type(self).__name__} needs public {what}. Reading them from the "
+                f"data would leak it: give {remedy}."
+            ) from None
+
+
+def spans(columns: list[Any]) -> tuple[Any, Any]:
+    """Smallest and largest finite values; never equal. Only for simulations."""
+    ends = []
+    for values in columns:
+        finite = values[np.isfinite(values)]
+        low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
+        ends.append((low, high) if low < high else (low - 0.5, high + 0.5))
+    lows, highs = np.array(ends, dtype=float).T
+    return lows, highs

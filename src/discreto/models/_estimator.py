@@ -1,0 +1,207 @@
+"""What every model shares: a domain, a plan, a paid-for session.
+
+A model writes ``_learn(ask, space)`` and nothing else about privacy. It gets answers
+from ``ask``, never a row, and sets attributes that end in an underscore: those are made
+of releases and public facts, so they are safe to publish.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Self
+
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from discreto.core.cost import Cost
+from discreto.core.domain import Domain
+from discreto.errors import DomainError, ParameterError
+from discreto.models._arrays import TakesArrays
+from discreto.models._features import Ready, Space, as_matrix
+from discreto.models._privacy import Privacy
+from discreto.parameters import Reader
+from discreto.perform import perform
+from discreto.plan import TYPICAL_ROWS, Plan, rehearse
+from discreto.session import Ask
+from discreto.tables import Table
+
+# What a plan takes from the space, or from the cost.
+_ELSEWHERE = (
+    *("ledger", "domain", "bounds", "classes", "target_bounds"),
+    *("epsilon", "delta"),
+)
+_SIMPLE = (bool, int, float, str, Fraction)
+_PLANS: dict[tuple[Any, ...], Plan] = {}  # a cache; see PrivateEstimator._plan_for
+
+
+class PrivateEstimator(TakesArrays, BaseEstimator):
+    """Base of all models.
+
+    Parameters that every model has
+    -------------------------------
+    epsilon, delta
+        What a fit costs. ``delta`` above 0 takes Gaussian noise instead of Laplace.
+    domain
+        The public description of the columns, when ``fit`` gets arrays or frames.
+    bounds
+        Instead of a domain: ``(low, high)``, numbers or one pair for each feature.
+    ledger
+        Who pays when ``fit`` gets arrays or frames. Without one, the fit is paid by
+        a ledger of its own, so several fits are not added up.
+    random_state
+        Seeds public coins (starting points, random splits). It never touches noise.
+    """
+
+    def _learn(self, ask: Ask, space: Space) -> None:
+        """Hold the conversation and set the attributes that predict needs."""
+        raise NotImplementedError
+
+    # Planning and fitting
+
+    def plan(
+        self, domain: Domain, target: str | None = None, *, rows: int | None = None
+    ) -> Plan:
+        """What a fit would ask and spend; nothing is spent.
+
+        Parameters
+        ----------
+        domain
+            The public description; no rows are needed.
+        target
+            The column to predict; by default the domain's target.
+        rows
+            A guess of how many rows there are.
+
+        Returns
+        -------
+        Plan
+            The questions and their cost, which ``fit`` will keep to.
+        """
+        cost = Reader(self).cost()
+        space = self._space(domain, target)
+        number = domain.rows or TYPICAL_ROWS if rows is None else rows
+        return clone(self)._rehearse(space, cost, number)
+
+    def _rehearse(self, space: Space, cost: Cost, rows: int) -> Plan:
+        if hasattr(self, "random_state"):
+            Reader(self).seed()  # also where no coin is tossed
+        plan, _ = rehearse(
+            space.domain, lambda ask: self._learn(ask, space), cost, rows
+        )
+        return plan
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from a Table and the name of its target, or from arrays or frames.
+
+        Parameters
+        ----------
+        X
+            A :class:`~discreto.Table`, a data frame, or a 2-d array.
+        y
+            The target column's name for a Table (default: the domain's target), else
+            the target values.
+
+        Returns
+        -------
+        self
+            The fitted model, with ``privacy_``: its plan, its cost and its receipt.
+
+        Raises
+        ------
+        BudgetError
+            The ledger has less left. Nothing was charged.
+
+        Privacy
+        -------
+        The whole cost is charged before a row is read, to the Table's ledger or the
+        model's.
+        """
+        cost = Reader(self).cost()
+        table, target = self._table(X, y)
+        return self._fit_table(table, target, cost)
+
+    def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
+        space = self._space(table.domain, target)
+        plan = self._plan_for(space, cost)
+        label = f"fit {type(self).__name__}"
+        done = perform(
+            table, lambda ask: self._learn(ask, space), cost, label, plan=plan
+        )
+        self.space_ = space
+        self.n_features_in_ = len(space.features)
+        self.privacy_ = Privacy(
+            cost,
+            table.domain.neighbours,
+            table.domain.rows_per_person,
+            plan,
+            done.receipt,
+        )
+        return self
+
+    def _plan_for(self, space: Space, cost: Cost) -> Plan:
+        """The plan of a fit, kept for when the same fit is made again.
+
+        A plan depends on public facts alone: the parameters, the space and the cost.
+        """
+        params = {
+            k: v for k, v in self.get_params(False).items() if k not in _ELSEWHERE
+        }
+        if not all(v is None or isinstance(v, _SIMPLE) for v in params.values()):
+            return clone(self)._rehearse(space, cost, 0)
+        facts = (space.domain.fingerprint, space.features, space.target, cost)
+        key = (type(self), *params.items(), *map(type, params.values()), *facts)
+        if key not in _PLANS:
+            if len(_PLANS) >= 256:
+                _PLANS.clear()
+            _PLANS[key] = clone(self)._rehearse(space, cost, 0)
+        return _PLANS[key]
+
+    def _space(self, domain: Domain, target: str | None) -> Space:
+        if not isinstance(domain, Domain):
+            raise DomainError(f"{type(self).__name__}.plan needs a Domain.")
+        target = target or domain.target
+        if not self._needs_target:
+            features = [n for n in domain.features() if n != target]
+            return Space(domain, tuple(features))
+        if target is None:
+            raise ParameterError(
+                f"{type(self).__name__} needs a target: fit(table, 'COLUMN')."
+            )
+        self._check_target(domain, target)
+        features = [n for n in domain.with_(target=target).features() if n != target]
+        return Space(domain, tuple(features), target)
+
+    def _check_target(self, domain: Domain, target: str) -> None:
+        """Refuse a target of the wrong kind."""
+
+    # Predicting
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """What the model says of each row.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        """
+        raise NotImplementedError
+
+    def _rows(self, X: Any) -> Any:
+        """Rows to predict, checked against the features of the fit."""
+        check_is_fitted(self, "space_")
+        if isinstance(X, Ready):
+            return X
+        if not hasattr(X, "columns") and not isinstance(X, Table):
+            as_matrix(X)
+        if hasattr(X, "columns") and not hasattr(self, "feature_names_in_"):
+            return X  # fitted from a Table: the space finds the columns by name
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = self._needs_target
+        tags.non_deterministic = True
+        return tags

@@ -1,0 +1,85 @@
+"""The one protocol of everything that asks: rehearse, pay, then perform as planned.
+
+A statistic, a fit, an evaluation or a vote is a function of a session. It is first
+held with a table without rows, which costs nothing: that gives its plan, and refuses
+whatever can be refused. Then the whole plan is paid for, and only then is it held with
+the rows, question by question as planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from discreto.core.charge import Charger, Receipt, Reservation
+from discreto.core.cost import Cost
+from discreto.core.domain import Domain
+from discreto.core.gate import Gate
+from discreto.plan import Plan, rehearse
+from discreto.session import Session
+
+T = TypeVar("T")
+
+
+class Payable(Protocol):
+    """Rows that can be asked, and who pays for it: a table."""
+
+    domain: Domain
+    ledger: Charger
+
+    def gate(self, ledger: Charger | None = None) -> Gate: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[T]):
+    """What came of a session, how it was planned, and that it was paid for."""
+
+    result: T
+    plan: Plan
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Generic[T]):
+    """A key under which a result is kept with its charge, and how it is written."""
+
+    key: str | None
+    write: Callable[[T, Receipt], str]
+    read: Callable[[str], T]
+
+
+def perform(
+    table: Payable,
+    work: Callable[[Session], T],
+    cost: Cost,
+    label: str,
+    *,
+    plan: Plan | None = None,
+    facts: Mapping[str, Any] | None = None,
+    kept: Kept[T] | None = None,
+) -> Done[T]:
+    """Pay for ``work`` as a whole, and hold it with the rows of a table.
+
+    Parameters
+    ----------
+    plan
+        What a rehearsal gave, if there was one already.
+    facts
+        What the ledger's entry says besides the questions.
+    kept
+        With a key, what was paid for under it before is read and costs nothing more.
+    """
+    if plan is None:
+        plan, _ = rehearse(table.domain, work, cost)
+    event = {"questions": [question.to_dict() for question in plan]} | dict(facts or {})
+    key = None if kept is None else kept.key
+    receipt = table.ledger.charge(cost, label, event, key)
+    if kept is not None and receipt.answer is not None:
+        return Done(kept.read(receipt.answer), plan, receipt)
+    gate = table.gate(Reservation(table.ledger, receipt))
+    result = work(Session(gate, cost, plan.questions))
+    if kept is not None and key is not None:
+        text = table.ledger.keep(receipt, kept.write(result, receipt))
+        result = kept.read(text)
+    return Done(result, plan, receipt)

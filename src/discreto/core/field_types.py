@@ -90,6 +90,8 @@ def _test_of(form: Any) -> Callable[[Any], bool]:
     if getattr(form, "_is_protocol", False):
         names = [name for name in vars(form) if not name.startswith("_")]
         return lambda value: is_part(value) and all(map(hasattr, repeat(value), names))
+    if hasattr(form, "__dataclass_fields__"):  # then whatever is of it is a part
+        return lambda value: isinstance(value, form)
     return lambda value: isinstance(value, form) and is_part(value)
 
 

@@ -69,6 +69,4 @@ def recall(batch: Batch, name: str, key: tuple[Any, ...]) -> Any:
 
 def same(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
     """Whether two tuples hold the same things, quick where they are identical."""
-    return len(one) == len(two) and all(
-        a is b or a == b for a, b in zip(one, two, strict=True)
-    )
+    return one == two  # of tuples, Python asks for identity before equality

@@ -108,7 +108,7 @@ def write_releases(folder: Path, name: str, keyed: int, plant: str) -> None:
     if plant == "lazy":
         Store._transaction = lazy_transaction  # type: ignore[method-assign]
     ledger = open_ledger(folder, plant)
-    table = dp.Table({"age": [40, 50, 60]}, DOMAIN, ledger.analyst(name))
+    table = dp.Table({"age": [40, 50, 60]}, DOMAIN, ledger.analyst(name), name="people")
     log = folder / f"releases-{name}"
     done = len(log.read_text().split("\n")) if log.exists() else 0
     handle = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND)

@@ -329,7 +329,7 @@ def test_a_run_leaves_a_model_and_every_ledger_on_disk(network):
         new = entries(network, name)[before[name] :]
         # The run is paid once, before its first round; then come the three rounds.
         costs = [entry["cost"] for entry in new]
-        assert costs == [{"block_epsilon": "1", "delta": "1/100000"}, {}, {}, {}]
+        assert costs == [dp.Cost.of(1, "1e-5").to_dict(), {}, {}, {}]
         assert {entry["analyst"] for entry in new} == {"coordinator"}
 
 
@@ -349,14 +349,17 @@ def test_code_that_comes_with_a_run_does_not_run_in_a_silo(network):
     owned, bundle = network.folder / "owned", network.folder / "hostile"
     bundle.mkdir()
     (bundle / "hostile.py").write_text(HOSTILE.format(owned=str(owned)))
-    job = {"learner": "LinearRegression", "params": {"epsilon": "0.5"}, "target": "y"}
+    west = network.folder / "west.ledger"
+    before = dp.Ledger(west).spent().rho
+    price = {"epsilon": "0.5", "delta": "1e-5"}
+    job = {"learner": "LinearRegression", "params": price, "target": "y"}
     job |= {"silos": ["north", "west"], "timeout": 90}
     job |= {"out": str(network.folder / "linear.json")}
     found = network.submit(job, bundle, "hostile:client_app")
     assert "error" not in found, found
     assert isinstance(load(job["out"]), models.LinearRegression)
     assert not owned.exists()
-    assert float(dp.Ledger(network.folder / "west.ledger").spent().epsilon) == 0.5
+    assert dp.Ledger(west).spent().rho - before == dp.Cost.of("0.5", "1e-5").rho
     # In a node without the guard the same bundle does run, for the first hello.
     job |= {"silos": ["plain-1"], "out": str(network.folder / "again.json")}
     again = network.submit(job | {"target": "x y"}, bundle, "hostile:client_app")

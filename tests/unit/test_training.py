@@ -206,3 +206,12 @@ def test_a_forked_child_cannot_take_steps(monkeypatch):
     monkeypatch.setattr("discreto.core.charge.os.getpid", lambda: -1)
     with pytest.raises(LedgerError, match="process"):
         training.measure(TOTAL, "step")
+
+
+def test_a_single_step_cannot_be_bought_by_itself():
+    people, steps = table(), steps_for(1, DELTA, 3, "1/2")
+    one = people.reserve(steps.each, "one of three")
+    for gate in (people.gate(), people.gate(one)):
+        with pytest.raises(ParameterError, match="paid as one"):
+            gate.step(TOTAL, steps, "step")
+    assert len(people.ledger.entries()) == 1  # the reservation

@@ -35,10 +35,13 @@ from discreto.core.noise.calibration import Noise, noises_for, scale_for
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler, check_scale
 from discreto.core.query import (
+    Block,
     Choice,
     Derived,
+    Everyone,
     Floats,
     Ints,
+    Ones,
     Query,
     Randomise,
     Shape,
@@ -53,6 +56,9 @@ T = TypeVar("T")
 Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
 ROW_STEPS = 1 << 20  # grid steps of half a column's range in randomised rows
 _FAULT = "the answer could not be computed; the charge stands and the ledger is shut."
+
+
+_COUNT = Sum(Everyone(), (Block(Ones()),))
 
 
 class Source(Protocol):
@@ -127,8 +133,14 @@ class Gate:
     ) -> Measurement:
         """One of ``steps``: noisy sums over a fresh secret sample of the rows.
 
-        The ledger must be a reservation of the cost of all of them.
+        The ledger must be a reservation of the cost of all of them: one sampled step by
+        itself costs more than its share.
         """
+        paid = (
+            self.ledger.receipt.cost if isinstance(self.ledger, Reservation) else None
+        )
+        if paid is None or not paid.covers(steps.cost):
+            raise ParameterError(f"{label!r} is a step of many, which are paid as one.")
         bound = self.check(query, label, Sum | Derived)
         check_sampling(steps.rate, self.domain)
         noises = steps.noises(bound)
@@ -153,6 +165,7 @@ class Gate:
         count = partition.count(self.domain)
         if self._partition is not None:
             raise ParameterError("a part of a table has no parts of its own.")
+        bind(partition.restrict(_COUNT, 0), self.domain)  # before anything is paid
         receipt = self.ledger.charge(cost, label)
         out = []
         for number in range(count):

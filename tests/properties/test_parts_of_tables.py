@@ -13,7 +13,7 @@ from discreto.core.cost import Cost
 from discreto.core.maps import Bins, Categories, ReachVotes, RowsInReach, Values
 from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
-from discreto.errors import ParameterError
+from discreto.errors import DomainError, ParameterError
 from discreto.testing import simulate
 
 COLUMNS = {"x": Number(0, 1), "c": Category(("u", "v"))}
@@ -80,3 +80,11 @@ def test_a_part_has_no_parts():
     other = Parts(HashParts(("x",), (1, 1), 5))
     with pytest.raises(ParameterError):
         inner.parts(other, Cost(epsilon=Fraction(1, 2)), "more parts")
+
+
+def test_parts_are_checked_before_they_are_paid():
+    ledger = simulate(noise=False)
+    unknown = Parts(HashParts(("nowhere",), (1, 1)))
+    with pytest.raises((ParameterError, DomainError)):
+        gate(ledger=ledger).parts(unknown, Cost.of(1), "parts")
+    assert not ledger.entries()

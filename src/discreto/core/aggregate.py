@@ -21,6 +21,7 @@ from discreto.core.query import (
     Ones,
     Shape,
 )
+from discreto.core.rounding import make_whole
 
 BATCH_ROWS = 1 << 19  # the most rows folded at once; their codes add up exactly
 
@@ -28,7 +29,7 @@ BATCH_ROWS = 1 << 19  # the most rows folded at once; their codes add up exactly
 def clamp(rows: Floats, shape: Shape) -> Floats:
     """Integers within ``shape``, in place: round, then clip, then shrink norms."""
     np.copyto(rows, 0.0, where=np.isnan(rows))
-    np.rint(rows, out=rows)
+    make_whole(rows)
     np.clip(rows, -shape.limit if shape.signed else 0, shape.limit, out=rows)
     if shape.total < shape.width * shape.limit:
         sizes = add_up(np.abs(rows) if shape.signed else rows)

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreto.core.aggregate import add_up
 from discreto.core.query import Floats, Ints
+from discreto.core.rounding import make_whole, whole
 
 _HELD = 1 << 22  # distances held at once
 
@@ -54,4 +55,4 @@ def _whole(x: Floats, points: Floats) -> tuple[Floats, Floats]:
     bits = (48 - math.ceil(math.log2(len(x)))) // 2
     scale = float(1 << bits)
     fine = x * scale
-    return np.rint(fine, out=fine), np.rint(points * scale)
+    return make_whole(fine), whole(points * scale)

@@ -11,6 +11,7 @@ from discreto.core.domain import Domain
 from discreto.core.maps.clusters import unit_rows
 from discreto.core.maps.neighbors import GRID
 from discreto.core.query import Batch, Floats, Ints, Shape
+from discreto.core.rounding import whole
 from discreto.errors import ParameterError
 
 MAX_CUTS = 16
@@ -69,15 +70,15 @@ class Sides:
         # Whole numbers add up exactly: the side of a row must not depend on the rows
         # of the same batch, not even in the last bit.
         if self.numbers:
-            x = np.rint(unit_rows(self.numbers, batch, domain) * GRID)
-            heights += np.rint(np.array(self.weights) * GRID) @ x
+            x = whole(unit_rows(self.numbers, batch, domain) * GRID)
+            heights += whole(np.array(self.weights) * GRID) @ x
         for j, name in enumerate(self.categories):
             # The last place is that of no category: a weight of 0.
             marks = np.array([(*lists[j], 0.0) for lists in self.marks])
             none, codes = marks.shape[1] - 1, batch[name]
             codes = np.where((codes >= 0) & (codes < none), codes, none)
-            heights += np.rint(marks * _STEPS)[:, codes]
-        upper = heights > np.rint(np.array(self.offsets) * _STEPS)[:, None]
+            heights += whole(marks * _STEPS)[:, codes]
+        upper = heights > whole(np.array(self.offsets) * _STEPS)[:, None]
         out = np.zeros(length, dtype=np.int64)
         for bit in upper:
             out = 2 * out + bit

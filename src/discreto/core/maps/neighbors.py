@@ -13,6 +13,7 @@ from discreto.core.domain import Domain, Neighbours
 from discreto.core.maps._names import check_names
 from discreto.core.maps.clusters import check_numbers, check_points, unit_rows
 from discreto.core.query import Batch, Floats, Ints
+from discreto.core.rounding import whole
 from discreto.errors import ParameterError
 
 GRID = float(1 << 15)  # steps of half a range to which rows and points are rounded
@@ -220,8 +221,8 @@ def _distances(
 ) -> Iterator[Floats]:
     """Exact squared distances in grid steps, of some points at a time to all rows."""
     # Exact whole numbers: a distance must not depend on the rows of the same batch.
-    x = np.rint(unit_rows(tally.names, batch, domain) * GRID)
-    points = np.rint(np.array(tally.points) * GRID)
+    x = whole(unit_rows(tally.names, batch, domain) * GRID)
+    points = whole(np.array(tally.points) * GRID)
     for start in range(0, len(points), _POINTS):
         yield _squares(points[start : start + _POINTS], x)
 
@@ -242,7 +243,7 @@ def _crowd(points: tuple[tuple[float, ...], ...], radius: float) -> int:
     Points in reach of one row are within two radii of each other, so the points
     within two radii of any one of them bound their number.
     """
-    grid = np.rint(np.array(points) * GRID)
+    grid = whole(np.array(points) * GRID)
     most = 0
     for start in range(0, len(grid), _POINTS):
         near = _squares(grid[start : start + _POINTS], grid.T) <= 4 * _reach(radius)

@@ -18,6 +18,7 @@ from discreto.core.domain import Category, Column, Domain, Neighbours, Number, V
 from discreto.core.maps.cells import to_cells
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Batch, Floats, Ints, Shape
+from discreto.core.rounding import whole
 from discreto.errors import DomainError, ParameterError
 
 LOSS_BOUND = math.log(1000)  # a row's log loss counts up to here
@@ -235,7 +236,7 @@ def _points(text: str, batch: Batch, domain: Domain) -> int:
     if isinstance(domain[predictor_of(text).goal], Category):
         return int((Right(text).codes(batch, domain) == 1).sum())
     lost = (RowLoss(text).rows(batch, domain)[0] / (1 << SUM_BITS) + 1) / 2
-    steps = np.clip(np.rint(np.nan_to_num(lost) * ERROR_STEPS), 0, ERROR_STEPS)
+    steps = np.clip(whole(np.nan_to_num(lost) * ERROR_STEPS), 0, ERROR_STEPS)
     return -int(steps.sum())
 
 

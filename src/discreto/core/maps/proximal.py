@@ -35,6 +35,7 @@ from discreto.core.query import (
     Shape,
     Sum,
 )
+from discreto.core.rounding import whole
 from discreto.errors import ParameterError
 
 LOOSE = 1e-3  # of c / rows: the gradient that may be left, grid and floats included
@@ -192,7 +193,7 @@ def shifts(
     allowed = LOOSE / 2 * gradient.clip / rows
     points = minimise(slope, starts, allowed, limits)
     units = np.array([shift_unit(gradient, mu, float(r)) for r in rows])
-    return np.rint((points - starts) / units[:, None])
+    return whole((points - starts) / units[:, None])
 
 
 def minimise(

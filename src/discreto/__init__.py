@@ -8,6 +8,7 @@ from discreto.core.cost import Cost
 from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.core.ledger import Ledger
 from discreto.errors import DiscretoError
+from discreto.expressions import col, if_else, lit
 from discreto.release import Release
 from discreto.tables import Table
 
@@ -52,10 +53,13 @@ __all__ = [
     "Release",
     "Table",
     "audit",
+    "col",
     "datasets",
     "engines",
     "errors",
     "federated",
+    "if_else",
+    "lit",
     "local",
     "models",
     "plan",

@@ -6,6 +6,7 @@ Made-up rows are public: spread evenly over the domain, weighted to a number of 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -15,10 +16,11 @@ from discreto.core.bound import Bound
 from discreto.core.charge import Event, Receipt, Simulation
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number
+from discreto.core.expressions import Step
 from discreto.core.gate import Gate, Keep, Source
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
-from discreto.core.query import Floats, Ints
+from discreto.core.query import Batch, Floats, Ints
 
 _SAMPLE = 2048  # made-up rows behind a plan
 
@@ -40,6 +42,10 @@ class NoRows:
         """Nothing."""
         return np.empty(0)
 
+    def seen(self, step: Step, domain: Domain) -> Source:
+        """A view of nothing."""
+        return self
+
 
 class MadeUpRows:
     """Public rows spread evenly over a domain, weighted to ``rows`` in all."""
@@ -49,8 +55,8 @@ class MadeUpRows:
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         """What the sums would be, to the nearest step."""
-        batch = {name: self.column(name) for name in asked.columns}
-        exact = aggregate.fold(asked, batch, _SAMPLE)
+        batch, length = self.batch(asked.columns)
+        exact = aggregate.fold(asked, batch, length)
         if not asked.blocks:
             return exact
         share = self._rows / _SAMPLE
@@ -60,6 +66,14 @@ class MadeUpRows:
             whole = np.rint(np.cumsum(part * share, axis=0))
             out.append(np.diff(whole, axis=0, prepend=0.0).astype(np.int64))
         return out
+
+    def batch(self, names: Sequence[str]) -> tuple[Batch, int]:
+        """The made-up rows, and how many there are before weighting."""
+        return {name: self.column(name) for name in names}, _SAMPLE
+
+    def seen(self, step: Step, domain: Domain) -> Source:
+        """A view of the made-up rows."""
+        return _MadeUpView(self, step, domain)
 
     def column(self, name: str) -> Floats | Ints:
         """A made-up column."""
@@ -73,6 +87,23 @@ class MadeUpRows:
             spread = column.lower + spread * (column.upper - column.lower)
             spread = np.round(spread) if column.integer else spread
         return spread.astype(np.float64)
+
+
+class _MadeUpView(MadeUpRows):
+    """What a view makes of made-up rows."""
+
+    def __init__(self, source: MadeUpRows, step: Step, domain: Domain) -> None:
+        super().__init__(step.domain(domain), source._rows)
+        self._source, self._step, self._before = source, step, domain
+
+    def batch(self, names: Sequence[str]) -> tuple[Batch, int]:
+        rows, length = self._source.batch(self._step.needs(names))
+        with np.errstate(all="ignore"):
+            return self._step.apply(rows, length, names, self._before)
+
+    def column(self, name: str) -> Floats | Ints:
+        out: Floats | Ints = self.batch((name,))[0][name]
+        return out
 
 
 @lru_cache

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from discreto.core.bound import Bound
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
+from discreto.core.expressions import Step
 from discreto.core.gate import Gate, Measurement, RowPartition, Selection
 from discreto.core.noise.calibration import noises_for, scale_for
 from discreto.core.query import Choice, Derived, Sum, furthest
@@ -35,6 +36,8 @@ class Ask(Protocol):
     def select(
         self, query: Choice, label: str, share: Fraction = Fraction(1)
     ) -> Selection: ...
+
+    def seen(self, step: Step) -> Ask: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,10 @@ class Session:
         self._note(Question("parts", label, cost, (), ()))
         gates = self._gate.parts(partition, cost, label)
         return [_Branch(gate, cost, self) for gate in gates]
+
+    def seen(self, step: Step) -> Session:
+        """The same conversation about a view of the table."""
+        return _Branch(self._gate.seen(step), self.cost, self)
 
     def sharing(self, share: Fraction) -> Session:
         """The same conversation, in which each statistic has a share of the cost."""

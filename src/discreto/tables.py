@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +15,16 @@ from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Amount, Cost
 from discreto.core.domain import Domain
+from discreto.core.expressions import (
+    Expression,
+    Named,
+    Select,
+    Step,
+    Where,
+    WithColumns,
+    view_domain,
+    view_to_json,
+)
 from discreto.core.gate import Gate, Keep
 from discreto.core.noise.entropy import Entropy
 from discreto.core.query import Ints
@@ -22,8 +32,10 @@ from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
 from discreto.core.training import Training
 from discreto.data.engines import LocalEngine, fold_all
-from discreto.data.frames import Frame, PersonFrame, open_frame
+from discreto.data.frames import Frame, PersonFrame, open_frame, view_of
 from discreto.errors import DomainError, ParameterError
+from discreto.expression_text import parse
+from discreto.expressions import Expr, node_of
 from discreto.perform import Kept, perform
 from discreto.plan import Plan, Statistic, plan_of, statistics, together
 from discreto.release import Release
@@ -92,6 +104,7 @@ class Table:
             )
         self._rows = _Rows(frame, engine or LocalEngine())
         self._plans: dict[tuple[Statistic, Cost], Plan] = {}
+        self.view: tuple[Step, ...] = ()
 
     @classmethod
     def scan(
@@ -133,7 +146,97 @@ class Table:
         ledger
             Who pays instead of this table's ledger, such as a reservation.
         """
-        return Gate(self.domain, ledger or self.ledger, self._rows, self.name)
+        return Gate(self.domain, ledger or self.ledger, self._rows, self._full_name())
+
+    def _full_name(self) -> str:
+        """The name of the table and what view of it this is, or nothing."""
+        if not self.name or not self.view:
+            return self.name
+        return f"{self.name}, view {digest(self.view)}"
+
+    def where(self, condition: Expr | str) -> Table:
+        """The rows for which a condition is true.
+
+        Parameters
+        ----------
+        condition
+            Such as ``dp.col("age") >= 65``, or the text ``"age >= 65"``. Rows for which
+            it is unknown, because a value is missing, are left out.
+
+        Returns
+        -------
+        Table
+            A view: the same rows, the same ledger. Nothing was read or charged.
+
+        Raises
+        ------
+        DomainError
+            It does not fit the domain, or the domain makes the number of rows public.
+
+        Privacy
+        -------
+        Whether a row is in depends on that row alone, so answers about the view cost
+        what they cost about the table, and are charged to the same ledger.
+
+        Examples
+        --------
+        >>> import discreto as dp
+        >>> domain = dp.Domain({"age": dp.Number(0, 120)})
+        >>> table = dp.Table({"age": [40, 70, 80]}, domain, dp.Ledger(epsilon=1))
+        >>> old = table.where(dp.col("age") >= 65)
+        >>> dp.stats.count(old, epsilon=1).label
+        'count, where age >= 65'
+        """
+        return self._seen(Where(_expression(condition)))
+
+    def with_columns(self, **columns: Expr | str) -> Table:
+        """New columns, each worked out from the other columns of its row.
+
+        Parameters
+        ----------
+        columns
+            Such as ``bmi=dp.col("kg") / dp.col("m") ** 2``, or the text
+            ``bmi="kg / m ** 2"``. Bounds, categories and whether values may be missing
+            follow from the domain.
+
+        Returns
+        -------
+        Table
+            A view with a domain of its own. Nothing was read or charged.
+
+        Raises
+        ------
+        DomainError
+            An expression does not fit the domain, or has no finite bounds.
+
+        Examples
+        --------
+        >>> import discreto as dp
+        >>> domain = dp.Domain({"kg": dp.Number(30, 200), "m": dp.Number(1, 2.5)})
+        >>> data = {"kg": [70, 80], "m": [1.7, 1.8]}
+        >>> table = dp.Table(data, domain, dp.Ledger(epsilon=1))
+        >>> table.with_columns(bmi="clip(kg / m ** 2, 10, 80)").domain["bmi"].upper
+        80.0
+        """
+        made = tuple(Named(name, _expression(e)) for name, e in columns.items())
+        return self._seen(WithColumns(made))
+
+    def select(self, *names: str) -> Table:
+        """Some columns only.
+
+        Parameters
+        ----------
+        names
+            The columns to keep, besides the one that says whose rows they are.
+        """
+        return self._seen(Select(names))
+
+    def _seen(self, step: Step) -> Table:
+        out = copy.copy(self)
+        out.domain = view_domain(step, self.domain)
+        out._rows = self._rows.seen(step, self.domain)
+        out._plans, out.view = {}, (*self.view, step)
+        return out
 
     def named(self, name: str) -> Table:
         """The same rows under a name.
@@ -217,7 +320,7 @@ class Table:
         receipt = self.ledger.charge(steps.cost, label, event, key)
         return Training(self.gate(), steps, receipt, key, first)
 
-    def _facts(self, key: str | None) -> dict[str, str]:
+    def _facts(self, key: str | None) -> dict[str, Any]:
         """What a charge says about the table, so that a key cannot mean another."""
         if key is not None and not self.name:
             raise ParameterError(
@@ -225,7 +328,16 @@ class Table:
                 "name: Table(data, domain, ledger, name='patients 2024')."
             )
         named = {"table": self.name} if self.name else {}
-        return {"domain": self.domain.fingerprint} | named
+        seen = {"view": view_to_json(self.view)} if self.view else {}
+        return {"domain": self.domain.fingerprint} | named | seen
+
+    def _named_release(self, release: Release) -> Release:
+        return replace(release, label=self._label(release.label))
+
+    def _label(self, text: str) -> str:
+        """What is asked, and of which rows."""
+        conditions = [str(step) for step in self.view if isinstance(step, Where)]
+        return ", ".join([text, *conditions])
 
     def plan(
         self,
@@ -305,9 +417,9 @@ class Table:
         )
         done = perform(
             self,
-            statistic.learn,
+            lambda ask: self._named_release(statistic.learn(ask)),
             cost,
-            statistic.label,
+            self._label(statistic.label),
             plan=plan,
             facts=facts,
             kept=kept,
@@ -367,15 +479,21 @@ class Table:
         wanted, cost = list(several), Cost.of(epsilon, delta)
         work = together(wanted)
         label = ", ".join(statistic.label for statistic in wanted)
-        done = perform(self, work, cost, label, facts=self._facts(None))
+        done = perform(self, work, cost, self._label(label), facts=self._facts(None))
         share, relation = cost * Fraction(1, len(wanted)), self.domain.neighbours
-        return [one.paid(done.receipt, share, relation) for one in done.result]
+        named = [self._named_release(one) for one in done.result]
+        return [one.paid(done.receipt, share, relation) for one in named]
 
     def __repr__(self) -> str:
         return f"Table({self.domain!r})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Table:
         return self
+
+
+def _expression(thing: Expr | str) -> Expression:
+    """The data of an expression, or of its text."""
+    return parse(thing) if isinstance(thing, str) else node_of(thing)
 
 
 def _digest(statistic: Statistic) -> str:
@@ -397,11 +515,20 @@ class _Rows:
 
     def __init__(self, frame: Frame, engine: Engine) -> None:
         self._frame, self._engine = frame, engine
+        self._views: dict[Step, _Rows] = {}
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         if keep is not None:  # secret coins stay in this process
             return fold_all(asked, self._frame, keep)
         return self._engine.fold(asked, self._frame)
+
+    def seen(self, step: Step, domain: Domain) -> _Rows:
+        if step not in self._views:  # a view in memory keeps what it has made
+            if len(self._views) >= 16:
+                self._views.clear()
+            view = view_of(self._frame, step, domain)
+            self._views[step] = _Rows(view, self._engine)
+        return self._views[step]
 
     def column(self, name: str) -> Any:
         return self._frame.column(name)

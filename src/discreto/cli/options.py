@@ -32,6 +32,7 @@ from discreto.stats import (
     Quantiles,
     Total,
     Variance,
+    sentence,
 )
 
 
@@ -85,7 +86,12 @@ KINDS = {
 
 # The options that `query` and `plan` share.
 StatWord = Annotated[
-    str, typer.Argument(metavar="STAT", help=f"One of: {', '.join(KINDS)}.")
+    str,
+    typer.Argument(
+        metavar="STAT",
+        help=f"One of: {', '.join(KINDS)}; or a sentence: 'mean(kg / m ** 2) where "
+        "age >= 65 by region'.",
+    ),
 ]
 ColumnWords = Annotated[
     list[str] | None, typer.Argument(metavar="COLUMN", help="What it is about.")
@@ -133,7 +139,8 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of statistic with this name."""
+    """The kind of statistic with this name, or of a question in a sentence."""
+    name = name.partition("(")[0].strip()
     if name not in KINDS:
         near = difflib.get_close_matches(name, KINDS, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(KINDS)}."
@@ -150,6 +157,8 @@ def statistic(
     probability: str | None = None,
 ) -> Statistic:
     """The statistic that these words ask for."""
+    if "(" in name:
+        return _sentence(name, columns, by, bins, probability)
     kind, names = kind_of(name), tuple(columns or ())
     given: dict[str, Any] = {"by": by, "bins": bins, "probability": probability}
     for option, value in given.items():
@@ -162,6 +171,12 @@ def statistic(
     return kind.make(
         Words(names, tuple(by or ()), _bins(bins), _probabilities(probability))
     )
+
+
+def _sentence(text: str, *others: object) -> Statistic:
+    if any(others):
+        raise ParameterError(f"{text!r} says it all: leave out columns and options.")
+    return sentence(text)
 
 
 def value(text: str) -> Any:

@@ -31,6 +31,7 @@ from discreto.core.bound import Bound, bind, inside
 from discreto.core.charge import Charger, Event, Receipt, Reservation
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain
+from discreto.core.expressions import Step, view_domain
 from discreto.core.noise.calibration import Noise, noises_for, scale_for
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler, check_scale
@@ -66,6 +67,7 @@ class Source(Protocol):
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]: ...
     def column(self, name: str) -> Floats | Ints: ...
+    def seen(self, step: Step, domain: Domain) -> Source: ...
 
 
 class RowPartition(Protocol):
@@ -173,6 +175,19 @@ class Gate:
             inner.ledger = Reservation(self.ledger, receipt)
             inner._partition, inner.part = partition, (label, number)
             out.append(inner)
+        return out
+
+    def seen(self, step: Step) -> Self:
+        """A gate to a view: each of its rows comes from one row, by that row alone.
+
+        So views of neighbours are neighbours, and what they answer costs the same.
+        """
+        if self._partition is not None:
+            raise ParameterError("a part of a table has no views: take the view first.")
+        out = copy.copy(self)
+        out.domain = view_domain(step, self.domain)
+        out._source = self._source.seen(step, self.domain)
+        out.name = f"{self.name}, {digest(step)}" if self.name else ""
         return out
 
     def paid_by(self, ledger: Charger) -> Self:

@@ -27,16 +27,18 @@ def encode(thing: Any) -> Any:
     raise ParameterError(f"a question cannot hold a {type(thing).__name__}.")
 
 
-def decode(data: Any, kinds: Mapping[str, type], depth: int = 0) -> Any:
+def decode(
+    data: Any, kinds: Mapping[str, type], depth: int = 0, deepest: int = 16
+) -> Any:
     """The inverse of ``encode``, over a closed list of kinds.
 
     Each field gets the form that its annotation names (a 1 that stands for a float
     becomes 1.0), or the question is refused.
     """
-    if depth > 16:
+    if depth > deepest:
         raise ParameterError("this question is nested too deeply.")
     if isinstance(data, list):
-        return tuple(decode(part, kinds, depth + 1) for part in data)
+        return tuple(decode(part, kinds, depth + 1, deepest) for part in data)
     if not isinstance(data, dict):
         return data
     kind = data.get("kind")
@@ -51,7 +53,7 @@ def decode(data: Any, kinds: Mapping[str, type], depth: int = 0) -> Any:
             continue
         if name not in forms:
             raise ParameterError(f"{kind}: the parts of the question do not fit.")
-        part = decode(value, kinds, depth + 1)
+        part = decode(value, kinds, depth + 1, deepest)
         if not fits(part, forms[name]):
             raise ParameterError(f"{kind}: {name!r} is not of the right form.")
         parts[name] = written(part, forms[name])

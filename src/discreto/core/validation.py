@@ -45,6 +45,11 @@ def validate(query: Query | Tally, domain: Domain) -> tuple[str, ...]:
     return columns
 
 
+def check_parts(part: Any, domain: Domain, deepest: int = DEEPEST) -> None:
+    """Refuse a part of which anything does not fit, however deep inside."""
+    _walk(part, domain, DEEPEST - deepest)
+
+
 def _walk(part: Any, domain: Domain, depth: int) -> None:
     # Grids and trees remember it: a growing ensemble is asked about again and again.
     memory = getattr(part, "__dict__", None)

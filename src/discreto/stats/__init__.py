@@ -23,6 +23,8 @@ from discreto.stats.covariances import Covariance
 from discreto.stats.histograms import Bounds, Histogram, Mode
 from discreto.stats.moments import Count, Mean, Total, Variance
 from discreto.stats.quantiles import Extremum, Quantile, Quantiles
+from discreto.stats.sentences import sentence
+from discreto.stats.views import Viewed
 
 __all__ = [
     "Bounds",
@@ -36,6 +38,7 @@ __all__ = [
     "Quantiles",
     "Total",
     "Variance",
+    "Viewed",
     "bounds",
     "correlation",
     "count",
@@ -47,6 +50,7 @@ __all__ = [
     "min",
     "mode",
     "quantile",
+    "sentence",
     "std",
     "sum",
     "variance",

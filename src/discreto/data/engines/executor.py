@@ -18,6 +18,7 @@ from typing import Any, cast
 from discreto.core import aggregate
 from discreto.core.bound import Bound, inside
 from discreto.core.domain import Domain
+from discreto.core.expressions import ViewFrame, view_from_json, view_to_json
 from discreto.core.field_types import kinds_of
 from discreto.core.maps import KINDS
 from discreto.core.maps.row_partition import TallyWithin
@@ -116,7 +117,7 @@ class ExecutorEngine:
 
     def _parts(self, frame: Frame) -> list[Frame]:
         """The parts that go to workers; none if the rows had better stay here."""
-        if isinstance(frame, StreamFrame):
+        if isinstance(_steps(frame)[0], StreamFrame):
             return frame.split(self.parts)
         parts = [] if self.files_only else frame.split(self.parts)
         return parts if len(parts) > 1 else []
@@ -175,7 +176,37 @@ class _WorkerRows:
             yield {n: self.columns[n][start:stop] for n in names}, stop - start
 
 
+@dataclass(frozen=True, slots=True)
+class _FileView:
+    """Row groups of files, and what view of them a worker folds."""
+
+    units: list[Any]
+    view: str
+    domain: str
+
+    def open(self) -> Frame:
+        """The rows of the view."""
+        domain = Domain.from_dict(json.loads(self.domain))
+        frame: Frame = StreamFrame.of(self.units, domain)
+        for step in view_from_json(json.loads(self.view)):
+            frame, domain = ViewFrame(frame, step, domain), step.domain(domain)
+        return frame
+
+
+def _steps(frame: Frame) -> tuple[Frame, list[ViewFrame]]:
+    """The frame under all views of it, and the views, the innermost first."""
+    views: list[ViewFrame] = []
+    while isinstance(frame, ViewFrame):
+        views.insert(0, frame)
+        frame = frame.frame
+    return frame, views
+
+
 def _place(part: Frame, names: tuple[str, ...]) -> Any:
+    frame, views = _steps(part)
+    if isinstance(frame, StreamFrame) and views:
+        text = json.dumps(view_to_json([view.step for view in views]))
+        return _FileView(frame.units, text, json.dumps(views[0].domain.to_dict()))
     if isinstance(part, StreamFrame):
         return part.units
     return _WorkerRows({name: part.column(name) for name in names}, part.length())
@@ -191,7 +222,11 @@ def fold_place(question: str, domain: str, place: Any) -> list[Ints] | None:
     def work() -> list[Ints]:
         query = decode(json.loads(question), _KINDS)
         facts = Domain.from_dict(json.loads(domain))
-        rows = place if isinstance(place, _WorkerRows) else StreamFrame.of(place, facts)
+        rows = place
+        if isinstance(place, _FileView):
+            rows = place.open()
+        elif not isinstance(place, _WorkerRows):
+            rows = StreamFrame.of(place, facts)
         return fold_all(inside(query, facts), cast(Frame, rows))
 
     with suppress(KernelFault):

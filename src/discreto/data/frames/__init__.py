@@ -24,6 +24,7 @@ from discreto.data.frames.memory import (
     dict_columns,
     native_columns,
 )
+from discreto.data.frames.memory_view import view_of
 from discreto.data.frames.stream import STREAM_ROWS, StreamFrame, paths_of
 from discreto.errors import DomainError
 
@@ -55,4 +56,5 @@ __all__ = [
     "StreamFrame",
     "convert",
     "open_frame",
+    "view_of",
 ]

@@ -1,0 +1,224 @@
+"""Questions as a line of text: ``mean(kg / m ** 2) where age >= 65 by region``."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from discreto.core.expressions import (
+    Col,
+    Cut,
+    Expression,
+    Named,
+    Step,
+    Where,
+    WithColumns,
+)
+from discreto.errors import ParameterError
+from discreto.expression_text import parse
+from discreto.plan import Statistic
+from discreto.stats.covariances import Covariance
+from discreto.stats.histograms import Histogram, Mode
+from discreto.stats.moments import Count, Mean, Total, Variance
+from discreto.stats.quantiles import Extremum, Quantile, Quantiles
+from discreto.stats.views import Viewed
+
+Make = Callable[[tuple[str, ...], tuple[Any, ...], tuple[str, ...]], Statistic]
+
+
+def sentence(text: str) -> Statistic:
+    """Read a question.
+
+    Parameters
+    ----------
+    text
+        ``STATISTIC(columns or expressions, options) where CONDITION by GROUPS``, such
+        as ``count()``, ``mean(kg / m ** 2) where age >= 65 by region``,
+        ``quantile(age, 0.1, 0.9)``, ``histogram(age, 10)``, ``count() by cut(age, [18,
+        65]), sex``. Expressions are those of ``table.with_columns``.
+
+    Returns
+    -------
+    Statistic
+        For ``table.answer``, ``table.answers``, ``table.plan``.
+
+    Raises
+    ------
+    ParameterError
+        It cannot be read; the message says which part.
+
+    Examples
+    --------
+    >>> sentence("mean(age) by sex")
+    Mean(column='age', by=('sex',))
+    """
+    asked, condition, groups = _clauses(text)
+    name, args = _call(asked)
+    steps: list[Step] = []
+    if condition:
+        steps.append(Where(parse(condition)))
+    made: dict[str, Expression] = {}
+    columns = tuple(_column(arg, made) for arg in args if not _is_option(arg))
+    options = tuple(ast.literal_eval(arg) for arg in args if _is_option(arg))
+    by = tuple(_column(group, made) for group in _split(groups))
+    if made:
+        steps.append(WithColumns(tuple(Named(n, e) for n, e in made.items())))
+    known = _KINDS.get(name)
+    if known is None:
+        raise ParameterError(
+            f"there is no statistic {name!r}. Known: {', '.join(_KINDS)}."
+        )
+    least, most, make = known
+    if not least <= len(columns) <= most:
+        raise ParameterError(f"{name} takes {least} to {most} columns. Got {asked!r}.")
+    statistic = make(columns, options, by)
+    return Viewed(statistic, tuple(steps)) if steps else statistic
+
+
+def _clauses(text: str) -> tuple[str, str, str]:
+    """What is asked, the condition and the groups; words in quotes are left alone."""
+    if not isinstance(text, str) or len(text) > 10_000:
+        raise ParameterError("a question is a text of at most 10000 letters.")
+    hidden = _QUOTED.sub(lambda found: "_" * len(found[0]), text)
+    places = [(found.start(), found[0].lower()) for found in _WORDS.finditer(hidden)]
+    order = [word for _, word in places]
+    if order not in ([], ["where"], ["by"], ["where", "by"]):
+        raise ParameterError(
+            f"cannot read {text!r}: write mean(age) where CONDITION by GROUPS."
+        )
+    starts = [0, *[place for place, _ in places], len(text)]
+    parts = {"": text[: starts[1]].strip()}
+    for i, word in enumerate(order):
+        parts[word] = text[starts[i + 1] + len(word) : starts[i + 2]].strip()
+        if not parts[word]:
+            raise ParameterError(f"cannot read {text!r}: nothing follows {word!r}.")
+    return parts[""], parts.get("where", ""), parts.get("by", "")
+
+
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_WORDS = re.compile(r"\b(where|by)\b", re.IGNORECASE)
+
+
+def _call(text: str) -> tuple[str, list[str]]:
+    found = re.fullmatch(r"([a-z_]+)\s*\((.*)\)", text.strip(), re.DOTALL)
+    if found is None:
+        raise ParameterError(f"cannot read {text!r}: write count() or mean(age).")
+    return found[1], _split(found[2])
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that are in no bracket and no quotes."""
+    if not text.strip():
+        return []
+    try:
+        tree = ast.parse(f"_({text})", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ParameterError(f"cannot read {text!r}.") from None
+    if not isinstance(tree, ast.Call) or tree.keywords:
+        raise ParameterError(f"cannot read {text!r}.")
+    return [ast.get_source_segment(f"_({text})", arg) or "" for arg in tree.args]
+
+
+def _is_option(text: str) -> bool:
+    """Whether this is a number, or a list of numbers."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False
+    several = value if isinstance(value, list | tuple) else [value]
+    return bool(several) and all(type(one) in (int, float) for one in several)
+
+
+def _column(text: str, made: dict[str, Expression]) -> str:
+    """The name of a column, or of one that is made for this question."""
+    expression = parse(text)
+    if isinstance(expression, Col):
+        return expression.name
+    name = " ".join(text.split())[:200]
+    if isinstance(expression, Cut) and isinstance(expression.inside, Col):
+        group = f"{expression.inside.name} group"
+        name = group if made.get(group, expression) == expression else name
+    made[name] = expression
+    return name
+
+
+def _alone(name: str, by: tuple[str, ...]) -> None:
+    if by:
+        raise ParameterError(f"{name} has no groups yet: leave out 'by'.")
+
+
+def _quantiles(
+    columns: tuple[str, ...], options: tuple[Any, ...], by: tuple[str, ...]
+) -> Statistic:
+    _alone("quantile", by)
+    several = [Fraction(str(p)).limit_denominator(10_000) for p in _flat(options)]
+    if not several or not all(0 <= p <= 1 for p in several):
+        raise ParameterError("quantile needs probabilities: quantile(age, 0.5, 0.9).")
+    if len(several) == 1:
+        return Quantile(columns[0], several[0])
+    return Quantiles(columns[0], tuple(several))
+
+
+def _flat(options: tuple[Any, ...]) -> list[Any]:
+    out: list[Any] = []
+    for option in options:
+        out += option if isinstance(option, list | tuple) else [option]
+    return out
+
+
+def _histogram(
+    columns: tuple[str, ...], options: tuple[Any, ...], by: tuple[str, ...]
+) -> Statistic:
+    if len(options) > 1:
+        raise ParameterError("histogram takes a number of bins, or a list of cuts.")
+    bins = options[0] if options else None
+    return Histogram((*columns, *by), tuple(bins) if isinstance(bins, list) else bins)
+
+
+def _plain(name: str, make: Callable[[tuple[str, ...]], Statistic]) -> Make:
+    def made(
+        columns: tuple[str, ...], options: tuple[Any, ...], by: tuple[str, ...]
+    ) -> Statistic:
+        _alone(name, by)
+        if options:
+            raise ParameterError(f"{name} takes columns only.")
+        return make(columns)
+
+    return made
+
+
+def _by_group(
+    make: Callable[[tuple[str, ...], tuple[str, ...]], Statistic],
+) -> Make:
+    def made(
+        columns: tuple[str, ...], options: tuple[Any, ...], by: tuple[str, ...]
+    ) -> Statistic:
+        if options:
+            raise ParameterError("this statistic takes columns only.")
+        return make(columns, by)
+
+    return made
+
+
+_KINDS: dict[str, tuple[int, int, Make]] = {
+    "count": (0, 0, _by_group(lambda columns, by: Count(by))),
+    "sum": (1, 1, _by_group(lambda columns, by: Total(columns[0], by))),
+    "mean": (1, 1, _by_group(lambda columns, by: Mean(columns[0], by))),
+    "variance": (1, 1, _plain("variance", lambda c: Variance(c[0]))),
+    "std": (1, 1, _plain("std", lambda c: Variance(c[0], root=True))),
+    "median": (1, 1, _plain("median", lambda c: Quantile(c[0]))),
+    "quantile": (1, 1, _quantiles),
+    "min": (1, 1, _plain("min", lambda c: Extremum(c[0], "low"))),
+    "max": (1, 1, _plain("max", lambda c: Extremum(c[0], "high"))),
+    "mode": (1, 1, _plain("mode", lambda c: Mode(c[0]))),
+    "histogram": (1, 4, _histogram),
+    "covariance": (2, 50, _plain("covariance", lambda c: Covariance(c))),
+    "correlation": (
+        2,
+        50,
+        _plain("correlation", lambda c: Covariance(c, correlation=True)),
+    ),
+}

@@ -306,6 +306,8 @@ def _compare(
 def _join(op: Literal["and", "or"], left: Operand, right: Operand) -> Expr:
     parts: list[core.Expression] = []
     for part in (node_of(left), node_of(right)):
-        same = isinstance(part, core.Logic) and part.op == op
-        parts += part.parts if same else [part]
+        if isinstance(part, core.Logic) and part.op == op:
+            parts += part.parts
+        else:
+            parts.append(part)
     return Expr(core.Logic(op, tuple(parts)))

@@ -74,6 +74,8 @@ class Table:
     Cost(ε 0.5)
     """
 
+    view: tuple[Step, ...] = ()  # how it came from a table, step by step
+
     def __init__(
         self,
         data: Any,
@@ -104,7 +106,6 @@ class Table:
             )
         self._rows = _Rows(frame, engine or LocalEngine())
         self._plans: dict[tuple[Statistic, Cost], Plan] = {}
-        self.view: tuple[Step, ...] = ()
 
     @classmethod
     def scan(
@@ -187,7 +188,7 @@ class Table:
         >>> dp.stats.count(old, epsilon=1).label
         'count, where age >= 65'
         """
-        return self._seen(Where(_expression(condition)))
+        return self.seen(Where(_expression(condition)))
 
     def with_columns(self, **columns: Expr | str) -> Table:
         """New columns, each worked out from the other columns of its row.
@@ -219,7 +220,7 @@ class Table:
         80.0
         """
         made = tuple(Named(name, _expression(e)) for name, e in columns.items())
-        return self._seen(WithColumns(made))
+        return self.seen(WithColumns(made))
 
     def select(self, *names: str) -> Table:
         """Some columns only.
@@ -229,9 +230,16 @@ class Table:
         names
             The columns to keep, besides the one that says whose rows they are.
         """
-        return self._seen(Select(names))
+        return self.seen(Select(names))
 
-    def _seen(self, step: Step) -> Table:
+    def seen(self, step: Step) -> Table:
+        """A view by a step in data form, as a message brings it.
+
+        Parameters
+        ----------
+        step
+            ``WithColumns``, ``Where`` or ``Select`` of ``discreto.core.expressions``.
+        """
         out = copy.copy(self)
         out.domain = view_domain(step, self.domain)
         out._rows = self._rows.seen(step, self.domain)

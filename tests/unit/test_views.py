@@ -12,7 +12,13 @@ import pytest
 
 import discreto as dp
 from discreto.core.expressions import view_from_json
-from discreto.errors import BudgetError, DomainError, LedgerError, ParameterError
+from discreto.errors import (
+    BudgetError,
+    DomainError,
+    LedgerError,
+    ParameterError,
+    UnsafeError,
+)
 from discreto.models import GradientBoostingClassifier, LinearRegression, NaiveBayes
 from discreto.stats import Count, Mean, Viewed, sentence
 from discreto.testing import simulate
@@ -120,7 +126,7 @@ def test_a_sentence_asks_what_a_view_is_asked(question):
     steps = asked.view if isinstance(asked, Viewed) else ()
     table = quiet()
     for step in steps:
-        table = table._seen(step)
+        table = table.seen(step)
     inner = asked.statistic if isinstance(asked, Viewed) else asked
     wanted = table.answer(inner, epsilon=1)
     found = quiet().answer(asked, epsilon=1)
@@ -312,3 +318,56 @@ def test_words_in_quotes_are_left_alone():
     asked = sentence("count() where region == 'where by' by sex")
     assert isinstance(asked, Viewed)
     assert asked.statistic == Count(("sex",))
+
+
+def silos(**policy):
+    from discreto.federated import Policy, Silo
+
+    def silo(start):
+        part = {name: DATA[name][start::2] for name in COLUMNS}
+        return Silo(quiet(part, name=f"silo {start}"), Policy(**policy))
+
+    return {"one": silo(0), "two": silo(1)}
+
+
+def test_silos_answer_about_views():
+    from discreto.federated import FederatedTable
+
+    table = FederatedTable(silos())
+    view = table.with_columns(bmi="kg / m ** 2").where("age >= 65")
+    count = dp.stats.count(view, epsilon=1)
+    assert count.value == OLD.sum()
+    assert count.label == "count, where age >= 65"
+    asked = sentence("mean(kg / m ** 2) where age >= 65 by region")
+    found = table.answer(asked, epsilon=1)
+    wanted = quiet().answer(asked, epsilon=1)
+    assert np.array_equal(found.value, wanted.value)
+    NaiveBayes(epsilon=1).fit(view.select("bmi", "region", "sex"), "sex")
+
+
+def test_an_owner_may_forbid_views():
+    from discreto.federated import FederatedTable
+
+    table = FederatedTable(silos(questions=("Ones", "Present")))
+    dp.stats.count(table, epsilon=1)
+    with pytest.raises(UnsafeError, match="Where"):
+        dp.stats.count(table.where("age >= 65"), epsilon=1)
+
+
+def test_silos_refuse_views_before_they_pay():
+    from discreto.core.cost import Cost
+    from discreto.core.query import Block, Everyone, Ones, Sum
+    from discreto.federated import messages
+
+    silo = silos()["one"]
+    count = Sum(Everyone(), (Block(Ones()),))
+    good = messages.measure(count, Cost.of(1), "n", "id", silo.schema)
+    for view in (
+        3,
+        [{}],
+        [{"kind": "Where", "condition": {"kind": "Col", "name": "m"}}],
+    ):
+        reply = silo.answer(good | {"view": view})
+        assert reply["kind"] == "refusal"
+    assert not silo.ledger.entries()
+    assert silo.answer(good)["kind"] == "release"

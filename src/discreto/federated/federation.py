@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from discreto.core.accounting import steps_for
 from discreto.core.cost import Cost, read_delta, show
 from discreto.core.domain import Domain
+from discreto.core.expressions import Step
 from discreto.core.gate import Measurement
 from discreto.core.noise.entropy import Entropy
 from discreto.core.query import Block, Everyone, Ints, Ones, Sum
@@ -178,7 +179,12 @@ class Federation:
                 raise type(refused)(f"silo {name!r}: {refused}") from None
 
     def measure(
-        self, query: Sum, cost: Cost, label: str, name: str | None = None
+        self,
+        query: Sum,
+        cost: Cost,
+        label: str,
+        name: str | None = None,
+        view: Sequence[Step] = (),
     ) -> dict[str, Measurement]:
         """The same noisy sums from every silo; each is charged for them.
 
@@ -192,6 +198,8 @@ class Federation:
             What they are for, as the ledgers show it.
         name
             A question with a name is charged once, however often it is asked.
+        view
+            Of which view of the silos' tables; by default of the tables.
 
         Returns
         -------
@@ -199,7 +207,7 @@ class Federation:
             A measurement by the name of its silo.
         """
         name = name or Entropy().bytes(12).hex()
-        message = messages.measure(query, cost, label, name, self.schema)
+        message = messages.measure(query, cost, label, name, self.schema, view)
         replies = self.channel.send(dict.fromkeys(self.names, message))
         silent = [name for name in self.names if name not in replies]
         if silent:

@@ -7,7 +7,9 @@ Every message is a dict with ``"discreto": 1`` and a ``"kind"``; so is every rep
     ``rows`` (or None), the epsilon that is ``remaining`` for the asking partner, the
     ``room`` for one more question (without and with a delta), the owner's ``policy``.
 ``measure``
-    ``id``, ``schema``, ``question`` (a Sum), ``cost``, ``label``. Reply ``release``.
+    ``id``, ``schema``, ``question`` (a Sum), ``cost``, ``label``; with ``view``, a list
+    of steps (derived columns, filters), the question is about that view. Reply
+    ``release``.
 ``round``
     One round of a training run: ``run``, ``round``, ``schema``, ``question`` (a Sum),
     ``terms`` (what the whole run costs, see ``Terms``), and ``move``: ``{"kind":
@@ -38,6 +40,7 @@ from discreto import errors
 from discreto.core.charge import Receipt
 from discreto.core.cost import Amount, Cost, read_amount, read_delta
 from discreto.core.domain import Domain
+from discreto.core.expressions import Step, view_to_json
 from discreto.core.field_types import check_amounts, check_plain, read_fraction
 from discreto.core.gate import Measurement, Noise
 from discreto.core.maps import to_json
@@ -130,8 +133,16 @@ def hello() -> Message:
     return {"discreto": VERSION, "kind": "hello"}
 
 
-def measure(query: Sum, cost: Cost, label: str, name: str, schema: str) -> Message:
-    """Ask a silo for noisy sums."""
+def measure(
+    query: Sum,
+    cost: Cost,
+    label: str,
+    name: str,
+    schema: str,
+    view: Sequence[Step] = (),
+) -> Message:
+    """Ask a silo for noisy sums, of its table or of a view of it."""
+    seen = {"view": view_to_json(view)} if view else {}
     return {
         "discreto": VERSION,
         "kind": "measure",
@@ -140,7 +151,7 @@ def measure(query: Sum, cost: Cost, label: str, name: str, schema: str) -> Messa
         "question": to_json(query),
         "cost": cost.to_dict(),
         "label": label,
-    }
+    } | seen
 
 
 def training_round(
@@ -268,9 +279,10 @@ def check_message(message: Message) -> None:
     """Refuse a message that cannot be written down, whatever else it says.
 
     Its name in the ledger covers all of it, so this comes before anything is paid.
-    The question has a limit of its own.
+    The question and the view have limits of their own.
     """
-    rest = {name: part for name, part in message.items() if name != "question"}
+    own = ("question", "view")
+    rest = {name: part for name, part in message.items() if name not in own}
     check_plain(rest, _MOST_PARTS)
 
 

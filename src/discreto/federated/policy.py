@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreto.core.cost import Amount, Cost, read_amount, show
+from discreto.core.expressions import Step
 from discreto.core.field_types import kinds_of
 from discreto.core.query import Sum
 from discreto.core.steps import Steps
@@ -25,7 +26,8 @@ class Policy:
     ----------
     questions
         The kinds of maps that questions may be made of, such as ``("Scaled",
-        "SquaredGradient")``; nothing: every kind of sum.
+        "SquaredGradient")``; nothing: every kind of sum. The kinds of derived columns
+        and filters (``"Where"``, ``"Compare"``, ...) are listed beside them.
     partners
         Who may ask, and each one's budget: ``{"coordinator": 1}``. Nothing: anybody
         the wire lets through, within the ledger's budget.
@@ -115,13 +117,13 @@ class Policy:
         self.check_noise(float(steps.noise))
         self.check_cost(steps.cost, delta)
 
-    def check_kinds(self, query: Sum) -> None:
+    def check_kinds(self, query: Sum | Step) -> None:
         """Refuse maps that the owner has not listed.
 
         Parameters
         ----------
         query
-            What is asked.
+            What is asked, or a step of the view it is asked of.
         """
         if self.questions is None:
             return

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from discreto.core.accounting import steps_for
-from discreto.core.bound import bind
+from discreto.core.bound import Bound, bind
 from discreto.core.cost import read_amount
+from discreto.core.expressions import view_from_json
 from discreto.core.ledger import Ledger
 from discreto.core.maps import from_json, proximal
 from discreto.core.maps.gradients import ClippedGradient
@@ -144,14 +145,15 @@ class Silo:
         if not isinstance(query, Sum):
             raise ParameterError("a silo answers sums only: choices do not add up.")
         self.policy.check_kinds(query)
-        self._check_size(query)
         if kind == "measure":
             return self._measure(message, query, partner)
+        if "view" in message:
+            raise ParameterError("rounds of training are about the table, not a view.")
+        self._check_size(bind(query, self.domain))
         return self._round(message, query, partner)
 
-    def _check_size(self, query: Sum) -> None:
+    def _check_size(self, bound: Bound) -> None:
         """Refuse an answer that would not fit into a message."""
-        bound = bind(query, self.domain)
         if bound.cells * sum(block.width for block in bound.blocks) > MOST_NUMBERS:
             raise ParameterError(
                 f"this answer would have more than {MOST_NUMBERS} numbers. Ask for "
@@ -189,11 +191,16 @@ class Silo:
         name = messages.text_of(message, "id")
         label = messages.text_of(message, "label")
         cost = messages.cost_of(message.get("cost"))
-        bound = bind(query, self.domain)
+        table = self._table
+        for step in view_from_json(message.get("view", [])):
+            self.policy.check_kinds(step)
+            table = table.seen(step)
+        bound = bind(query, table.domain)
+        self._check_size(bound)
         question = question_of(bound, label, cost)
         self.policy.check_noise(min(question.ratios()))
         self.policy.check_cost(cost, self._delta())
-        gate = self._table.gate(self._payer(partner))
+        gate = table.gate(self._payer(partner))
         answer = gate.measure(bound, cost, label, key=f"{partner}:{name}")
         return messages.release(answer.tables, answer.noises, answer.receipt)
 

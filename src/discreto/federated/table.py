@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,7 @@ from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Receipt, Reservation, Simulation
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
+from discreto.core.expressions import Step, view_domain
 from discreto.core.gate import Measurement, Noise, Selection, bind, scale_for
 from discreto.core.query import Choice, Ints, Randomise, Sum
 from discreto.errors import DomainError, ParameterError, UnsafeError
@@ -95,7 +97,20 @@ class FederatedTable(Table):
         ledger
             Not used.
         """
-        return _Gates(self.silos, self.domain)
+        return _Gates(self.silos, self.domain, self.view)
+
+    def seen(self, step: Step) -> FederatedTable:
+        """A view of every silo's table, worked out by the silos.
+
+        Parameters
+        ----------
+        step
+            ``WithColumns``, ``Where`` or ``Select`` of ``discreto.core.expressions``.
+        """
+        out = copy.copy(self)
+        out.domain = view_domain(step, self.domain)
+        out._plans, out.view = {}, (*self.view, step)
+        return out
 
     def train(self, *args: Any, **options: Any) -> Any:
         """Refused: training across silos is what learners are for.
@@ -176,8 +191,15 @@ class _Gates:
 
     part = None  # silos are whole
 
-    def __init__(self, silos: Federation, domain: Domain) -> None:
-        self._silos, self.domain = silos, domain
+    def __init__(
+        self, silos: Federation, domain: Domain, view: tuple[Step, ...] = ()
+    ) -> None:
+        self._silos, self.domain, self._view = silos, domain, view
+
+    def seen(self, step: Step) -> _Gates:
+        """The gates to a view."""
+        domain = view_domain(step, self.domain)
+        return _Gates(self._silos, domain, (*self._view, step))
 
     def check(self, query: Sum | Choice | Bound, label: str) -> Bound:
         """The question, bound to what the silos' domains have in common."""
@@ -189,7 +211,9 @@ class _Gates:
         """The sum of what every silo releases."""
         bound = self.check(query, label)
         several = range(len(bound.blocks))
-        parts = list(self._silos.measure(bound.query, cost, label[:100]).values())
+        short, view = label[:100], self._view
+        asked = self._silos.measure(bound.query, cost, short, view=view)
+        parts = list(asked.values())
         tables = tuple(_added([part.tables[i] for part in parts]) for i in several)
         noises = tuple(_together([part.noises[i] for part in parts]) for i in several)
         return Measurement(tables, noises, replace(parts[0].receipt, label=label))

@@ -27,7 +27,7 @@ from discreto.core.expressions.logic import (
     Not,
 )
 from discreto.core.expressions.recoding import Cut, Recode, Text, ToNumber
-from discreto.core.expressions.values import FUNCTIONS, Col, Const
+from discreto.core.expressions.values import Col, Const
 from discreto.core.expressions.view import (
     Named,
     Select,
@@ -41,7 +41,6 @@ from discreto.core.expressions.view import (
 )
 
 __all__ = [
-    "FUNCTIONS",
     "Apply",
     "Arithmetic",
     "Clip",
@@ -63,9 +62,9 @@ __all__ = [
     "Real",
     "Recode",
     "Select",
+    "Step",
     "Text",
     "ToNumber",
-    "Step",
     "ViewFrame",
     "Where",
     "WithColumns",

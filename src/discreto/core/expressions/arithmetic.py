@@ -12,7 +12,7 @@ from discreto.core.domain import Domain
 from discreto.core.expressions.kinds import (
     LARGEST,
     Expression,
-    Node,
+    Operation,
     Real,
     real,
     tidy,
@@ -25,7 +25,7 @@ HIGHEST_POWER = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic(Node):
+class Arithmetic(Operation):
     """Two numbers added, subtracted, multiplied or divided.
 
     Whatever is divided by 0 is missing; what would be too large is cut to 1e150.
@@ -78,7 +78,7 @@ def _through_zero(a: Real, b: Real) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Power(Node):
+class Power(Operation):
     """A number multiplied by itself, some times."""
 
     base: Expression
@@ -112,7 +112,7 @@ class Power(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Clip(Node):
+class Clip(Operation):
     """A number cut to a range."""
 
     inside: Expression
@@ -140,7 +140,7 @@ class Clip(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Apply(Node):
+class Apply(Operation):
     """A function of a number; outside of its range the value is missing."""
 
     function: Literal["abs", "ceil", "floor", "log1p", "sqrt"]

@@ -14,6 +14,7 @@ import numpy as np
 
 from discreto.core.domain import Category, Column, Domain, Number, Value
 from discreto.core.field_types import forms_of
+from discreto.core.frame import Array
 from discreto.core.query import Batch, Floats, Ints
 from discreto.errors import DomainError
 
@@ -50,11 +51,11 @@ class Expression(Protocol):
     """
 
     def kind(self, domain: Domain) -> Kind: ...
-    def rows(self, batch: Batch, domain: Domain) -> Floats | Ints: ...
+    def rows(self, batch: Batch, domain: Domain) -> Array: ...
     def columns(self) -> tuple[str, ...]: ...
 
 
-class Node:
+class Operation:
     """What all kinds of expressions share."""
 
     __slots__ = ()
@@ -73,7 +74,7 @@ class Node:
         for name in forms_of(type(self)):
             value = getattr(self, name)
             for part in value if isinstance(value, tuple) else (value,):
-                if isinstance(part, Node):
+                if isinstance(part, Operation):
                     found += part.columns()
         return tuple(dict.fromkeys(found))
 

@@ -7,13 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from discreto.core.domain import Domain, Value
+from discreto.core.domain import Domain
 from discreto.core.expressions.kinds import (
     TRUTHS,
     Expression,
     Kind,
     Labels,
-    Node,
+    Operation,
     Real,
     code_of,
     gather,
@@ -27,7 +27,7 @@ MOST_VALUES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Compare(Node):
+class Compare(Operation):
     """Whether two numbers, or two labels, stand in a relation."""
 
     op: Literal["<", "<=", ">", ">=", "==", "!="]
@@ -51,7 +51,7 @@ class Compare(Node):
             absent = np.isnan(a) | np.isnan(b)
         else:
             absent = (a < 0) | (b < 0)
-            values, table = gather([*kinds[0].values, *kinds[1].values])
+            _, table = gather([*kinds[0].values, *kinds[1].values])
             count = len(kinds[0].values)
             a, b = recoded(a, table[:count]), recoded(b, table[count:])
         return np.where(absent, -1, _RELATIONS[self.op](a, b)).astype(np.int64)
@@ -79,7 +79,7 @@ def _need_common(part: object, a: Labels, b: Labels) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Logic(Node):
+class Logic(Operation):
     """Truths joined; false and unknown is false, true or unknown is true."""
 
     op: Literal["and", "or"]
@@ -107,7 +107,7 @@ class Logic(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Node):
+class Not(Operation):
     """The opposite of a truth."""
 
     inside: Expression
@@ -124,7 +124,7 @@ class Not(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class IsIn(Node):
+class IsIn(Operation):
     """Whether a value is one of several."""
 
     inside: Expression
@@ -160,7 +160,7 @@ class IsIn(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class IsMissing(Node):
+class IsMissing(Operation):
     """Whether there is no value. This itself is never missing."""
 
     inside: Expression
@@ -180,7 +180,7 @@ class IsMissing(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class IfElse(Node):
+class IfElse(Operation):
     """One value where a condition is true, another where it is false."""
 
     condition: Expression
@@ -214,7 +214,7 @@ class IfElse(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Fill(Node):
+class Fill(Operation):
     """A constant where a value is missing."""
 
     inside: Expression

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -12,7 +13,7 @@ from discreto.core.domain import Domain, Value
 from discreto.core.expressions.kinds import (
     Expression,
     Labels,
-    Node,
+    Operation,
     Real,
     code_of,
     gather,
@@ -27,7 +28,7 @@ from discreto.errors import DomainError, ParameterError
 
 
 @dataclass(frozen=True, slots=True)
-class Cut(Node):
+class Cut(Operation):
     """Groups of a number: below the first edge, ..., from the last edge up."""
 
     inside: Expression
@@ -56,7 +57,7 @@ class Cut(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Recode(Node):
+class Recode(Operation):
     """Other names for some labels; those that are not named stay."""
 
     inside: Expression
@@ -85,7 +86,7 @@ class Recode(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Text(Node):
+class Text(Operation):
     """Labels in small or large letters, or without spaces around them.
 
     Labels that become the same are one from then on.
@@ -99,6 +100,7 @@ class Text(Node):
         return Labels(gather(self._values(kind))[0], kind.missing)
 
     def _values(self, kind: Labels) -> list[Value]:
+        change: dict[str, Callable[[str], str]]
         change = {"lower": str.lower, "strip": str.strip, "upper": str.upper}
         made = change[self.function]
         return [made(v) if isinstance(v, str) else v for v in kind.values]
@@ -112,7 +114,7 @@ class Text(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class ToNumber(Node):
+class ToNumber(Operation):
     """A number for each label; labels without one are missing."""
 
     inside: Expression

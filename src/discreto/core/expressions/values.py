@@ -13,7 +13,7 @@ from discreto.core.expressions.kinds import (
     TRUTHS,
     Kind,
     Labels,
-    Node,
+    Operation,
     Real,
     known_codes,
     tidy,
@@ -22,15 +22,11 @@ from discreto.core.expressions.kinds import (
 from discreto.core.query import Batch, Floats, Ints
 from discreto.errors import DomainError, ParameterError
 
-FUNCTIONS = frozenset(
-    "abs ceil clip col cut fill floor if_else is_in is_missing log1p lower recode "
-    "sqrt strip to_number upper".split()
-)
-_WORDS = FUNCTIONS | {"where", "by"}
+_WORDS = ("by", "col", "where")  # a column of this name is written col('by')
 
 
 @dataclass(frozen=True, slots=True)
-class Col(Node):
+class Col(Operation):
     """A column of the table, clipped to its bounds."""
 
     name: str
@@ -60,7 +56,7 @@ class Col(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Const(Node):
+class Const(Operation):
     """The same number, text or truth in every row."""
 
     value: float | str | bool

@@ -267,6 +267,6 @@ class ViewFrame:
     ) -> Iterator[tuple[dict[str, Array], int]]:
         needed = self.step.needs(names)
         for batch, rows in self.frame.batches(needed, size):
-            with np.errstate(all="ignore"):  # a warning would tell what is in the rows
+            with np.errstate(all="ignore"):
                 made = self.step.apply(batch, rows, names, self.domain)
             yield made

@@ -11,7 +11,7 @@ from typing import Any, Literal, NoReturn
 
 from discreto.core import expressions as core
 from discreto.errors import ParameterError
-from discreto.expressions import cut_labels
+from discreto.expressions import Expr, cut_labels, node_of
 
 _LONGEST = 10_000
 _ARITHMETIC: dict[type, Literal["+", "-", "*", "/"]] = {
@@ -59,6 +59,11 @@ def parse(text: str) -> core.Expression:
         raise ParameterError(f"cannot read {text!r}{place}.") from None
     except (RecursionError, MemoryError, ValueError):
         raise ParameterError(f"cannot read {text[:80]!r}: it is too long.") from None
+
+
+def expression(thing: Expr | str) -> core.Expression:
+    """The data of an expression, or of its text."""
+    return parse(thing) if isinstance(thing, str) else node_of(thing)
 
 
 class _Reader:

@@ -16,7 +16,6 @@ from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Amount, Cost
 from discreto.core.domain import Domain
 from discreto.core.expressions import (
-    Expression,
     Named,
     Select,
     Step,
@@ -34,8 +33,8 @@ from discreto.core.training import Training
 from discreto.data.engines import LocalEngine, fold_all
 from discreto.data.frames import Frame, PersonFrame, open_frame, view_of
 from discreto.errors import DomainError, ParameterError
-from discreto.expression_text import parse
-from discreto.expressions import Expr, node_of
+from discreto.expression_text import expression
+from discreto.expressions import Expr
 from discreto.perform import Kept, perform
 from discreto.plan import Plan, Statistic, plan_of, statistics, together
 from discreto.release import Release
@@ -188,7 +187,7 @@ class Table:
         >>> dp.stats.count(old, epsilon=1).label
         'count, where age >= 65'
         """
-        return self.seen(Where(_expression(condition)))
+        return self.seen(Where(expression(condition)))
 
     def with_columns(self, **columns: Expr | str) -> Table:
         """New columns, each worked out from the other columns of its row.
@@ -219,7 +218,7 @@ class Table:
         >>> table.with_columns(bmi="clip(kg / m ** 2, 10, 80)").domain["bmi"].upper
         80.0
         """
-        made = tuple(Named(name, _expression(e)) for name, e in columns.items())
+        made = tuple(Named(name, expression(e)) for name, e in columns.items())
         return self.seen(WithColumns(made))
 
     def select(self, *names: str) -> Table:
@@ -497,11 +496,6 @@ class Table:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Table:
         return self
-
-
-def _expression(thing: Expr | str) -> Expression:
-    """The data of an expression, or of its text."""
-    return parse(thing) if isinstance(thing, str) else node_of(thing)
 
 
 def _digest(statistic: Statistic) -> str:

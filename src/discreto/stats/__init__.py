@@ -19,10 +19,32 @@ from discreto.stats._columns import (
     variance,
 )
 from discreto.stats._ranks import bounds, histogram, max, median, min, mode, quantile
+from discreto.stats._relations import (
+    distribution,
+    gini,
+    independence,
+    lorenz,
+    mean_difference,
+    proportion,
+    proportion_difference,
+    ratio,
+    top,
+    trend,
+    weighted_mean,
+)
+from discreto.stats.comparisons import (
+    Independence,
+    MeanDifference,
+    ProportionDifference,
+    Trend,
+)
 from discreto.stats.covariances import Covariance
-from discreto.stats.histograms import Bounds, Histogram, Mode
+from discreto.stats.describe import Description, describe
+from discreto.stats.distributions import Distribution, Inequality
+from discreto.stats.histograms import Bounds, Histogram, Mode, Top
 from discreto.stats.moments import Count, Mean, Total, Variance
 from discreto.stats.quantiles import Extremum, Quantile, Quantiles
+from discreto.stats.ratios import Proportion, Ratio, WeightedMean
 from discreto.stats.sentences import sentence
 from discreto.stats.views import Viewed
 
@@ -30,28 +52,51 @@ __all__ = [
     "Bounds",
     "Count",
     "Covariance",
+    "Description",
+    "Distribution",
     "Extremum",
     "Histogram",
+    "Independence",
+    "Inequality",
     "Mean",
+    "MeanDifference",
     "Mode",
+    "Proportion",
+    "ProportionDifference",
     "Quantile",
     "Quantiles",
+    "Ratio",
+    "Top",
     "Total",
+    "Trend",
     "Variance",
     "Viewed",
+    "WeightedMean",
     "bounds",
     "correlation",
     "count",
     "covariance",
+    "describe",
+    "distribution",
+    "gini",
     "histogram",
+    "independence",
+    "lorenz",
     "max",
     "mean",
+    "mean_difference",
     "median",
     "min",
     "mode",
+    "proportion",
+    "proportion_difference",
     "quantile",
+    "ratio",
     "sentence",
     "std",
     "sum",
+    "top",
+    "trend",
     "variance",
+    "weighted_mean",
 ]

@@ -116,6 +116,62 @@ def _ranges(edges: Any) -> list[str]:
 
 
 @dataclass(frozen=True)
+class Top:
+    """The most frequent categories of a column, with their counts.
+
+    Parameters
+    ----------
+    column
+        The name of a Category column.
+    count
+        How many.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         one count for each category; the largest are shown.
+    Bound        1: a row is in one of them.
+
+    >>> from discreto import Category, Domain, plan
+    >>> domain = Domain({"town": Category(["a", "b", "c"])})
+    >>> [ask.sensitivity for ask in plan.statistics(domain, Top("town", 2), epsilon=1)]
+    [(1,)]
+    """
+
+    column: str
+    count: int = 10
+
+    @property
+    def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
+        return f"top {self.count} of {self.column}"
+
+    def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
+        if not isinstance(self.count, int) or self.count < 1:
+            raise ParameterError("top needs a whole number from 1 up.")
+        ask.domain.category(self.column)
+        found = Histogram((self.column,)).learn(ask)
+        first = np.argsort(-np.asarray(found.value), kind="stable")[: self.count]
+        parts = [
+            np.asarray(part)[first] for part in (found.value, found.low, found.high)
+        ]
+        keys = tuple(found.keys[place] for place in first)
+        return Release(self.label, parts[0], parts[1], parts[2], keys)
+
+
+@dataclass(frozen=True)
 class Mode:
     """The most frequent category (or whole number) of a column.
 

@@ -220,12 +220,14 @@ class Variance:
         The name of a Number column.
     root
         ``True`` for the standard deviation.
+    by
+        Names of Category columns; without them all rows are one group.
 
     Privacy
     -------
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         three sums of Bernstein polynomials of degree 2.
-    Bound        1: a row gives the three of them 1 together.
+    Asks         three sums of Bernstein polynomials of degree 2 for each group.
+    Bound        1: a row gives the three of its group 1 together.
 
     >>> from discreto import Domain, Number, plan
     >>> domain = Domain({"age": Number(0, 120)})
@@ -236,11 +238,13 @@ class Variance:
 
     column: str
     root: bool = False
+    by: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
         """What is asked, as a ledger and a release name it."""
-        return f"{'std' if self.root else 'variance'} of {self.column}"
+        kind = "std" if self.root else "variance"
+        return f"{kind} of {self.column}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
         """Ask, and make a release of the answers.
@@ -257,14 +261,17 @@ class Variance:
         """
         domain = ask.domain
         column = domain.number(self.column)
-        cells = present_in((self.column,), domain)
+        cells = grouped(self.by, present_in((self.column,), domain))
         block = Block(Bernstein((self.column,), 2))
         answer = ask.measure(Sum(cells, (block,)), self.label)
-        parts = smooth(answer.tables[0][0], answer.noises[0], _variance, 0, 1)
-        parts = parts * column.half**2
-        value, low, high = (np.sqrt(parts) if self.root else parts).tolist()
+        found = [
+            smooth(row, answer.noises[0], _variance, 0, 1) for row in answer.tables[0]
+        ]
+        parts = np.array(found) * column.half**2
+        values, lows, highs = (np.sqrt(parts) if self.root else parts).T
         unit = column.unit if self.root or not column.unit else f"{column.unit}²"
-        return Release(self.label, value, low, high, (), unit)
+        keys = group_keys(self.by, domain)
+        return spread(self.label, values, lows, highs, keys, unit)
 
 
 def _variance(b: Floats) -> Floats:

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from discreto.core.query import Block, Cells, Choice, Ints, Sum
 from discreto.errors import ParameterError
 from discreto.release import LEVEL, Release
 from discreto.session import Ask
+from discreto.stats._base import by_text, group_keys, grouped
 from discreto.stats._intervals import Floats, combined_reach, sum_reach
 
 GRID = 4096  # places a quantile may have
@@ -165,6 +166,8 @@ class Quantiles:
         The name of a Number column.
     probabilities
         Each from 0 to 1.
+    by
+        Names of Category columns; without them all rows are one group.
 
     Privacy
     -------
@@ -182,11 +185,15 @@ class Quantiles:
 
     column: str
     probabilities: tuple[Fraction, ...]
+    by: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
         """What is asked, as a ledger and a release name it."""
-        return f"quantiles of {self.column}"
+        kind = "quantiles"
+        if self.probabilities == (Fraction(1, 2),):
+            kind = "median"
+        return f"{kind} of {self.column}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
         """Ask, and make a release of the answers.
@@ -204,35 +211,44 @@ class Quantiles:
         if not self.probabilities:
             raise ParameterError("quantiles need at least one probability.")
         domain = ask.domain
-        column, places = domain.number(self.column), place_grid(self.column, domain)
-        strides = _strides(places.bins)
+        places = place_grid(self.column, domain)
+        strides, groups = _strides(places.bins), group_keys(self.by, domain)
         # Counts left and right of each edge, and how many noisy cells they add up.
-        sums = np.zeros((4, places.bins + 1))
+        sums = np.zeros((max(len(groups), 1), 4, places.bins + 1))
         above = places.bins + FAN * strides[0]  # the whole range is one cell above
         for level, stride in enumerate(strides):
-            query = Sum(_level_cells(places, stride, domain), (Block(Ones()),))
+            cells = grouped(self.by, _level_cells(places, stride, domain))
+            query = Sum(cells, (Block(Ones()),))
             text = f"{self.label}, level {level + 1}"
             answer = ask.measure(query, text, Fraction(1, len(strides)))
-            counts = answer.tables[0][:, 0].astype(float)
-            sums += _level_sums(counts, stride, above, places.bins)
+            for group, counts in enumerate(answer.tables[0].reshape(len(sums), -1)):
+                part = counts.astype(float)
+                sums[group] += _level_sums(part, stride, above, places.bins)
             above = stride
+        chances = [float(p) for p in self.probabilities]
         ends = [
-            _descend(float(p), sums, strides, answer.noises[0])
-            for p in self.probabilities
+            [_descend(chance, part, strides, answer.noises[0]) for chance in chances]
+            for part in sums
         ]
-        return self._release(np.array(ends), places, column, domain)
+        return self._release(np.array(ends), places, groups, domain)
 
     def _release(
-        self, ends: Ints, places: Bins, column: Number, domain: Domain
+        self, ends: Ints, places: Bins, groups: tuple[Any, ...], domain: Domain
     ) -> Release:
         # Quantiles rise with their probability.
-        order = np.argsort([float(p) for p in self.probabilities], kind="stable")
-        ends[order] = np.maximum.accumulate(ends[order])
+        column, chances = domain.number(self.column), self.probabilities
+        order = np.argsort([float(p) for p in chances], kind="stable")
+        ends[:, order] = np.maximum.accumulate(ends[:, order], axis=1)
+        ends = ends.reshape(-1, 3)
         edges, centres = places.edges(domain), places.centres(domain)
         value = np.clip(centres[ends[:, 0]], column.lower, column.upper)
         pairs = [_within(edges[a], edges[b], column) for _, a, b in ends.tolist()]
         low, high = np.array(pairs, dtype=float).T
-        keys = tuple(float(p) for p in self.probabilities)
+        keys: tuple[Any, ...] = tuple(float(p) for p in chances)
+        if groups:
+            each = [key if isinstance(key, tuple) else (key,) for key in groups]
+            several = keys if len(keys) > 1 else ()
+            keys = tuple((*g, p) for g in each for p in several) or groups
         return Release(self.label, value, low, high, keys, column.unit)
 
 

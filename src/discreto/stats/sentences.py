@@ -20,13 +20,22 @@ from discreto.core.expressions import (
 from discreto.errors import ParameterError
 from discreto.expression_text import parse
 from discreto.plan import Statistic
+from discreto.stats.comparisons import (
+    Independence,
+    MeanDifference,
+    ProportionDifference,
+    Trend,
+)
 from discreto.stats.covariances import Covariance
-from discreto.stats.histograms import Histogram, Mode
+from discreto.stats.distributions import Distribution, Inequality
+from discreto.stats.histograms import Histogram, Mode, Top
 from discreto.stats.moments import Count, Mean, Total, Variance
 from discreto.stats.quantiles import Extremum, Quantile, Quantiles
+from discreto.stats.ratios import Proportion, Ratio, WeightedMean
 from discreto.stats.views import Viewed
 
-Make = Callable[[tuple[str, ...], tuple[Any, ...], tuple[str, ...]], Statistic]
+Make = Callable[[tuple[Any, ...], tuple[Any, ...], tuple[str, ...]], Statistic]
+_OF_CONDITIONS = ("proportion", "proportion_difference")
 
 
 def sentence(text: str) -> Statistic:
@@ -57,24 +66,27 @@ def sentence(text: str) -> Statistic:
     """
     asked, condition, groups = _clauses(text)
     name, args = _call(asked)
-    steps: list[Step] = []
-    if condition:
-        steps.append(Where(parse(condition)))
-    made: dict[str, Expression] = {}
-    columns = tuple(_column(arg, made) for arg in args if not _is_option(arg))
-    options = tuple(ast.literal_eval(arg) for arg in args if _is_option(arg))
-    by = tuple(_column(group, made) for group in _split(groups))
-    if made:
-        steps.append(WithColumns(tuple(Named(n, e) for n, e in made.items())))
     known = _KINDS.get(name)
     if known is None:
         raise ParameterError(
             f"there is no statistic {name!r}. Known: {', '.join(_KINDS)}."
         )
+    steps: list[Step] = []
+    if condition:
+        steps.append(Where(parse(condition)))
+    made: dict[str, Expression] = {}
+    whole = name in _OF_CONDITIONS  # its first argument is no column
+    conditions = [parse(arg) for arg in args[:1] if whole]
+    args = args[1:] if whole else args
+    columns = tuple(_column(arg, made) for arg in args if not _is_option(arg))
+    options = tuple(ast.literal_eval(arg) for arg in args if _is_option(arg))
+    by = tuple(_column(group, made) for group in _split(groups))
+    if made:
+        steps.append(WithColumns(tuple(Named(n, e) for n, e in made.items())))
     least, most, make = known
-    if not least <= len(columns) <= most:
-        raise ParameterError(f"{name} takes {least} to {most} columns. Got {asked!r}.")
-    statistic = make(columns, options, by)
+    if not least <= len(columns) <= most or len(conditions) != whole:
+        raise ParameterError(f"{name} takes other arguments. Got {asked!r}.")
+    statistic = make((*conditions, *columns), options, by)
     return Viewed(statistic, tuple(steps)) if steps else statistic
 
 
@@ -151,15 +163,34 @@ def _alone(name: str, by: tuple[str, ...]) -> None:
 
 
 def _quantiles(
-    columns: tuple[str, ...], options: tuple[Any, ...], by: tuple[str, ...]
+    columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
 ) -> Statistic:
-    _alone("quantile", by)
     several = [Fraction(str(p)).limit_denominator(10_000) for p in _flat(options)]
     if not several or not all(0 <= p <= 1 for p in several):
         raise ParameterError("quantile needs probabilities: quantile(age, 0.5, 0.9).")
-    if len(several) == 1:
+    if len(several) == 1 and not by:
         return Quantile(columns[0], several[0])
-    return Quantiles(columns[0], tuple(several))
+    return Quantiles(columns[0], tuple(several), by)
+
+
+def _median(columns: tuple[str, ...], by: tuple[str, ...]) -> Statistic:
+    if by:
+        return Quantiles(columns[0], (Fraction(1, 2),), by)
+    return Quantile(columns[0])
+
+
+def _top(
+    columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
+) -> Statistic:
+    _alone("top", by)
+    return Top(columns[0], *options)
+
+
+def _distribution(
+    columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
+) -> Statistic:
+    _alone("distribution", by)
+    return Distribution(columns[0], tuple(map(float, _flat(options))))
 
 
 def _flat(options: tuple[Any, ...]) -> list[Any]:
@@ -170,7 +201,7 @@ def _flat(options: tuple[Any, ...]) -> list[Any]:
 
 
 def _histogram(
-    columns: tuple[str, ...], options: tuple[Any, ...], by: tuple[str, ...]
+    columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
 ) -> Statistic:
     if len(options) > 1:
         raise ParameterError("histogram takes a number of bins, or a list of cuts.")
@@ -178,9 +209,9 @@ def _histogram(
     return Histogram((*columns, *by), tuple(bins) if isinstance(bins, list) else bins)
 
 
-def _plain(name: str, make: Callable[[tuple[str, ...]], Statistic]) -> Make:
+def _plain(name: str, make: Callable[[tuple[Any, ...]], Statistic]) -> Make:
     def made(
-        columns: tuple[str, ...], options: tuple[Any, ...], by: tuple[str, ...]
+        columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
     ) -> Statistic:
         _alone(name, by)
         if options:
@@ -191,10 +222,10 @@ def _plain(name: str, make: Callable[[tuple[str, ...]], Statistic]) -> Make:
 
 
 def _by_group(
-    make: Callable[[tuple[str, ...], tuple[str, ...]], Statistic],
+    make: Callable[[tuple[Any, ...], tuple[str, ...]], Statistic],
 ) -> Make:
     def made(
-        columns: tuple[str, ...], options: tuple[Any, ...], by: tuple[str, ...]
+        columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
     ) -> Statistic:
         if options:
             raise ParameterError("this statistic takes columns only.")
@@ -207,9 +238,32 @@ _KINDS: dict[str, tuple[int, int, Make]] = {
     "count": (0, 0, _by_group(lambda columns, by: Count(by))),
     "sum": (1, 1, _by_group(lambda columns, by: Total(columns[0], by))),
     "mean": (1, 1, _by_group(lambda columns, by: Mean(columns[0], by))),
-    "variance": (1, 1, _plain("variance", lambda c: Variance(c[0]))),
-    "std": (1, 1, _plain("std", lambda c: Variance(c[0], root=True))),
-    "median": (1, 1, _plain("median", lambda c: Quantile(c[0]))),
+    "variance": (1, 1, _by_group(lambda c, by: Variance(c[0], by=by))),
+    "std": (1, 1, _by_group(lambda c, by: Variance(c[0], root=True, by=by))),
+    "median": (1, 1, _by_group(_median)),
+    "proportion": (0, 0, _by_group(lambda c, by: Proportion(c[0], by))),
+    "ratio": (2, 2, _plain("ratio", lambda c: Ratio(c[0], c[1]))),
+    "weighted_mean": (
+        2,
+        2,
+        _plain("weighted_mean", lambda c: WeightedMean(c[0], c[1])),
+    ),
+    "mean_difference": (
+        2,
+        2,
+        _plain("mean_difference", lambda c: MeanDifference(c[0], c[1])),
+    ),
+    "proportion_difference": (
+        1,
+        1,
+        _plain("proportion_difference", lambda c: ProportionDifference(c[0], c[1])),
+    ),
+    "independence": (2, 2, _plain("independence", lambda c: Independence(c[0], c[1]))),
+    "trend": (2, 2, _plain("trend", lambda c: Trend(c[0], c[1]))),
+    "distribution": (1, 1, _distribution),
+    "gini": (1, 1, _plain("gini", lambda c: Inequality(c[0]))),
+    "lorenz": (1, 1, _plain("lorenz", lambda c: Inequality(c[0], curve=True))),
+    "top": (1, 1, _top),
     "quantile": (1, 1, _quantiles),
     "min": (1, 1, _plain("min", lambda c: Extremum(c[0], "low"))),
     "max": (1, 1, _plain("max", lambda c: Extremum(c[0], "high"))),

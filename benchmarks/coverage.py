@@ -1,0 +1,109 @@
+"""How often the intervals of statistics hold the truth, over many simulated tables.
+
+Run: python benchmarks/coverage.py 2000
+
+Prints a line for each size and budget: the share of tables in which the 95 % interval
+held the truth; of the population for differences and trends, of the table for the
+others; and how often a test of independence at 5 % was silent, rightly.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+import numpy as np
+
+import discreto as dp
+from discreto.stats import sentence
+from discreto.testing import simulate
+
+DOMAIN = dp.Domain(
+    {
+        "x": dp.Number(0, 10),
+        "y": dp.Number(0, 50),
+        "g": dp.Category(["a", "b"]),
+        "h": dp.Category(["u", "v", "w"]),
+        "w": dp.Number(0, 3),
+    }
+)
+SETTINGS = ((500, 1, 0), (2000, 0.5, 0), (5000, 1, 0), (2000, 1, 1e-5))
+POINTS = (2.0, 4.0, 6.0)
+QUESTIONS = {
+    "difference": "mean_difference(x, g)",
+    "share difference": "proportion_difference(x > 5, g)",
+    "trend": "trend(y, x)",
+    "proportion": "proportion(x > 5)",
+    "ratio": "ratio(y, x)",
+    "weighted mean": "weighted_mean(x, w)",
+    "distribution": "distribution(x, [2, 4, 6])",
+    "gini": "gini(y)",
+    "independence": "independence(g, h)",
+    "std by group": "std(x) by g",
+    "median by group": "median(x) by g",
+}
+
+
+def made(seed: int, rows: int) -> dict[str, np.ndarray]:
+    """A table from a population that is known."""
+    coins = np.random.default_rng(seed)
+    g = coins.integers(0, 2, rows)
+    x = np.clip(coins.normal(4 + 0.3 * g, 1.5, rows), 0, 10)
+    y = np.clip(3 * x + 5 + coins.normal(0, 4, rows), 0, 50)
+    return {
+        "x": x,
+        "y": y,
+        "g": np.array(["a", "b"])[g],
+        "h": coins.choice(["u", "v", "w"], rows, p=[0.5, 0.3, 0.2]),
+        "w": coins.uniform(0.2, 2.5, rows),
+    }
+
+
+def truths(data: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What is true of the rows themselves."""
+    x, y, second = data["x"], data["y"], data["g"] == "b"
+    v, n = np.sort(y), len(y)
+    gini = 2 * (np.arange(1, n + 1) * v).sum() / (n * v.sum()) - (n + 1) / n
+    parts = x[~second], x[second]
+    shares = [(part > 5).mean() for part in parts]
+    return {
+        "difference": np.array([parts[1].mean() - parts[0].mean()]),
+        "share difference": np.array([shares[1] - shares[0]]),
+        "trend": np.polyfit(x, y, 1),
+        "proportion": np.array([(x > 5).mean()]),
+        "ratio": np.array([y.sum() / x.sum()]),
+        "weighted mean": np.array([np.average(x, weights=data["w"])]),
+        "distribution": np.array([(x <= p).mean() for p in POINTS]),
+        "gini": np.array([gini]),
+        "std by group": np.array([part.std() for part in parts]),
+        "median by group": np.array([np.median(part) for part in parts]),
+    }
+
+
+def main() -> None:
+    """Print how often truths were covered."""
+    tables = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    population = truths(made(10**6, 2_000_000))
+    for rows, epsilon, delta in SETTINGS:
+        inside: Counter[str] = Counter()
+        for seed in range(tables):
+            data = made(seed, rows)
+            here = truths(data)
+            for name in ("difference", "share difference", "trend"):
+                here[name] = population[name]
+            table = dp.Table(data, DOMAIN, simulate(seed))
+            for name, text in QUESTIONS.items():
+                found = table.answer(sentence(text), epsilon=epsilon, delta=delta)
+                if name == "independence":
+                    inside[name] += float(np.ravel(found.value)[1] > 0.05)
+                    continue
+                wanted = here[name]
+                low, high = np.ravel(found.low), np.ravel(found.high)
+                held = (low[: wanted.size] <= wanted) & (wanted <= high[: wanted.size])
+                inside[name] += float(held.mean())
+        shown = ", ".join(f"{name} {inside[name] / tables:.3f}" for name in QUESTIONS)
+        print(f"{rows} rows, ({epsilon}, {delta}): {shown}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

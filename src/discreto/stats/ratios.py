@@ -1,0 +1,215 @@
+"""Shares, ratios and weighted means: quotients of noisy sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreto.core.expressions import (
+    Arithmetic,
+    Col,
+    Const,
+    Expression,
+    Named,
+    WithColumns,
+)
+from discreto.core.maps import Categories, Ones, Values, present_in
+from discreto.core.maps.features import grid
+from discreto.core.query import Block, Sum
+from discreto.errors import DomainError
+from discreto.release import Release
+from discreto.session import Ask
+from discreto.stats._base import by_text, group_keys, spread
+from discreto.stats._intervals import Floats, ratio_interval
+from discreto.stats._propagation import STEP, ends_of
+
+MADE = "(asked)"  # the name of a column that lives inside of one question
+
+
+def truths_of(ask: Ask, condition: Expression) -> Ask:
+    """A session about a view in which a condition is the column ``MADE``."""
+    ask = ask.seen(WithColumns((Named(MADE, condition),)))
+    column = ask.domain[MADE]
+    if getattr(column, "categories", None) != (False, True):
+        raise DomainError(f"{condition} is neither true nor false.")
+    return ask
+
+
+@dataclass(frozen=True)
+class Proportion:
+    """The share of rows for which a condition is true, of those where it is known.
+
+    Parameters
+    ----------
+    condition
+        An expression that is true or false in every row.
+    by
+        Names of Category columns; without them all rows are one group.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         counts for each group: of rows where it is false, true, and unknown.
+    Bound        1: a row is in one of the counts.
+
+    >>> from discreto import Domain, col, plan
+    >>> high = Proportion((col("x0") > 0).node)
+    >>> found = plan.statistics(Domain.cube(1), high, epsilon=1)
+    >>> [ask.sensitivity for ask in found]
+    [(1,)]
+    """
+
+    condition: Expression
+    by: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
+        return f"share of {self.condition}{by_text(self.by)}"
+
+    def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
+        ask = truths_of(ask, self.condition)
+        cells = Categories((*self.by, MADE))
+        answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
+        noise, keys = answer.noises[0], group_keys(self.by, ask.domain)
+        sums = answer.tables[0][:, 0].reshape(max(len(keys), 1), -1).astype(float)
+        parts = np.array([ratio_interval(row[1], row[0], noise) for row in sums])
+        values, lows, highs = ((1 + parts) / 2).T
+        return spread(self.label, values, lows, highs, keys)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The sum of one column divided by the sum of another.
+
+    Parameters
+    ----------
+    numerator, denominator
+        Names of Number columns; no value of the denominator may be negative. Rows in
+        which either is missing are left out.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         two sums, of values clipped to their bounds.
+    Bound        2: each is at most its larger bound, which is one (2^30 grid steps).
+
+    >>> from discreto import Domain, Number, plan
+    >>> domain = Domain({"cost": Number(0, 500), "days": Number(0, 30)})
+    >>> found = plan.statistics(domain, Ratio("cost", "days"), epsilon=1)
+    >>> [ask.sensitivity[0] / 2**30 for ask in found]
+    [2.0]
+    """
+
+    numerator: str
+    denominator: str
+
+    @property
+    def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
+        return f"ratio of {self.numerator} to {self.denominator}"
+
+    def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
+        domain, names = ask.domain, (self.numerator, self.denominator)
+        above, below = domain.number(names[0]), domain.number(names[1])
+        if below.lower < 0:
+            raise DomainError(
+                f"{self.denominator!r} may be negative: ratios need >= 0."
+            )
+        query = Sum(present_in(names, domain), (Block(Values(names, origin="zero")),))
+        answer = ask.measure(query, self.label)
+        halves = [grid(column, "zero")[1] for column in (above, below)]
+        scale = halves[0] / halves[1]
+
+        def quotient(sums: Floats) -> Floats:
+            return (
+                scale * sums[..., 0] / np.where(sums[..., 1] > 0, sums[..., 1], np.nan)
+            )
+
+        sums, noise = answer.tables[0][0] / STEP, answer.noises[0]
+        most = max(abs(above.lower), abs(above.upper)) / max(below.lower, 1e-9)
+        low, high = ends_of(sums, quotient, noise, 1 / STEP, sums[1], -most, most)
+        value = float(quotient(sums)) if sums[1] > 0 else low
+        return Release(self.label, min(max(value, low), high), low, high)
+
+
+@dataclass(frozen=True)
+class WeightedMean:
+    """The mean of a column in which every row counts by its weight.
+
+    Parameters
+    ----------
+    column
+        The name of a Number column.
+    weights
+        The name of a Number column that is never negative.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         two sums: of weight times value, and of weights.
+    Bound        2: each is at most its larger bound, which is one (2^30 grid steps).
+
+    >>> from discreto import Domain, Number, plan
+    >>> domain = Domain({"age": Number(0, 120), "w": Number(0, 10)})
+    >>> found = plan.statistics(domain, WeightedMean("age", "w"), epsilon=1)
+    >>> [ask.sensitivity[0] / 2**30 for ask in found]
+    [2.0]
+    """
+
+    column: str
+    weights: str
+
+    @property
+    def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
+        return f"mean of {self.column}, weighted by {self.weights}"
+
+    def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
+        column = ask.domain.number(self.column)
+        # Around the middle of the range the products are as small as can be.
+        centred = Arithmetic("-", Col(self.column), Const(column.centre))
+        product = Arithmetic("*", centred, Col(self.weights))
+        ask = ask.seen(WithColumns((Named(MADE, product),)))
+        found = Ratio(MADE, self.weights).learn(ask)
+        ends = [found.value, found.low, found.high]
+        ends = [float(np.clip(e, -column.half, column.half)) for e in ends]
+        value, low, high = [column.centre + end for end in ends]
+        return Release(self.label, value, low, high, (), column.unit)

@@ -216,19 +216,14 @@ def test_who_holds_the_lock_is_waited_for_and_not_for_ever(address: str) -> None
 
 
 def test_a_server_that_may_forget_is_refused(address: str, monkeypatch: Any) -> None:
-    class Forgetful:
-        def __init__(self, db: Any) -> None:
-            self._db = db
+    execute = psycopg.Connection.execute
 
-        def execute(self, statement: str, *rest: Any) -> Any:
-            asked = statement.replace("SHOW fsync", "SELECT 'off'")
-            return self._db.execute(asked, *rest)
+    def forgetful(db: Any, statement: Any, *rest: Any, **more: Any) -> Any:
+        return execute(
+            db, statement.replace("SHOW fsync", "SELECT 'off'"), *rest, **more
+        )
 
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._db, name)
-
-    connect = psycopg.connect
-    monkeypatch.setattr(psycopg, "connect", lambda *a, **k: Forgetful(connect(*a, **k)))
+    monkeypatch.setattr(psycopg.Connection, "execute", forgetful)
     with pytest.raises(LedgerError, match="fsync off"):
         dp.Ledger(address, epsilon=1)
 

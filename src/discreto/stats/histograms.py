@@ -161,9 +161,10 @@ class Top:
         """
         if not isinstance(self.count, int) or self.count < 1:
             raise ParameterError("top needs a whole number from 1 up.")
-        ask.domain.category(self.column)
+        column = ask.domain.category(self.column)
         found = Histogram((self.column,)).learn(ask)
-        first = np.argsort(-np.asarray(found.value), kind="stable")[: self.count]
+        many = len(column.categories)  # what is missing is none of them
+        first = np.argsort(-np.asarray(found.value)[:many], kind="stable")[: self.count]
         parts = [
             np.asarray(part)[first] for part in (found.value, found.low, found.high)
         ]
@@ -227,7 +228,7 @@ class Mode:
             cells = Bins(self.column, count)
             keys = [round(c) for c in cells.centres(ask.domain)]
         else:
-            cells = Categories((self.column,))
+            cells = Categories((self.column,), declared=True)
             keys = cells.labels(ask.domain)
         tally = Sum(cells, (Block(Ones()),))
         choice = ask.select(Choice(tally, Largest()), self.label)

@@ -449,11 +449,10 @@ class Domain:
     def __repr__(self) -> str:
         texts = []
         for name, column in self.columns.items():
-            if hasattr(column, "show"):
-                ends = column.show(column.lower), column.show(column.upper)
-                texts.append(f"{name}: {ends[0]} to {ends[1]}")
-            elif isinstance(column, Number):
-                texts.append(f"{name}: {column.lower:g} to {column.upper:g}")
+            if isinstance(column, Number):
+                show = getattr(column, "show", "{:g}".format)  # dates have their own
+                ends = f"{show(column.lower)} to {show(column.upper)}"
+                texts.append(f"{name}: {ends}")
             elif isinstance(column, Category):
                 shown = " | ".join(map(str, column.categories[:4]))
                 more = len(column.categories) - 4

@@ -31,7 +31,7 @@ class Real:
     upper: float
     integer: bool = False
     missing: bool = False
-    calendar: tuple[str, str] | tuple[()] = ()  # of dates: their resolution and zone
+    calendar: tuple[str, ...] = ()  # of dates: their resolution and zone
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
 from discreto.core.expressions import Expression
 from discreto.core.gate import Noise
@@ -104,7 +105,13 @@ class MeanDifference:
         ends = estimate + np.array([0.0, -Z, Z]) * min(error, 1e6)
         ends = column.half * np.clip(ends, -2, 2)
         p = two_sided(estimate / error) if error > 0 else 1.0
-        return with_p_value(self.label, ("difference",), p, ends[:, None], column.unit)
+        return with_p_value(
+            self.label,
+            ("difference",),
+            p,
+            ends[:, None],
+            difference_unit(column.unit),
+        )
 
 
 def _means(sums: Floats, noise: float) -> tuple[Floats, Floats]:

@@ -112,34 +112,40 @@ def ratio_intervals(pairs: Floats | Ints, noise: Noise) -> Floats:
     when A (1 - m) - B (1 + m), which is 0 for the true m but for the noise, is within
     that noise's 95 % reach.
     """
-    first, second = np.asarray(pairs, dtype=float).T
-    rows, difference = first + second, first - second
-    some = rows > 0
-    value = np.divide(difference, rows, out=np.zeros_like(rows), where=some)
-    value = np.clip(value, -1.0, 1.0)
     # Between knots the reach is close to its chord, so the ends of
     # |difference - m rows| <= reach(m) follow from linear equations.
     far = _reach_at_knots(noise)
     slope = np.diff(far) / np.diff(_KNOTS)
     base = far[:-1] - slope * _KNOTS[:-1]
-    lowest, highest = np.full(rows.size, np.inf), np.full(rows.size, -np.inf)
-    for left, right, at, by in zip(_KNOTS[:-1], _KNOTS[1:], base, slope, strict=True):
-        low, high = np.full(rows.size, left), np.full(rows.size, right)
-        empty = np.zeros(rows.size, dtype=bool)
-        for sign in (1.0, -1.0):
-            # sign * (difference - m rows) <= at + by m, that is k m >= c
-            c, k = sign * difference - at, sign * rows + by
-            with np.errstate(divide="ignore", invalid="ignore"):
-                end = c / k
-            low = np.where(k > 0, np.maximum(low, end), low)
-            high = np.where(k < 0, np.minimum(high, end), high)
-            empty |= (k == 0) & (c > 0)
-        inside = (low <= high) & ~empty
-        lowest = np.where(inside, np.minimum(lowest, low), lowest)
-        highest = np.where(inside, np.maximum(highest, high), highest)
-    lowest, highest = np.minimum(lowest, value), np.maximum(highest, value)
-    lowest, highest = np.where(some, lowest, -1.0), np.where(some, highest, 1.0)
-    return np.stack([value, lowest, highest], axis=1)
+    parts = [
+        _fieller(pairs[start : start + 4096], base, slope)  # in the cache
+        for start in range(0, len(pairs), 4096)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _fieller(pairs: Floats | Ints, base: Floats, slope: Floats) -> Floats:
+    """``ratio_intervals`` where the reach is ``base + slope m`` between knots."""
+    first, second = np.asarray(pairs, dtype=float).T[..., None]
+    rows, difference = first + second, first - second
+    low, high, possible = _KNOTS[:-1], _KNOTS[1:], rows > 0
+    value = np.divide(difference, rows, out=np.zeros_like(rows), where=possible)
+    value = np.minimum(np.maximum(value, -1.0), 1.0)
+    inside = np.broadcast_to(possible, (len(rows), base.size))
+    for sign in (1.0, -1.0):
+        # sign * (difference - m rows) <= base + slope m, that is k m >= c
+        c, k = sign * difference - base, sign * rows + slope
+        with np.errstate(divide="ignore", invalid="ignore"):
+            end = c / k
+        low = np.where(k > 0, np.maximum(low, end), low)
+        high = np.where(k < 0, np.minimum(high, end), high)
+        inside = inside & ~((k == 0) & (c > 0))
+    inside = inside & (low <= high)
+    lowest = np.where(inside, low, np.inf).min(axis=1, keepdims=True)
+    highest = np.where(inside, high, -np.inf).max(axis=1, keepdims=True)
+    lowest = np.where(possible, np.minimum(lowest, value), -1.0)
+    highest = np.where(possible, np.maximum(highest, value), 1.0)
+    return np.hstack([value, lowest, highest])
 
 
 def _reach_at_knots(noise: Noise) -> Floats:

@@ -52,6 +52,7 @@ def query(
     """
     known = read_domain(domain)
     wanted = options.statistic(stat, columns, by=by, bins=bins, probability=probability)
+    interval = options.kind_of(stat).interval
     # Refuse whatever can be refused before a new ledger file is made.
     statistics(known, wanted, epsilon=epsilon, delta=delta, rows=1)
     if not ledger.exists():
@@ -65,7 +66,7 @@ def query(
     if as_json:
         typer.echo(json.dumps(release.to_dict() | {"left": _left(book, analyst)}))
     else:
-        _print(release, book, analyst, interval=options.kind_of(stat).interval)
+        _print(release, book, analyst, interval=interval)
 
 
 def _left(book: Ledger, analyst: str | None) -> dict[str, float]:

@@ -50,6 +50,11 @@ def plain(text: object) -> Text:
     return Text("".join(safe), overflow="fold")
 
 
+def plain_lines(text: str) -> Text:
+    """Several lines of plain text."""
+    return Text("\n").join(map(plain, text.splitlines()))
+
+
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """A spinner on a terminal; nothing in a pipe."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from discreto.core.cost import Amount
+from discreto.core.cost import Amount, read_amount
 from discreto.core.domain import Domain
 from discreto.core.maps import Categories, Cross, Everyone
 from discreto.core.query import Cells
@@ -63,6 +64,14 @@ def spread(
     parts = [np.asarray(part, dtype=float) for part in (values, lows, highs)]
     value, low, high = parts if keys else [float(np.ravel(p)[0]) for p in parts]
     return Release(label, value, low, high, keys, unit, note)
+
+
+def read_probability(value: Amount) -> Fraction:
+    """A probability, to a ten-thousandth: finer than any answer."""
+    chance = read_amount(value, "probability", zero=True)
+    if chance > 1:
+        raise ParameterError(f"probability must be 0 to 1. Got {value!r}.")
+    return chance.limit_denominator(10_000)
 
 
 def by_text(by: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ from discreto.core.maps import Bins, Categories, Cross, Edges, Largest, Magnitud
 from discreto.core.maps.cells import MAX_BINS, whole_numbers
 from discreto.core.query import Block, Cells, Choice, Sum
 from discreto.errors import ParameterError
-from discreto.release import Release
+from discreto.release import LEVEL, Release
 from discreto.session import Ask
 from discreto.stats._base import spread
 from discreto.stats._intervals import reach
@@ -162,13 +162,18 @@ class Top:
         if not isinstance(self.count, int) or self.count < 1:
             raise ParameterError("top needs a whole number from 1 up.")
         ask.domain.category(self.column)
-        found = Histogram((self.column,)).learn(ask)
-        first = np.argsort(-np.asarray(found.value), kind="stable")[: self.count]
-        parts = [
-            np.asarray(part)[first] for part in (found.value, found.low, found.high)
-        ]
-        keys = tuple(found.keys[place] for place in first)
-        return Release(self.label, parts[0], parts[1], parts[2], keys)
+        cells = Categories((self.column,))
+        answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
+        counts, keys = answer.tables[0][:, 0], cells.labels(ask.domain)
+        first = np.argsort(-counts, kind="stable")[: self.count]
+        # Those that noise lifted are chosen more often: intervals at the level of
+        # Benjamini and Yekutieli (2005) miss for 5 % of what is chosen.
+        level = 1 - (1 - LEVEL) * first.size / counts.size
+        far, values = reach(answer.noises[0], level), counts[first]
+        lows, highs = np.maximum(values - far, 0), np.maximum(values + far, 0)
+        return spread(
+            self.label, values, lows, highs, tuple(keys[place] for place in first)
+        )
 
 
 @dataclass(frozen=True)

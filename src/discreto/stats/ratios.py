@@ -92,7 +92,7 @@ class Proportion:
 
 
 @dataclass(frozen=True)
-class Ratio:
+class RatioOfSums:
     """The sum of one column divided by the sum of another.
 
     Parameters
@@ -109,7 +109,7 @@ class Ratio:
 
     >>> from discreto import Domain, Number, plan
     >>> domain = Domain({"cost": Number(0, 500), "days": Number(0, 30)})
-    >>> found = plan.statistics(domain, Ratio("cost", "days"), epsilon=1)
+    >>> found = plan.statistics(domain, RatioOfSums("cost", "days"), epsilon=1)
     >>> [ask.sensitivity[0] / 2**30 for ask in found]
     [2.0]
     """
@@ -208,7 +208,7 @@ class WeightedMean:
         centred = Arithmetic("-", Col(self.column), Const(column.centre))
         product = Arithmetic("*", centred, Col(self.weights))
         ask = ask.seen(WithColumns((Named(MADE, product),)))
-        found = Ratio(MADE, self.weights).learn(ask)
+        found = RatioOfSums(MADE, self.weights).learn(ask)
         ends = [found.value, found.low, found.high]
         ends = [float(np.clip(e, -column.half, column.half)) for e in ends]
         value, low, high = [column.centre + end for end in ends]

@@ -9,24 +9,15 @@ first). A line whose goal is in seconds shows ours alone.
 
 from __future__ import annotations
 
-import os
-
-for _name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "POLARS_MAX"):
-    os.environ.setdefault(
-        "POLARS_MAX_THREADS" if _name == "POLARS_MAX" else f"{_name}_NUM_THREADS", "1"
-    )
-
 import argparse
 import importlib.metadata
 import json
-import sys
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 Work = Callable[[], Any]
 
@@ -96,6 +87,8 @@ def main() -> None:
     parser.add_argument("--tries", type=int, default=5)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
+    for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "POLARS_MAX"):
+        os.environ[f"{name}_THREADS"] = "1"
     names = ("numpy", "polars", "scikit-learn", "pandas", "numba", "opendp")
     versions = {name: importlib.metadata.version(name) for name in names}
     print(", ".join(f"{name} {version}" for name, version in versions.items()))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from __main__ import Line
 from sklearn import cluster, linear_model, metrics, naive_bayes
 
 import discreto as dp
+from __main__ import Line
 from discreto import models as ours
 from discreto.data.engines import LocalEngine
 
@@ -65,19 +65,29 @@ def lines(rows: int) -> Iterator[Line]:
     )
     yield Line(
         "fuzzy c-means, 5 steps from given centres",
-        lambda: ours.FuzzyCMeans(CLUSTERS, epsilon=1, max_iter=5, init=start).fit(points),
+        lambda: ours.FuzzyCMeans(CLUSTERS, epsilon=1, max_iter=5, init=start).fit(
+            points
+        ),
         {"numpy": lambda: _plain_cmeans(x, start, 5)},
         2,
     )
     fitted = {
-        "logistic": (ours.LogisticRegression(epsilon=1).fit(classes),
-                     linear_model.LogisticRegression().fit(x, y)),
-        "linear": (ours.LinearRegression(epsilon=1).fit(targets),
-                   linear_model.LinearRegression().fit(x, t)),
-        "k-means": (ours.KMeans(CLUSTERS, epsilon=1).fit(points),
-                    cluster.KMeans(CLUSTERS, n_init=1, max_iter=5).fit(x)),
-        "naive Bayes": (ours.GaussianNB(epsilon=1).fit(classes),
-                        naive_bayes.GaussianNB().fit(x, y)),
+        "logistic": (
+            ours.LogisticRegression(epsilon=1).fit(classes),
+            linear_model.LogisticRegression().fit(x, y),
+        ),
+        "linear": (
+            ours.LinearRegression(epsilon=1).fit(targets),
+            linear_model.LinearRegression().fit(x, t),
+        ),
+        "k-means": (
+            ours.KMeans(CLUSTERS, epsilon=1).fit(points),
+            cluster.KMeans(CLUSTERS, n_init=1, max_iter=5).fit(x),
+        ),
+        "naive Bayes": (
+            ours.GaussianNB(epsilon=1).fit(classes),
+            naive_bayes.GaussianNB().fit(x, y),
+        ),
     }
     for name, (mine, other) in fitted.items():
         yield Line(

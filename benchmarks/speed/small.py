@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from __main__ import Line
 
 import discreto as dp
+from __main__ import Line
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
 from discreto.data.engines import LocalEngine
@@ -84,14 +84,20 @@ def _shell(folder: Path) -> Iterator[Line]:
         before = os.times()
         query()
         after = os.times()
-        spent.append(after.children_user + after.children_system
-                     - before.children_user - before.children_system)
+        spent.append(
+            after.children_user
+            + after.children_system
+            - before.children_user
+            - before.children_system
+        )
 
     spent: list[float] = []
     for _ in range(4):
         timed()
-    print(f"{'discreto query on a small file':<44} {min(spent):8.3g} s"
-          f"{'':<15} goal 0.8   {'ok' if min(spent) <= 0.8 else 'MISSED'}")
+    print(
+        f"{'discreto query on a small file':<44} {min(spent):8.3g} s"
+        f"{'':<15} goal 0.8   {'ok' if min(spent) <= 0.8 else 'MISSED'}"
+    )
     return
     yield  # this part times children, which the table cannot
 

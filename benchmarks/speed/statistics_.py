@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 import polars as pl
-from __main__ import Line
 
 import discreto as dp
+from __main__ import Line
 from discreto.data.engines import LocalEngine
 
 
@@ -124,7 +124,11 @@ def _fifty(rows: int, rng: np.random.Generator) -> Iterator[Line]:
             pl.col(name).var().alias(f"{name} variance"),
             pl.col(name).sum().alias(f"{name} sum"),
             *(pl.col(name).quantile(q).alias(f"{name} {q}") for q in (0.25, 0.5, 0.75)),
-            (pl.col(name) / 5).cast(pl.Int8).value_counts().implode().alias(f"{name} h"),
+            (pl.col(name) / 5)
+            .cast(pl.Int8)
+            .value_counts()
+            .implode()
+            .alias(f"{name} h"),
         )
     ]
     yield Line(

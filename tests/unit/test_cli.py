@@ -19,7 +19,6 @@ from typer.testing import CliRunner, Result
 import discreto as dp
 from discreto import models
 from discreto.cli import app, demo_models, options
-from discreto.cli.ledger import harmless
 from discreto.core.cost import Cost
 from discreto.errors import (
     BudgetError,
@@ -28,6 +27,7 @@ from discreto.errors import (
     MissingExtraError,
     ParameterError,
 )
+from discreto.export import harmless
 from discreto.stats import Count, Histogram, Mean, Quantile, Quantiles, sentences
 
 CANARY = "CANARY-Jane-Doe"
@@ -400,7 +400,7 @@ class TestDomain:
         assert "f, m" in text
         assert "int64" in text
         assert "add-remove" in text
-        assert "rows per person 1" in text
+        assert "protects one row, added or removed" in text
 
     @pytest.mark.parametrize(
         "text", ["", "[]", "{", '{"columns": 3}', '{"columns": {}}']

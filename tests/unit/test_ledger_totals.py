@@ -15,7 +15,7 @@ from discreto.core.budget import Budget
 from discreto.core.cost import Cost
 from discreto.core.ledger import entries
 from discreto.core.ledger.chain import Chain
-from discreto.core.ledger.totals import Account, OneByOne, TooFine
+from discreto.core.ledger.totals import Lots, OneByOne, TooFine
 from discreto.errors import LedgerError
 
 
@@ -152,7 +152,7 @@ def test_adding_up_in_lots_equals_one_by_one(delta: str, pure: Fraction | None) 
     ]
     if delta == "0":
         written = written[:2]
-    quick, plain = Account(budget), OneByOne(budget)
+    quick, plain = Lots(budget), OneByOne(budget)
     for number in range(60):
         for account in (quick, plain):
             account.add(written[number * 7 // 3 % len(written)])
@@ -161,7 +161,7 @@ def test_adding_up_in_lots_equals_one_by_one(delta: str, pure: Fraction | None) 
 
 
 def test_sums_that_are_rounded_on_the_way_are_added_one_by_one() -> None:
-    account = Account(Budget(Fraction(9)))
+    account = Lots(Budget(Fraction(9)))
     for prime in (10**18 + 9, 10**18 + 3, 10**18 + 31, 10**18 + 79):
         account.add((("epsilon", f"1/{prime}"),))
     with pytest.raises(TooFine):

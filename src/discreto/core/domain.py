@@ -459,6 +459,11 @@ class Domain:
                 texts.append(f"{name}: {column.kind}")
         return f"Domain({', '.join(texts)}; neighbours: {self.neighbours})"
 
+    def _repr_html_(self) -> str:
+        from discreto.core.describe import domain_html
+
+        return domain_html(self)
+
 
 def _whole(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least

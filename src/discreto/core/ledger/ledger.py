@@ -34,6 +34,7 @@ from discreto.core.ledger.faults import (
     reopening,
 )
 from discreto.core.ledger.history import check_history
+from discreto.core.ledger.notebook import ledger_html
 from discreto.core.ledger.opening import (
     PARTS,
     check_people,
@@ -564,7 +565,14 @@ class Ledger:
         )
 
     def __repr__(self) -> str:
-        return f"Ledger({self.path!r})"
+        try:
+            left = f", ε {show(self.remaining())} of {show(self.epsilon)} left"
+        except LedgerError:  # a closed one, or one that cannot be read now
+            left = ""
+        return f"Ledger({self.path!r}{left})"
+
+    def _repr_html_(self) -> str:
+        return ledger_html(self)
 
 
 def _store_of(path: str, timeout: float) -> tuple[LedgerStore, str]:

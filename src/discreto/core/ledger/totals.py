@@ -38,15 +38,13 @@ def totals_entry(db: Database, seq: int) -> tuple[dict[str, Any], str]:
 
 def last_totals(db: Database) -> int:
     """The number of the last entry with totals; 0 if there is none."""
-    query = (
-        "SELECT seq FROM entry WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1"
-    )
+    query = "SELECT seq FROM entry WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1"
     found = db.execute(query, (TOTALS, TOTALS[:-1] + "!")).fetchone()
     return int(found[0]) if found else 0
 
 
 @dataclass(slots=True)
-class Account:
+class Lots:
     """What one budget has spent, added up in whole lots of equal charges.
 
     Adding fractions one by one is slow, and most charges are equal to others. What a
@@ -97,7 +95,7 @@ def _denominator(parts: tuple[Fraction, ...]) -> int:
     return math.lcm(*[Fraction(part).denominator for part in parts])
 
 
-class OneByOne(Account):
+class OneByOne(Lots):
     """The same, added up in the order of the charges."""
 
     def add(self, written: Written) -> None:
@@ -109,11 +107,11 @@ class Totals:
     """Limits and totals of all accounts, brought up entry by entry."""
 
     def __init__(
-        self, meta: Mapping[str, str], start: Rows, kind: type[Account] = Account
+        self, meta: Mapping[str, str], start: Rows, kind: type[Lots] = Lots
     ) -> None:
         self._meta, self._kind = meta, kind
         self._limits: dict[str, str] = {}
-        self._accounts: dict[str, Account] = {}
+        self._accounts: dict[str, Lots] = {}
         for name, (limit, spent) in start.items():
             self._allow(name, limit)
             self._accounts[name].spent = Cost.from_dict(json.loads(spent))

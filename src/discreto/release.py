@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from discreto import export
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
+from discreto.core.dates import is_date_unit, show_date
 from discreto.errors import ParameterError
 from discreto.markup import html_table
 
@@ -118,6 +119,10 @@ class Release:
     def items(self) -> list[tuple[Any, float]]:
         """Pairs of key and value of an array answer."""
         return list(zip(self.keys, np.ravel(self.value).tolist(), strict=True))
+
+    def dates(self) -> list[str]:
+        """The values of an answer that is made of dates, as texts."""
+        return [show_date(value, self.unit) for value in np.ravel(self.value).tolist()]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.keys)
@@ -418,6 +423,9 @@ class Release:
         return "\n".join([f"{stamp}{self.label} {tail}{note}", *shown, *more])
 
     def _one(self, value: Any, low: Any, high: Any) -> str:
+        if is_date_unit(self.unit) and not isinstance(value, str):
+            ends = [show_date(part, self.unit) for part in (value, low, high)]
+            return f"{ends[0]} [{ends[1]}, {ends[2]}]"
         unit = f" {self.unit}" if self.unit else ""
         if isinstance(value, str) or isinstance(low, str):
             return f"{value}{unit}"

@@ -135,7 +135,7 @@ class TestQuery:
         assert dict(zip(found["keys"], found["value"], strict=True)) == {
             "f": 50,
             "m": 25,
-            "(missing)": 25,
+            "(missing or other)": 25,
         }
 
     def test_interval_is_not_shown_where_there_is_none(self, files: Path) -> None:

@@ -21,6 +21,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from discreto.core.cost import show
+from discreto.core.dates import is_date_unit, show_date
 from discreto.core.describe import column_words, unit_of_privacy
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
@@ -133,7 +134,8 @@ def show_release(release: Release, *, interval: bool = True) -> Table:
         table.add_column("95 % interval", justify="right")
     for key, value, span in _lines(release)[:MOST_ROWS]:
         cells = [plain(key)] if release.keys else []
-        cells.append(plain(f"{value} {release.unit}".strip()))
+        unit = "" if is_date_unit(release.unit) else release.unit
+        cells.append(plain(f"{value} {unit}".strip()))
         table.add_row(*cells, *([plain(span)] if interval else []))
     more = len(release.keys) - MOST_ROWS
     if more > 0:
@@ -148,6 +150,12 @@ def _lines(release: Release) -> list[tuple[str, str, str]]:
         np.ravel(part).tolist() for part in (release.value, release.low, release.high)
     ]
     keys = release.keys or ("",)
+    if is_date_unit(release.unit):
+        texts = [[show_date(number, release.unit) for number in part] for part in parts]
+        return [
+            (show_key(key), value, f"{low} to {high}")
+            for key, value, low, high in zip(keys, *texts, strict=True)
+        ]
     return [
         (show_key(key), *one_line(value, low, high))
         for key, value, low, high in zip(keys, *parts, strict=True)

@@ -6,6 +6,7 @@ noisy confusion matrix, a noisy mean loss, noisy error sums.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -36,6 +37,8 @@ from discreto.stats._intervals import combined_reach, ratio_interval, reach
 from discreto.tables import Table
 
 _STEPS = 1 << SUM_BITS
+# What others want to do with an evaluation, by who they are.
+AFTER_EVALUATION: dict[str, Callable[[Any], None]] = {}
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,7 +137,10 @@ def evaluate(
         name: part.paid(done.receipt, cost, table.domain.neighbours)
         for name, part in done.result.items()
     }
-    return Evaluation(**paid)
+    judged = Evaluation(**paid)
+    for after in AFTER_EVALUATION.values():
+        after(judged)
+    return judged
 
 
 def _judge_classes(ask: Ask, text: str, goal: str) -> dict[str, Release]:

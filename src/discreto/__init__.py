@@ -8,6 +8,7 @@ from discreto.core.cost import Cost
 from discreto.core.dates import Date, DateTime
 from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.core.ledger import Ledger
+from discreto.core.unknown_keys import OpenText
 from discreto.errors import DiscretoError
 from discreto.expressions import col, if_else, lit
 from discreto.release import Release
@@ -57,6 +58,7 @@ __all__ = [
     "Ledger",
     "Number",
     "Opaque",
+    "OpenText",
     "Release",
     "Table",
     "audit",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -85,7 +85,7 @@ class Chain:
                 limits[entry["analyst"]] = entry["allow"]
                 continue
             cost = Cost.from_dict(entry["cost"])
-            for name in dict.fromkeys((entry["analyst"], POPULATION)):
+            for name in payers(entry["analyst"], entry.get("accounts", ())):
                 budget = budget_of(history.meta, name, Fraction(limits[name]))
                 spent[name] = budget.after(spent.get(name, Cost()), cost)
                 sums[name] = sums.get(name, Cost()) + cost
@@ -106,6 +106,11 @@ class Chain:
                 raise LedgerError(f"the answer stored for entry {seq} was changed.")
         stale = {} if found == expected else {n: s for n, (_, s) in expected.items()}
         return Checked(links, stale)
+
+
+def payers(analyst: str, accounts: Iterable[str]) -> dict[str, None]:
+    """The accounts that a charge falls on, each once."""
+    return dict.fromkeys((analyst, *accounts, POPULATION))
 
 
 def budget_of(meta: Mapping[str, str], name: str, limit: Fraction) -> Budget:

@@ -52,12 +52,35 @@ def earlier(db: Database, key: str, content: Mapping[str, Any]) -> Receipt | Non
         return None
     seq, body, link, answer = row
     old = json.loads(body)
-    if any(dump(old[name]) != dump(part) for name, part in content.items()):
+    same = all(dump(old.get(name)) == dump(part) for name, part in content.items())
+    if not same or ("accounts" in old) != ("accounts" in content):
         raise LedgerError(
             f"the key {key!r} belongs to another question. Use a new one."
         )
     cost = Cost.from_dict(old["cost"])
     return Receipt(seq, old["label"], cost, link, answer=answer)
+
+
+def found(db: Database, key: str) -> dict[str, Any] | None:
+    """The entry under ``key`` with its hash and its answer, if there is one."""
+    row = db.execute(
+        "SELECT entry.body, entry.hash, answer.body FROM entry "
+        "LEFT JOIN answer USING (seq) WHERE key = ?",
+        (key,),
+    ).fetchone()
+    if row is None:
+        return None
+    return json.loads(row[0]) | {"hash": row[1], "answer": row[2]}
+
+
+def unanswered(db: Database) -> list[tuple[str, dict[str, Any]]]:
+    """Keys and entries of charges that have no answer yet."""
+    rows = db.execute(
+        "SELECT key, entry.body FROM entry LEFT JOIN answer USING (seq) "
+        "WHERE key IS NOT NULL AND answer.seq IS NULL ORDER BY seq"
+    )
+    made = [(key, json.loads(body)) for key, body in rows]
+    return [(key, entry) for key, entry in made if entry["cost"]]
 
 
 def read_history(db: Database) -> History:

@@ -14,7 +14,13 @@ from discreto.core.charge import Event, Receipt, Reservation, Simulation
 from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
 from discreto.core.ledger.analyst import AnalystLedger
 from discreto.core.ledger.anchor import Anchor
-from discreto.core.ledger.chain import POPULATION, Chain, budget_of, dump
+from discreto.core.ledger.chain import (
+    POPULATION,
+    Chain,
+    budget_of,
+    dump,
+    payers,
+)
 from discreto.core.ledger.checks import (
     check_content,
     check_cost,
@@ -23,7 +29,14 @@ from discreto.core.ledger.checks import (
     refusal,
 )
 from discreto.core.ledger.database import Database, LedgerStore
-from discreto.core.ledger.entries import append, earlier, fill, read_history
+from discreto.core.ledger.entries import (
+    append,
+    earlier,
+    fill,
+    found,
+    read_history,
+    unanswered,
+)
 from discreto.core.ledger.faults import (
     OwnEntry,
     count_faults,
@@ -155,6 +168,7 @@ class Ledger:
         event: Event | None = None,
         key: str | None = None,
         analyst: str = POPULATION,
+        accounts: tuple[str, ...] = (),
     ) -> Receipt:
         """Commit a charge, or raise and change nothing.
 
@@ -171,6 +185,8 @@ class Ledger:
             its stored answer; the same key with other content is refused.
         analyst
             Whose budget pays besides the population's; nothing: nobody's.
+        accounts
+            Further budgets that pay, each set with ``allow``: that of a table, say.
 
         Returns
         -------
@@ -182,7 +198,8 @@ class Ledger:
         BudgetError
             There is less left. Nothing was charged.
         """
-        return self._enter(check_cost(cost, label), label, event, key, analyst)
+        cost = check_cost(cost, label)
+        return self._enter(cost, label, event, key, analyst, accounts)
 
     def note(
         self, label: str, event: Event, key: str, analyst: str = POPULATION
@@ -209,11 +226,13 @@ class Ledger:
         event: Event | None,
         key: str | None,
         analyst: str,
+        accounts: tuple[str, ...] = (),
     ) -> Receipt:
         if key is not None:
             check_key(key)
-        if analyst != POPULATION:
-            check_name(analyst, "an analyst's name")
+        for name in (analyst, *accounts):
+            if name != POPULATION:
+                check_name(name, "an analyst's name")
         content = check_content(
             {
                 "label": str(label)[:200],
@@ -221,13 +240,14 @@ class Ledger:
                 "analyst": analyst,
                 "event": dict(event or {}),
             }
+            | ({"accounts": list(accounts)} if accounts else {})
         )
         with self._store.writing() as db:
             receipt = None if key is None else earlier(db, key, content)
             if receipt is None or receipt.answer is None:
                 refuse_shut(db, self.path)
             if receipt is None:
-                for name in dict.fromkeys((analyst, POPULATION)):
+                for name in payers(analyst, accounts):
                     self._spend(db, name, cost, label)
                 seq, link = append(db, self._chain, self._meta["seal"], content, key)
                 receipt = Receipt(seq, content["label"], cost, link)
@@ -318,15 +338,17 @@ class Ledger:
 
         self._own(entry, what)
 
-    def analyst(self, name: str) -> AnalystLedger:
+    def analyst(self, name: str, accounts: tuple[str, ...] = ()) -> AnalystLedger:
         """This ledger as one analyst may use it.
 
         Parameters
         ----------
         name
             One of the ``analysts``.
+        accounts
+            Further budgets that every charge falls on.
         """
-        return AnalystLedger(self, check_name(name, "an analyst's name"))
+        return AnalystLedger(self, check_name(name, "an analyst's name"), accounts)
 
     # Reading
 
@@ -414,11 +436,35 @@ class Ledger:
             return float(budget.room(spent))
         return float(budget.gaussian_room(spent)) if budget.delta else 0.0
 
-    def entries(self) -> list[dict[str, Any]]:
-        """Every entry, oldest first."""
+    def entries(self, last: int | None = None) -> list[dict[str, Any]]:
+        """Every entry, oldest first.
+
+        Parameters
+        ----------
+        last
+            Only so many of the newest.
+        """
+        query = "SELECT body, hash FROM entry ORDER BY seq DESC"
+        limit = ("", ()) if last is None else (" LIMIT ?", (last,))
         with self._store.reading() as db:
-            rows = db.execute("SELECT body, hash FROM entry ORDER BY seq").fetchall()
-        return [json.loads(body) | {"hash": link} for body, link in rows]
+            rows = db.execute(query + limit[0], limit[1]).fetchall()
+        return [json.loads(body) | {"hash": link} for body, link in reversed(rows)]
+
+    def find(self, key: str) -> dict[str, Any] | None:
+        """The entry that was made under a key, with its answer, if there is one.
+
+        Parameters
+        ----------
+        key
+            As it was given to ``charge`` or ``note``.
+        """
+        with self._store.reading() as db:
+            return found(db, check_name(key, "a key"))
+
+    def unanswered(self) -> list[tuple[str, dict[str, Any]]]:
+        """Keys and entries of charges whose answer was not stored: work that died."""
+        with self._store.reading() as db:
+            return unanswered(db)
 
     def verify(self) -> int:
         """Check the file, the chain, the sums and the anchor; the number of entries."""

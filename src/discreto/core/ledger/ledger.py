@@ -17,6 +17,7 @@ from discreto.core.ledger.anchor import Anchor
 from discreto.core.ledger.chain import (
     POPULATION,
     Chain,
+    History,
     budget_of,
     dump,
     payers,
@@ -371,6 +372,12 @@ class Ledger:
         """The population's whole budget."""
         return self._account(POPULATION)[0].epsilon
 
+    def accounts(self) -> list[str]:
+        """The names of all budgets; ``""`` is the population's."""
+        with self._store.reading() as db:
+            rows = db.execute("SELECT name FROM account ORDER BY name").fetchall()
+        return [row[0] for row in rows]
+
     def limit(self, analyst: str) -> Fraction:
         """An analyst's whole budget.
 
@@ -465,6 +472,21 @@ class Ledger:
         """Keys and entries of charges whose answer was not stored: work that died."""
         with self._store.reading() as db:
             return unanswered(db)
+
+    def proof(self) -> dict[str, Any]:
+        """The whole chain as JSON data, which ``check_proof`` checks without this file.
+
+        Answers are not in it; their receipts are. With a key the chain can be checked
+        by those who have it.
+        """
+        with self._store.reading() as db:
+            history = read_history(db)
+        return {
+            "discreto_ledger_proof": 1,
+            "meta": dict(history.meta),
+            "entries": [list(row) for row in history.entries],
+            "accounts": [list(row) for row in history.accounts],
+        }
 
     def verify(self) -> int:
         """Check the file, the chain, the sums and the anchor; the number of entries."""
@@ -598,6 +620,37 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self.path!r})"
+
+
+def check_proof(proof: Mapping[str, Any], key: bytes | None = None) -> int:
+    """Check a chain that ``Ledger.proof`` wrote; the number of its entries.
+
+    Parameters
+    ----------
+    proof
+        What ``proof`` returned, or the JSON of it.
+    key
+        The chain's secret, if it has one.
+
+    Raises
+    ------
+    LedgerError
+        Something in it does not follow.
+
+    Examples
+    --------
+    >>> ledger = Ledger(epsilon=1)
+    >>> _ = ledger.charge(Cost.of("0.5"), "a look")
+    >>> check_proof(ledger.proof())
+    1
+    """
+    try:
+        entries = [(int(a), str(b), c, str(d)) for a, b, c, d in proof["entries"]]
+        accounts = [(str(a), str(b), str(c)) for a, b, c in proof["accounts"]]
+        history = History(dict(proof["meta"]), entries, accounts, [])
+        return len(Chain(key).check(history).links)
+    except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError):
+        raise LedgerError("this is not a chain that a ledger wrote.") from None
 
 
 def _store_of(path: str, timeout: float) -> tuple[LedgerStore, str]:

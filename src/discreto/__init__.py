@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreto import _old_names, errors, stats
 from discreto.core.cost import Cost
+from discreto.core.dates import Date, DateTime
 from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.core.ledger import Ledger
 from discreto.errors import DiscretoError
@@ -48,6 +49,8 @@ __all__ = [
     "Boolean",
     "Category",
     "Cost",
+    "Date",
+    "DateTime",
     "DiscretoError",
     "Domain",
     "Ledger",

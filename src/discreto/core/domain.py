@@ -450,7 +450,9 @@ class Domain:
         texts = []
         for name, column in self.columns.items():
             if isinstance(column, Number):
-                texts.append(f"{name}: {column.lower:g} to {column.upper:g}")
+                show = getattr(column, "show", "{:g}".format)  # dates have their own
+                ends = f"{show(column.lower)} to {show(column.upper)}"
+                texts.append(f"{name}: {ends}")
             elif isinstance(column, Category):
                 shown = " | ".join(map(str, column.categories[:4]))
                 more = len(column.categories) - 4
@@ -459,12 +461,20 @@ class Domain:
                 texts.append(f"{name}: {column.kind}")
         return f"Domain({', '.join(texts)}; neighbours: {self.neighbours})"
 
+    def _repr_html_(self) -> str:
+        from discreto.core.describe import domain_html
+
+        return domain_html(self)
+
 
 def _whole(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _column_dict(column: Column) -> dict[str, Any]:
+    if hasattr(column, "to_dict"):  # a kind with a file of its own: dates
+        own: dict[str, Any] = column.to_dict()
+        return own
     if isinstance(column, Opaque):
         return {"type": column.kind}
     if isinstance(column, Category):
@@ -505,6 +515,10 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
             return Category(tuple(data["categories"]), missing=missing)
         if kind == "boolean":
             return Boolean(missing=missing)
+        if kind in ("date", "datetime") and "first" in data:
+            from discreto.core.dates import column_from_dict  # which needs Number
+
+            return column_from_dict(data, missing=missing)
         if kind in ("identifier", "datetime", "constant"):
             return Opaque(kind)
     except KeyError as key:
@@ -515,5 +529,5 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
         raise DomainError(f"column {name!r}: {error}") from None
     raise DomainError(
         f"column {name!r} has the unknown type {kind!r}. Known types: numeric, "
-        "categorical, boolean, identifier, datetime."
+        "categorical, boolean, date, datetime, identifier."
     )

@@ -40,8 +40,10 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     mechanism, weights, ledger
         As for :class:`LocalSanitizer`.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   one row replaced by another; the number of rows is public.
     Guarantee    local: each training row is ε-private before the classifier sees it.
     Bound        ε / (d + 1) for each of d features and the class.

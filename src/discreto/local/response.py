@@ -38,8 +38,10 @@ class RandomizedResponse(RowTransformer):
     truth_
         The chance that an answer is the true one.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   one row replaced by another; the number of rows is public.
     Guarantee    local: each row's output is ε-private whatever the others are and
                  whoever collects it. The owner of the row could run it alone.

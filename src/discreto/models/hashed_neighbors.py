@@ -62,8 +62,10 @@ class CellNeighborsClassifier(PrivateClassifier):
     cell_log_odds_
         What each cell adds to each class: tables x cells x classes.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         the mean of the numbers, for a tenth, to place the cuts; then the
                  counts of all tables at once.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreto.core.charge import Event, Receipt, Reservation, Simulation
-from discreto.core.cost import Cost
+from discreto.core.cost import Cost, show
 
 if TYPE_CHECKING:
     from discreto.core.ledger.ledger import Ledger
@@ -58,3 +58,9 @@ class AnalystLedger:
         """What this analyst may still spend."""
         names = (self.name, *self.accounts, "")
         return min(self.ledger.remaining(name) for name in names)
+
+    def __repr__(self) -> str:
+        return f"AnalystLedger({self.name!r} in {self.ledger!r})"
+
+    def __str__(self) -> str:
+        return f"ε {show(self.remaining())} left for {self.name}; {self.ledger}"

@@ -47,6 +47,7 @@ from discreto.core.ledger.faults import (
     refuse_shut,
     reopening,
 )
+from discreto.core.ledger.notebook import ledger_html
 from discreto.core.ledger.opening import (
     PARTS,
     check_people,
@@ -619,7 +620,14 @@ class Ledger:
         )
 
     def __repr__(self) -> str:
-        return f"Ledger({self.path!r})"
+        try:
+            left = f", ε {show(self.remaining())} of {show(self.epsilon)} left"
+        except LedgerError:  # a closed one, or one that cannot be read now
+            left = ""
+        return f"Ledger({self.path!r}{left})"
+
+    def _repr_html_(self) -> str:
+        return ledger_html(self)
 
 
 def check_proof(proof: Mapping[str, Any], key: bytes | None = None) -> int:

@@ -18,7 +18,7 @@ from pyarrow import parquet
 from served import Served
 
 import discreto as dp
-from discreto.core.ledger.ledger import check_proof
+from discreto.core.ledger.proof import check_proof
 from discreto.errors import BudgetError, DomainError, ParameterError, UnsafeError
 from discreto.models import KMeans, NaiveBayes
 from discreto.service.demo import write_demo

@@ -15,7 +15,7 @@ import pytest
 import discreto as dp
 from discreto.core.cost import Cost
 from discreto.core.expressions import Select, Where, view_to_json
-from discreto.core.ledger.ledger import check_proof
+from discreto.core.ledger.proof import check_proof
 from discreto.errors import BudgetError, LedgerError, ParameterError
 from discreto.expression_text import expression
 from discreto.service import Service, read_config

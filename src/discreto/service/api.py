@@ -154,16 +154,19 @@ async def timed(service: Service, work: Callable[..., T], *args: Any) -> T:
 
 @router.get("/me", summary="Who you are and what you have left")
 async def me(person: Anybody, service: Here) -> dict[str, Any]:
+    """Who you are and what you have left."""
     return await run_in_threadpool(service.me, person)
 
 
 @router.get("/tables", summary="The tables that you may know of")
 async def tables(person: Anybody, service: Here) -> list[dict[str, Any]]:
+    """The tables that you may know of."""
     return await run_in_threadpool(service.tables, person)
 
 
 @router.get("/tables/{table}", summary="A table's domain, limits and budgets")
 async def table(person: Anybody, service: Here, table: Name) -> dict[str, Any]:
+    """A table's domain, limits and budgets."""
     return await run_in_threadpool(service.table_facts, person, table)
 
 
@@ -171,6 +174,7 @@ async def table(person: Anybody, service: Here, table: Name) -> dict[str, Any]:
 async def plan(
     person: Analyst, service: Here, table: Name, body: PlanBody
 ) -> dict[str, Any]:
+    """What a question would cost; free."""
     data = body.model_dump()
     rows = data.pop("rows")
     return await run_in_threadpool(service.door.plan, person, table, data, rows)
@@ -180,6 +184,7 @@ async def plan(
 async def ask(
     person: Analyst, service: Here, table: Name, body: QuestionBody
 ) -> dict[str, Any]:
+    """Ask, and pay; the same again is free."""
     return await timed(service, service.ask, person, table, body.model_dump())
 
 
@@ -187,16 +192,19 @@ async def ask(
 async def start_job(
     person: Analyst, service: Here, table: Name, body: QuestionBody
 ) -> dict[str, Any]:
+    """The same as long work."""
     return await run_in_threadpool(service.start, person, table, body.model_dump())
 
 
 @router.get("/jobs/{job}", summary="How far a job is")
 async def job(person: Analyst, service: Here, job: Name) -> dict[str, Any]:
+    """How far a job is."""
     return await timed(service, service.job_facts, person, job)
 
 
 @router.post("/jobs/{job}/cancel", summary="Stop a job; its charge stands")
 async def cancel(person: Analyst, service: Here, job: Name) -> dict[str, Any]:
+    """Stop a job; its charge stands."""
     return await run_in_threadpool(service.cancel, person, job)
 
 
@@ -204,6 +212,7 @@ async def cancel(person: Analyst, service: Here, job: Name) -> dict[str, Any]:
 async def answer(
     person: Analyst, service: Here, table: Name, answer: Name
 ) -> dict[str, Any]:
+    """A stored answer, for free."""
     return await run_in_threadpool(service.door.stored, person, table, answer)
 
 
@@ -211,11 +220,13 @@ async def answer(
 async def predict(
     person: Analyst, service: Here, table: Name, answer: Name, body: PredictBody
 ) -> dict[str, Any]:
+    """Predict; free."""
     return await run_in_threadpool(service.predict, person, table, answer, body.columns)
 
 
 @router.get("/history", summary="Entries of the chain; analysts see their own")
 async def history(person: Anybody, service: Here) -> list[dict[str, Any]]:
+    """Entries of the chain; analysts see their own."""
     return await run_in_threadpool(service.door.history, person)
 
 
@@ -223,6 +234,7 @@ async def history(person: Anybody, service: Here) -> list[dict[str, Any]]:
 async def request_more(
     person: Analyst, service: Here, table: Name, body: RequestBody
 ) -> dict[str, Any]:
+    """Ask the owner for more."""
     data = body.model_dump()
     comment = data.pop("comment")
     return await run_in_threadpool(service.request, person, table, data, comment)
@@ -230,6 +242,7 @@ async def request_more(
 
 @router.get("/requests", summary="Requests and how they were decided")
 async def requests(person: Anybody, service: Here) -> list[dict[str, Any]]:
+    """Requests and how they were decided."""
     return await run_in_threadpool(service.door.requests, person)
 
 
@@ -242,6 +255,7 @@ async def decide(
     request: Name,
     body: DecisionBody,
 ) -> dict[str, Any]:
+    """Decide."""
     return await run_in_threadpool(
         lambda: service.door.decide(
             person,
@@ -256,6 +270,7 @@ async def decide(
 
 @router.get("/ledgers/{ledger}", summary="Budgets of a ledger")
 async def budgets(person: Reviewer, service: Here, ledger: Name) -> dict[str, Any]:
+    """Budgets of a ledger."""
     return await run_in_threadpool(service.ledger_facts, ledger)
 
 
@@ -263,11 +278,13 @@ async def budgets(person: Reviewer, service: Here, ledger: Name) -> dict[str, An
 async def set_budget(
     person: Owner, service: Here, ledger: Name, body: BudgetBody
 ) -> dict[str, Any]:
+    """Change a budget; it is an entry."""
     return await run_in_threadpool(service.allow, ledger, body.account, body.epsilon)
 
 
 @router.post("/ledgers/{ledger}/verify", summary="Check the whole chain")
 async def verify(person: Reviewer, service: Here, ledger: Name) -> dict[str, Any]:
+    """Check the whole chain."""
     return await run_in_threadpool(service.verify, ledger)
 
 
@@ -275,34 +292,41 @@ async def verify(person: Reviewer, service: Here, ledger: Name) -> dict[str, Any
 async def reopen(
     person: Owner, service: Here, ledger: Name, body: ReopenBody
 ) -> dict[str, Any]:
+    """Go on after a failure."""
     return await run_in_threadpool(service.reopen, ledger, body.comment)
 
 
 @router.get("/ledgers/{ledger}/proof", summary="The chain, for anybody to check")
 async def proof(person: Reviewer, service: Here, ledger: Name) -> dict[str, Any]:
+    """The chain, for anybody to check."""
     return await run_in_threadpool(service.proof, ledger)
 
 
 @router.get("/people", summary="Everybody who may sign in")
 async def people(person: Owner, service: Here) -> list[dict[str, Any]]:
+    """Everybody who may sign in."""
     return await run_in_threadpool(service.people)
 
 
 @router.post("/people", summary="Let somebody in")
 async def add_person(person: Owner, service: Here, body: PersonBody) -> dict[str, Any]:
+    """Let somebody in."""
     return await run_in_threadpool(service.add_person, body.name, body.role, body.email)
 
 
 @router.post("/people/{name}/tokens", summary="A new token; it is shown once")
 async def add_token(person: Owner, service: Here, name: Name) -> dict[str, Any]:
+    """A new token; it is shown once."""
     return await run_in_threadpool(service.add_token, name)
 
 
 @router.delete("/people/{name}", summary="Let somebody in no longer")
 async def remove_person(person: Owner, service: Here, name: Name) -> dict[str, Any]:
+    """Let somebody in no longer."""
     return await run_in_threadpool(service.remove_person, person, name)
 
 
 @router.delete("/tokens/{token}", summary="End a token")
 async def revoke(person: Owner, service: Here, token: Name) -> dict[str, Any]:
+    """End a token."""
     return await run_in_threadpool(service.revoke, token)

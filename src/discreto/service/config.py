@@ -27,7 +27,7 @@
     [people.ana]
     role = "analyst"
 
-    [limits]                         # see Limits
+    [limits]                         # see ServiceLimits
 
     [oidc]                           # see SignOn
 
@@ -50,7 +50,7 @@ ROLES = ("owner", "analyst", "auditor")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServiceLimits:
     """What a request may be, and how its answer is timed.
 
     Parameters
@@ -157,7 +157,7 @@ class ServiceConfig:
     people: Mapping[str, PersonSettings]
     name: str = "discreto"
     url: str = ""  # how the world reaches it, such as https://data.example.org
-    limits: Limits = field(default_factory=Limits)
+    limits: ServiceLimits = field(default_factory=ServiceLimits)
     oidc: SignOn | None = None
 
 
@@ -173,7 +173,7 @@ def read_config(path: str | Path) -> ServiceConfig:
         ledgers=_several(LedgerSettings, data.pop("ledgers", {}), "ledgers"),
         tables=_several(TableSettings, data.pop("tables", {}), "tables"),
         people=_several(PersonSettings, data.pop("people", {}), "people"),
-        limits=_made(Limits, data.pop("limits", {}), "limits"),
+        limits=_made(ServiceLimits, data.pop("limits", {}), "limits"),
         oidc=_made(SignOn, data.pop("oidc"), "oidc") if "oidc" in data else None,
         name=str(data.pop("name", "discreto")),
         url=str(data.pop("url", "")),

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreto import Category, Domain, Number
+from discreto.rng import generator
 from discreto.service.config import ServiceConfig, read_config
 
 ROWS = 20_000
@@ -64,7 +65,7 @@ def write_demo(folder: Path, rows: int = ROWS, seed: int = 7) -> Path:
     path = folder / "service.toml"
     if path.exists():
         return path
-    draw = np.random.default_rng(seed)  # public: these people are made up
+    draw = generator(seed)  # these people are made up
     age = np.clip(draw.gamma(9, 6.5, rows), 0, 110).round()
     smoker = draw.random(rows) < 0.22
     bmi = np.clip(draw.normal(26 + 0.03 * age, 4.5, rows), 12, 60).round(1)

@@ -56,7 +56,7 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Inquiry:
     """A question of somebody about a table, decoded and named."""
 
     person: str
@@ -99,7 +99,7 @@ class Door:
             raise Refusal("not_found")
         return served
 
-    def question(self, person: Person, table: str, body: Mapping[str, Any]) -> Question:
+    def question(self, person: Person, table: str, body: Mapping[str, Any]) -> Inquiry:
         """A question, decoded and checked; nothing is charged."""
         if person.role != "analyst":
             raise Refusal("forbidden")
@@ -111,7 +111,7 @@ class Door:
         work = read_work(body, model_of)
         work.domain_of(served.table.domain)  # refuses what does not fit
         id_ = work.id_for(table, served.table.domain)
-        return Question(person.name, served, work, id_)
+        return Inquiry(person.name, served, work, id_)
 
     def plan(
         self, person: Person, table: str, body: Mapping[str, Any], rows: int | None
@@ -133,7 +133,7 @@ class Door:
 
     def ask(
         self,
-        question: Question,
+        question: Inquiry,
         watch: Callable[[], None] | None = None,
     ) -> dict[str, Any]:
         """The answer to a question, charged before a row is read; again it is free."""
@@ -172,7 +172,7 @@ class Door:
 
     # Ceilings and approvals: all of it in the chain
 
-    def _needs_approval(self, question: Question) -> bool:
+    def _needs_approval(self, question: Inquiry) -> bool:
         served, cost = question.served, question.work.cost
         most = served.ceiling
         if most is None or cost.total(served.ledger.delta) <= most:
@@ -180,7 +180,7 @@ class Door:
         decision = served.ledger.find(f"{DECISION}{question.person} {question.id}")
         return decision is None or not decision["event"]["approved"]
 
-    def request(self, question: Question, body: Any, comment: str) -> dict[str, Any]:
+    def request(self, question: Inquiry, body: Any, comment: str) -> dict[str, Any]:
         """Ask the owner for a question above the ceiling. It is an entry."""
         if not self._needs_approval(question):
             raise Refusal("conflict")

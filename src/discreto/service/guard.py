@@ -17,7 +17,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from discreto.service.config import Limits
+from discreto.service.config import ServiceLimits
 from discreto.service.errors import Refusal
 
 Message = MutableMapping[str, Any]
@@ -73,9 +73,9 @@ class Metrics:
 
 
 class Guard:
-    """Limits, headers, log and metrics around an application."""
+    """ServiceLimits, headers, log and metrics around an application."""
 
-    def __init__(self, app: App, limits: Limits, metrics: Metrics, *, tls: bool):
+    def __init__(self, app: App, limits: ServiceLimits, metrics: Metrics, *, tls: bool):
         self._app, self._limits, self._metrics = app, limits, metrics
         extra = {"strict-transport-security": _STRICT} if tls else {}
         self._headers = [(k.encode(), v.encode()) for k, v in (HEADERS | extra).items()]

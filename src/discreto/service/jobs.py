@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from discreto.errors import DiscretoError
-from discreto.service.door import Door, Question
+from discreto.service.door import Door, Inquiry
 from discreto.service.errors import Refusal, refusal_of
 from discreto.service.state import Job, State
 
@@ -36,7 +36,7 @@ class Jobs:
         self._pulse = threading.Thread(target=self._live, name="pulse", daemon=True)
         self._pulse.start()
 
-    def start(self, question: Question) -> Job:
+    def start(self, question: Inquiry) -> Job:
         """Begin a piece of work."""
         if len(self._mine) >= _MOST_WAITING:
             raise Refusal("busy")
@@ -60,7 +60,7 @@ class Jobs:
         self._pool.submit(self._run, job, question)
         return job
 
-    def _run(self, job: Job, question: Question) -> None:
+    def _run(self, job: Job, question: Inquiry) -> None:
         try:
             self._state.set_job(job.id, status="running")
             self._door.ask(question, _Progress(self._state, job.id))
@@ -76,7 +76,7 @@ class Jobs:
         finally:
             self._mine.discard(job.id)
 
-    def _say_stopped(self, question: Question) -> None:
+    def _say_stopped(self, question: Inquiry) -> None:
         entry = question.served.ledger.find(question.key)
         if entry is None:
             return
@@ -135,7 +135,7 @@ class _Progress:
         self._count += 1
 
 
-def _size(question: Question) -> int:
+def _size(question: Inquiry) -> int:
     """How many questions the work consists of; refuses what can be refused now."""
     if question.work.kind == "evaluate":  # it rehearses by itself, before it pays
         return 0

@@ -73,6 +73,14 @@ def found(db: Database, key: str) -> dict[str, Any] | None:
     return json.loads(row[0]) | {"hash": row[1], "answer": row[2]}
 
 
+def newest(db: Database, last: int | None) -> list[dict[str, Any]]:
+    """The last entries, or all of them, oldest first."""
+    query = "SELECT body, hash FROM entry ORDER BY seq DESC"
+    limit = ("", ()) if last is None else (" LIMIT ?", (last,))
+    found = db.execute(query + limit[0], limit[1]).fetchall()
+    return [json.loads(body) | {"hash": link} for body, link in reversed(found)]
+
+
 def unanswered(db: Database) -> list[tuple[str, dict[str, Any]]]:
     """Keys and entries of charges that have no answer yet."""
     rows = db.execute(

@@ -12,12 +12,12 @@ from typing import Any, Self
 from discreto.core.budget import Budget
 from discreto.core.charge import Event, Receipt, Reservation, Simulation
 from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
+from discreto.core.ledger import entries as rows
 from discreto.core.ledger.analyst import AnalystLedger
 from discreto.core.ledger.anchor import Anchor
 from discreto.core.ledger.chain import (
     POPULATION,
     Chain,
-    History,
     budget_of,
     dump,
     payers,
@@ -29,15 +29,7 @@ from discreto.core.ledger.checks import (
     check_name,
     refusal,
 )
-from discreto.core.ledger.database import Database, LedgerStore
-from discreto.core.ledger.entries import (
-    append,
-    earlier,
-    fill,
-    found,
-    read_history,
-    unanswered,
-)
+from discreto.core.ledger.database import Database
 from discreto.core.ledger.faults import (
     OwnEntry,
     count_faults,
@@ -56,8 +48,9 @@ from discreto.core.ledger.opening import (
     new_meta,
     read_aside,
 )
-from discreto.core.ledger.postgres import PostgresStore, is_postgres
-from discreto.core.ledger.store import MEMORY, Store
+from discreto.core.ledger.proof import proof_of
+from discreto.core.ledger.store import MEMORY
+from discreto.core.ledger.stores import store_of
 from discreto.errors import BudgetError, LedgerError, ParameterError, UnsafeError
 
 
@@ -135,13 +128,13 @@ class Ledger:
         }
         if population:
             check_name(population, "the population")
-        self._store, self.path = _store_of(self.path, timeout)
+        self._store, self.path = store_of(self.path, timeout)
         if anchor and os.path.realpath(anchor) == self._store.path:
             raise ParameterError("the anchor must be another file than the ledger.")
         if not self._store.exists():
             meta = new_meta(wanted, population or "", limits, self.path)
             meta["seal"] = self._chain.seal(meta)
-            self._store.create(lambda db: fill(db, meta))
+            self._store.create(lambda db: rows.fill(db, meta))
         with self._store.reading() as db:
             self._meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
         check_version(self.path, self._meta)
@@ -245,13 +238,15 @@ class Ledger:
             | ({"accounts": list(accounts)} if accounts else {})
         )
         with self._store.writing() as db:
-            receipt = None if key is None else earlier(db, key, content)
+            receipt = None if key is None else rows.earlier(db, key, content)
             if receipt is None or receipt.answer is None:
                 refuse_shut(db, self.path)
             if receipt is None:
                 for name in payers(analyst, accounts):
                     self._spend(db, name, cost, label)
-                seq, link = append(db, self._chain, self._meta["seal"], content, key)
+                seq, link = rows.append(
+                    db, self._chain, self._meta["seal"], content, key
+                )
                 receipt = Receipt(seq, content["label"], cost, link)
         self._store.remember(receipt.seq, receipt.hash)
         # A repeated charge too: whoever made it may have died before this line.
@@ -376,8 +371,7 @@ class Ledger:
     def accounts(self) -> list[str]:
         """The names of all budgets; ``""`` is the population's."""
         with self._store.reading() as db:
-            rows = db.execute("SELECT name FROM account ORDER BY name").fetchall()
-        return [row[0] for row in rows]
+            return [row[0] for row in db.execute("SELECT name FROM account")]
 
     def limit(self, analyst: str) -> Fraction:
         """An analyst's whole budget.
@@ -452,11 +446,8 @@ class Ledger:
         last
             Only so many of the newest.
         """
-        query = "SELECT body, hash FROM entry ORDER BY seq DESC"
-        limit = ("", ()) if last is None else (" LIMIT ?", (last,))
         with self._store.reading() as db:
-            rows = db.execute(query + limit[0], limit[1]).fetchall()
-        return [json.loads(body) | {"hash": link} for body, link in reversed(rows)]
+            return rows.newest(db, last)
 
     def find(self, key: str) -> dict[str, Any] | None:
         """The entry that was made under a key, with its answer, if there is one.
@@ -467,12 +458,12 @@ class Ledger:
             As it was given to ``charge`` or ``note``.
         """
         with self._store.reading() as db:
-            return found(db, check_name(key, "a key"))
+            return rows.found(db, check_name(key, "a key"))
 
     def unanswered(self) -> list[tuple[str, dict[str, Any]]]:
         """Keys and entries of charges whose answer was not stored: work that died."""
         with self._store.reading() as db:
-            return unanswered(db)
+            return rows.unanswered(db)
 
     def proof(self) -> dict[str, Any]:
         """The whole chain as JSON data, which ``check_proof`` checks without this file.
@@ -481,20 +472,14 @@ class Ledger:
         by those who have it.
         """
         with self._store.reading() as db:
-            history = read_history(db)
-        return {
-            "discreto_ledger_proof": 1,
-            "meta": dict(history.meta),
-            "entries": [list(row) for row in history.entries],
-            "accounts": [list(row) for row in history.accounts],
-        }
+            return proof_of(rows.read_history(db))
 
     def verify(self) -> int:
         """Check the file, the chain, the sums and the anchor; the number of entries."""
         # The anchor first: whatever it holds now, the ledger holds when read after.
         lines = self._anchor.read() if self._anchor else None
         with self._store.reading() as db:
-            sound, history = self._store.is_sound(db), read_history(db)
+            sound, history = self._store.is_sound(db), rows.read_history(db)
         if not sound:
             raise LedgerError(f"{self.path!r} is damaged or was changed: restore it.")
         try:
@@ -547,7 +532,7 @@ class Ledger:
             content, key = entry(db, text)
             if content is None:
                 return
-            seq, link = append(db, self._chain, self._meta["seal"], content, key)
+            seq, link = rows.append(db, self._chain, self._meta["seal"], content, key)
         self._store.remember(seq, link)
         if self._anchor:
             self._anchor.write(self.id, seq, link)
@@ -628,45 +613,6 @@ class Ledger:
 
     def _repr_html_(self) -> str:
         return ledger_html(self)
-
-
-def check_proof(proof: Mapping[str, Any], key: bytes | None = None) -> int:
-    """Check a chain that ``Ledger.proof`` wrote; the number of its entries.
-
-    Parameters
-    ----------
-    proof
-        What ``proof`` returned, or the JSON of it.
-    key
-        The chain's secret, if it has one.
-
-    Raises
-    ------
-    LedgerError
-        Something in it does not follow.
-
-    Examples
-    --------
-    >>> ledger = Ledger(epsilon=1)
-    >>> _ = ledger.charge(Cost.of("0.5"), "a look")
-    >>> check_proof(ledger.proof())
-    1
-    """
-    try:
-        entries = [(int(a), str(b), c, str(d)) for a, b, c, d in proof["entries"]]
-        accounts = [(str(a), str(b), str(c)) for a, b, c in proof["accounts"]]
-        history = History(dict(proof["meta"]), entries, accounts, [])
-        return len(Chain(key).check(history).links)
-    except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError):
-        raise LedgerError("this is not a chain that a ledger wrote.") from None
-
-
-def _store_of(path: str, timeout: float) -> tuple[LedgerStore, str]:
-    """The store that a path names, and the path as it may be shown."""
-    if is_postgres(path):
-        store = PostgresStore(path, timeout)
-        return store, store.path  # without the password
-    return Store(path, timeout), path
 
 
 def _reopen(path: str, anchor: Path | None, timeout: float, name: str) -> Ledger:

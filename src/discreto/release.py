@@ -6,6 +6,7 @@ import difflib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -394,7 +395,7 @@ class Release:
             tuple(tuple(key) if isinstance(key, list) else key for key in keys),
             data.get("unit", ""),
             data.get("note", ""),
-            Cost.from_dict(data["cost"]),
+            Cost.from_dict({n: _exact(part) for n, part in data["cost"].items()}),
             data["neighbours"],
             names=tuple(data.get("names", ())),
         )
@@ -469,6 +470,12 @@ def show_key(key: Any) -> str:
     if isinstance(key, tuple):
         return " × ".join(show_key(part) for part in key)
     return f"{key:.6g}" if isinstance(key, float) else str(key)
+
+
+def _exact(amount: Any) -> Any:
+    """An amount of a cost, which a shell prints as a number, as a fraction's text."""
+    number = isinstance(amount, int | float) and not isinstance(amount, bool)
+    return str(Fraction(str(amount))) if number else amount
 
 
 def _digits(error: float) -> int:

@@ -142,10 +142,10 @@ def _judge_classes(ask: Ask, text: str, goal: str) -> dict[str, Release]:
     if tuple(classes) != ask.domain.category(goal).categories:
         raise ParameterError("the model's classes are not those of the table's domain.")
     half, quarter = Fraction(1, 2), Fraction(1, 4)
-    cells = Cross(Categories((goal,)), Predicted(text))
+    cells = Cross(Categories((goal,), declared=True), Predicted(text))
     answer = ask.measure(Sum(cells, (Block(Ones()),)), "confusion matrix", half)
     size = len(classes)
-    counts = answer.tables[0][:, 0].reshape(-1, size)[:size].astype(float)
+    counts = answer.tables[0][:, 0].reshape(size, size).astype(float)
     far = reach(answer.noises[0])
     keys = tuple((a, b) for a in classes for b in classes)
     confusion = Release(

@@ -163,7 +163,7 @@ class Top:
         if not isinstance(self.count, int) or self.count < 1:
             raise ParameterError("top needs a whole number from 1 up.")
         ask.domain.category(self.column)
-        cells = Categories((self.column,))
+        cells = Categories((self.column,), declared=True)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
         counts, keys = answer.tables[0][:, 0], cells.labels(ask.domain)
         first = np.argsort(-counts, kind="stable")[: self.count]
@@ -233,7 +233,7 @@ class Mode:
             cells = Bins(self.column, count)
             keys = whole_keys(self.column, ask.domain)
         else:
-            cells = Categories((self.column,))
+            cells = Categories((self.column,), declared=True)
             keys = cells.labels(ask.domain)
         tally = Sum(cells, (Block(Ones()),))
         choice = ask.select(Choice(tally, Largest()), self.label)

@@ -39,6 +39,7 @@ from discreto.core.ledger.faults import (
     refuse_shut,
     reopening,
 )
+from discreto.core.ledger.history import check_history
 from discreto.core.ledger.notebook import ledger_html
 from discreto.core.ledger.opening import (
     PARTS,
@@ -138,7 +139,7 @@ class Ledger:
         with self._store.reading() as db:
             self._meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
         check_version(self.path, self._meta)
-        count = self.verify()
+        count = self._verify(recent=True)
         self.id, self.population = self._meta["id"], self._meta["population"]
         self.delta = Fraction(self._meta["delta"])
         have = {"epsilon": self.epsilon}
@@ -238,7 +239,9 @@ class Ledger:
             | ({"accounts": list(accounts)} if accounts else {})
         )
         with self._store.writing() as db:
-            receipt = None if key is None else rows.earlier(db, key, content)
+            receipt = (
+                None if key is None else rows.earlier(db, self._chain, key, content)
+            )
             if receipt is None or receipt.answer is None:
                 refuse_shut(db, self.path)
             if receipt is None:
@@ -458,7 +461,7 @@ class Ledger:
             As it was given to ``charge`` or ``note``.
         """
         with self._store.reading() as db:
-            return rows.found(db, check_name(key, "a key"))
+            return rows.found(db, self._chain, check_name(key, "a key"))
 
     def unanswered(self) -> list[tuple[str, dict[str, Any]]]:
         """Keys and entries of charges whose answer was not stored: work that died."""
@@ -475,25 +478,37 @@ class Ledger:
             return proof_of(rows.read_history(db))
 
     def verify(self) -> int:
-        """Check the file, the chain, the sums and the anchor; the number of entries."""
+        """Check the file, the chain, the sums and the anchor; the number of entries.
+
+        Opening a ledger checks its last entries, from the last totals on that are
+        written in the chain; this checks everything from the beginning.
+        """
+        return self._verify(recent=False)
+
+    def _verify(self, *, recent: bool) -> int:
         # The anchor first: whatever it holds now, the ledger holds when read after.
         lines = self._anchor.read() if self._anchor else None
         with self._store.reading() as db:
-            sound, history = self._store.is_sound(db), rows.read_history(db)
-        if not sound:
+            history = rows.read_history(db, recent=recent)
+            count, last = db.execute("SELECT count(*), max(seq) FROM entry").fetchone()
+            sound = self._store.is_sound(db, thorough=not history.recent)
+        if not sound or count != (last or 0):
             raise LedgerError(f"{self.path!r} is damaged or was changed: restore it.")
         try:
-            checked = self._chain.check(history)
+            checked = check_history(self._chain, history)
         except (ValueError, TypeError, KeyError, ArithmeticError):
             raise LedgerError(f"{self.path!r} is damaged: restore it.") from None
         links = checked.links
         if self._anchor:
             if lines is None and links and self._anchor.path.exists():
-                return self.verify()  # it was made while we were reading
+                return self._verify(recent=recent)  # made while we were reading
+            if lines and history.recent:  # a link stands for all before it
+                first = history.entries[0][0]
+                lines = [line for line in lines if line[1] >= first]
             self._anchor.check(lines, history.meta["id"], links)
         if checked.stale:
-            self._bring_up(len(links), checked.stale)
-        return len(links)
+            self._bring_up(count, checked.stale)
+        return int(count)
 
     def _bring_up(self, entries: int, totals: Mapping[str, str]) -> None:
         """Totals of version 1, counted by today's rule, unless somebody was faster."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreto.core.ledger.chain import Chain, History
+from discreto.core.ledger.chain import Chain
+from discreto.core.ledger.history import History, check_history
 from discreto.errors import LedgerError
 
 
@@ -46,6 +47,6 @@ def check_proof(proof: Mapping[str, Any], key: bytes | None = None) -> int:
         entries = [(int(a), str(b), c, str(d)) for a, b, c, d in proof["entries"]]
         accounts = [(str(a), str(b), str(c)) for a, b, c in proof["accounts"]]
         history = History(dict(proof["meta"]), entries, accounts, [])
-        return len(Chain(key).check(history).links)
+        return len(check_history(Chain(key), history).links)
     except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError):
         raise LedgerError("this is not a chain that a ledger wrote.") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,15 +46,16 @@ role = "auditor"
 
 def demo_domain() -> Domain:
     """What everybody may know of the demo's table."""
+    whole: Any = {"missing": False}  # nobody made up has gaps
     return Domain(
         {
-            "age": Number(0, 110, unit="years"),
-            "sex": Category(["f", "m"]),
-            "region": Category(list(_REGIONS)),
-            "bmi": Number(12, 60),
-            "smoker": Category(["no", "yes"]),
-            "days": Number(0, 60, unit="days"),
-            "readmitted": Category(["no", "yes"]),
+            "age": Number(0, 110, unit="years", **whole),
+            "sex": Category(["f", "m"], **whole),
+            "region": Category(list(_REGIONS), **whole),
+            "bmi": Number(12, 60, **whole),
+            "smoker": Category(["no", "yes"], **whole),
+            "days": Number(0, 60, unit="days", **whole),
+            "readmitted": Category(["no", "yes"], **whole),
         },
         target="readmitted",
     )

@@ -13,6 +13,8 @@ from discreto.core.budget import Budget
 from discreto.core.charge import Event, Receipt, Reservation, Simulation
 from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
 from discreto.core.ledger import entries as rows
+from discreto.core.ledger import faults as failures
+from discreto.core.ledger import opening
 from discreto.core.ledger.analyst import AnalystLedger
 from discreto.core.ledger.anchor import Anchor
 from discreto.core.ledger.chain import (
@@ -30,25 +32,8 @@ from discreto.core.ledger.checks import (
     refusal,
 )
 from discreto.core.ledger.database import Database
-from discreto.core.ledger.faults import (
-    OwnEntry,
-    count_faults,
-    fault_entry,
-    is_shut,
-    own_entry,
-    refuse_shut,
-    reopening,
-)
 from discreto.core.ledger.history import check_history
 from discreto.core.ledger.notebook import ledger_html
-from discreto.core.ledger.opening import (
-    PARTS,
-    check_people,
-    check_version,
-    check_wanted,
-    new_meta,
-    read_aside,
-)
 from discreto.core.ledger.proof import proof_of
 from discreto.core.ledger.store import MEMORY
 from discreto.core.ledger.stores import store_of
@@ -119,7 +104,7 @@ class Ledger:
         wanted = {
             "epsilon": None if epsilon is None else read_amount(epsilon, "epsilon"),
             "delta": None if delta is None else read_delta(delta),
-            **read_aside(epsilon, delta, pure, block_delta),
+            **opening.read_aside(epsilon, delta, pure, block_delta),
         }
         limits = {
             check_name(name, "an analyst's name"): read_amount(
@@ -133,19 +118,19 @@ class Ledger:
         if anchor and os.path.realpath(anchor) == self._store.path:
             raise ParameterError("the anchor must be another file than the ledger.")
         if not self._store.exists():
-            meta = new_meta(wanted, population or "", limits, self.path)
+            meta = opening.new_meta(wanted, population or "", limits, self.path)
             meta["seal"] = self._chain.seal(meta)
             self._store.create(lambda db: rows.fill(db, meta))
         with self._store.reading() as db:
             self._meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
-        check_version(self.path, self._meta)
+        opening.check_version(self.path, self._meta)
         count = self._verify(recent=True)
         self.id, self.population = self._meta["id"], self._meta["population"]
         self.delta = Fraction(self._meta["delta"])
         have = {"epsilon": self.epsilon}
-        have |= {n: Fraction(v) for n, v in self._meta.items() if n in PARTS}
-        check_wanted(self.path, wanted, have)
-        check_people(self.path, population, self.population)
+        have |= {n: Fraction(v) for n, v in self._meta.items() if n in opening.PARTS}
+        opening.check_wanted(self.path, wanted, have)
+        opening.check_people(self.path, population, self.population)
         for name, value in limits.items():
             if self.limit(name) != value:
                 raise LedgerError(
@@ -243,7 +228,7 @@ class Ledger:
                 None if key is None else rows.earlier(db, self._chain, key, content)
             )
             if receipt is None or receipt.answer is None:
-                refuse_shut(db, self.path)
+                failures.refuse_shut(db, self.path)
             if receipt is None:
                 for name in payers(analyst, accounts):
                     self._spend(db, name, cost, label)
@@ -334,7 +319,7 @@ class Ledger:
                 "SET epsilon = excluded.epsilon",
                 (analyst, limit),
             )
-            return own_entry(label, analyst) | {"allow": limit}, None
+            return failures.own_entry(label, analyst) | {"allow": limit}, None
 
         self._own(entry, what)
 
@@ -530,7 +515,7 @@ class Ledger:
         label
             What could not be computed.
         """
-        self._own(fault_entry, label)
+        self._own(failures.fault_entry, label)
 
     def reopen(self, comment: str = "") -> None:
         """Go on after a failure: the owner has looked into it. It is an entry.
@@ -540,9 +525,9 @@ class Ledger:
         comment
             What the owner found; it is kept with the entry.
         """
-        self._own(reopening, comment)
+        self._own(failures.reopening, comment)
 
-    def _own(self, entry: OwnEntry, text: str) -> None:
+    def _own(self, entry: failures.OwnEntry, text: str) -> None:
         with self._store.writing() as db:
             content, key = entry(db, text)
             if content is None:
@@ -556,13 +541,13 @@ class Ledger:
     def faults(self) -> int:
         """How many answers could not be computed so far."""
         with self._store.reading() as db:
-            return count_faults(db)
+            return failures.count_faults(db)
 
     @property
     def shut(self) -> bool:
         """Whether a failure was not looked into yet."""
         with self._store.reading() as db:
-            return is_shut(db)
+            return failures.is_shut(db)
 
     def close(self) -> None:
         """Let go of the file; whatever is asked of this ledger afterwards is refused.

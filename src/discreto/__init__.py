@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         models,
         plan,
         plots,
+        preprocessing,
         report,
         testing,
     )
@@ -41,6 +42,7 @@ _MODULES = {
     "models": "discreto.models",
     "plan": "discreto.plan",
     "plots": "discreto.plots",
+    "preprocessing": "discreto.preprocessing",
     "report": "discreto.report",
     "testing": "discreto.testing",
 }
@@ -72,6 +74,7 @@ __all__ = [
     "models",
     "plan",
     "plots",
+    "preprocessing",
     "report",
     "stats",
     "testing",

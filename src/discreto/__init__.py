@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreto import _old_names, errors, stats
 from discreto.core.cost import Cost
+from discreto.core.dates import Date, DateTime
 from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.core.ledger import Ledger
 from discreto.errors import DiscretoError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         models,
         plan,
         plots,
+        preprocessing,
         report,
         testing,
     )
@@ -39,6 +41,7 @@ _MODULES = {
     "models": "discreto.models",
     "plan": "discreto.plan",
     "plots": "discreto.plots",
+    "preprocessing": "discreto.preprocessing",
     "report": "discreto.report",
     "testing": "discreto.testing",
 }
@@ -47,6 +50,8 @@ __all__ = [
     "Boolean",
     "Category",
     "Cost",
+    "Date",
+    "DateTime",
     "DiscretoError",
     "Domain",
     "Ledger",
@@ -67,6 +72,7 @@ __all__ = [
     "models",
     "plan",
     "plots",
+    "preprocessing",
     "report",
     "stats",
     "testing",

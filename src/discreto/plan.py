@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from discreto.core.cost import Amount, Cost, read_amount, show
+from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
 from discreto.dry_run import dry_run_gate
 from discreto.errors import ParameterError
@@ -94,7 +95,8 @@ class Plan:
                 f"noise {noise} x a row's reach"
             )
         for release in self.expected:
-            unit = f" {release.unit}" if release.unit else ""
+            unit = difference_unit(release.unit)
+            unit = f" {unit}" if unit else ""
             error = float(np.max(release.error))
             lines.append(
                 f"  expected error of {release.label}: ± {error:.3g}{unit} (95 %) for "

@@ -6,6 +6,7 @@ import difflib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from discreto import export
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
+from discreto.core.dates import is_date_unit, show_date
 from discreto.errors import ParameterError
 from discreto.markup import html_table
 
@@ -125,6 +127,10 @@ class Release:
     def items(self) -> list[tuple[Any, float]]:
         """Pairs of key and value of an array answer."""
         return list(zip(self.keys, np.ravel(self.value).tolist(), strict=True))
+
+    def dates(self) -> list[str]:
+        """The values of an answer that is made of dates, as texts."""
+        return [show_date(value, self.unit) for value in np.ravel(self.value).tolist()]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.keys)
@@ -396,7 +402,7 @@ class Release:
             tuple(tuple(key) if isinstance(key, list) else key for key in keys),
             data.get("unit", ""),
             data.get("note", ""),
-            Cost.from_dict(data["cost"]),
+            Cost.from_dict({n: _exact(part) for n, part in data["cost"].items()}),
             data["neighbours"],
             names=tuple(data.get("names", ())),
             level=data.get("level", LEVEL),
@@ -435,6 +441,9 @@ class Release:
         return f"in {where} with {100 * self.level:g} % probability"
 
     def _one(self, value: Any, low: Any, high: Any) -> str:
+        if is_date_unit(self.unit) and not isinstance(value, str):
+            ends = [show_date(part, self.unit) for part in (value, low, high)]
+            return f"{ends[0]} [{ends[1]}, {ends[2]}]"
         unit = f" {self.unit}" if self.unit else ""
         if isinstance(value, str) or isinstance(low, str):
             return f"{value}{unit}"
@@ -486,6 +495,12 @@ def show_key(key: Any) -> str:
     if isinstance(key, tuple):
         return " × ".join(show_key(part) for part in key)
     return f"{key:.6g}" if isinstance(key, float) else str(key)
+
+
+def _exact(amount: Any) -> Any:
+    """An amount of a cost, which a shell prints as a number, as a fraction's text."""
+    number = isinstance(amount, int | float) and not isinstance(amount, bool)
+    return str(Fraction(str(amount))) if number else amount
 
 
 def _digits(error: float) -> int:

@@ -185,6 +185,14 @@ AnchorFile = Annotated[
     Path | None,
     typer.Option("--anchor", help="A file elsewhere that learns every entry."),
 ]
+ChainKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--chain-key",
+        envvar="DISCRETO_CHAIN_KEY",
+        help="A file with the secret of the ledger's chain.",
+    ),
+]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from discreto.core.cost import Amount, Cost
-from discreto.core.domain import Category, Domain
-from discreto.core.maps import Categories, Cross, Ones, present_in
+from discreto.core.domain import Category
+from discreto.core.maps import Categories, Cross, Ones, Present
 from discreto.core.maps.losses import LOG_BOUND, LossParts, ScoreBins
 from discreto.core.maps.predictions import (
     CONFIDENCE_BINS,
@@ -201,10 +201,6 @@ class _Asked:
     by: tuple[str, ...]
     level: float
 
-    def cells(self, domain: Domain) -> Any:
-        """The rows whose target is known."""
-        return present_in((self.goal,), domain)
-
 
 def _judge_classes(ask: Ask, asked: _Asked) -> dict[str, Score]:
     classes = list(predictor_of(asked.text).classes)
@@ -227,11 +223,12 @@ def _confusion(
     ask: Ask, asked: _Asked, classes: list[Any], part: Fraction
 ) -> dict[str, Score]:
     size = len(classes)
-    cells = Cross(Categories((*asked.by, asked.goal)), Predicted(asked.text))
+    truth = Cross(Categories((asked.goal,), declared=True), Predicted(asked.text))
+    cells = Cross(Categories(asked.by), truth) if asked.by else truth
     answer = ask.measure(Sum(cells, (Block(Ones()),)), "confusion matrix", part)
     names = list(Categories(asked.by).labels(ask.domain)) if asked.by else [()]
     table = answer.tables[0][:, 0].astype(float)
-    counts = table.reshape(len(names), -1, size)[:, :size]  # a missing class is last
+    counts = table.reshape(len(names), size, size)
     noise = answer.noises[0]
     out = _scores.of_confusion(counts, noise, classes, asked.level)
     if asked.by:
@@ -255,7 +252,7 @@ def _loss(ask: Ask, asked: _Asked, name: str, size: int, part: Fraction) -> Scor
     most = LOG_BOUND if log else 1.0
     block = Block(LossParts(asked.text, "log" if log else "brier", most))
     label = "log loss" if log else "Brier score"
-    answer = ask.measure(Sum(asked.cells(ask.domain), (block,)), label, part)
+    answer = ask.measure(Sum(Present((asked.goal,)), (block,)), label, part)
     note = f"rows count up to {most:.3g}" if log else ""
     # With more than two classes the Brier score is not halved, as in scikit-learn.
     scale = 2.0 if not log and size > 2 else 1.0

@@ -33,6 +33,7 @@ from discreto.core.ledger.faults import (
     refuse_shut,
     reopening,
 )
+from discreto.core.ledger.history import check_history
 from discreto.core.ledger.notebook import ledger_html
 from discreto.core.ledger.opening import (
     PARTS,
@@ -131,7 +132,7 @@ class Ledger:
         with self._store.reading() as db:
             self._meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
         check_version(self.path, self._meta)
-        count = self.verify()
+        count = self._verify(recent=True)
         self.id, self.population = self._meta["id"], self._meta["population"]
         self.delta = Fraction(self._meta["delta"])
         have = {"epsilon": self.epsilon}
@@ -224,7 +225,7 @@ class Ledger:
             }
         )
         with self._store.writing() as db:
-            receipt = None if key is None else earlier(db, key, content)
+            receipt = None if key is None else earlier(db, self._chain, key, content)
             if receipt is None or receipt.answer is None:
                 refuse_shut(db, self.path)
             if receipt is None:
@@ -422,25 +423,37 @@ class Ledger:
         return [json.loads(body) | {"hash": link} for body, link in rows]
 
     def verify(self) -> int:
-        """Check the file, the chain, the sums and the anchor; the number of entries."""
+        """Check the file, the chain, the sums and the anchor; the number of entries.
+
+        Opening a ledger checks its last entries, from the last totals on that are
+        written in the chain; this checks everything from the beginning.
+        """
+        return self._verify(recent=False)
+
+    def _verify(self, *, recent: bool) -> int:
         # The anchor first: whatever it holds now, the ledger holds when read after.
         lines = self._anchor.read() if self._anchor else None
         with self._store.reading() as db:
-            sound, history = self._store.is_sound(db), read_history(db)
-        if not sound:
+            history = read_history(db, recent=recent)
+            count, last = db.execute("SELECT count(*), max(seq) FROM entry").fetchone()
+            sound = self._store.is_sound(db, thorough=not history.recent)
+        if not sound or count != (last or 0):
             raise LedgerError(f"{self.path!r} is damaged or was changed: restore it.")
         try:
-            checked = self._chain.check(history)
+            checked = check_history(self._chain, history)
         except (ValueError, TypeError, KeyError, ArithmeticError):
             raise LedgerError(f"{self.path!r} is damaged: restore it.") from None
         links = checked.links
         if self._anchor:
             if lines is None and links and self._anchor.path.exists():
-                return self.verify()  # it was made while we were reading
+                return self._verify(recent=recent)  # made while we were reading
+            if lines and history.recent:  # a link stands for all before it
+                first = history.entries[0][0]
+                lines = [line for line in lines if line[1] >= first]
             self._anchor.check(lines, history.meta["id"], links)
         if checked.stale:
-            self._bring_up(len(links), checked.stale)
-        return len(links)
+            self._bring_up(count, checked.stale)
+        return int(count)
 
     def _bring_up(self, entries: int, totals: Mapping[str, str]) -> None:
         """Totals of version 1, counted by today's rule, unless somebody was faster."""

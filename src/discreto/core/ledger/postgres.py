@@ -277,7 +277,7 @@ class PostgresStore:
             "released."
         ) from None
 
-    def is_sound(self, db: Database) -> bool:
+    def is_sound(self, db: Database, *, thorough: bool) -> bool:
         """Whether the tables and triggers are the ones we made."""
         return {row[0] for row in db.execute(_COLUMNS)} == _MADE_COLUMNS and {
             row[0] for row in db.execute(_TRIGGERS)

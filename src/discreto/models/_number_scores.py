@@ -19,7 +19,7 @@ from discreto.core.gate import Noise
 from discreto.core.maps import Bernstein, Cross, Ones, Ranks, present_in
 from discreto.core.maps.losses import ErrorSizes, LossParts
 from discreto.core.query import Block, Choice, Sum
-from discreto.models._scores import STEP, Score, of_loss_parts
+from discreto.models._scores import STEP, ModelScore, of_loss_parts
 from discreto.session import Ask
 from discreto.stats._intervals import Floats, combined_reach
 from discreto.stats.quantiles import place_grid
@@ -30,7 +30,7 @@ _SEEN = "(clipped target)"
 
 def number_scores(
     ask: Ask, text: str, goal: str, parts: Mapping[str, Fraction], level: float
-) -> dict[str, Score]:
+) -> dict[str, ModelScore]:
     """RMSE and R², each for its part of the cost; R² needs both."""
     column, cells = ask.domain.number(goal), present_in((goal,), ask.domain)
     spread_part = parts.get("r2", Fraction(0)) / (1 if "rmse" in parts else 2)
@@ -73,7 +73,7 @@ def _clip(counts: Floats, noise: Noise) -> float:
     return float(2.0 ** -max(first - 3, 0))
 
 
-def _skewed(mse: Score) -> Score:
+def _skewed(mse: ModelScore) -> ModelScore:
     """The same, with ends for the population that are as far in logarithms.
 
     The spread of squared errors from sample to sample grows with their mean, so that a
@@ -87,13 +87,13 @@ def _skewed(mse: Score) -> Score:
     return replace(mse, population=(mse.value / ratio, mse.value * ratio))
 
 
-def _root(mse: Score, unit: str) -> Score:
+def _root(mse: ModelScore, unit: str) -> ModelScore:
     rows, population = (
         (math.sqrt(low), math.sqrt(high))
         for low, high in (mse.rows, mse.population or mse.rows)
     )
     value = math.sqrt(mse.value)
-    return Score("rmse", value, rows, population, unit=unit, note=mse.note)
+    return ModelScore("rmse", value, rows, population, unit=unit, note=mse.note)
 
 
 def _window(ask: Ask, goal: str, part: Fraction) -> tuple[float, float]:
@@ -111,7 +111,9 @@ def _window(ask: Ask, goal: str, part: Fraction) -> tuple[float, float]:
     return max(middle - reach, column.lower), min(middle + reach, column.upper)
 
 
-def _r_squared(ask: Ask, goal: str, mse: Score, part: Fraction, level: float) -> Score:
+def _r_squared(
+    ask: Ask, goal: str, mse: ModelScore, part: Fraction, level: float
+) -> ModelScore:
     """1 - mse / variance; the errors of both are taken as independent."""
     low, high = _window(ask, goal, part / 2)
     ask = ask.seen(WithColumns((Named(_SEEN, Clip(Col(goal), low, high)),)))
@@ -137,4 +139,4 @@ def _r_squared(ask: Ask, goal: str, mse: Score, part: Fraction, level: float) ->
     # From sample to sample a normal target's variance varies by sqrt(2 / n) of itself.
     deviation = variance * math.sqrt(2 / rows)
     whole = ends(mse.population or mse.rows, deviation)
-    return Score("r2", value, ends(mse.rows, 0.0), whole, note=mse.note)
+    return ModelScore("r2", value, ends(mse.rows, 0.0), whole, note=mse.note)

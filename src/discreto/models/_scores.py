@@ -26,7 +26,7 @@ Ends = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
-class Score:
+class ModelScore:
     """A value with its two intervals."""
 
     label: str
@@ -63,7 +63,7 @@ def around(
     level: float,
     ends: tuple[float, float] = (0.0, 1.0),
     note: str = "",
-) -> Score:
+) -> ModelScore:
     """A smooth function of noisy numbers, which moves with them by ``weights``."""
 
     def interval(deviation: float) -> Ends:
@@ -72,7 +72,7 @@ def around(
         return low, high
 
     value = float(np.clip(value, *ends))
-    return Score(label, value, interval(0.0), interval(sampling), note=note)
+    return ModelScore(label, value, interval(0.0), interval(sampling), note=note)
 
 
 def share(
@@ -82,26 +82,30 @@ def share(
     cells: tuple[int, int],
     noise: Noise,
     level: float,
-) -> Score:
+) -> ModelScore:
     """A share of noisy counts, which are sums of so many cells each."""
     value, *rows = share_interval(yes, no, cells, noise, level)
     population = share_interval(yes, no, cells, noise, level, population=True)[1:]
-    return Score(label, value, (rows[0], rows[1]), population)
+    return ModelScore(label, value, (rows[0], rows[1]), population)
 
 
-def stacked(label: str, scores: Sequence[Score], keys: tuple[Any, ...]) -> Score:
+def stacked(
+    label: str, scores: Sequence[ModelScore], keys: tuple[Any, ...]
+) -> ModelScore:
     """Scores side by side under their keys."""
     value = np.array([one.value for one in scores])
     rows, population = (
         tuple(np.array([getattr(one, sense)[end] for one in scores]) for end in (0, 1))
         for sense in ("rows", "population")
     )
-    return Score(label, value, (rows[0], rows[1]), (population[0], population[1]), keys)
+    return ModelScore(
+        label, value, (rows[0], rows[1]), (population[0], population[1]), keys
+    )
 
 
 def of_confusion(
     counts: Floats, noise: Noise, classes: Sequence[Any], level: float
-) -> dict[str, Score]:
+) -> dict[str, ModelScore]:
     """What a confusion matrix says; ``counts`` are (groups, true, predicted)."""
     groups, size, _ = counts.shape
     whole = counts.sum(axis=0)
@@ -124,7 +128,7 @@ def of_confusion(
     ]
     return {
         "accuracy": _accuracy(whole, groups, noise, level),
-        "confusion": Score(
+        "confusion": ModelScore(
             "confusion matrix (true, predicted)", whole.ravel(), ends, None, keys
         ),
         "recall": stacked("recall", recalls, tuple(classes)),
@@ -132,14 +136,14 @@ def of_confusion(
     }
 
 
-def _accuracy(counts: Floats, groups: int, noise: Noise, level: float) -> Score:
+def _accuracy(counts: Floats, groups: int, noise: Noise, level: float) -> ModelScore:
     size = len(counts)
     right = float(np.trace(counts))
     cells = groups * size, groups * size * (size - 1)
     return share("accuracy", right, float(counts.sum()) - right, cells, noise, level)
 
 
-def _macro_f1(counts: Floats, groups: int, noise: Noise, level: float) -> Score:
+def _macro_f1(counts: Floats, groups: int, noise: Noise, level: float) -> ModelScore:
     """The mean over classes of 2 TP / (2 TP + FP + FN)."""
     size, right = len(counts), np.diagonal(counts)
     both = np.maximum(counts.sum(axis=0) + counts.sum(axis=1), 1.0)
@@ -162,7 +166,7 @@ def of_groups(
     classes: Sequence[Any],
     names: Sequence[Any],
     level: float,
-) -> dict[str, Score]:
+) -> dict[str, ModelScore]:
     """The same for each group: accuracy, recall, and how often each class is said."""
     size = len(classes)
     accuracy = [_accuracy(group, 1, noise, level) for group in counts]
@@ -185,13 +189,13 @@ def of_groups(
 
 def of_calibration(
     bins: Floats, noise: Noise, keys: tuple[str, ...], level: float
-) -> Score:
+) -> ModelScore:
     """How often each range of confidence was right; ``bins`` are (wrong, right)."""
     rows = [share("right", right, wrong, (1, 1), noise, level) for wrong, right in bins]
     return stacked("share right by confidence", rows, keys)
 
 
-def of_score_bins(tables: Sequence[Ints], noise: Noise, level: float) -> Score:
+def of_score_bins(tables: Sequence[Ints], noise: Noise, level: float) -> ModelScore:
     """The mean area under the curve of one class against the rest, for each table."""
     weights, value, variance = [], 0.0, 0.0
     for table in tables:
@@ -226,7 +230,7 @@ def of_loss_parts(
     level: float,
     note: str = "",
     least: float = 0.0,
-) -> Score:
+) -> ModelScore:
     """A mean loss of rows that count up to ``most``.
 
     The variance of a row's loss is known by its noisy square, and taken to be at least

@@ -30,7 +30,7 @@ from discreto.errors import ParameterError
 from discreto.models import _scores, persist
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._number_scores import number_scores
-from discreto.models._scores import Score
+from discreto.models._scores import ModelScore
 from discreto.perform import perform
 from discreto.release import LEVEL, Release, read_level
 from discreto.session import Ask
@@ -40,7 +40,7 @@ CLASS_METRICS = {"accuracy": 4, "auc": 1, "log_loss": 1, "brier": 1, "calibratio
 NUMBER_METRICS = {"rmse": 2, "r2": 1}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Private measures of a model, each a Release; ``None`` where it does not apply.
 
@@ -84,15 +84,22 @@ class Evaluation:
     group_rates: Release | None = None
     on_these_rows: Evaluation | None = None
 
+    def items(self) -> list[tuple[str, Release]]:
+        """The measures there are, by name: single numbers first."""
+        names = [part.name for part in fields(self) if part.name != "on_these_rows"]
+        parts = [(name, getattr(self, name)) for name in names]
+        given = [(name, part) for name, part in parts if part is not None]
+        return sorted(given, key=lambda pair: bool(pair[1].keys))
+
     def __str__(self) -> str:
-        parts = {
-            part.name: getattr(self, part.name)
-            for part in fields(self)
-            if part.name != "on_these_rows"
-        }
-        given = {name: part for name, part in parts.items() if part is not None}
-        ordered = sorted(given, key=lambda name: bool(given[name].keys))
-        return "\n".join(f"{name}: {given[name]}" for name in ordered)
+        return "\n".join(f"{name}: {part}" for name, part in self.items())
+
+    def __repr__(self) -> str:
+        names = ", ".join(name for name, _ in self.items())
+        return f"Evaluation({names})"
+
+    def _repr_html_(self) -> str:
+        return "".join(part._repr_html_() for _, part in self.items())
 
 
 def evaluate(
@@ -202,11 +209,11 @@ class _Asked:
     level: float
 
 
-def _judge_classes(ask: Ask, asked: _Asked) -> dict[str, Score]:
+def _judge_classes(ask: Ask, asked: _Asked) -> dict[str, ModelScore]:
     classes = list(predictor_of(asked.text).classes)
     if tuple(classes) != ask.domain.category(asked.goal).categories:
         raise ParameterError("the model's classes are not those of the table's domain.")
-    out: dict[str, Score] = {}
+    out: dict[str, ModelScore] = {}
     for name, part in asked.parts.items():
         if name == "accuracy":
             out |= _confusion(ask, asked, classes, part)
@@ -221,7 +228,7 @@ def _judge_classes(ask: Ask, asked: _Asked) -> dict[str, Score]:
 
 def _confusion(
     ask: Ask, asked: _Asked, classes: list[Any], part: Fraction
-) -> dict[str, Score]:
+) -> dict[str, ModelScore]:
     size = len(classes)
     truth = Cross(Categories((asked.goal,), declared=True), Predicted(asked.text))
     cells = Cross(Categories(asked.by), truth) if asked.by else truth
@@ -236,7 +243,7 @@ def _confusion(
     return out
 
 
-def _auc(ask: Ask, asked: _Asked, size: int, part: Fraction) -> Score:
+def _auc(ask: Ask, asked: _Asked, size: int, part: Fraction) -> ModelScore:
     places = [1] if size == 2 else range(size)
     tables = []
     for place in places:
@@ -247,7 +254,7 @@ def _auc(ask: Ask, asked: _Asked, size: int, part: Fraction) -> Score:
     return _scores.of_score_bins(tables, answer.noises[0], asked.level)
 
 
-def _loss(ask: Ask, asked: _Asked, name: str, size: int, part: Fraction) -> Score:
+def _loss(ask: Ask, asked: _Asked, name: str, size: int, part: Fraction) -> ModelScore:
     log = name == "log_loss"
     most = LOG_BOUND if log else 1.0
     block = Block(LossParts(asked.text, "log" if log else "brier", most))
@@ -262,7 +269,7 @@ def _loss(ask: Ask, asked: _Asked, name: str, size: int, part: Fraction) -> Scor
     )
 
 
-def _calibration(ask: Ask, asked: _Asked, part: Fraction) -> Score:
+def _calibration(ask: Ask, asked: _Asked, part: Fraction) -> ModelScore:
     cells = Cross(Predicted(asked.text, confidence=True), Right(asked.text))
     answer = ask.measure(Sum(cells, (Block(Ones()),)), "calibration", part)
     bins = answer.tables[0][:, 0].reshape(CONFIDENCE_BINS, 2).astype(float)
@@ -271,5 +278,5 @@ def _calibration(ask: Ask, asked: _Asked, part: Fraction) -> Score:
     return _scores.of_calibration(bins, answer.noises[0], keys, asked.level)
 
 
-def _judge_number(ask: Ask, asked: _Asked) -> dict[str, Score]:
+def _judge_number(ask: Ask, asked: _Asked) -> dict[str, ModelScore]:
     return number_scores(ask, asked.text, asked.goal, asked.parts, asked.level)

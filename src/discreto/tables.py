@@ -30,7 +30,8 @@ from discreto.core.query import Ints
 from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
 from discreto.core.training import Training
-from discreto.data.engines import LocalEngine, fold_all
+from discreto.data.databases.address import public_name
+from discreto.data.engines import DatabaseEngine, LocalEngine, fold_all
 from discreto.data.frames import Frame, PersonFrame, open_frame, view_of
 from discreto.errors import DomainError, ParameterError
 from discreto.expression_text import expression
@@ -96,14 +97,17 @@ class Table:
         self.domain, self.ledger = domain, ledger
         self.name = _name_of(data) if name is None else str(name)
         frame = open_frame(data, domain)
+        lazy = hasattr(frame, "query")  # it stays where it is
         if domain.person is not None:
-            frame = PersonFrame(frame, domain, Entropy().bytes(24))
+            key = Entropy().bytes(24)
+            frame = frame.bounded(key) if lazy else PersonFrame(frame, domain, key)
         if domain.neighbours == "replace" and frame.length() != domain.rows:
             raise DomainError(
                 f"the domain says rows={domain.rows}, but the table has another number "
                 "of rows. With neighbours='replace' that number is public: correct it."
             )
-        self._rows = _Rows(frame, engine or LocalEngine())
+        default = DatabaseEngine() if lazy else LocalEngine()
+        self._rows = _Rows(frame, engine or default)
         self._plans: dict[tuple[Statistic, Cost], Plan] = {}
 
     @classmethod
@@ -506,10 +510,10 @@ def _digest(statistic: Statistic) -> str:
 
 
 def _name_of(data: Any) -> str:
-    """Files are known by their path; what is in memory has no name of its own."""
+    """Files and addresses are their own name, without a password; memory has none."""
     if isinstance(data, list | tuple) and data and isinstance(data[0], str | Path):
         return ", ".join(map(str, data))
-    return str(data) if isinstance(data, str | Path) else ""
+    return public_name(str(data)) if isinstance(data, str | Path) else ""
 
 
 class _Rows:

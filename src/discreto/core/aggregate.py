@@ -85,6 +85,12 @@ def add(first: Ints, second: Ints) -> Ints:
     return total
 
 
+def narrowed(sums: Ints) -> Ints:
+    """Whole numbers of any size in 64 bits, if all of them fit."""
+    fits = all(-(1 << 63) <= number < 1 << 63 for number in sums.flat)
+    return sums.astype(np.int64) if fits else sums
+
+
 def bounded(sums: Ints) -> Ints:
     """Sums cut to 63 bits: no two tables' sums come farther apart by that."""
     if sums.dtype != object:
@@ -96,9 +102,8 @@ def shown(noisy: Ints) -> Ints:
     """Noisy sums as they leave: in 64 bits, or as floats where they are too large."""
     if noisy.dtype != object:
         return noisy
-    if all(-(1 << 63) <= number < 1 << 63 for number in noisy.flat):
-        return noisy.astype(np.int64)
-    return noisy.astype(np.float64)
+    narrow = narrowed(noisy)
+    return narrow.astype(np.float64) if narrow.dtype == object else narrow
 
 
 def fold(asked: Bound, batch: Batch, length: int) -> list[Ints]:

@@ -36,7 +36,7 @@ from discreto.data.frames import Frame, PersonFrame, open_frame, view_of
 from discreto.errors import DomainError, ParameterError
 from discreto.expression_text import expression
 from discreto.expressions import Expr
-from discreto.perform import Kept, perform
+from discreto.perform import Kept, choosy_gate, perform
 from discreto.plan import Plan, Statistic, plan_of, statistics, together
 from discreto.release import Release
 
@@ -96,7 +96,7 @@ class Table:
             )
         self.domain, self.ledger = domain, ledger
         self.name = _name_of(data) if name is None else str(name)
-        frame = open_frame(data, domain)
+        frame: Any = open_frame(data, domain)
         lazy = hasattr(frame, "query")  # it stays where it is
         if domain.person is not None:
             key = Entropy().bytes(24)
@@ -108,6 +108,8 @@ class Table:
             )
         default = DatabaseEngine() if lazy else LocalEngine()
         self._rows = _Rows(frame, engine or default)
+        # Whether its engine refuses what others can answer.
+        self.choosy = not getattr(engine, "fetch", True)
         self._plans: dict[tuple[Statistic, Cost], Plan] = {}
 
     @classmethod
@@ -327,6 +329,11 @@ class Table:
         """
         check_steps(steps)
         check_sampling(steps.rate, self.domain)
+        if self.choosy and steps.rate < 1:
+            raise ParameterError(
+                f"{label!r} takes secret samples of rows, which would be read from the "
+                "database, and the engine has fetch=False. Use rate=1."
+            )
         event = {"steps": steps.to_dict()} | self._facts(key)
         receipt = self.ledger.charge(steps.cost, label, event, key)
         return Training(self.gate(), steps, receipt, key, first)
@@ -442,7 +449,9 @@ class Table:
         if (statistic, cost) not in self._plans:
             if len(self._plans) >= 64:
                 self._plans.clear()
-            self._plans[statistic, cost] = plan_of(self.domain, [statistic], cost, 0)
+            gate = choosy_gate(self)
+            plan = plan_of(self.domain, [statistic], cost, 0, gate)
+            self._plans[statistic, cost] = plan
         return self._plans[statistic, cost]
 
     def answers(
@@ -522,6 +531,13 @@ class _Rows:
     def __init__(self, frame: Frame, engine: Engine) -> None:
         self._frame, self._engine = frame, engine
         self._views: dict[Step, _Rows] = {}
+
+    def refusal(self, asked: Bound, sampled: bool = False) -> str:
+        refuse = getattr(self._engine, "refusal", None)
+        if refuse is None:
+            return ""
+        text: str = refuse(asked, self._frame, sampled=sampled)
+        return text
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         if keep is not None:  # secret coins stay in this process

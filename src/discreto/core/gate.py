@@ -66,6 +66,7 @@ class Source(Protocol):
     """Rows behind the gate: exact folds and plain columns, for the gate only."""
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]: ...
+    def refusal(self, asked: Bound, sampled: bool = False) -> str: ...
     def column(self, name: str) -> Floats | Ints: ...
     def seen(self, step: Step, domain: Domain) -> Source: ...
 
@@ -143,7 +144,7 @@ class Gate:
         )
         if paid is None or not paid.covers(steps.cost):
             raise ParameterError(f"{label!r} is a step of many, which are paid as one.")
-        bound = self.check(query, label, Sum | Derived)
+        bound = self.check(query, label, Sum | Derived, sampled=steps.rate < 1)
         check_sampling(steps.rate, self.domain)
         noises = steps.noises(bound)
         receipt = self.ledger.charge(steps.each, label)
@@ -188,6 +189,12 @@ class Gate:
         out.domain = view_domain(step, self.domain)
         out._source = self._source.seen(step, self.domain)
         out.name = f"{self.name}, {digest(step)}" if self.name else ""
+        return out
+
+    def rehearsed(self, source: Source, ledger: Charger) -> Self:
+        """A gate to made-up rows that refuses what this one would refuse."""
+        out = copy.copy(self)
+        out._source, out.ledger = _Rehearsal(self._source, source), ledger
         return out
 
     def paid_by(self, ledger: Charger) -> Self:
@@ -278,7 +285,14 @@ class Gate:
             raise ParameterError(f"{label!r} needs a cost of one kind. Got {cost}.")
         return bound
 
-    def check(self, query: Query | Bound, label: str, kind: Any = Query) -> Bound:
+    def check(
+        self,
+        query: Query | Bound,
+        label: str,
+        kind: Any = Query,
+        *,
+        sampled: bool = False,
+    ) -> Bound:
         """The question, bound to the domain, or a refusal from public facts.
 
         What is not refused here can be answered for every table.
@@ -286,6 +300,9 @@ class Gate:
         bound = bind(query, self.domain)
         if not isinstance(bound.query, kind):
             raise ParameterError(f"{label!r} cannot be asked in this way.")
+        refusal = self._source.refusal(bound, sampled)
+        if refusal:
+            raise ParameterError(f"{label!r} cannot be asked of this table: {refusal}")
         if self._partition is not None:
             # Products: their bound takes for granted that replaced rows stay in a cell.
             products = [part for part in bound.blocks if part.block.form == "gram"]
@@ -324,14 +341,18 @@ class Gate:
         def fold(sums: Sum | Tally) -> list[Ints]:
             if self._partition is not None and self.part is not None:
                 sums = self._partition.restrict(sums, self.part[1])
-            return self._source.fold(inside(sums, domain), keep)
+            part = inside(sums, domain)
+            return aggregate.checked(part, self._source.fold(part, keep))
 
         if isinstance(query, Derived):
             function, cells = query.function, query.cells
             return self._quietly(label, lambda: [function.compute(fold, cells, domain)])
         if self._partition is not None:
             return self._quietly(label, lambda: fold(query))
-        return self._quietly(label, lambda: self._source.fold(asked, keep))
+        source = self._source
+        return self._quietly(
+            label, lambda: aggregate.checked(asked, source.fold(asked, keep))
+        )
 
     def _noisy(
         self,
@@ -371,6 +392,19 @@ class Gate:
         if simulation is not None and not simulation.noise:
             return np.zeros(count, dtype=np.int64)
         return noise.draw(self._sampler(), count)
+
+
+class _Rehearsal:
+    """Made-up rows; what is refused is what the rows themselves would refuse."""
+
+    def __init__(self, rows: Source, made_up: Source) -> None:
+        self._rows, self._made_up = rows, made_up
+        self.fold, self.column = made_up.fold, made_up.column
+        self.refusal = rows.refusal
+
+    def seen(self, step: Step, domain: Domain) -> Source:
+        views = self._rows.seen(step, domain), self._made_up.seen(step, domain)
+        return _Rehearsal(*views)
 
 
 def _laws(noises: tuple[Noise, ...]) -> Event:

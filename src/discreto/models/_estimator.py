@@ -16,12 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
+from discreto.core.gate import Gate
 from discreto.errors import DomainError, ParameterError
 from discreto.models._arrays import TakesArrays
 from discreto.models._features import Ready, Space, as_matrix
 from discreto.models._privacy import Privacy
 from discreto.parameters import Reader
-from discreto.perform import perform
+from discreto.perform import choosy_gate, perform
 from discreto.plan import TYPICAL_ROWS, Plan, rehearse
 from discreto.session import Ask
 from discreto.tables import Table
@@ -83,11 +84,13 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         number = domain.rows or TYPICAL_ROWS if rows is None else rows
         return clone(self)._rehearse(space, cost, number)
 
-    def _rehearse(self, space: Space, cost: Cost, rows: int) -> Plan:
+    def _rehearse(
+        self, space: Space, cost: Cost, rows: int, gate: Gate | None = None
+    ) -> Plan:
         if hasattr(self, "random_state"):
             Reader(self).seed()  # also where no coin is tossed
         plan, _ = rehearse(
-            space.domain, lambda ask: self._learn(ask, space), cost, rows
+            space.domain, lambda ask: self._learn(ask, space), cost, rows, gate
         )
         return plan
 
@@ -124,6 +127,9 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
         space = self._space(table.domain, target)
         plan = self._plan_for(space, cost)
+        gate = choosy_gate(table)
+        if gate is not None:  # its engine may refuse what the plan asks
+            clone(self)._rehearse(space, cost, 0, gate)
         label = f"fit {type(self).__name__}"
         done = perform(
             table, lambda ask: self._learn(ask, space), cost, label, plan=plan

@@ -6,8 +6,8 @@ memory are read, ``cells``, ``features`` and ``expressions`` translate the maps 
 """
 
 
-class Untranslated(Exception):  # noqa: N818 - no error: the rows are read instead
-    """There is no translation of this part; ``what`` names it."""
+class Untranslated(Exception):
+    """There is no translation of the part that ``what`` names: rows are read."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)

@@ -234,6 +234,6 @@ def backend_of(data: Any) -> Backend | None:
         room = kind.__module__.partition(".")[0]
         name, backend = _KINDS.get(room, ("", None))
         if backend is not None and kind.__name__ == name:
-            made: Backend = backend(data)  # type: ignore[abstract]
+            made: Backend = backend(data)
             return made
     return None

@@ -59,17 +59,16 @@ def _present(cells: Present, rows: Columns) -> Expr:
 
 
 def _categories(cells: Categories, rows: Columns) -> Expr:
-    out, inside = None, None
+    out, inside = whole(0), nw.lit(True)
     for name in cells.names:
         column, code = rows.domain.category(name), rows.code(name)
         size = len(column.categories) + column.missing
         if column.missing:
             code = either(code < 0, whole(len(column.categories)), code)
         else:
-            here = code >= 0
-            inside = here if inside is None else inside & here
-        out = code if out is None else out * size + code
-    return out if inside is None else either(inside, out, whole(-1))
+            inside = inside & (code >= 0)
+        out = out * size + code
+    return either(inside, out, whole(-1))
 
 
 def _bins(cells: Bins, rows: Columns) -> Expr:

@@ -203,7 +203,7 @@ def either(condition: Expr, yes: Expr, no: Expr) -> Expr:
 def search(
     expr: Expr, cuts: Sequence[float], pick: Callable[[int], Expr], *, right: bool
 ) -> Expr:
-    """What ``pick`` gives for the number of cuts below a value (``right``: or at it)."""
+    """What ``pick`` gives for the number of cuts below a value, or up to it."""
     if len(cuts) > MOST_CHOICES:
         raise Untranslated(f"more than {MOST_CHOICES} cuts of a column")
 

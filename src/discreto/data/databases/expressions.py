@@ -108,6 +108,10 @@ def _col(part: Col, rows: Columns) -> Expr:
     return _unless(rows.absent(part.name), cut)
 
 
+def _const(part: Const, rows: Columns) -> Expr:
+    return _constant(part.rows({}, rows.domain))
+
+
 def _arithmetic(part: Arithmetic, rows: Columns) -> Expr:
     a, b = _of(part.left, rows), _of(part.right, rows)
     if part.op == "+":
@@ -116,8 +120,7 @@ def _arithmetic(part: Arithmetic, rows: Columns) -> Expr:
         return _tidy(a - b, rows)
     if part.op == "*":
         return _tidy(a * b, rows)
-    divisor = nw.when((b > 0) | (b < 0)).then(b)
-    (divisor,) = rows.let([divisor])
+    (divisor,) = rows.let([nw.when((b > 0) | (b < 0)).then(b)])
     return _tidy(a / divisor, rows)
 
 
@@ -253,7 +256,7 @@ _TRANSLATIONS: dict[type, Callable[[Any, Columns], Expr]] = {
     Clip: _clip,
     Col: _col,
     Compare: _compare,
-    Const: _constant,
+    Const: _const,
     Cut: _cut_groups,
     Fill: _fill,
     IfElse: _if_else,
@@ -266,4 +269,3 @@ _TRANSLATIONS: dict[type, Callable[[Any, Columns], Expr]] = {
     Text: _renamed,
     ToNumber: _to_number,
 }
-

@@ -118,10 +118,11 @@ class DatabaseFrame:
     def batches(
         self, names: Sequence[str], size: int
     ) -> Iterator[tuple[dict[str, Array], int]]:
-        frame: Frame = _Stream(self)
+        frame: Any = _Stream(self)
         for step, domain in zip(self.steps, self._domains(), strict=False):
             frame = ViewFrame(frame, step, domain)
-        return frame.batches(names, size)
+        batches: Iterator[tuple[dict[str, Array], int]] = frame.batches(names, size)
+        return batches
 
     def tables(self, names: Sequence[str]) -> Iterator[Any]:
         """Arrow tables of the columns as they are, without the steps."""

@@ -84,4 +84,3 @@ def _keys(key: bytes, place: int) -> tuple[int, int]:
     found = hashlib.sha256(key + place.to_bytes(4, "little")).digest()
     first, second = (int.from_bytes(found[i : i + 8], "little") for i in (0, 8))
     return 1 + first % (_PRIME - 1), second % _PRIME
-

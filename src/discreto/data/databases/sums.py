@@ -24,7 +24,8 @@ class SumQuery:
 
     def __init__(self, asked: Bound, rows: Columns) -> None:
         if not isinstance(asked.query, Sum):
-            raise Untranslated(type(asked.query).__name__)
+            function = getattr(asked.query, "function", asked.query)
+            raise Untranslated(type(function).__name__)
         if sum(part.width for part in asked.blocks) > MOST_SUMS:
             raise Untranslated(f"a question of more than {MOST_SUMS} sums")
         self._asked, self._backend = asked, rows.backend

@@ -6,6 +6,7 @@ An address may hold a password. What is shown, kept in ledgers or said in messag
 
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -46,6 +47,27 @@ def open_address(address: str) -> Any:
     if _SCHEMES[parts.scheme] == "duckdb":
         return _duckdb(parts, table, options)
     return _postgresql(parts, table, options, address)
+
+
+def within(folder: Path, data: str) -> str:
+    """Data as a file in ``folder`` names it: paths are relative to that folder."""
+    if not is_address(data):
+        return str(folder / data)
+    parts, _ = _parts(data)
+    relative = parts.path[1:]
+    if parts.scheme != "duckdb" or parts.netloc or relative.startswith("/"):
+        return data
+    return parts._replace(path=f"/{folder.absolute() / unquote(relative)}").geturl()
+
+
+def schema_at(address: str) -> dict[str, Any]:
+    """The columns of a table as Arrow fields; no row is read."""
+    table = open_address(address)
+    if hasattr(table, "limit") and hasattr(table, "to_arrow_table"):
+        schema = table.limit(0).to_arrow_table().schema
+    else:
+        schema = table.schema().to_pyarrow()
+    return {field.name: field for field in schema}
 
 
 def _parts(address: str) -> tuple[Any, dict[str, str]]:
@@ -96,6 +118,7 @@ def _postgresql(parts: Any, table: str, options: dict[str, str], address: str) -
         # What ANSI SQL promises is all that is used; nothing is ever written.
         connection.execute("SET default_transaction_read_only = on")
         client = ibis.postgres.from_connection(connection)
+        weakref.finalize(client, connection.close)
         return client.table(name, database=schema or None)
     except Exception:  # its text may have the password in it
         raise DomainError(

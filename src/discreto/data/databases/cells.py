@@ -94,14 +94,14 @@ def _magnitudes(cells: Magnitudes, rows: Columns) -> Expr:
     (size,) = rows.let([value.abs()])
     reach = cells.reach()
     powers = [2.0 ** (cells.lowest + rank) for rank in range(reach)]
-    up = search(size, powers, lambda rank: whole(reach + rank), right=True)
-    down = search(size, powers, lambda rank: whole(reach - rank), right=True)
-    place = either(value < 0, down, up)
+    (rank,) = rows.let([search(size, powers, whole, right=True)])
+    place = either(value < 0, whole(reach) - rank, whole(reach) + rank)
     return either(rows.absent(cells.name), whole(-1), place)
 
 
 def _cross(cells: Cross, rows: Columns) -> Expr:
-    first, second = cell_of(cells.first, rows), cell_of(cells.second, rows)
+    first = rows.apart(lambda: cell_of(cells.first, rows))
+    second = rows.apart(lambda: cell_of(cells.second, rows))
     first, second = rows.let([first, second])
     size, count = cells.second.count(rows.domain), cells.first.count(rows.domain)
     inside = (first >= 0) & (second >= 0) & (second < size) & (first < count)
@@ -109,7 +109,8 @@ def _cross(cells: Cross, rows: Columns) -> Expr:
 
 
 def _within(cells: Within, rows: Columns) -> Expr:
-    parts, place = cell_of(cells.parts, rows), cell_of(cells.cells, rows)
+    parts = rows.apart(lambda: cell_of(cells.parts, rows))
+    place = rows.apart(lambda: cell_of(cells.cells, rows))
     return either(parts == cells.number, place, whole(-1))
 
 
@@ -124,8 +125,7 @@ def unit_rows(names: tuple[str, ...], rows: Columns) -> list[Expr]:
             out.append(either(rows.absent(name), real(0.0), clip(scaled, -1, 1)))
         return rows.let(out)
 
-    made: list[Expr] = rows.remember(("unit", names), make)
-    return made
+    return rows.remember(("unit", names), make)
 
 
 def nearest(names: tuple[str, ...], centres: Any, rows: Columns) -> Expr:
@@ -149,8 +149,7 @@ def nearest(names: tuple[str, ...], centres: Any, rows: Columns) -> Expr:
         (code,) = rows.let([out])
         return code
 
-    made: Expr = rows.remember(("nearest", names, centres), make)
-    return made
+    return rows.remember(("nearest", names, centres), make)
 
 
 def added(terms: list[Expr]) -> Expr:
@@ -176,8 +175,7 @@ def from_nearest(names: tuple[str, ...], centres: Any, rows: Columns) -> list[Ex
             out.append(x - table(code, shifts, real(0.0)))
         return rows.let(out)
 
-    made: list[Expr] = rows.remember(("way", names, centres), make)
-    return made
+    return rows.remember(("way", names, centres), make)
 
 
 def norm_of(parts: list[Expr], norm: int, rows: Columns) -> Expr:

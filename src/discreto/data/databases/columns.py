@@ -12,7 +12,7 @@ has a short name of ours.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import narwhals as nw
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from discreto.data.databases.backends import Backend
 
 Expr = nw.Expr
+T = TypeVar("T")
 MOST_CHOICES = 1 << 12  # categories or cuts of one column that are compared with
 _BAND = 8.0  # half ranges from the centre to which numbers are cut
 _CHAIN = 8  # choices that are tried one after the other
@@ -69,6 +70,8 @@ class Columns:
         self._values: dict[str, Expr] = {}
         self._absent: dict[str, Expr] = {}
         self._memory: dict[Hashable, Any] = {}
+        self._stages: list[dict[str, Expr]] = []
+        self._level = 0  # how many stages what is translated now is built on
         schema, first = frame.collect_schema(), {}
         self._prefix = "v"
         while any(name.lower().startswith(self._prefix) for name in schema):
@@ -91,7 +94,7 @@ class Columns:
         # A count needs no column: rows are counted, whatever is in them.
         if first:
             frame = frame.with_columns(**first) if beside else frame.select(**first)
-        self.frame = backend.fence(frame)
+        self._frame = backend.fence(frame)
 
     def _new(self) -> str:
         self._next += 1
@@ -105,14 +108,39 @@ class Columns:
     def named(self, exprs: Sequence[Expr]) -> list[str]:
         """The same; the names of the new columns."""
         made = {self._new(): expr for expr in exprs}
-        self.frame = self.backend.fence(self.frame.with_columns(**made))
+        if self._level == len(self._stages):
+            self._stages.append({})
+        self._stages[self._level] |= made
+        self._level += 1
         return list(made)
 
-    def remember(self, key: Hashable, make: Callable[[], Any]) -> Any:
+    def apart(self, make: Callable[[], T]) -> T:
+        """What ``make`` builds on columns alone, beside what is built already.
+
+        Parts of a question that do not need each other share their stages.
+        """
+        before, self._level = self._level, 0
+        made = make()
+        self._level = max(before, self._level)
+        return made
+
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         """What was worked out under this key, for the maps that share it."""
         if key not in self._memory:
-            self._memory[key] = make()
-        return self._memory[key]
+            made = self.apart(make)
+            self._memory[key] = made, self._level
+        found, level = self._memory[key]
+        self._level = max(self._level, level)
+        return found
+
+    @property
+    def frame(self) -> Any:
+        """The rows with all that was worked out so far."""
+        for stage in self._stages:
+            self._frame = self.backend.fence(self._frame.with_columns(**stage))
+        self._stages, self._level = [], 0
+        self._memory = {key: (made, 0) for key, (made, _) in self._memory.items()}
+        return self._frame
 
     def value(self, name: str) -> Expr:
         """A Number, the centre where it is missing; it may be infinite."""
@@ -147,8 +175,7 @@ class Columns:
             (away,) = self.let([away])
             return either(away.abs() < real(tiny), real(0.0), away)
 
-        made: Expr = self.remember(("offset", name, origin), make)
-        return made
+        return self.remember(("offset", name, origin), make)
 
     def code(self, name: str) -> Expr:
         """The place of a Category's value in the declared list, -1 for others."""
@@ -177,7 +204,7 @@ class Columns:
 
     def keep(self, condition: Expr) -> None:
         """Only the rows for which a condition holds."""
-        self.frame = self.frame.filter(condition)
+        self._frame = self.frame.filter(condition)
 
 
 def real(number: float) -> Expr:

@@ -59,6 +59,7 @@ def apply_step(step: Step, rows: Columns) -> None:
         made = [(named.name, _of(named.expression, rows)) for named in step.columns]
         for name, expr in made:
             rows.add_column(name, expr, domain[name])
+        _ = rows.frame  # what follows is built on these columns
         rows.domain = domain
     elif isinstance(step, Select):
         rows.domain = step.domain(rows.domain)

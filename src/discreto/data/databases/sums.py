@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -30,8 +31,10 @@ class SumQuery:
             raise Untranslated(f"a question of more than {MOST_SUMS} sums")
         self._asked, self._backend = asked, rows.backend
         self._alone = isinstance(asked.query.cells, Everyone)
-        cell = None if self._alone else cell_of(asked.query.cells, rows)
-        terms = [_terms(part, rows) for part in asked.blocks]
+        cells, cell = asked.query.cells, None
+        if not self._alone:
+            cell = rows.apart(lambda: cell_of(cells, rows))
+        terms = [rows.apart(partial(_terms, part, rows)) for part in asked.blocks]
         sums: dict[str, Expr] = {"n": nw.len()}
         self._names: list[list[list[str]]] = []
         for block in terms:
@@ -43,15 +46,16 @@ class SumQuery:
                 names.append(own)
             self._names.append(names)
         if cell is None:
-            self.frame = rows.frame.select(**sums)
+            frame = rows.frame.select(**sums)
         else:
             inside = rows.frame.with_columns(cell=cell.cast(nw.Int64))
             chosen = (nw.col("cell") >= 0) & (nw.col("cell") < asked.cells)
-            self.frame = inside.filter(chosen).group_by("cell").agg(**sums)
+            frame = inside.filter(chosen).group_by("cell").agg(**sums)
+        self.plan = rows.backend.prepare(frame)
 
     def run(self) -> list[Ints]:
         """The exact sums, one (cells x width) table for each block."""
-        found = self._backend.collect(self.frame)
+        found = self._backend.collect(self.plan)
         cells = [0] * len(found["n"]) if self._alone else found["cell"]
         count = self._asked.cells
         tally = _column(cells, found["n"], count)

@@ -44,11 +44,11 @@ def clamp(numbers: list[Expr], shape: Shape, rows: Columns) -> list[Expr]:
     """Whole numbers within a shape: as ``core.aggregate.clamp``, term by term."""
     low = -shape.limit if shape.signed else 0
     out = [clip((x + real(0.5)).floor(), low, shape.limit) for x in numbers]
-    if shape.total < shape.width * shape.limit:
+    if shape.total < shape.limit * shape.width:
         out = rows.let(out)
         (size,) = rows.let([added([x.abs() for x in out])])
         out = _shrunk(out, size, shape.total, shape.width)
-    if shape.square < min(shape.width * shape.limit**2, shape.total * shape.limit):
+    if shape.square < min(shape.limit**2 * shape.width, shape.limit * shape.total):
         reach = int(np.sqrt(np.float64(shape.square)) * (1 - 2.0**-40))
         out = rows.let(out)
         (size,) = rows.let([norm_of(out, 2, rows)])

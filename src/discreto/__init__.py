@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreto import _old_names, errors, stats
 from discreto.core.cost import Cost
+from discreto.core.dates import Date, DateTime
 from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.core.ledger import Ledger
 from discreto.errors import DiscretoError
@@ -17,9 +18,11 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         audit,
         federated,
         local,
+        meaning,
         models,
         plan,
         plots,
+        preprocessing,
         report,
         testing,
     )
@@ -34,9 +37,11 @@ _MODULES = {
     "engines": "discreto.data.engines",
     "federated": "discreto.federated",
     "local": "discreto.local",
+    "meaning": "discreto.meaning",
     "models": "discreto.models",
     "plan": "discreto.plan",
     "plots": "discreto.plots",
+    "preprocessing": "discreto.preprocessing",
     "report": "discreto.report",
     "testing": "discreto.testing",
 }
@@ -45,6 +50,8 @@ __all__ = [
     "Boolean",
     "Category",
     "Cost",
+    "Date",
+    "DateTime",
     "DiscretoError",
     "Domain",
     "Ledger",
@@ -61,9 +68,11 @@ __all__ = [
     "if_else",
     "lit",
     "local",
+    "meaning",
     "models",
     "plan",
     "plots",
+    "preprocessing",
     "report",
     "stats",
     "testing",

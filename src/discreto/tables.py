@@ -36,6 +36,7 @@ from discreto.data.frames import Frame, PersonFrame, open_frame, view_of
 from discreto.errors import DomainError, ParameterError
 from discreto.expression_text import expression
 from discreto.expressions import Expr
+from discreto.markup import escape
 from discreto.perform import Kept, choosy_gate, perform
 from discreto.plan import Plan, Statistic, plan_of, statistics, together
 from discreto.release import Release
@@ -349,8 +350,11 @@ class Table:
         seen = {"view": view_to_json(self.view)} if self.view else {}
         return {"domain": self.domain.fingerprint} | named | seen
 
-    def _named_release(self, release: Release) -> Release:
-        return replace(release, label=self._label(release.label))
+    def _named_release(self, release: Release, statistic: Statistic) -> Release:
+        """The answer, with what its keys are values of."""
+        columns = getattr(statistic, "by", ()) or getattr(statistic, "columns", ())
+        labelled = replace(release, label=self._label(release.label))
+        return labelled.named(columns) if not labelled.names else labelled
 
     def _label(self, text: str) -> str:
         """What is asked, and of which rows."""
@@ -435,7 +439,7 @@ class Table:
         )
         done = perform(
             self,
-            lambda ask: self._named_release(statistic.learn(ask)),
+            lambda ask: self._named_release(statistic.learn(ask), statistic),
             cost,
             self._label(statistic.label),
             plan=plan,
@@ -501,11 +505,15 @@ class Table:
         label = ", ".join(statistic.label for statistic in wanted)
         done = perform(self, work, cost, self._label(label), facts=self._facts(None))
         share, relation = cost * Fraction(1, len(wanted)), self.domain.neighbours
-        named = [self._named_release(one) for one in done.result]
+        pairs = zip(done.result, wanted, strict=True)
+        named = [self._named_release(*pair) for pair in pairs]
         return [one.paid(done.receipt, share, relation) for one in named]
 
     def __repr__(self) -> str:
         return f"Table({self.domain!r})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>Table, paid by {escape(self.ledger)}</p>{self.domain._repr_html_()}"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Table:
         return self

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ from discreto import Ledger, Release, Table
 from discreto.cli import options, terminal
 from discreto.cli.files import open_ledger, read_domain
 from discreto.core.cost import show
+from discreto.core.domain import Domain
 from discreto.plan import statistics
 
 EXAMPLE = """Examples:
@@ -43,6 +43,7 @@ def query(
     ] = None,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
+    chain_key: options.ChainKey = None,
     as_json: options.JsonFlag = False,
 ) -> None:
     """Ask one private statistic, and pay for it from the ledger.
@@ -52,20 +53,27 @@ def query(
     """
     known = read_domain(domain)
     wanted = options.statistic(stat, columns, by=by, bins=bins, probability=probability)
+    interval = options.kind_of(stat).interval
     # Refuse whatever can be refused before a new ledger file is made.
     statistics(known, wanted, epsilon=epsilon, delta=delta, rows=1)
     if not ledger.exists():
         Table(data, known, Ledger(epsilon=1))
-    book = open_ledger(ledger, budget=budget, budget_delta=budget_delta, anchor=anchor)
+    book = open_ledger(
+        ledger,
+        budget=budget,
+        budget_delta=budget_delta,
+        anchor=anchor,
+        chain_key=chain_key,
+    )
     payer = book.analyst(analyst) if analyst else book
     with terminal.working(f"asking for the {wanted.label}"):
         release = Table(data, known, payer).answer(
             wanted, epsilon=epsilon, delta=delta, key=key
         )
     if as_json:
-        typer.echo(json.dumps(release.to_dict() | {"left": _left(book, analyst)}))
+        terminal.print_json(release.to_dict() | {"left": _left(book, analyst)})
     else:
-        _print(release, book, analyst, interval=options.kind_of(stat).interval)
+        _print(release, known, book, analyst, interval=interval)
 
 
 def _left(book: Ledger, analyst: str | None) -> dict[str, float]:
@@ -75,7 +83,12 @@ def _left(book: Ledger, analyst: str | None) -> dict[str, float]:
 
 
 def _print(
-    release: Release, book: Ledger, analyst: str | None, *, interval: bool
+    release: Release,
+    known: Domain,
+    book: Ledger,
+    analyst: str | None,
+    *,
+    interval: bool,
 ) -> None:
     console = terminal.out()
     console.print(terminal.show_release(release, interval=interval))
@@ -83,7 +96,7 @@ def _print(
         console.print(terminal.plain(f"note      {release.note}"))
     seq = release.receipt.seq if release.receipt else "?"
     console.print(f"cost      {release.cost} (entry {seq} of the ledger)")
-    console.print(f"protects  {terminal.relation(release.neighbours)}")
+    console.print(terminal.protects(known))
     console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")
     if analyst:
         left = show(book.remaining(analyst))

@@ -41,8 +41,8 @@ from discreto.federated.policy import Policy
 from discreto.federated.silo import Silo
 from discreto.tables import Table
 
-_KEYS = ("data", "domain", "ledger", "epsilon", "delta", "rows", "policy", "flower")
-_KEYS += ("fetch",)
+_NEEDED = ("data", "domain", "ledger")
+_KEYS = (*_NEEDED, "epsilon", "delta", "rows", "fetch", "policy", "flower")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _read(path: str | Path) -> dict[str, Any]:
     except (OSError, ValueError):
         raise ParameterError(f"{str(path)!r} is not a readable TOML file.") from None
     unknown = sorted(set(data) - set(_KEYS))
-    absent = [name for name in _KEYS[:3] if name not in data]
+    absent = [name for name in _NEEDED if name not in data]
     if unknown or absent:
         what = f"does not know {unknown[0]!r}" if unknown else f"needs {absent[0]!r}"
         raise ParameterError(f"a silo's file {what}. It may have: {', '.join(_KEYS)}.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,6 +19,7 @@ from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
 from discreto.errors import DomainError, ParameterError
+from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
 from discreto.models._features import Ready, Space, as_matrix
 from discreto.models._privacy import Privacy
@@ -122,7 +124,13 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         """
         cost = Reader(self).cost()
         table, target = self._table(X, y)
-        return self._fit_table(table, target, cost)
+        self._fit_table(table, target, cost)
+        if isinstance(X, Table):
+            self.feature_names_in_ = np.array(self.space_.features, dtype=object)
+            self._from_table = True
+        else:
+            self._from_table = False
+        return self
 
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
         space = self._space(table.domain, target)
@@ -142,6 +150,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             table.domain.rows_per_person,
             plan,
             done.receipt,
+            table.domain.person,
         )
         return self
 
@@ -200,10 +209,18 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             return X
         if not hasattr(X, "columns") and not isinstance(X, Table):
             as_matrix(X)
-        if hasattr(X, "columns") and not hasattr(self, "feature_names_in_"):
-            return X  # fitted from a Table: the space finds the columns by name
+        # A file of 0.1 says neither.
+        named = not hasattr(self, "feature_names_in_")
+        if getattr(self, "_from_table", named):
+            return X  # the space finds columns by name, or counts those of an array
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        if "ledger" not in state:
+            return state
+        return state | {"ledger": travelling(state["ledger"])}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -38,7 +38,7 @@ from discreto.tables import Table
 _STEPS = 1 << SUM_BITS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Private measures of a model, each a Release; ``None`` where it does not apply.
 
@@ -61,10 +61,21 @@ class Evaluation:
     rmse: Release | None = None
     r2: Release | None = None
 
-    def __str__(self) -> str:
+    def items(self) -> list[tuple[str, Release]]:
+        """The measures there are, by name."""
         names = ("accuracy", "log_loss", "rmse", "r2", "confusion", "calibration")
         parts = [(name, getattr(self, name)) for name in names]
-        return "\n".join(f"{name}: {part}" for name, part in parts if part is not None)
+        return [(name, part) for name, part in parts if part is not None]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {part}" for name, part in self.items())
+
+    def __repr__(self) -> str:
+        names = ", ".join(name for name, _ in self.items())
+        return f"Evaluation({names})"
+
+    def _repr_html_(self) -> str:
+        return "".join(part._repr_html_() for _, part in self.items())
 
 
 def evaluate(
@@ -131,10 +142,10 @@ def _judge_classes(ask: Ask, text: str, goal: str) -> dict[str, Release]:
     if tuple(classes) != ask.domain.category(goal).categories:
         raise ParameterError("the model's classes are not those of the table's domain.")
     half, quarter = Fraction(1, 2), Fraction(1, 4)
-    cells = Cross(Categories((goal,)), Predicted(text))
+    cells = Cross(Categories((goal,), declared=True), Predicted(text))
     answer = ask.measure(Sum(cells, (Block(Ones()),)), "confusion matrix", half)
     size = len(classes)
-    counts = answer.tables[0][:, 0].reshape(-1, size)[:size].astype(float)
+    counts = answer.tables[0][:, 0].reshape(size, size).astype(float)
     far = reach(answer.noises[0])
     keys = tuple((a, b) for a in classes for b in classes)
     confusion = Release(

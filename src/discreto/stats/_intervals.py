@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.gate import Noise
+from discreto.core.query import Ints
 from discreto.release import LEVEL
 
 Floats = NDArray[np.float64]
@@ -47,9 +48,14 @@ def combined_reach(
     if noise.law == "gaussian":
         spread = math.sqrt(float(noise.amount)) * math.sqrt(float(np.sum(sizes**2)))
         return spread * _normal(0.5 + level / 2)
+    return float(noise.amount) * largest * _laplace_reach(_ratios(sizes), level)
+
+
+def _ratios(sizes: Floats) -> tuple[float, ...]:
+    """Weights over the largest, without those that make no difference."""
+    largest = sizes.max()
     ratios = np.sort(sizes[sizes > 1e-6 * largest] / largest)
-    key = tuple(np.round(ratios, 6).tolist())
-    return float(noise.amount) * largest * _laplace_reach(key, level)
+    return tuple(np.round(ratios, 6).tolist())
 
 
 def sum_reach(squares: Floats, fourths: Floats, noise: Noise, level: float) -> Floats:
@@ -94,24 +100,38 @@ def _laplace_reach(ratios: tuple[float, ...], level: float) -> float:
 def ratio_interval(
     first: float, second: float, noise: Noise
 ) -> tuple[float, float, float]:
-    """m = (A - B) / (A + B) of two noisy non-negative sums, and its 95 % interval.
+    """:func:`ratio_intervals` of one pair."""
+    value, low, high = ratio_intervals(np.array([[first, second]]), noise)[0].tolist()
+    return value, low, high
 
-    Fieller's construction: m is in the interval when A (1 - m) - B (1 + m), which is
-    0 for the true m but for the noise, is within that noise's 95 % reach.
+
+def ratio_intervals(pairs: Floats | Ints, noise: Noise) -> Floats:
+    """m = (A - B) / (A + B) of noisy non-negative sums, and its 95 % interval.
+
+    A row (m, low, high) for each pair. Fieller's construction: m is in the interval
+    when A (1 - m) - B (1 + m), which is 0 for the true m but for the noise, is within
+    that noise's 95 % reach.
     """
-    rows, difference = first + second, first - second
-    if rows <= 0:
-        return 0.0, -1.0, 1.0
-    value = min(max(difference / rows, -1.0), 1.0)
-    reaches = [combined_reach((1 - m, 1 + m), noise) for m in _HALF_KNOTS]
-    far = np.array(reaches[:0:-1] + reaches)
     # Between knots the reach is close to its chord, so the ends of
     # |difference - m rows| <= reach(m) follow from linear equations.
+    far = _reach_at_knots(noise)
     slope = np.diff(far) / np.diff(_KNOTS)
     base = far[:-1] - slope * _KNOTS[:-1]
-    left, right = _KNOTS[:-1], _KNOTS[1:]
-    low, high = left.copy(), right.copy()
-    empty = np.zeros(left.size, dtype=bool)
+    parts = [
+        _fieller(pairs[start : start + 4096], base, slope)  # in the cache
+        for start in range(0, len(pairs), 4096)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _fieller(pairs: Floats | Ints, base: Floats, slope: Floats) -> Floats:
+    """``ratio_intervals`` where the reach is ``base + slope m`` between knots."""
+    first, second = np.asarray(pairs, dtype=float).T[..., None]
+    rows, difference = first + second, first - second
+    low, high, possible = _KNOTS[:-1], _KNOTS[1:], rows > 0
+    value = np.divide(difference, rows, out=np.zeros_like(rows), where=possible)
+    value = np.minimum(np.maximum(value, -1.0), 1.0)
+    inside = np.broadcast_to(possible, (len(rows), base.size))
     for sign in (1.0, -1.0):
         # sign * (difference - m rows) <= base + slope m, that is k m >= c
         c, k = sign * difference - base, sign * rows + slope
@@ -119,14 +139,37 @@ def ratio_interval(
             end = c / k
         low = np.where(k > 0, np.maximum(low, end), low)
         high = np.where(k < 0, np.minimum(high, end), high)
-        empty |= (k == 0) & (c > 0)
-    inside = (low <= high) & ~empty
-    if not inside.any():
-        return value, value, value
-    return value, min(float(low[inside][0]), value), max(float(high[inside][-1]), value)
+        inside = inside & ~((k == 0) & (c > 0))
+    inside = inside & (low <= high)
+    lowest = np.where(inside, low, np.inf).min(axis=1, keepdims=True)
+    highest = np.where(inside, high, -np.inf).max(axis=1, keepdims=True)
+    lowest = np.where(possible, np.minimum(lowest, value), -1.0)
+    highest = np.where(possible, np.maximum(highest, value), 1.0)
+    return np.hstack([value, lowest, highest])
 
 
-_HALF_KNOTS = np.linspace(0, 1, 9).tolist()
+def _reach_at_knots(noise: Noise) -> Floats:
+    """The reach of A (1 - m) - B (1 + m) for each knot m."""
+    size, unit = _unit_reaches(noise.law)
+    amount = float(noise.amount)
+    return (math.sqrt(amount) if noise.law == "gaussian" else amount) * size * unit
+
+
+@lru_cache(maxsize=4)
+def _unit_reaches(law: str) -> tuple[Floats, Floats]:
+    """For each knot, the two factors that noise of amount 1 would reach."""
+    half = []
+    for m in np.linspace(0, 1, 9).tolist():
+        weights = np.array([1 - m, 1 + m])
+        if law == "gaussian":
+            size, unit = math.sqrt(float(np.sum(weights**2))), _normal(0.5 + LEVEL / 2)
+        else:
+            size, unit = weights.max(), _laplace_reach(_ratios(weights), LEVEL)
+        half.append((size, unit))
+    size, unit = np.array([*half[:0:-1], *half]).T
+    return size, unit
+
+
 _KNOTS = np.linspace(-1, 1, 17)
 DRAWS = 4096
 _TAIL = 0.0225  # below 2.5 %: for bent functions, and as draws are not endless

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.dates import DateTime
 from discreto.core.domain import Domain
 from discreto.data.frames.base import Array, Frame, asked, need_columns, wrong_type
 from discreto.data.frames.convert import convert, listed, owned
@@ -93,7 +94,11 @@ def native_columns(data: Any, domain: Domain) -> dict[str, Any]:
     need_columns(domain, names)
     for name, column in domain.columns.items():
         dtype = schema[name]
-        odd = dtype.is_nested() or dtype.is_temporal() or dtype == nw.Binary
+        if isinstance(column, DateTime):
+            fits = dtype in (nw.Date, nw.Datetime, nw.String, nw.Object, nw.Unknown)
+            odd = not fits and not isinstance(dtype, nw.Datetime | nw.Categorical)
+        else:
+            odd = dtype.is_nested() or dtype.is_temporal() or dtype == nw.Binary
         if odd and asked(column):
             raise wrong_type(name, column, str(dtype))
     return {name: frame.get_column(name) for name in domain}
@@ -106,8 +111,9 @@ class MemoryFrame:
         need_columns(domain, list(columns))
         for name, spec in domain.columns.items():
             values = columns[name]
+            wrong = "mcVfiub" if isinstance(spec, DateTime) else "mMcV"
             if isinstance(values, np.ndarray) and (
-                values.ndim != 1 or (values.dtype.kind in "mMcV" and asked(spec))
+                values.ndim != 1 or (values.dtype.kind in wrong and asked(spec))
             ):
                 raise wrong_type(name, spec, str(values.dtype))
         lengths = {len(columns[name]) for name in domain}

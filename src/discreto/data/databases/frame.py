@@ -15,6 +15,7 @@ from discreto.core.bound import Bound
 from discreto.core.contribution import PersonFrame
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
+from discreto.core.unknown_keys import OpenText
 from discreto.data.databases import Untranslated
 from discreto.data.databases.backends import Backend
 from discreto.data.databases.columns import Columns
@@ -25,6 +26,7 @@ from discreto.data.frames.base import Array, Frame, asked, need_columns, wrong_t
 from discreto.data.frames.convert import convert
 from discreto.data.frames.memory import MemoryFrame, native_columns
 from discreto.data.frames.memory_view import MemoryView
+from discreto.data.frames.people import join, people_of
 from discreto.errors import DomainError
 
 _READ = 1 << 16  # rows read at once
@@ -118,7 +120,14 @@ class DatabaseFrame:
         return convert(np.empty(0), self._domains()[-1][name])
 
     def raw(self, name: str) -> Array:
-        raise DomainError(f"{name!r} does not say whose rows these are.")
+        if not self.steps:
+            return join([people_of(part.column(name)) for part in self.tables([name])])
+        # By position in a copy: a database may read in another order next time.
+        frame: Any = self._copies.whole()
+        for step, domain in zip(self.steps, self._domains(), strict=False):
+            frame = MemoryView(frame, step, domain)
+        texts: Array = frame.raw(name)
+        return texts
 
     def batches(
         self, names: Sequence[str], size: int
@@ -175,9 +184,15 @@ class _Copies:
         import pyarrow as pa
 
         domain = self._frame.domain
-        names = [n for n, c in domain.columns.items() if asked(c) or n == domain.person]
+        few = domain.select(
+            [
+                n
+                for n, c in domain.columns.items()
+                if asked(c) or isinstance(c, OpenText)
+            ]
+        )
+        names = list(few)
         tables = [_table(part) for part in self._frame.tables(names)]
-        few = domain.select([n for n in names if asked(domain[n])])
         if not tables:
             return MemoryFrame({name: np.empty(0) for name in names}, few)
         whole = pa.concat_tables(tables, promote_options="permissive")

@@ -15,6 +15,7 @@ import narwhals as nw
 
 from discreto.core.domain import Category, Domain
 from discreto.core.frame import asked
+from discreto.core.unknown_keys import OpenText
 from discreto.data.databases import Untranslated
 from discreto.data.databases.backends import Backend
 from discreto.data.databases.cells import unit_rows
@@ -42,7 +43,9 @@ def bounded(backend: Backend, frame: Any, domain: Domain, key: bytes) -> Any:
     if kind == "text":  # nobody is called ""
         known = known.filter(who != nw.lit(""))
     rows = Columns(backend, known, domain, names, beside=True)
-    order = rows.named([_hash(rows, names, key), *_content(rows, names)])
+    words = [n for n, c in domain.columns.items() if isinstance(c, OpenText)]
+    texts = [nw.col(name).cast(nw.String) for name in words]
+    order = rows.named([_hash(rows, names, key), *_content(rows, names), *texts])
     (rank,) = rows.let([nw.col(order[0]).cum_count().over(person, order_by=order)])
     rows.keep(rank <= domain.rows_per_person)
     return rows.frame.select(*schema)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from discreto.core.bound import Bound
 from discreto.core.query import Ints
@@ -68,13 +68,15 @@ class DatabaseEngine:
             return self._local.fold(asked, frame.copied(self.keep))
         return query.run()
 
-    def refusal(self, asked: Bound, frame: Frame, *, sampled: bool = False) -> str:
+    def refusal(
+        self, asked: Bound | None, frame: Frame, *, sampled: bool = False
+    ) -> str:
         """Why a question cannot be answered here; empty if it can.
 
         Parameters
         ----------
         asked
-            What is asked, bound to its domain.
+            What is asked, bound to its domain; None if it is about texts of rows.
         frame
             The rows; only their types are looked at.
         sampled
@@ -82,15 +84,15 @@ class DatabaseEngine:
         """
         if self.fetch:
             return ""
-        what: Any = "a secret sample of rows" if sampled else ""
+        what = "a secret sample of rows" if sampled else "texts of rows"
         try:
-            if not sampled and _asks(frame):
+            if asked is not None and not sampled and _asks(frame):
                 frame.query(asked if asked.tally is None else asked.tally)
                 return ""
         except Untranslated as lacking:
             what = lacking.what
         return (
-            f"{what or 'this table'} would be worked out from rows outside of the "
+            f"{what} would be worked out from rows outside of the "
             "database, and the engine has fetch=False. Use DatabaseEngine(fetch=True)."
         )
 

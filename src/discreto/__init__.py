@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         report,
         testing,
     )
+    from discreto.client import connect
     from discreto.data import datasets, engines
 
 __version__ = "0.2.0.dev0"
@@ -63,6 +64,7 @@ __all__ = [
     "Table",
     "audit",
     "col",
+    "connect",
     "datasets",
     "engines",
     "errors",
@@ -86,6 +88,8 @@ _old_names.install()
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
+    if name == "connect":
+        return importlib.import_module("discreto.client").connect
     raise AttributeError(f"module 'discreto' has no attribute {name!r}")
 
 

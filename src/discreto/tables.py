@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import is_dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,15 +29,25 @@ from discreto.core.query import Ints
 from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
 from discreto.core.training import Training
-from discreto.data.engines import LocalEngine, fold_all
+from discreto.data.databases.address import public_name
+from discreto.data.engines import DatabaseEngine, LocalEngine, fold_all
 from discreto.data.frames import Frame, PersonFrame, open_frame, view_of
 from discreto.errors import DomainError, ParameterError
 from discreto.expression_text import expression
 from discreto.expressions import Expr
 from discreto.markup import escape
-from discreto.perform import Kept, perform
-from discreto.plan import Plan, Statistic, cost_of, plan_of, statistics, together
+from discreto.perform import Kept, choosy_gate, perform
+from discreto.plan import (
+    Plan,
+    Statistic,
+    cost_of,
+    plan_of,
+    split_of,
+    statistics,
+    together,
+)
 from discreto.release import Release
+from discreto.shares import Split
 
 
 class Engine(Protocol):
@@ -96,15 +105,20 @@ class Table:
             )
         self.domain, self.ledger = domain, ledger
         self.name = _name_of(data) if name is None else str(name)
-        frame = open_frame(data, domain)
+        frame: Any = open_frame(data, domain)
+        lazy = hasattr(frame, "query")  # it stays where it is
         if domain.person is not None:
-            frame = PersonFrame(frame, domain, Entropy().bytes(24))
+            key = Entropy().bytes(24)
+            frame = frame.bounded(key) if lazy else PersonFrame(frame, domain, key)
         if domain.neighbours == "replace" and frame.length() != domain.rows:
             raise DomainError(
                 f"the domain says rows={domain.rows}, but the table has another number "
                 "of rows. With neighbours='replace' that number is public: correct it."
             )
-        self._rows = _Rows(frame, engine or LocalEngine())
+        default = DatabaseEngine() if lazy else LocalEngine()
+        self._rows = _Rows(frame, engine or default)
+        # Whether its engine refuses what others can answer.
+        self.choosy = not getattr(engine, "fetch", True)
         self._plans: dict[tuple[Statistic, Cost], Plan] = {}
 
     @classmethod
@@ -324,6 +338,11 @@ class Table:
         """
         check_steps(steps)
         check_sampling(steps.rate, self.domain)
+        if self.choosy and steps.rate < 1:
+            raise ParameterError(
+                f"{label!r} takes secret samples of rows, which would be read from the "
+                "database, and the engine has fetch=False. Use rate=1."
+            )
         event = {"steps": steps.to_dict()} | self._facts(key)
         receipt = self.ledger.charge(steps.cost, label, event, key)
         return Training(self.gate(), steps, receipt, key, first)
@@ -357,6 +376,8 @@ class Table:
         epsilon: Amount,
         delta: Amount = 0,
         rows: int | None = None,
+        split: Split = "equal",
+        precision: Sequence[Amount | None] | None = None,
     ) -> Plan:
         """What asking would cost and how exact it would be; spends nothing.
 
@@ -371,13 +392,28 @@ class Table:
             Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
         rows : int, optional
             A guess of how many rows there are; it moves expected errors only.
+        split : str or list of numbers
+            How the cost is shared: ``"equal"``; ``"weighed"``, so that the expected
+            errors, each against its wanted precision, add up to the least; or a number
+            for each, to which the shares are in proportion.
+        precision : list of numbers, optional
+            With ``"weighed"``: the 95 % error that is wanted of each, or None. Without
+            it, errors count against the size that is expected of an answer.
 
         Returns
         -------
         Plan
             The questions, their cost, and the expected errors.
         """
-        return statistics(self.domain, wanted, epsilon=epsilon, delta=delta, rows=rows)
+        return statistics(
+            self.domain,
+            wanted,
+            epsilon=epsilon,
+            delta=delta,
+            rows=rows,
+            split=split,
+            precision=precision,
+        )
 
     def answer(
         self,
@@ -442,7 +478,9 @@ class Table:
         if (statistic, cost) not in self._plans:
             if len(self._plans) >= 64:
                 self._plans.clear()
-            self._plans[statistic, cost] = plan_of(self.domain, [statistic], cost, 0)
+            gate = choosy_gate(self)
+            plan = plan_of(self.domain, [statistic], cost, 0, gate=gate)
+            self._plans[statistic, cost] = plan
         return self._plans[statistic, cost]
 
     def answers(
@@ -451,8 +489,11 @@ class Table:
         *,
         epsilon: Amount,
         delta: Amount = 0,
+        split: Split = "equal",
+        precision: Sequence[Amount | None] | None = None,
+        rows: int | None = None,
     ) -> list[Release]:
-        """Ask several statistics for one cost, shared equally, all or nothing.
+        """Ask several statistics for one cost, all or nothing.
 
         Parameters
         ----------
@@ -463,6 +504,15 @@ class Table:
             ``Fraction(1, 2)`` are the same.
         delta : int, float, str or Fraction
             Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
+        split : str or list of numbers
+            How the cost is shared: ``"equal"``; ``"weighed"``, so that the expected
+            errors, each against its wanted precision, add up to the least; or a number
+            for each, to which the shares are in proportion.
+        precision : list of numbers, optional
+            With ``"weighed"``: the 95 % error that is wanted of each, or None. Without
+            it, errors count against the size that is expected of an answer.
+        rows : int, optional
+            With ``"weighed"``: a guess of how many rows there are.
 
         Returns
         -------
@@ -476,7 +526,8 @@ class Table:
 
         Privacy
         -------
-        The cost is charged before a row is read, and shared equally.
+        The cost is charged before a row is read. How it is shared follows from the
+        domain and from the guess of ``rows``, never from the rows themselves.
 
         Examples
         --------
@@ -488,14 +539,21 @@ class Table:
         [Cost(ε 0.5), Cost(ε 0.5)]
         """
         wanted = list(several)
-        cost = cost_of(wanted, epsilon, delta)
-        work = together(wanted)
+        cost, domain = cost_of(wanted, epsilon, delta), self.domain
+        shares = split_of(domain, wanted, cost, split, precision, rows)
         label = ", ".join(statistic.label for statistic in wanted)
-        done = perform(self, work, cost, self._label(label), facts=self._facts(None))
-        share, relation = cost * Fraction(1, len(wanted)), self.domain.neighbours
-        pairs = zip(done.result, wanted, strict=True)
-        named = [self._named_release(*pair) for pair in pairs]
-        return [one.paid(done.receipt, share, relation) for one in named]
+        facts = self._facts(None)
+        done = perform(
+            self, together(wanted, shares), cost, self._label(label), facts=facts
+        )
+        return [
+            self._named_release(release, statistic).paid(
+                done.receipt, cost * share, domain.neighbours
+            )
+            for release, statistic, share in zip(
+                done.result, wanted, shares, strict=True
+            )
+        ]
 
     def __repr__(self) -> str:
         return f"Table({self.domain!r})"
@@ -515,10 +573,10 @@ def _digest(statistic: Statistic) -> str:
 
 
 def _name_of(data: Any) -> str:
-    """Files are known by their path; what is in memory has no name of its own."""
+    """Files and addresses are their own name, without a password; memory has none."""
     if isinstance(data, list | tuple) and data and isinstance(data[0], str | Path):
         return ", ".join(map(str, data))
-    return str(data) if isinstance(data, str | Path) else ""
+    return public_name(str(data)) if isinstance(data, str | Path) else ""
 
 
 class _Rows:
@@ -527,6 +585,13 @@ class _Rows:
     def __init__(self, frame: Frame, engine: Engine) -> None:
         self._frame, self._engine = frame, engine
         self._views: dict[Step, _Rows] = {}
+
+    def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
+        refuse = getattr(self._engine, "refusal", None)
+        if refuse is None:
+            return ""
+        text: str = refuse(asked, self._frame, sampled=sampled)
+        return text
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         if keep is not None:  # secret coins stay in this process

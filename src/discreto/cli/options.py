@@ -174,6 +174,24 @@ DeltaWord = Annotated[
     str,
     typer.Option("--delta", help="Above 0: Gaussian noise; the ledger needs a delta."),
 ]
+EpsilonWord = Annotated[
+    str | None, typer.Option("--epsilon", help="What this may cost.")
+]
+OptionalDelta = Annotated[
+    str | None,
+    typer.Option("--delta", help="Above 0: Gaussian noise; the ledger needs a delta."),
+]
+BatchFile = Annotated[
+    Path | None,
+    typer.Option("--batch", help="A TOML file of questions, for one cost."),
+]
+PlanFlag = Annotated[
+    bool, typer.Option("--plan", help="With --batch: show the plan, ask nothing.")
+]
+KeyWord = Annotated[
+    str | None,
+    typer.Option("--key", help="Asked again, it gives the same answer for free."),
+]
 # The options of commands that open a table, or pay.
 DataWord = Annotated[
     str, typer.Argument(metavar="DATA", help="Parquet or CSV: a path or a pattern.")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from discreto import Ledger, Release, Table
 from discreto.cli import options, terminal
@@ -38,31 +37,16 @@ def query(
     *,
     domain: options.DomainFile,
     ledger: options.LedgerFile,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="What this may cost.")
-    ] = None,
-    delta: Annotated[
-        str | None,
-        typer.Option(
-            "--delta", help="Above 0: Gaussian noise; the ledger needs a delta."
-        ),
-    ] = None,
-    batch: Annotated[
-        Path | None,
-        typer.Option("--batch", help="A TOML file of questions, for one cost."),
-    ] = None,
-    only_plan: Annotated[
-        bool, typer.Option("--plan", help="With --batch: show the plan, ask nothing.")
-    ] = False,
+    epsilon: options.EpsilonWord = None,
+    delta: options.OptionalDelta = None,
+    batch: options.BatchFile = None,
+    only_plan: options.PlanFlag = False,
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
     by: options.ByWords = None,
     bins: options.BinsWord = None,
     probability: options.ProbabilityWord = None,
-    key: Annotated[
-        str | None,
-        typer.Option("--key", help="Asked again, it gives the same answer for free."),
-    ] = None,
+    key: options.KeyWord = None,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
     chain_key: options.ChainKey = None,
@@ -74,18 +58,9 @@ def query(
     `discreto plan` (or `--plan` with a file) to see the cost and the error first.
     """
     known = read_domain(domain)
-
-    def open_book() -> Ledger:
-        if not ledger.exists():
-            Table(data, known, Ledger(epsilon=1))
-        return open_ledger(
-            ledger,
-            budget=budget,
-            budget_delta=budget_delta,
-            anchor=anchor,
-            chain_key=chain_key,
-        )
-
+    more: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
+    more |= {"anchor": anchor, "chain_key": chain_key}
+    open_book = partial(_open, data, known, ledger, more)
     if batch is not None:
         if stat or columns or by or bins or probability or key:
             raise ParameterError("--batch says it all: leave out STAT and its options.")
@@ -108,6 +83,13 @@ def query(
         terminal.print_json(release.to_dict() | {"left": left_of(book, analyst)})
     else:
         _print(release, known, book, analyst, interval=interval)
+
+
+def _open(data: str, known: Domain, ledger: Path, more: dict[str, Any]) -> Ledger:
+    """The ledger; a new one is made only if the data can be read."""
+    if not ledger.exists():
+        Table(data, known, Ledger(epsilon=1))
+    return open_ledger(ledger, **more)
 
 
 def left_of(book: Ledger, analyst: str | None) -> dict[str, float]:

@@ -53,7 +53,7 @@ class MemoryView(MemoryFrame):
     def _chunks(
         self, names: Sequence[str]
     ) -> Iterator[tuple[dict[str, Array], int, int]]:
-        """Rows of the table, few enough that what is made of them stays in the cache."""
+        """Rows of the table, so few at once that what is made stays in the cache."""
         columns, rows = {n: self._base.column(n) for n in names}, self._base.length()
         for start in range(0, rows, _CHUNK):
             stop = min(start + _CHUNK, rows)

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from discreto.core.dialect import Dialect
 from discreto.core.field_types import check_plain
 from discreto.errors import DomainError, ParameterError
 
@@ -97,26 +98,54 @@ class Category:
         Whether a value may be missing or unknown (default): tables then have a cell
         for both together. ``False`` is a promise that there is no such value; one that
         is there all the same is in no cell.
+    aliases
+        Other spellings and the category that each stands for.
+    case
+        Whether upper and lower case differ.
+    strip
+        Whether spaces around a text are left out before it is compared.
 
     Raises
     ------
     DomainError
-        The list is empty or names a value twice.
+        The list is empty or names a value twice, or a spelling stands for two.
 
     Examples
     --------
     >>> Category(["f", "m"]).categories
     ('f', 'm')
+    >>> sex = Category(["F", "M"], aliases={"Female": "F"}, case=False, strip=True)
+    >>> [sex.spelling(text) for text in ("f", " FEMALE ", "m", "x")]
+    ['F', 'F', 'M', None]
     """
 
     categories: tuple[Value, ...]
     missing: bool = True
+    aliases: tuple[tuple[str, Value], ...] = ()
+    case: bool = True
+    strip: bool = False
 
-    def __init__(self, categories: Iterable[Value], missing: bool = True) -> None:
+    def __init__(
+        self,
+        categories: Iterable[Value],
+        missing: bool = True,
+        *,
+        aliases: Mapping[str, Value] | Iterable[tuple[str, Value]] = (),
+        case: bool = True,
+        strip: bool = False,
+    ) -> None:
         if isinstance(categories, str) or not isinstance(categories, Iterable):
             raise DomainError("Category needs a list of values.")
+        other = aliases.items() if isinstance(aliases, Mapping) else aliases
         object.__setattr__(self, "categories", tuple(categories))
         object.__setattr__(self, "missing", missing)
+        object.__setattr__(self, "aliases", tuple((a, b) for a, b in other))
+        object.__setattr__(self, "case", case)
+        object.__setattr__(self, "strip", strip)
+        self._check_values()
+        self._check_spellings()
+
+    def _check_values(self) -> None:
         if not self.categories:
             raise DomainError("Category needs at least one value. Got none.")
         for value in self.categories:
@@ -133,6 +162,47 @@ class Category:
             if value in seen:
                 raise DomainError(f"Category lists {value!r} more than once.")
             seen.add(value)
+
+    def _check_spellings(self) -> None:
+        known: dict[str, Value] = {}
+        pairs = [(value, value) for value in self.categories if isinstance(value, str)]
+        for text, value in [*pairs, *self.aliases]:
+            if not isinstance(text, str):
+                raise DomainError(f"aliases are texts. Got {text!r}.")
+            if value not in self.categories:
+                raise DomainError(f"alias {text!r} stands for {value!r}: no category.")
+            if known.setdefault(self.plain(text), value) != value:
+                raise DomainError(
+                    f"{text!r} stands for {known[self.plain(text)]!r} and for {value!r}."
+                )
+
+    def plain(self, text: str) -> str:
+        """A text as it is compared: without spaces around it or case, if so declared.
+
+        Parameters
+        ----------
+        text
+            Any text.
+        """
+        text = text.strip() if self.strip else text
+        return text if self.case else text.casefold()
+
+    def spellings(self) -> dict[str, int]:
+        """The place of the category that each known text stands for."""
+        places = {value: place for place, value in enumerate(self.categories)}
+        pairs = [(value, value) for value in self.categories if isinstance(value, str)]
+        return {self.plain(text): places[v] for text, v in [*pairs, *self.aliases]}
+
+    def spelling(self, text: str) -> Value | None:
+        """The category that a text stands for, or None.
+
+        Parameters
+        ----------
+        text
+            Any text.
+        """
+        place = self.spellings().get(self.plain(text))
+        return None if place is None else self.categories[place]
 
 
 def Boolean(*, missing: bool = True) -> Category:
@@ -188,6 +258,8 @@ class Domain:
         How many rows of one person count; surplus rows are dropped by a keyed hash.
     about
         Where the description comes from; it has no part in anything else.
+    dialect
+        How files of this table are written, unless a reader says otherwise.
 
     Examples
     --------
@@ -202,6 +274,7 @@ class Domain:
     person: str | None = None
     rows_per_person: int = 1
     about: Mapping[str, str] = field(default_factory=dict, compare=False)
+    dialect: Dialect | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
@@ -350,7 +423,9 @@ class Domain:
     @cached_property
     def fingerprint(self) -> str:
         """A short digest of everything that bears on privacy."""
-        text = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False)
+        facts = self.to_dict()
+        facts.pop("dialect", None)
+        text = json.dumps(facts, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_dict(self) -> dict[str, Any]:
@@ -363,6 +438,8 @@ class Domain:
             out["rows"] = self.rows
         if self.person is not None:
             out |= {"person": self.person, "rows_per_person": self.rows_per_person}
+        if self.dialect is not None:
+            out["dialect"] = self.dialect.to_dict()
         out["columns"] = {n: _column_dict(c) for n, c in self.columns.items()}
         return out
 
@@ -407,6 +484,7 @@ class Domain:
             person=data.get("person"),
             rows_per_person=data.get("rows_per_person", 1),
             about={k: str(data[k]) for k in ("dataset", "source") if k in data},
+            dialect=_dialect(data.get("dialect")),
         )
 
     def save(self, path: str | Path) -> None:
@@ -469,6 +547,13 @@ def _whole(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
+def _dialect(data: Any) -> Dialect | None:
+    try:
+        return None if data is None else Dialect.from_dict(data)
+    except (ParameterError, TypeError) as error:
+        raise DomainError(f"the dialect of a domain file: {error}") from None
+
+
 def _column_dict(column: Column) -> dict[str, Any]:
     if isinstance(column, Opaque):
         return {"type": column.kind}
@@ -477,6 +562,9 @@ def _column_dict(column: Column) -> dict[str, Any]:
             "type": "categorical",
             "categories": list(column.categories),
         }
+        out |= {"aliases": dict(column.aliases)} if column.aliases else {}
+        out |= {} if column.case else {"case": False}
+        out |= {"strip": True} if column.strip else {}
     else:
         out = {"type": "numeric", "lower": column.lower, "upper": column.upper}
         out |= {"integer": True} if column.integer else {}
@@ -489,9 +577,17 @@ def _check_ends(*ends: object) -> None:
         raise TypeError
 
 
+# The words of Python, and those of files that version 0.1 wrote. In those of 0.1 a
+# column without "nullable" has no gaps; in those of Python it may have some.
+_OLD_WORDS = {"Number": "numeric", "Category": "categorical", "Boolean": "boolean"}
+
+
 def _column(name: str, data: Mapping[str, Any]) -> Column:
     try:
-        kind, missing = data["type"], bool(data.get("nullable", False))
+        kind = data["type"]
+        words = kind in _OLD_WORDS
+        kind = _OLD_WORDS.get(kind, kind)
+        missing = bool(data.get("missing", data.get("nullable", words)))
         if kind == "numeric":
             _check_ends(data["lower"], data["upper"])
         if kind == "numeric" and data["lower"] == data["upper"]:
@@ -505,11 +601,11 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
                 unit=str(data.get("unit", "")),
             )
         if kind == "categorical":
-            if not isinstance(data["categories"], list | tuple):
-                raise TypeError
-            return Category(tuple(data["categories"]), missing=missing)
+            return _category(data, missing)
         if kind == "boolean":
             return Boolean(missing=missing)
+        if kind == "Opaque":
+            return Opaque(str(data.get("kind", "identifier")))
         if kind in ("identifier", "datetime", "constant"):
             return Opaque(kind)
     except KeyError as key:
@@ -519,6 +615,20 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
     except DomainError as error:
         raise DomainError(f"column {name!r}: {error}") from None
     raise DomainError(
-        f"column {name!r} has the unknown type {kind!r}. Known types: numeric, "
-        "categorical, boolean, identifier, datetime."
+        f"column {name!r} has the unknown type {kind!r}. Known types: Number, Category, "
+        "Boolean, Opaque (and numeric, categorical, boolean, identifier, datetime)."
+    )
+
+
+def _category(data: Mapping[str, Any], missing: bool) -> Category:
+    if not isinstance(data["categories"], list | tuple):
+        raise TypeError
+    if not isinstance(data.get("aliases", {}), Mapping):
+        raise TypeError
+    return Category(
+        tuple(data["categories"]),
+        missing=missing,
+        aliases=data.get("aliases", {}),
+        case=bool(data.get("case", True)),
+        strip=bool(data.get("strip", False)),
     )

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreto import _old_names, errors, stats
 from discreto.core.cost import Cost
+from discreto.core.dates import Date, DateTime
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.core.ledger import Ledger
 from discreto.errors import DiscretoError
@@ -17,6 +19,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         audit,
         federated,
         local,
+        meaning,
         models,
         plan,
         plots,
@@ -34,6 +37,7 @@ _MODULES = {
     "engines": "discreto.data.engines",
     "federated": "discreto.federated",
     "local": "discreto.local",
+    "meaning": "discreto.meaning",
     "models": "discreto.models",
     "plan": "discreto.plan",
     "plots": "discreto.plots",
@@ -45,6 +49,9 @@ __all__ = [
     "Boolean",
     "Category",
     "Cost",
+    "Date",
+    "DateTime",
+    "Dialect",
     "DiscretoError",
     "Domain",
     "Ledger",
@@ -61,6 +68,7 @@ __all__ = [
     "if_else",
     "lit",
     "local",
+    "meaning",
     "models",
     "plan",
     "plots",

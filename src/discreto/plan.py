@@ -10,9 +10,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from discreto.core.cost import Amount, Cost, read_amount, show
+from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
 from discreto.dry_run import dry_run_gate
 from discreto.errors import ParameterError
+from discreto.markup import html_table
 from discreto.release import Release
 from discreto.session import Ask, Question, Session
 
@@ -37,7 +39,7 @@ class Statistic(Protocol):
         """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What a request would ask and spend; nothing has been spent yet.
 
@@ -93,13 +95,36 @@ class Plan:
                 f"noise {noise} x a row's reach"
             )
         for release in self.expected:
-            unit = f" {release.unit}" if release.unit else ""
+            unit = difference_unit(release.unit)
+            unit = f" {unit}" if unit else ""
             error = float(np.max(release.error))
             lines.append(
                 f"  expected error of {release.label}: ± {error:.3g}{unit} (95 %) for "
                 f"{self.rows} rows spread evenly over the domain"
             )
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Plan({self.total} in {len(self.questions)} question(s))"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                question.door,
+                question.label,
+                str(question.cost),
+                ", ".join(f"{r:.3g}" for r in dict.fromkeys(question.ratios())),
+            )
+            for question in self.questions
+        ]
+        errors = [
+            f"expected error of {release.label}: ± {float(np.max(release.error)):.3g} "
+            f"{release.unit}".strip()
+            for release in self.expected
+        ]
+        caption = "; ".join([f"Plan: {self.total}", *errors])
+        heads = ["how", "question", "cost", "noise / a row's reach"]
+        return html_table(heads, rows, caption=caption)
 
 
 def statistics(

@@ -14,6 +14,7 @@ from discreto.core.accounting import check_steps
 from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Amount, Cost
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.expressions import (
     Named,
@@ -35,6 +36,7 @@ from discreto.data.frames import Frame, PersonFrame, open_frame, view_of
 from discreto.errors import DomainError, ParameterError
 from discreto.expression_text import expression
 from discreto.expressions import Expr
+from discreto.markup import escape
 from discreto.perform import Kept, perform
 from discreto.plan import Plan, Statistic, plan_of, statistics, together
 from discreto.release import Release
@@ -53,7 +55,8 @@ class Table:
     ----------
     data
         A pandas, polars or pyarrow table, a dict of arrays, a 2-d array with the
-        domain's columns, or the path (or pattern) of Parquet or CSV files.
+        domain's columns, or the path of a file, a folder or a pattern: Parquet, Arrow,
+        CSV (also packed) or Excel.
     domain
         The public description; its columns must be in the data.
     ledger
@@ -63,6 +66,9 @@ class Table:
     name
         Which table this is, for tables in memory: a key stands for one answer about
         one table, so only a table with a name takes keys. Files have their path.
+    dialect
+        How files (and texts that stand for numbers) are written; by default what the
+        domain says.
 
     Examples
     --------
@@ -83,6 +89,7 @@ class Table:
         *,
         engine: Engine | None = None,
         name: str | None = None,
+        dialect: Dialect | None = None,
     ) -> None:
         if not isinstance(domain, Domain):
             raise DomainError(
@@ -93,6 +100,8 @@ class Table:
             raise ParameterError(
                 "a Table needs a ledger: Ledger('people.ledger', epsilon=3)."
             )
+        if dialect is not None:
+            domain = domain.with_(dialect=dialect)
         self.domain, self.ledger = domain, ledger
         self.name = _name_of(data) if name is None else str(name)
         frame = open_frame(data, domain)
@@ -115,13 +124,14 @@ class Table:
         *,
         engine: Engine | None = None,
         name: str | None = None,
+        dialect: Dialect | None = None,
     ) -> Table:
         """A table over files that are read as streams, never whole.
 
         Parameters
         ----------
         path
-            A Parquet or CSV file, a pattern, or a list of files.
+            A Parquet, Arrow or CSV file, a folder, a pattern, or a list of files.
         domain
             The public description; its columns must be in the files.
         ledger
@@ -130,13 +140,15 @@ class Table:
             Where sums are folded; this process by default.
         name
             Which table this is, for keys; by default the path.
+        dialect
+            How the files are written; by default what the domain says.
 
         Returns
         -------
         Table
             The table; nothing but the head of the files has been read.
         """
-        return cls(path, domain, ledger, engine=engine, name=name)
+        return cls(path, domain, ledger, engine=engine, name=name, dialect=dialect)
 
     def gate(self, ledger: Charger | None = None) -> Gate:
         """The gate to these rows, paid by this table's ledger or by a reservation.
@@ -338,8 +350,11 @@ class Table:
         seen = {"view": view_to_json(self.view)} if self.view else {}
         return {"domain": self.domain.fingerprint} | named | seen
 
-    def _named_release(self, release: Release) -> Release:
-        return replace(release, label=self._label(release.label))
+    def _named_release(self, release: Release, statistic: Statistic) -> Release:
+        """The answer, with what its keys are values of."""
+        columns = getattr(statistic, "by", ()) or getattr(statistic, "columns", ())
+        labelled = replace(release, label=self._label(release.label))
+        return labelled.named(columns) if not labelled.names else labelled
 
     def _label(self, text: str) -> str:
         """What is asked, and of which rows."""
@@ -424,7 +439,7 @@ class Table:
         )
         done = perform(
             self,
-            lambda ask: self._named_release(statistic.learn(ask)),
+            lambda ask: self._named_release(statistic.learn(ask), statistic),
             cost,
             self._label(statistic.label),
             plan=plan,
@@ -488,11 +503,15 @@ class Table:
         label = ", ".join(statistic.label for statistic in wanted)
         done = perform(self, work, cost, self._label(label), facts=self._facts(None))
         share, relation = cost * Fraction(1, len(wanted)), self.domain.neighbours
-        named = [self._named_release(one) for one in done.result]
+        pairs = zip(done.result, wanted, strict=True)
+        named = [self._named_release(*pair) for pair in pairs]
         return [one.paid(done.receipt, share, relation) for one in named]
 
     def __repr__(self) -> str:
         return f"Table({self.domain!r})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>Table, paid by {escape(self.ledger)}</p>{self.domain._repr_html_()}"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Table:
         return self

@@ -16,6 +16,7 @@ MODULES = (
     "discreto.errors",
     "discreto.federated",
     "discreto.local",
+    "discreto.meaning",
     "discreto.models",
     "discreto.plan",
     "discreto.plots",

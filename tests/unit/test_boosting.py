@@ -374,7 +374,9 @@ def test_settings_are_kept_in_a_file():
 
 
 def test_a_table_without_anything_to_split_is_refused():
-    domain = dp.Domain({"s": dp.Category(["x"], missing=False), "c": dp.Boolean()}, target="c")
+    domain = dp.Domain(
+        {"s": dp.Category(["x"], missing=False), "c": dp.Boolean()}, target="c"
+    )
     with pytest.raises(DomainError, match="more than one value"):
         GradientBoostingClassifier(epsilon=1).plan(domain)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -105,7 +106,8 @@ def test_select_takes_the_better_model_and_states_the_whole_cost():
     assert winner.var_smoothing != 1e6
     assert ledger.total() == 20
     assert winner.selection_cost_ == "ε 20"
-    assert winner.privacy_.cost.epsilon == 8
+    assert winner.privacy_.cost.epsilon == winner.privacy_.receipt.cost.epsilon == 20
+    assert winner.privacy_.plan.total.epsilon == 8  # its own fit
     with pytest.raises(BudgetError):
         select(candidates, table, epsilon=1)
 
@@ -146,6 +148,86 @@ def test_select_regressors():
     table = dp.Table(people(500), AMOUNTS, simulate(1))
     winner = select([LinearRegression(epsilon=1)] * 2, table, epsilon=2)
     assert winner.predict([[7, 0.4]]).shape == (1,)
+
+
+SMOOTH = [10.0**power for power in range(-9, 7)]
+
+
+def settings():
+    return [GaussianNB(epsilon=1, var_smoothing=value) for value in SMOOTH]
+
+
+def test_sixteen_settings_cost_three_fits():
+    ledger = dp.Ledger(epsilon=3)
+    winner = select(settings(), dp.Table(people(60), CLASSES, ledger), epsilon=3)
+    assert ledger.total() == 3
+    assert len(ledger.entries()) == 1
+    assert winner.privacy_.plan.total.epsilon == 1  # a fit has a third of it
+    assert winner.selection_cost_ == "ε 3"
+
+
+def test_sixteen_settings_with_a_delta_are_one_block_and_cost_three_fits():
+    ledger = dp.Ledger(epsilon=3, delta="1e-5")
+    table = dp.Table(people(60), CLASSES, ledger)
+    winner = select(settings(), table, epsilon=3, delta="1e-5")
+    assert str(winner.privacy_.cost) == "(ε 3, δ 1e-05)"
+    assert len(ledger.entries()) == 1
+    from discreto.core.cost import epsilon_for
+
+    own = winner.privacy_.plan.total.rho
+    assert own
+    assert epsilon_for(own, Fraction("1e-5")) > 1
+
+
+def test_hidden_runs_are_all_made_whatever_was_drawn(monkeypatch):
+    made, fit = [], GaussianNB._fit_table
+
+    def count(self, *args):
+        made.append(self.var_smoothing)
+        return fit(self, *args)
+
+    monkeypatch.setattr(GaussianNB, "_fit_table", count)
+    for seed in range(5):
+        made.clear()
+        table = dp.Table(people(60), CLASSES, simulate(seed))
+        select(settings(), table, epsilon=3)
+        assert made == SMOOTH * 2
+
+
+def test_hidden_runs_find_a_good_setting():
+    """At a large epsilon a bad one wins only where no good one was drawn."""
+    table = dp.Table(people(500), CLASSES, simulate(3))
+    good = [
+        select(settings()[::5], table, epsilon=30).var_smoothing < 10 for _ in range(20)
+    ]
+    assert sum(good) >= 15
+
+
+def test_hidden_runs_with_a_validation_table_charge_each_its_part():
+    train, check = dp.Ledger(epsilon=1), dp.Ledger(epsilon=1)
+    select(
+        settings(),
+        dp.Table(people(100), CLASSES, train),
+        epsilon=1,
+        validation=dp.Table(people(100, seed=1), CLASSES, check),
+    )
+    assert (train.total(), check.total()) == (0.9, 0.1)
+
+
+def test_hidden_runs_choose_regressors():
+    table = dp.Table(people(500), AMOUNTS, simulate(1))
+    models = [LinearRegression(epsilon=1)] * 4
+    assert select(models, table, epsilon=3).predict([[7, 0.4]]).shape == (1,)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"method": "best"}, {"repeats": 0}, {"choice_share": 1}]
+)
+def test_select_refuses_nonsense(wrong):
+    ledger = dp.Ledger(epsilon=1)
+    with pytest.raises(ParameterError):
+        select(settings(), dp.Table(people(9), CLASSES, ledger), epsilon=1, **wrong)
+    assert ledger.total() == 0
 
 
 def test_files_are_checked(tmp_path):

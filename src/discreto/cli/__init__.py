@@ -18,6 +18,7 @@ from discreto.cli import (
     compare,
     demo,
     domain,
+    explain,
     federate,
     fit,
     ledger,
@@ -73,6 +74,7 @@ app = typer.Typer(
 app.add_typer(domain.app, name="domain")
 app.command("plan", epilog=plan.EXAMPLE)(plan.plan)
 app.command("query", epilog=query.EXAMPLE)(query.query)
+app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(silo.app, name="silo")
 app.add_typer(federate.app, name="federate")

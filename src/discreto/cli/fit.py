@@ -189,7 +189,7 @@ def _print(learner: Any, judged: Any, book: Ledger, files: dict[str, Path]) -> N
     if judged is not None:
         for line in str(judged).splitlines():
             console.print(terminal.plain(f"          {line}"), soft_wrap=True)
-    console.print(f"protects  {terminal.relation(privacy.neighbours)}")
+    console.print(terminal.protects(learner.space_.domain))
     console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")
     for what, path in files.items():
         console.print(terminal.plain(f"{what:<9} {path}"), soft_wrap=True)

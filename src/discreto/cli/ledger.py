@@ -8,7 +8,7 @@ import json
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -17,6 +17,7 @@ from discreto.cli import terminal
 from discreto.cli.files import open_ledger, write_new
 from discreto.core.cost import Cost
 from discreto.core.ledger import Ledger
+from discreto.export import harmless
 
 app = typer.Typer(
     help="What was spent on these people, by whom, and whether the record is whole.",
@@ -28,8 +29,6 @@ AnchorFile = Annotated[
     Path | None, typer.Option("--anchor", help="Also compare with this anchor file.")
 ]
 PARTS = ("epsilon", "rho", "block_epsilon", "delta")
-# What a spreadsheet takes for a formula when a cell begins with it.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class Format(StrEnum):
@@ -179,16 +178,6 @@ def as_csv(book: Ledger) -> str:
         line = [entry["seq"], _moment(entry["time"]), entry["analyst"], entry["label"]]
         writer.writerow([harmless(cell) for cell in [*line, *costs, entry["hash"]]])
     return text.getvalue()
-
-
-def harmless(cell: Any) -> str:
-    """A cell that no spreadsheet runs as a formula.
-
-    >>> harmless("=1+1"), harmless("mean of age")
-    ("'=1+1", 'mean of age')
-    """
-    text = str(cell)
-    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def _moment(seconds: float) -> str:

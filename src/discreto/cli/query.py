@@ -11,6 +11,7 @@ from discreto import Ledger, Release, Table
 from discreto.cli import options, terminal
 from discreto.cli.files import open_ledger, read_domain
 from discreto.core.cost import show
+from discreto.core.domain import Domain
 from discreto.plan import statistics
 
 EXAMPLE = """Examples:
@@ -52,6 +53,7 @@ def query(
     """
     known = read_domain(domain)
     wanted = options.statistic(stat, columns, by=by, bins=bins, probability=probability)
+    interval = options.kind_of(stat).interval
     # Refuse whatever can be refused before a new ledger file is made.
     statistics(known, wanted, epsilon=epsilon, delta=delta, rows=1)
     if not ledger.exists():
@@ -65,7 +67,7 @@ def query(
     if as_json:
         typer.echo(json.dumps(release.to_dict() | {"left": _left(book, analyst)}))
     else:
-        _print(release, book, analyst, interval=options.kind_of(stat).interval)
+        _print(release, known, book, analyst, interval=interval)
 
 
 def _left(book: Ledger, analyst: str | None) -> dict[str, float]:
@@ -75,7 +77,12 @@ def _left(book: Ledger, analyst: str | None) -> dict[str, float]:
 
 
 def _print(
-    release: Release, book: Ledger, analyst: str | None, *, interval: bool
+    release: Release,
+    known: Domain,
+    book: Ledger,
+    analyst: str | None,
+    *,
+    interval: bool,
 ) -> None:
     console = terminal.out()
     console.print(terminal.show_release(release, interval=interval))
@@ -83,7 +90,7 @@ def _print(
         console.print(terminal.plain(f"note      {release.note}"))
     seq = release.receipt.seq if release.receipt else "?"
     console.print(f"cost      {release.cost} (entry {seq} of the ledger)")
-    console.print(f"protects  {terminal.relation(release.neighbours)}")
+    console.print(terminal.protects(known))
     console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")
     if analyst:
         left = show(book.remaining(analyst))

@@ -21,17 +21,15 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from discreto.core.cost import show
-from discreto.core.domain import Category, Column, Domain, Number
+from discreto.core.dates import is_date_unit, show_date
+from discreto.core.describe import column_words, unit_of_privacy
+from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.errors import DiscretoError
 from discreto.release import Release, show_key
 
 MOST_ROWS = 100  # of a printed answer
 BAR = 40  # characters
-RELATIONS = {
-    "add-remove": "one person's rows added or removed",
-    "replace": "one person's row replaced by another",
-}
 
 
 def out() -> Console:
@@ -48,6 +46,11 @@ def plain(text: object) -> Text:
     """Text from a file as it is: no mark-up, no control characters."""
     safe = (c if c.isprintable() else repr(c)[1:-1] for c in str(text))
     return Text("".join(safe), overflow="fold")
+
+
+def plain_lines(text: str) -> Text:
+    """Several lines of plain text."""
+    return Text("\n").join(map(plain, text.splitlines()))
 
 
 @contextmanager
@@ -131,7 +134,8 @@ def show_release(release: Release, *, interval: bool = True) -> Table:
         table.add_column("95 % interval", justify="right")
     for key, value, span in _lines(release)[:MOST_ROWS]:
         cells = [plain(key)] if release.keys else []
-        cells.append(plain(f"{value} {release.unit}".strip()))
+        unit = "" if is_date_unit(release.unit) else release.unit
+        cells.append(plain(f"{value} {unit}".strip()))
         table.add_row(*cells, *([plain(span)] if interval else []))
     more = len(release.keys) - MOST_ROWS
     if more > 0:
@@ -146,6 +150,12 @@ def _lines(release: Release) -> list[tuple[str, str, str]]:
         np.ravel(part).tolist() for part in (release.value, release.low, release.high)
     ]
     keys = release.keys or ("",)
+    if is_date_unit(release.unit):
+        texts = [[show_date(number, release.unit) for number in part] for part in parts]
+        return [
+            (show_key(key), value, f"{low} to {high}")
+            for key, value, low, high in zip(keys, *texts, strict=True)
+        ]
     return [
         (show_key(key), *one_line(value, low, high))
         for key, value, low, high in zip(keys, *parts, strict=True)
@@ -175,26 +185,13 @@ def show_domain(domain: Domain, stored: dict[str, str] | None = None) -> Table:
         table.add_column("in the data")
     for name, column in domain.columns.items():
         found = [] if stored is None else [plain(stored.get(name, "(absent)"))]
-        table.add_row(plain(name), *map(plain, _column_words(column)), *found)
+        table.add_row(plain(name), *map(plain, column_words(column)), *found)
     return table
 
 
-def _column_words(column: Column) -> tuple[str, str, str]:
-    missing = "yes" if getattr(column, "missing", False) else "no"
-    if isinstance(column, Number):
-        unit = f" {column.unit}" if column.unit else ""
-        kind = "whole number" if column.integer else "number"
-        return kind, f"{column.lower:g} to {column.upper:g}{unit}", missing
-    if isinstance(column, Category):
-        shown = ", ".join(map(str, column.categories[:12]))
-        more = len(column.categories) - 12
-        return "category", shown + (f", +{more} more" if more > 0 else ""), missing
-    return column.kind, "never asked about", ""
-
-
-def relation(neighbours: str) -> str:
-    """What a neighbour relation protects, in words."""
-    return f"{neighbours} ({RELATIONS.get(neighbours, 'unknown')})"
+def protects(domain: Domain) -> Text:
+    """The line that says what the declared guarantee protects."""
+    return plain(f"protects  {unit_of_privacy(domain)} ({domain.neighbours})")
 
 
 def budget_line(ledger: Ledger, analyst: str = "") -> Text:

@@ -533,7 +533,9 @@ class Domain:
         texts = []
         for name, column in self.columns.items():
             if isinstance(column, Number):
-                texts.append(f"{name}: {column.lower:g} to {column.upper:g}")
+                show = getattr(column, "show", "{:g}".format)  # dates have their own
+                ends = f"{show(column.lower)} to {show(column.upper)}"
+                texts.append(f"{name}: {ends}")
             elif isinstance(column, Category):
                 shown = " | ".join(map(str, column.categories[:4]))
                 more = len(column.categories) - 4
@@ -541,6 +543,11 @@ class Domain:
             else:
                 texts.append(f"{name}: {column.kind}")
         return f"Domain({', '.join(texts)}; neighbours: {self.neighbours})"
+
+    def _repr_html_(self) -> str:
+        from discreto.core.describe import domain_html
+
+        return domain_html(self)
 
 
 def _whole(value: object, least: int) -> bool:
@@ -555,6 +562,9 @@ def _dialect(data: Any) -> Dialect | None:
 
 
 def _column_dict(column: Column) -> dict[str, Any]:
+    if hasattr(column, "to_dict"):  # a kind with a file of its own: dates
+        own: dict[str, Any] = column.to_dict()
+        return own
     if isinstance(column, Opaque):
         return {"type": column.kind}
     if isinstance(column, Category):
@@ -606,6 +616,10 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
             return Boolean(missing=missing)
         if kind == "Opaque":
             return Opaque(str(data.get("kind", "identifier")))
+        if kind in ("date", "datetime") and "first" in data:
+            from discreto.core.dates import column_from_dict  # which needs Number
+
+            return column_from_dict(data, missing=missing)
         if kind in ("identifier", "datetime", "constant"):
             return Opaque(kind)
     except KeyError as key:
@@ -616,7 +630,8 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
         raise DomainError(f"column {name!r}: {error}") from None
     raise DomainError(
         f"column {name!r} has the unknown type {kind!r}. Known types: Number, Category, "
-        "Boolean, Opaque (and numeric, categorical, boolean, identifier, datetime)."
+        "Boolean, Date, DateTime, Opaque (and numeric, categorical, boolean, date, "
+        "datetime, identifier)."
     )
 
 

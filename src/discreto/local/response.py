@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_FLOOR, Context, Decimal
-from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
 
+from discreto.core.cost import read_amount
 from discreto.core.domain import Category, Domain
 from discreto.errors import ParameterError
 from discreto.local._base import RowTransformer
@@ -39,8 +38,10 @@ class RandomizedResponse(RowTransformer):
     truth_
         The chance that an answer is the true one.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   one row replaced by another; the number of rows is public.
     Guarantee    local: each row's output is ε-private whatever the others are and
                  whoever collects it. The owner of the row could run it alone.
@@ -93,8 +94,7 @@ class RandomizedResponse(RowTransformer):
             Who pays.
         """
         choices = len(tuple(categories)) + bool(missing)
-        log = Context(prec=40).ln(Decimal(choices + 1))
-        epsilon = Fraction(log.quantize(Decimal("1e-18"), ROUND_FLOOR))
+        epsilon = read_amount(f"ln {choices + 1}", "epsilon")
         return cls(categories, epsilon=epsilon, missing=missing, ledger=ledger)
 
     def fit(self, X: Any = None, y: Any = None) -> Self:

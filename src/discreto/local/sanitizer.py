@@ -39,8 +39,10 @@ class LocalSanitizer(RowTransformer):
         Who pays for arrays and frames; a Table pays from its own. Without one every
         transform is paid by a ledger of its own.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   one row replaced by another; the number of rows is public.
     Guarantee    local: each row's output is ε-private whatever the others are and
                  whoever collects it. The holder of each row could run it alone.

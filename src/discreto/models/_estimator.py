@@ -136,6 +136,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             table.domain.rows_per_person,
             plan,
             done.receipt,
+            table.domain.person,
         )
         return self
 

@@ -38,7 +38,7 @@ from discreto.tables import Table
 _STEPS = 1 << SUM_BITS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Private measures of a model, each a Release; ``None`` where it does not apply.
 
@@ -61,10 +61,21 @@ class Evaluation:
     rmse: Release | None = None
     r2: Release | None = None
 
-    def __str__(self) -> str:
+    def items(self) -> list[tuple[str, Release]]:
+        """The measures there are, by name."""
         names = ("accuracy", "log_loss", "rmse", "r2", "confusion", "calibration")
         parts = [(name, getattr(self, name)) for name in names]
-        return "\n".join(f"{name}: {part}" for name, part in parts if part is not None)
+        return [(name, part) for name, part in parts if part is not None]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {part}" for name, part in self.items())
+
+    def __repr__(self) -> str:
+        names = ", ".join(name for name, _ in self.items())
+        return f"Evaluation({names})"
+
+    def _repr_html_(self) -> str:
+        return "".join(part._repr_html_() for _, part in self.items())
 
 
 def evaluate(

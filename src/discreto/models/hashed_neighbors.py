@@ -62,8 +62,10 @@ class CellNeighborsClassifier(PrivateClassifier):
     cell_log_odds_
         What each cell adds to each class: tables x cells x classes.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         the mean of the numbers, for a tenth, to place the cuts; then the
                  counts of all tables at once.
@@ -123,7 +125,9 @@ class CellNeighborsClassifier(PrivateClassifier):
         toss = generator(read.seed())
         centre, left = self._locate(ask, space)
         cuts = draw_cuts(space, centre, tables, size, toss)
-        query = Sum(Categories((space.goal,), declared=True), (Block(Memberships(cuts)),))
+        query = Sum(
+            Categories((space.goal,), declared=True), (Block(Memberships(cuts)),)
+        )
         answer = ask.measure(query, "classes in the cells", left)
         counts = answer.tables[0].T.astype(float)
         counts = counts.reshape(tables, 1 << size, -1)

@@ -67,8 +67,10 @@ class LinearRegression(PrivateRegressor):
     coef_, intercept_
         In the units of the columns.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         one sum: all products of (1, features, target); for ``"weighted"``
                  and ``alpha="auto"`` also the mean of the target, a tenth of the cost.

@@ -54,8 +54,10 @@ class LogisticRegression(PrivateClassifier):
     classes_
         The declared classes.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         class sums, spreads, then one gradient for each step.
     Bound        every row's numbers are scaled to a norm of 2^30 grid steps at most

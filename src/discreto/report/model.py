@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.describe import column_words
+from discreto.core.domain import Domain
 from discreto.report.markup import (
     Html,
     Measured,
@@ -209,21 +210,10 @@ def _known(model: Any) -> list[Html]:
 
 def domain_table(domain: Domain, *, target: str | None = None) -> Html:
     """The columns of a domain."""
-    lines = []
-    for name, column in domain.columns.items():
-        if isinstance(column, Number):
-            kind = "whole number" if column.integer else "number"
-            values = f"{column.lower:g} to {column.upper:g} {column.unit}".strip()
-        elif isinstance(column, Category):
-            kind = "category"
-            more = len(column.categories) - 12
-            values = ", ".join(map(str, column.categories[:12]))
-            values += f", +{more} more" if more > 0 else ""
-        else:
-            kind, values = column.kind, "never asked about"
-        role = "target" if name == target else ""
-        missing = "yes" if getattr(column, "missing", False) else "no"
-        lines.append([name, role, kind, values, missing])
+    lines = [
+        [name, "target" if name == target else "", *column_words(column)]
+        for name, column in domain.columns.items()
+    ]
     return table(["column", "role", "kind", "values", "may be missing"], lines)
 
 

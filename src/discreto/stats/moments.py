@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from discreto.core.dates import difference_unit
 from discreto.core.maps import Bernstein, Everyone, Ones, Values, present_in
 from discreto.core.maps.features import grid
 from discreto.core.query import Block, Sum
@@ -75,7 +76,7 @@ class Count:
             raise ParameterError(
                 "the domain declares the number of rows public: it is domain.rows."
             )
-        query = Sum(grouped(self.by, Everyone()), (Block(Ones()),))
+        query = Sum(grouped(self.by, Everyone(), domain), (Block(Ones()),))
         answer = ask.measure(query, self.label)
         counts = answer.tables[0][:, 0]
         far = reach(answer.noises[0])
@@ -134,7 +135,9 @@ class Total:
         fixed = domain.neighbours == "replace" and not (self.by or column.missing)
         origin: Literal["centre", "zero"] = "centre" if fixed else "zero"
         block = Block(Values((self.column,), origin=origin))
-        answer = ask.measure(Sum(grouped(self.by, Everyone()), (block,)), self.label)
+        answer = ask.measure(
+            Sum(grouped(self.by, Everyone(), domain), (block,)), self.label
+        )
         start, half = grid(column, origin)
         # With a public number of rows the middle of the range is known to all.
         known = start * (domain.rows or 0)
@@ -192,7 +195,7 @@ class Mean:
         domain = ask.domain
         column = domain.number(self.column)
         values = Values((self.column,))
-        cells = grouped(self.by, present_in((self.column,), domain))
+        cells = grouped(self.by, present_in((self.column,), domain), domain)
         keys = group_keys(self.by, domain)
         if domain.neighbours == "replace" and isinstance(cells, Everyone):
             answer = ask.measure(Sum(cells, (Block(values),)), self.label)
@@ -261,7 +264,7 @@ class Variance:
         """
         domain = ask.domain
         column = domain.number(self.column)
-        cells = grouped(self.by, present_in((self.column,), domain))
+        cells = grouped(self.by, present_in((self.column,), domain), domain)
         block = Block(Bernstein((self.column,), 2))
         answer = ask.measure(Sum(cells, (block,)), self.label)
         found = [
@@ -269,7 +272,8 @@ class Variance:
         ]
         parts = np.array(found) * column.half**2
         values, lows, highs = (np.sqrt(parts) if self.root else parts).T
-        unit = column.unit if self.root or not column.unit else f"{column.unit}²"
+        unit = difference_unit(column.unit)
+        unit = unit if self.root or not unit else f"{unit}²"
         keys = group_keys(self.by, domain)
         return spread(self.label, values, lows, highs, keys, unit)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from discreto.core.domain import Category, Domain
 from discreto.core.expressions.arithmetic import Apply, Arithmetic, Clip, Power
+from discreto.core.expressions.dates import AgeAt, DatePart, DaysBetween, Period
 from discreto.core.expressions.kinds import Expression, column_of, truth
 from discreto.core.expressions.logic import (
     Compare,
@@ -187,6 +188,7 @@ Step = WithColumns | Where | Select
 KINDS: dict[str, type] = {
     kind.__name__: kind
     for kind in (
+        AgeAt,
         Apply,
         Arithmetic,
         Clip,
@@ -194,6 +196,8 @@ KINDS: dict[str, type] = {
         Compare,
         Const,
         Cut,
+        DatePart,
+        DaysBetween,
         Fill,
         IfElse,
         IsIn,
@@ -201,6 +205,7 @@ KINDS: dict[str, type] = {
         Logic,
         Named,
         Not,
+        Period,
         Power,
         Recode,
         Select,

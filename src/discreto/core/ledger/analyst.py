@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreto.core.charge import Event, Receipt, Reservation, Simulation
-from discreto.core.cost import Cost
+from discreto.core.cost import Cost, show
 
 if TYPE_CHECKING:
     from discreto.core.ledger.ledger import Ledger
@@ -54,3 +54,9 @@ class AnalystLedger:
     def remaining(self) -> float:
         """What this analyst may still spend."""
         return min(self.ledger.remaining(self.name), self.ledger.remaining())
+
+    def __repr__(self) -> str:
+        return f"AnalystLedger({self.name!r} in {self.ledger!r})"
+
+    def __str__(self) -> str:
+        return f"ε {show(self.remaining())} left for {self.name}; {self.ledger}"

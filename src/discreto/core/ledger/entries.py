@@ -1,9 +1,8 @@
-"""The rows of a ledger file: how they are written and read."""
+"""The rows of a ledger: how they are written and read."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -11,19 +10,21 @@ from typing import Any
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
 from discreto.core.ledger.chain import POPULATION, Chain, History, dump
-from discreto.core.ledger.store import SCHEMA
+from discreto.core.ledger.database import Database
 from discreto.errors import LedgerError
 
 
-def fill(db: sqlite3.Connection, meta: Mapping[str, str]) -> None:
+def fill(db: Database, meta: Mapping[str, str]) -> None:
     """The rows of a new ledger."""
-    db.executemany("INSERT INTO meta VALUES(?, ?)", meta.items())
+    for row in meta.items():
+        db.execute("INSERT INTO meta VALUES(?, ?)", row)
     limits = {POPULATION: meta["epsilon"]} | json.loads(meta["analysts"])
-    db.executemany("INSERT INTO account VALUES(?, ?, '{}')", limits.items())
+    for row in limits.items():
+        db.execute("INSERT INTO account VALUES(?, ?, '{}')", row)
 
 
 def append(
-    db: sqlite3.Connection,
+    db: Database,
     chain: Chain,
     seal: str,
     content: Mapping[str, Any],
@@ -40,9 +41,7 @@ def append(
     return seq + 1, link
 
 
-def earlier(
-    db: sqlite3.Connection, key: str, content: Mapping[str, Any]
-) -> Receipt | None:
+def earlier(db: Database, key: str, content: Mapping[str, Any]) -> Receipt | None:
     """The receipt of the charge that was made under ``key``, if there was one."""
     row = db.execute(
         "SELECT seq, entry.body, entry.hash, answer.body FROM entry "
@@ -61,18 +60,10 @@ def earlier(
     return Receipt(seq, old["label"], cost, link, answer=answer)
 
 
-def is_sound(db: sqlite3.Connection) -> bool:
-    """Whether the file is whole and its tables and triggers are the ones we made."""
-    if db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
-        return False
-    made = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-    return {row[0] for row in made} == set(SCHEMA)
-
-
-def read_history(db: sqlite3.Connection) -> History:
+def read_history(db: Database) -> History:
     """All rows."""
     return History(
-        dict(db.execute("SELECT name, value FROM meta")),
+        dict(db.execute("SELECT name, value FROM meta").fetchall()),
         db.execute("SELECT * FROM entry ORDER BY seq").fetchall(),
         db.execute("SELECT * FROM account").fetchall(),
         db.execute("SELECT * FROM answer").fetchall(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +22,8 @@ from discreto.core.ledger.checks import (
     check_name,
     refusal,
 )
-from discreto.core.ledger.entries import append, earlier, fill, is_sound, read_history
+from discreto.core.ledger.database import Database, LedgerStore
+from discreto.core.ledger.entries import append, earlier, fill, read_history
 from discreto.core.ledger.faults import (
     OwnEntry,
     count_faults,
@@ -33,6 +33,7 @@ from discreto.core.ledger.faults import (
     refuse_shut,
     reopening,
 )
+from discreto.core.ledger.notebook import ledger_html
 from discreto.core.ledger.opening import (
     PARTS,
     check_people,
@@ -41,6 +42,7 @@ from discreto.core.ledger.opening import (
     new_meta,
     read_aside,
 )
+from discreto.core.ledger.postgres import PostgresStore, is_postgres
 from discreto.core.ledger.store import MEMORY, Store
 from discreto.errors import BudgetError, LedgerError, ParameterError, UnsafeError
 
@@ -51,7 +53,8 @@ class Ledger:
     Parameters
     ----------
     path
-        A file, made if it does not exist; nothing for a ledger in memory.
+        A file, made if it does not exist; ``"postgresql://host/database#name"`` for a
+        ledger that several hosts share; nothing for a ledger in memory.
     epsilon, delta
         The whole budget. For an existing file they may be left out; if given, they
         must be those of the file.
@@ -118,7 +121,7 @@ class Ledger:
         }
         if population:
             check_name(population, "the population")
-        self._store = Store(self.path, timeout)
+        self._store, self.path = _store_of(self.path, timeout)
         if anchor and os.path.realpath(anchor) == self._store.path:
             raise ParameterError("the anchor must be another file than the ledger.")
         if not self._store.exists():
@@ -126,7 +129,7 @@ class Ledger:
             meta["seal"] = self._chain.seal(meta)
             self._store.create(lambda db: fill(db, meta))
         with self._store.reading() as db:
-            self._meta = dict(db.execute("SELECT name, value FROM meta"))
+            self._meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
         check_version(self.path, self._meta)
         count = self.verify()
         self.id, self.population = self._meta["id"], self._meta["population"]
@@ -229,12 +232,13 @@ class Ledger:
                     self._spend(db, name, cost, label)
                 seq, link = append(db, self._chain, self._meta["seal"], content, key)
                 receipt = Receipt(seq, content["label"], cost, link)
+        self._store.remember(receipt.seq, receipt.hash)
         # A repeated charge too: whoever made it may have died before this line.
         if self._anchor and receipt.answer is None:
             self._anchor.write(self.id, receipt.seq, receipt.hash)
         return receipt
 
-    def _spend(self, db: sqlite3.Connection, name: str, cost: Cost, label: str) -> None:
+    def _spend(self, db: Database, name: str, cost: Cost, label: str) -> None:
         budget, spent = self._account(name, db)
         after = budget.charge(spent, cost)
         if after is None and cost:
@@ -267,7 +271,8 @@ class Ledger:
                 )
             link = self._chain.answer(receipt.hash, answer)
             row = (receipt.seq, answer, link)
-            db.execute("INSERT OR IGNORE INTO answer VALUES(?, ?, ?)", row)
+            insert = "INSERT INTO answer VALUES(?, ?, ?) ON CONFLICT DO NOTHING"
+            db.execute(insert, row)
             query = "SELECT body FROM answer WHERE seq = ?"
             return str(db.execute(query, row[:1]).fetchone()[0])
 
@@ -304,7 +309,7 @@ class Ledger:
         limit = str(read_amount(epsilon, "epsilon"))
         what = f"allow {analyst or 'the population'} ε {show(Fraction(limit))}"
 
-        def entry(db: sqlite3.Connection, label: str) -> tuple[dict[str, Any], None]:
+        def entry(db: Database, label: str) -> tuple[dict[str, Any], None]:
             db.execute(
                 "INSERT INTO account VALUES(?, ?, '{}') ON CONFLICT(name) DO UPDATE "
                 "SET epsilon = excluded.epsilon",
@@ -326,9 +331,7 @@ class Ledger:
 
     # Reading
 
-    def _account(
-        self, name: str, db: sqlite3.Connection | None = None
-    ) -> tuple[Budget, Cost]:
+    def _account(self, name: str, db: Database | None = None) -> tuple[Budget, Cost]:
         if db is None:
             with self._store.reading() as db:
                 return self._account(name, db)
@@ -423,7 +426,7 @@ class Ledger:
         # The anchor first: whatever it holds now, the ledger holds when read after.
         lines = self._anchor.read() if self._anchor else None
         with self._store.reading() as db:
-            sound, history = is_sound(db), read_history(db)
+            sound, history = self._store.is_sound(db), read_history(db)
         if not sound:
             raise LedgerError(f"{self.path!r} is damaged or was changed: restore it.")
         try:
@@ -444,7 +447,8 @@ class Ledger:
         with self._store.writing() as db:
             if db.execute("SELECT count(*) FROM entry").fetchone() == (entries,):
                 update = "UPDATE account SET spent = ? WHERE name = ?"
-                db.executemany(update, [(text, name) for name, text in totals.items()])
+                for name, text in totals.items():
+                    db.execute(update, (text, name))
 
     # A failure of the machine shuts the gate
 
@@ -476,6 +480,7 @@ class Ledger:
             if content is None:
                 return
             seq, link = append(db, self._chain, self._meta["seal"], content, key)
+        self._store.remember(seq, link)
         if self._anchor:
             self._anchor.write(self.id, seq, link)
 
@@ -525,13 +530,18 @@ class Ledger:
                 "a ledger in memory cannot be sent to another process: each would "
                 "spend the whole budget. Use a ledger file."
             )
+        if self._store.address is None:
+            raise UnsafeError(
+                "a ledger with a password in its address cannot be pickled: it would "
+                "travel along. Let PGPASSFILE name the file that has it."
+            )
         if self._chain.key:
             raise UnsafeError(
                 "a ledger with a key cannot be pickled: the key would travel along. "
                 "Open the ledger in the other process."
             )
         anchor = self._anchor.path if self._anchor else None
-        return _reopen, (self._store.path, anchor, self._timeout, self.id)
+        return _reopen, (self._store.address, anchor, self._timeout, self.id)
 
     def __str__(self) -> str:
         count = self.verify()
@@ -542,7 +552,22 @@ class Ledger:
         )
 
     def __repr__(self) -> str:
-        return f"Ledger({self.path!r})"
+        try:
+            left = f", ε {show(self.remaining())} of {show(self.epsilon)} left"
+        except LedgerError:  # a closed one, or one that cannot be read now
+            left = ""
+        return f"Ledger({self.path!r}{left})"
+
+    def _repr_html_(self) -> str:
+        return ledger_html(self)
+
+
+def _store_of(path: str, timeout: float) -> tuple[LedgerStore, str]:
+    """The store that a path names, and the path as it may be shown."""
+    if is_postgres(path):
+        store = PostgresStore(path, timeout)
+        return store, store.path  # without the password
+    return Store(path, timeout), path
 
 
 def _reopen(path: str, anchor: Path | None, timeout: float, name: str) -> Ledger:

@@ -8,11 +8,12 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape, glob
 from pathlib import Path
 
+from discreto.core.ledger.database import Database, Fill
 from discreto.core.ledger.fork import watch
 from discreto.core.ledger.mounts import refuse_network
 from discreto.errors import LedgerError
@@ -35,7 +36,6 @@ SCHEMA = (
     "CREATE TRIGGER answer_delete BEFORE DELETE ON answer "
     "BEGIN SELECT RAISE(ABORT, 'append only'); END",
 )
-Fill = Callable[[sqlite3.Connection], None]
 _PARTS = ("", "-wal", "-shm")  # the file, its log, and the log's index with the locks
 _HINTS = {
     sqlite3.SQLITE_BUSY: "another process holds it; try again",
@@ -69,6 +69,11 @@ class Store:
             self.path = os.path.realpath(path)
             refuse_network(self.path)
         watch(self)
+
+    @property
+    def address(self) -> str | None:
+        """How another process opens the same ledger; nothing: it cannot."""
+        return None if self.path == MEMORY else self.path
 
     def exists(self) -> bool:
         """Whether there is a file already."""
@@ -222,6 +227,16 @@ class Store:
                     db.execute("ROLLBACK")
                 raise
             self._check_files()
+
+    def remember(self, seq: int, link: str) -> None:
+        """Nothing to do: a file that was replaced is known by its place on disk."""
+
+    def is_sound(self, db: Database) -> bool:
+        """Whether the file is whole, with the tables and triggers that we made."""
+        if db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+            return False
+        made = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return {row[0] for row in made} == set(SCHEMA)
 
     def _check_process(self) -> None:
         if self._pid == os.getpid():

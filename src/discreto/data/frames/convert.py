@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.dates import DateTime
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Category
 from discreto.data.frames.base import Array
+from discreto.data.frames.dates import dates
 from discreto.data.frames.numbers import number, reader_of, text_of
 
 MISSING, UNKNOWN = -1, -2  # codes of what is no category
@@ -30,6 +32,8 @@ def convert(values: Any, column: object, dialect: Dialect | None = None) -> Arra
     dialect = dialect or _PLAIN
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        if isinstance(column, DateTime):
+            return dates(values, column)
         if isinstance(column, Category):
             codes = _text_codes(values, column, dialect)
             return _codes(plain(values), column, dialect) if codes is None else codes
@@ -86,6 +90,8 @@ def owned(
     Numbers stay in their own type, which may be small. All else is converted, since
     the objects in it might change.
     """
+    if isinstance(column, DateTime):
+        return convert(values, column), True
     if isinstance(column, Category):
         codes = _text_codes(values, column, dialect or _PLAIN)
         if codes is not None:
@@ -147,7 +153,9 @@ def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None
         codes = np.array(found.to_numpy(), dtype=np.int64)
         codes[codes >= len(kinds)] = MISSING
         if texts.null_count:
-            codes[np.asarray(pc.is_null(texts).to_numpy(zero_copy_only=False))] = MISSING
+            codes[np.asarray(pc.is_null(texts).to_numpy(zero_copy_only=False))] = (
+                MISSING
+            )
         return codes
     except Exception:
         return None

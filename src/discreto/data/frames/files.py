@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import gzip
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 from urllib.parse import unquote
@@ -35,10 +35,16 @@ class Head:
     row groups or batches, or None for a file that is read whole.
     """
 
-    names: list[str]
+    stored: list[str]
     kinds: dict[str, Kind]
     fields: dict[str, Any]
     parts: Sequence[int | None]
+    folders: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """All columns: those that are stored, and those that folders name."""
+        return [*self.stored, *self.folders]
 
 
 def format_of(path: Path) -> Format:
@@ -130,8 +136,8 @@ def head_of(path: Path, dialect: Dialect | None) -> Head:
             found = _typed_head(path, kind)
     except (OSError, EOFError, pa.ArrowException):
         raise DomainError(f"{path.name!r} cannot be read as a table.") from None
-    more = [name for name in partition_of(path) if name not in found.names]
-    return Head([*found.names, *more], found.kinds, found.fields, found.parts)
+    more = [name for name in partition_of(path) if name not in found.stored]
+    return replace(found, folders=tuple(more))
 
 
 def _text_head(path: Path, layout: Layout) -> Head:

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain import Domain
-from discreto.data.frames.base import Array, Frame, asked, need_columns, wrong_type
+from discreto.data.frames.base import Array, Frame, asked, need_columns
 from discreto.data.frames.convert import convert, listed, owned
 from discreto.data.frames.people import people_of
+from discreto.data.frames.types import check_types, kind_of, series_kind
 from discreto.errors import DomainError
 
 _ALONE_BELOW = 1 << 17  # rows that one thread folds sooner than two
@@ -86,15 +87,11 @@ def native_columns(data: Any, domain: Domain) -> dict[str, Any]:
     except Exception:
         raise DomainError(
             f"cannot read a {type(data).__name__}. Give a pandas, polars or pyarrow "
-            "table with different column names, a dict of arrays, or the path of a "
-            "Parquet or CSV file."
+            "table (a LazyFrame: .collect(), a Dataset: its path, dask: .compute()) with "
+            "different column names, a dict of arrays, or the path of a file."
         ) from None
     need_columns(domain, names)
-    for name, column in domain.columns.items():
-        dtype = schema[name]
-        odd = dtype.is_nested() or dtype.is_temporal() or dtype == nw.Binary
-        if odd and asked(column):
-            raise wrong_type(name, column, str(dtype))
+    check_types(domain, {name: series_kind(schema[name]) for name in domain})
     return {name: frame.get_column(name) for name in domain}
 
 
@@ -103,12 +100,10 @@ class MemoryFrame:
 
     def __init__(self, columns: Mapping[str, Any], domain: Domain) -> None:
         need_columns(domain, list(columns))
-        for name, spec in domain.columns.items():
-            values = columns[name]
-            if isinstance(values, np.ndarray) and (
-                values.ndim != 1 or (values.dtype.kind in "mMcV" and asked(spec))
-            ):
-                raise wrong_type(name, spec, str(values.dtype))
+        for name in domain:
+            if getattr(columns[name], "ndim", 1) != 1:
+                raise DomainError(f"column {name!r} must have one value for each row.")
+        check_types(domain, {name: kind_of(columns[name]) for name in domain})
         lengths = {len(columns[name]) for name in domain}
         if len(lengths) != 1:
             raise DomainError("the columns of a table must have the same length.")
@@ -117,7 +112,7 @@ class MemoryFrame:
         self._ready: dict[str, Array] = {}
         for name, spec in domain.columns.items():  # others are never asked about
             if asked(spec):
-                copy, ready = owned(columns[name], spec)
+                copy, ready = owned(columns[name], spec, domain.dialect)
                 (self._ready if ready else self._numbers)[name] = copy
         person = domain.person
         self._people = None if person is None else people_of(columns[person])
@@ -130,7 +125,8 @@ class MemoryFrame:
     def column(self, name: str) -> Array:
         with self._lock:  # two threads need not convert it twice
             if name not in self._ready:
-                ready = convert(self._numbers[name], self._domain[name])
+                spec, dialect = self._domain[name], self._domain.dialect
+                ready = convert(self._numbers[name], spec, dialect)
                 self._ready[name] = ready
                 del self._numbers[name]
             self._ready[name].flags.writeable = False

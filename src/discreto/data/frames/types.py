@@ -10,17 +10,23 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Domain, Number, Opaque
 from discreto.errors import DomainError
 
 Kind = Literal["number", "truth", "text", "date", "other"] | None  # None: no type
-_WORDS = {"text": "text", "date": "dates or times", "other": "nested or binary"}
+_WORDS = {
+    "number": "number",
+    "truth": "true and false",
+    "date": "date",
+    "other": "other (nested, binary, durations)",
+}
 _NUMPY = {
     **dict.fromkeys("fiu", "number"),
     "b": "truth",
     **dict.fromkeys("US", "text"),
-    **dict.fromkeys("mM", "date"),
-    **dict.fromkeys("cV", "other"),
+    "M": "date",
+    **dict.fromkeys("mcV", "other"),
 }
 
 
@@ -30,7 +36,10 @@ def check_types(domain: Domain, kinds: dict[str, Kind]) -> None:
         column = domain[name]
         if kind is None or isinstance(column, Opaque):
             continue
-        if isinstance(column, Number):
+        if isinstance(column, DateTime):
+            if kind not in ("date", "text"):
+                raise _unusable(name, "a date", kind)
+        elif isinstance(column, Number):
             _check_number(name, kind, written=domain.dialect is not None)
         else:
             _check_category(name, column, kind)
@@ -42,8 +51,8 @@ def _check_number(name: str, kind: Kind, *, written: bool) -> None:
     if kind == "date":
         raise DomainError(
             f"column {name!r} is a Number in the domain but holds dates or times. "
-            "Make a number of it first, such as the year or the days since a date, or "
-            "declare it Opaque('date')."
+            "Declare it Date('2020-01-01', '2029-12-31') or DateTime(...), or make a "
+            "number of it."
         )
     if kind == "text":
         raise DomainError(
@@ -51,12 +60,12 @@ def _check_number(name: str, kind: Kind, *, written: bool) -> None:
             "first (in pandas: pd.to_numeric(column, errors='coerce')), or say how its "
             "numbers are written: Table(..., dialect=dp.Dialect(decimal=','))."
         )
-    raise _unusable(name, "Number", kind)
+    raise _unusable(name, "a Number", kind)
 
 
 def _check_category(name: str, column: Category, kind: Kind) -> None:
     if kind in ("date", "other"):
-        raise _unusable(name, "Category", kind)
+        raise _unusable(name, "a Category", kind)
     if kind == "text" or any(_numeric(value) for value in column.categories):
         return
     # No number and no truth can be one of these texts, whatever the rows are.
@@ -103,9 +112,9 @@ def series_kind(dtype: Any) -> Kind:
         return "number"
     if dtype == nw.Boolean:
         return "truth"
-    if dtype.is_temporal():
+    if dtype == nw.Date or isinstance(dtype, nw.Datetime):
         return "date"
-    if dtype.is_nested() or dtype == nw.Binary:
+    if dtype.is_nested() or dtype.is_temporal() or dtype == nw.Binary:
         return "other"
     if dtype == nw.Unknown:
         return None  # a column of nothing at all
@@ -125,7 +134,7 @@ def arrow_kind(kind: Any) -> Kind:
         return "truth"
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return "number"
-    if types.is_temporal(kind):
+    if types.is_date(kind) or types.is_timestamp(kind):
         return "date"
     views = getattr(types, "is_string_view", types.is_string)
     text = types.is_string(kind) or types.is_large_string(kind) or views(kind)

@@ -629,8 +629,8 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
     except DomainError as error:
         raise DomainError(f"column {name!r}: {error}") from None
     raise DomainError(
-        f"column {name!r} has the unknown type {kind!r}. Known types: Number, Category, "
-        "Boolean, Date, DateTime, Opaque (and numeric, categorical, boolean, date, "
+        f"column {name!r} has the unknown type {kind!r}. Known types: Number, "
+        "Category, Boolean, Date, DateTime, Opaque (and numeric, categorical, boolean, date, "
         "datetime, identifier)."
     )
 

@@ -19,7 +19,7 @@ from discreto.core.domain import Domain
 from discreto.data.frames.base import Array, Frame, asked, need_columns
 from discreto.data.frames.convert import convert, listed, owned
 from discreto.data.frames.people import people_of
-from discreto.data.frames.types import check_types, kind_of, series_kind
+from discreto.data.frames.types import check_types, kind_of
 from discreto.errors import DomainError
 
 _ALONE_BELOW = 1 << 17  # rows that one thread folds sooner than two
@@ -53,6 +53,7 @@ def array_columns(data: Array, domain: Domain) -> dict[str, Array]:
             f"an array needs the {len(domain.columns)} columns of the domain, in its "
             f"order. Got shape {('rows', *data.shape[1:])}."
         )
+    check_types(domain, dict.fromkeys(domain, kind_of(data)))
     return {name: data[:, i] for i, name in enumerate(domain)}
 
 
@@ -63,6 +64,7 @@ def dict_columns(data: Mapping[Any, Any], domain: Domain) -> dict[str, Array]:
     for name in domain:
         if isinstance(columns[name], str) or not hasattr(columns[name], "__len__"):
             raise DomainError(f"column {name!r} must be an array or a list of values.")
+    check_types(domain, {name: kind_of(columns[name]) for name in domain})
     return {
         name: _ids(columns[name]) if name == domain.person else listed(columns[name])
         for name in domain
@@ -83,16 +85,17 @@ def native_columns(data: Any, domain: Domain) -> dict[str, Any]:
 
     try:
         frame = nw.from_native(data, eager_only=True)
-        names, schema = frame.columns, frame.schema
+        names = frame.columns
     except Exception:
         raise DomainError(
             f"cannot read a {type(data).__name__}. Give a pandas, polars or pyarrow "
-            "table (a LazyFrame: .collect(), a Dataset: its path, dask: .compute()) with "
-            "different column names, a dict of arrays, or the path of a file."
+            "table (of a LazyFrame .collect(), of dask .compute(), of a Dataset its "
+            "path) with different column names, a dict of arrays, or the path of a file."
         ) from None
     need_columns(domain, names)
-    check_types(domain, {name: series_kind(schema[name]) for name in domain})
-    return {name: frame.get_column(name) for name in domain}
+    found = {name: frame.get_column(name) for name in domain}
+    check_types(domain, {name: kind_of(found[name]) for name in domain})
+    return found
 
 
 class MemoryFrame:
@@ -103,7 +106,6 @@ class MemoryFrame:
         for name in domain:
             if getattr(columns[name], "ndim", 1) != 1:
                 raise DomainError(f"column {name!r} must have one value for each row.")
-        check_types(domain, {name: kind_of(columns[name]) for name in domain})
         lengths = {len(columns[name]) for name in domain}
         if len(lengths) != 1:
             raise DomainError("the columns of a table must have the same length.")

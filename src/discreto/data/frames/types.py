@@ -56,8 +56,8 @@ def _check_number(name: str, kind: Kind, *, written: bool) -> None:
         )
     if kind == "text":
         raise DomainError(
-            f"column {name!r} is a Number in the domain but holds texts (or texts among others). Convert it "
-            "first (in pandas: pd.to_numeric(column, errors='coerce')), or say how its "
+            f"column {name!r} is a Number in the domain but holds texts (or texts "
+            "among others). Convert it first (in pandas: pd.to_numeric(column, errors='coerce')), or say how its "
             "numbers are written: Table(..., dialect=dp.Dialect(decimal=','))."
         )
     raise _unusable(name, "a Number", kind)
@@ -101,13 +101,12 @@ def kind_of(values: Any) -> Kind:
     import narwhals as nw
 
     series = nw.from_native(values, series_only=True, pass_through=True)
-    return series_kind(series.dtype) if isinstance(series, nw.Series) else None
-
-
-def series_kind(dtype: Any) -> Kind:
-    """The kind of a column of a frame."""
-    import narwhals as nw
-
+    if not isinstance(series, nw.Series):
+        return None
+    dtype = series.dtype
+    if dtype == nw.Categorical and series.implementation.is_pandas():
+        # Codes of numbers are numbers: how they are stored is a type as well.
+        return _NUMPY.get(series.to_native().cat.categories.dtype.kind, "text")  # type: ignore[return-value]
     if dtype.is_numeric():
         return "number"
     if dtype == nw.Boolean:

@@ -23,7 +23,7 @@ class Dialect:
     Parameters
     ----------
     separator
-        What stands between fields: ``","``, ``";"``, a tab, ``"|"``, ``":"`` or a space.
+        What stands between fields: a comma, semicolon, tab, ``"|"``, colon or space.
         Without it a tab for ``.tsv`` files and a comma for others.
     decimal
         The decimal mark of numbers, ``"."`` or ``","``.

@@ -57,8 +57,9 @@ def _check_number(name: str, kind: Kind, *, written: bool) -> None:
     if kind == "text":
         raise DomainError(
             f"column {name!r} is a Number in the domain but holds texts (or texts "
-            "among others). Convert it first (in pandas: pd.to_numeric(column, errors='coerce')), or say how its "
-            "numbers are written: Table(..., dialect=dp.Dialect(decimal=','))."
+            "among others). Convert it first (in pandas: pd.to_numeric(column, "
+            "errors='coerce')), or say how its numbers are written: "
+            "Table(..., dialect=dp.Dialect(decimal=','))."
         )
     raise _unusable(name, "a Number", kind)
 

@@ -9,6 +9,7 @@ from discreto.core.dates import Date, DateTime
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.core.ledger import Ledger
+from discreto.core.unknown_keys import OpenText
 from discreto.errors import DiscretoError
 from discreto.expressions import col, if_else, lit
 from discreto.release import Release
@@ -23,9 +24,11 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         models,
         plan,
         plots,
+        preprocessing,
         report,
         testing,
     )
+    from discreto.client import connect
     from discreto.data import datasets, engines
 
 __version__ = "0.2.0.dev0"
@@ -41,6 +44,7 @@ _MODULES = {
     "models": "discreto.models",
     "plan": "discreto.plan",
     "plots": "discreto.plots",
+    "preprocessing": "discreto.preprocessing",
     "report": "discreto.report",
     "testing": "discreto.testing",
 }
@@ -57,10 +61,12 @@ __all__ = [
     "Ledger",
     "Number",
     "Opaque",
+    "OpenText",
     "Release",
     "Table",
     "audit",
     "col",
+    "connect",
     "datasets",
     "engines",
     "errors",
@@ -72,6 +78,7 @@ __all__ = [
     "models",
     "plan",
     "plots",
+    "preprocessing",
     "report",
     "stats",
     "testing",
@@ -83,6 +90,8 @@ _old_names.install()
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
+    if name == "connect":
+        return importlib.import_module("discreto.client").connect
     raise AttributeError(f"module 'discreto' has no attribute {name!r}")
 
 

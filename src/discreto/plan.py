@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from discreto.core.cost import Amount, Cost, read_amount, show
+from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
 from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
 from discreto.dry_run import dry_run_gate
@@ -167,7 +167,18 @@ def statistics(
     number = domain.rows or TYPICAL_ROWS if rows is None else rows
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise ParameterError(f"rows must be a whole number from 1 up. Got {rows!r}.")
-    return plan_of(domain, several, Cost.of(epsilon, delta), number)
+    return plan_of(domain, several, cost_of(several, epsilon, delta), number)
+
+
+def cost_of(several: Sequence[Statistic], epsilon: Amount, delta: Amount) -> Cost:
+    """What statistics cost: pure epsilon or rho, or a block for those that need one."""
+    blocks = [getattr(statistic, "block", False) for statistic in several]
+    if not any(blocks):
+        return Cost.of(epsilon, delta)
+    if len(several) > 1:
+        named = several[blocks.index(True)].label
+        raise ParameterError(f"{named!r} costs a block of (ε, δ): ask it by itself.")
+    return Cost(block_epsilon=read_amount(epsilon, "epsilon"), delta=read_delta(delta))
 
 
 def plan_of(

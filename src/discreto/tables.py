@@ -38,7 +38,7 @@ from discreto.expression_text import expression
 from discreto.expressions import Expr
 from discreto.markup import escape
 from discreto.perform import Kept, perform
-from discreto.plan import Plan, Statistic, plan_of, statistics, together
+from discreto.plan import Plan, Statistic, cost_of, plan_of, statistics, together
 from discreto.release import Release
 
 
@@ -429,7 +429,7 @@ class Table:
         The cost is charged before a row is read. See the statistic for what is asked
         and how far a row can move it.
         """
-        cost, relation = Cost.of(epsilon, delta), self.domain.neighbours
+        cost, relation = cost_of([statistic], epsilon, delta), self.domain.neighbours
         plan = self._plan(statistic, cost)
         facts = self._facts(key) | {"statistic": _digest(statistic)}
         kept = Kept(
@@ -498,7 +498,8 @@ class Table:
         >>> [release.cost for release in both]
         [Cost(ε 0.5), Cost(ε 0.5)]
         """
-        wanted, cost = list(several), Cost.of(epsilon, delta)
+        wanted = list(several)
+        cost = cost_of(wanted, epsilon, delta)
         work = together(wanted)
         label = ", ".join(statistic.label for statistic in wanted)
         done = perform(self, work, cost, self._label(label), facts=self._facts(None))
@@ -553,6 +554,9 @@ class _Rows:
 
     def column(self, name: str) -> Any:
         return self._frame.column(name)
+
+    def texts(self, name: str) -> Any:
+        return self._frame.raw(name)
 
     def length(self) -> int:
         return self._frame.length()

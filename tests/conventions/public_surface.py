@@ -20,6 +20,7 @@ MODULES = (
     "discreto.models",
     "discreto.plan",
     "discreto.plots",
+    "discreto.preprocessing",
     "discreto.report",
     "discreto.stats",
     "discreto.testing",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -44,6 +43,7 @@ def query(
     ] = None,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
+    chain_key: options.ChainKey = None,
     as_json: options.JsonFlag = False,
 ) -> None:
     """Ask one private statistic, and pay for it from the ledger.
@@ -58,14 +58,20 @@ def query(
     statistics(known, wanted, epsilon=epsilon, delta=delta, rows=1)
     if not ledger.exists():
         Table(data, known, Ledger(epsilon=1))
-    book = open_ledger(ledger, budget=budget, budget_delta=budget_delta, anchor=anchor)
+    book = open_ledger(
+        ledger,
+        budget=budget,
+        budget_delta=budget_delta,
+        anchor=anchor,
+        chain_key=chain_key,
+    )
     payer = book.analyst(analyst) if analyst else book
     with terminal.working(f"asking for the {wanted.label}"):
         release = Table(data, known, payer).answer(
             wanted, epsilon=epsilon, delta=delta, key=key
         )
     if as_json:
-        typer.echo(json.dumps(release.to_dict() | {"left": _left(book, analyst)}))
+        terminal.print_json(release.to_dict() | {"left": _left(book, analyst)})
     else:
         _print(release, known, book, analyst, interval=interval)
 

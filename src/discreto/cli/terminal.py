@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import math
 import os
 import traceback
@@ -14,13 +15,17 @@ from typing import Any, ClassVar
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.panel import Panel
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from discreto.core.cost import show
+from discreto.cli import interrupt
+from discreto.cli.advice import shell_words
+from discreto.core.cost import read_amount, show
 from discreto.core.dates import is_date_unit, show_date
 from discreto.core.describe import column_words, unit_of_privacy
 from discreto.core.domain import Domain
@@ -30,6 +35,7 @@ from discreto.release import Release, show_key
 
 MOST_ROWS = 100  # of a printed answer
 BAR = 40  # characters
+AMOUNTS = ("epsilon", "rho", "block_epsilon", "delta")  # of a cost, in JSON
 
 
 def out() -> Console:
@@ -55,12 +61,15 @@ def plain_lines(text: str) -> Text:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """A spinner on a terminal; nothing in a pipe."""
+    """A spinner with a clock on a terminal; nothing in a pipe."""
     console = err()
     if not console.is_terminal:
         yield
         return
-    with console.status(plain(what)):
+    # How long it takes is all that is shown: how much was read says how many rows.
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        progress.add_task(escape(plain(what).plain), total=None)
         yield
 
 
@@ -91,6 +100,9 @@ class SafeGroup(TyperGroup):
             raise typer.Exit(error.exit_code) from None
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
+        except KeyboardInterrupt:
+            interrupt.say()
+            raise typer.Exit(interrupt.CODE) from None
         except Exception as error:
             if hasattr(error, "show"):  # a wrong option: it prints itself
                 raise
@@ -99,9 +111,8 @@ class SafeGroup(TyperGroup):
 
 
 def _complain(title: str, message: str) -> None:
-    err().print(
-        Panel(plain(message), title=title, title_align="left", border_style="red")
-    )
+    words = plain(shell_words(message))
+    err().print(Panel(words, title=title, title_align="left", border_style="red"))
 
 
 def _unexpected(error: Exception) -> tuple[str, str]:
@@ -118,6 +129,27 @@ def _unexpected(error: Exception) -> tuple[str, str]:
         "Its message is hidden because it could show values of the data. If the files "
         "are in order, this is a bug: please report this line."
     )
+
+
+def print_json(data: Any) -> None:
+    """JSON for a program: every amount is a number."""
+    typer.echo(json.dumps(as_numbers(data), ensure_ascii=False))
+
+
+def as_numbers(data: Any) -> Any:
+    """Exact fractions, which files keep as text, as numbers.
+
+    >>> as_numbers({"cost": {"epsilon": "1/10"}, "label": "1/10", "n": [1]})
+    {'cost': {'epsilon': 0.1}, 'label': '1/10', 'n': [1]}
+    """
+    if isinstance(data, dict):
+        return {
+            name: float(read_amount(part, name, zero=True))
+            if name in AMOUNTS and isinstance(part, str)
+            else as_numbers(part)
+            for name, part in data.items()
+        }
+    return [as_numbers(part) for part in data] if isinstance(data, list) else data
 
 
 # Answers

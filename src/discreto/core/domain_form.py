@@ -77,6 +77,10 @@ def column_from(name: str, data: Mapping[str, Any]) -> Column:
             return _category(data, missing)
         if kind == "boolean":
             return Boolean(missing=missing)
+        if kind == "text":
+            from discreto.core.unknown_keys import OpenText  # which needs Domain
+
+            return OpenText()
         if kind == "Opaque":
             return Opaque(str(data.get("kind", "identifier")))
         if kind in ("date", "datetime") and "first" in data:
@@ -92,7 +96,7 @@ def column_from(name: str, data: Mapping[str, Any]) -> Column:
     raise DomainError(
         f"column {name!r} has the unknown type {kind!r}. Known types: Number, "
         "Category, Boolean, Date, DateTime, Opaque (and numeric, categorical, "
-        "boolean, date, datetime, identifier)."
+        "boolean, date, datetime, text, identifier)."
     )
 
 

@@ -24,7 +24,7 @@ from discreto.stats._base import by_text, group_keys, grouped, spread
 from discreto.stats._intervals import (
     Floats,
     combined_reach,
-    ratio_interval,
+    ratio_intervals,
     reach,
 )
 from discreto.stats._propagation import STEP, row_count, smooth
@@ -205,10 +205,7 @@ class Mean:
             parts = np.clip([[value, value - far, value + far]], -1, 1)
         else:
             answer = ask.measure(Sum(cells, (Block(values, "pair"),)), self.label)
-            noise = answer.noises[0]
-            parts = np.array(
-                [ratio_interval(float(a), float(b), noise) for a, b in answer.tables[0]]
-            )
+            parts = ratio_intervals(answer.tables[0], answer.noises[0])
         values_, lows, highs = (column.centre + column.half * parts).T
         return spread(self.label, values_, lows, highs, keys, column.unit)
 

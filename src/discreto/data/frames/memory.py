@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain import Domain
+from discreto.core.unknown_keys import OpenText
 from discreto.data.frames.base import Array, Frame, asked, need_columns
 from discreto.data.frames.convert import convert, listed, owned
 from discreto.data.frames.people import people_of
@@ -66,7 +67,9 @@ def dict_columns(data: Mapping[Any, Any], domain: Domain) -> dict[str, Array]:
             raise DomainError(f"column {name!r} must be an array or a list of values.")
     check_types(domain, {name: kind_of(columns[name]) for name in domain})
     return {
-        name: _ids(columns[name]) if name == domain.person else listed(columns[name])
+        name: _ids(columns[name])
+        if name == domain.person or isinstance(domain[name], OpenText)
+        else listed(columns[name])
         for name in domain
     }
 
@@ -118,7 +121,11 @@ class MemoryFrame:
                 copy, ready = owned(columns[name], spec, domain.dialect)
                 (self._ready if ready else self._numbers)[name] = copy
         person = domain.person
-        self._people = None if person is None else people_of(columns[person])
+        self._texts = {
+            name: people_of(columns[name])
+            for name, spec in domain.columns.items()
+            if name == person or isinstance(spec, OpenText)
+        }
         self._memories: dict[tuple[int, int], dict[str, Any]] = {}
         self._lock = threading.Lock()
 
@@ -136,9 +143,9 @@ class MemoryFrame:
             return self._ready[name]
 
     def raw(self, name: str) -> Array:
-        if self._people is None or name != self._domain.person:
+        if name not in self._texts:
             raise DomainError(f"{name!r} does not say whose rows these are.")
-        return self._people
+        return self._texts[name]
 
     def memory(self, place: tuple[int, int]) -> dict[str, Any]:
         """What was kept for the rows from one number up to another."""

@@ -42,6 +42,7 @@ def fit(
     data: options.DataWord,
     *,
     domain: options.DomainFile,
+    dialect: options.DialectWords = None,
     epsilon: Annotated[str, typer.Option("--epsilon", help="What the fit costs.")],
     ledger: options.LedgerFile,
     out: Annotated[
@@ -82,7 +83,7 @@ def fit(
     The charge is written down before any row is read, and nothing is given back. The
     model file and its card hold released numbers and public facts only.
     """
-    known = _narrow(read_domain(domain), columns, target)
+    known = _narrow(read_domain(domain, dialect), columns, target)
     learner = _make(model, settings or [], epsilon=epsilon, delta=delta)
     planned = learner.plan(known, target)
     if test is not None and evaluate is None:

@@ -29,6 +29,7 @@ def query(
     columns: options.ColumnWords = None,
     *,
     domain: options.DomainFile,
+    dialect: options.DialectWords = None,
     ledger: options.LedgerFile,
     epsilon: Annotated[str, typer.Option("--epsilon", help="What this may cost.")],
     delta: options.DeltaWord = "0",
@@ -51,7 +52,7 @@ def query(
     The charge is written down before any row is read, and nothing is given back. Use
     `discreto plan` to see the cost and the error first.
     """
-    known = read_domain(domain)
+    known = read_domain(domain, dialect)
     wanted = options.statistic(stat, columns, by=by, bins=bins, probability=probability)
     interval = options.kind_of(stat).interval
     # Refuse whatever can be refused before a new ledger file is made.

@@ -96,6 +96,12 @@ class StreamFrame:
                 stop = min(start + size, rows)
                 yield {n: c[start:stop] for n, c in ready.items()}, stop - start
 
+    def texts(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """The columns as they are stored, in batches: for their owner alone."""
+        for piece, rows in self._pieces(list(names)):
+            for start in range(0, rows, STREAM_ROWS):
+                yield {name: piece[name][start : start + STREAM_ROWS] for name in names}
+
     def _pieces(self, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
         for path, units in groupby(self.units, lambda unit: unit[0]):
             groups = [group for _, group in units]

@@ -177,7 +177,7 @@ def test_sheets(tmp_path: Path) -> None:
     frame = open_frame(path, domain)
     np.testing.assert_array_equal(frame.column("x"), [1.5, nan, nan])
     assert frame.column("sex").tolist() == [0, 0, -1]
-    with pytest.raises(DomainError, match=r"lacks the columns 'x', 'sex'.*it has 'y'"):
+    with pytest.raises(DomainError, match="lacks the columns 'x', 'sex'"):
         open_frame(path, domain.with_(dialect=dp.Dialect(sheet="other")))
     with pytest.raises(DomainError, match="no sheet 'none', but 'people', 'other'"):
         open_frame(path, domain.with_(dialect=dp.Dialect(sheet="none")))
@@ -298,7 +298,7 @@ def test_texts_are_numbers_where_a_dialect_says_so() -> None:
 
 def test_a_table_of_another_separator_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("age;sex;city\n1;f;x\n")
-    with pytest.raises(DomainError, match=r"it has 'age;sex;city'.*separated by ';'"):
+    with pytest.raises(DomainError, match="separated by ';'"):
         open_frame(tmp_path / "a.csv", dp.Domain({"age": dp.Number(0, 9)}))
 
 

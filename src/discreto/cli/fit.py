@@ -86,22 +86,14 @@ def fit(
     known = _narrow(read_domain(domain, dialect), columns, target)
     learner = _make(model, settings or [], epsilon=epsilon, delta=delta)
     planned = learner.plan(known, target)
-    if test is not None and evaluate is None:
-        raise ParameterError("--test needs --evaluate EPSILON: what may it cost?")
-    if evaluate is not None:
-        scores.check(learner, evaluate, delta)
+    _check_scores(learner, evaluate, test, delta)
     card = card or out.with_suffix(".html")
     refuse_existing(card)
     if not ledger.exists():  # refuse what can be refused before a ledger is made
         Table(data, known, Ledger(epsilon=1))
     with reserved(out) as file:
-        book = open_ledger(
-            ledger,
-            budget=budget,
-            budget_delta=budget_delta,
-            anchor=anchor,
-            chain_key=chain_key,
-        )
+        given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
+        book = open_ledger(ledger, **given, anchor=anchor, chain_key=chain_key)
         payer = book.analyst(analyst) if analyst else book
         table = Table(data, known, payer)
         others = table if test is None else Table(test, known, payer)
@@ -114,6 +106,15 @@ def fit(
     finally:  # the model is paid for, whatever its evaluation says
         _write_card(card, learner, judged)
     _print(learner, judged, book, {"model": out, "card": card}, apart=test is not None)
+
+
+def _check_scores(
+    learner: Any, evaluate: str | None, test: str | None, delta: str
+) -> None:
+    if test is not None and evaluate is None:
+        raise ParameterError("--test needs --evaluate EPSILON: what may it cost?")
+    if evaluate is not None:
+        scores.check(learner, evaluate, delta)
 
 
 def _fit(learner: Any, table: Table, target: str | None) -> str:

@@ -12,6 +12,7 @@ from discreto.errors import DomainError, ParameterError
 
 
 def dialect_from(data: Any) -> Dialect | None:
+    """The dialect of a domain file, if it has one."""
     try:
         return None if data is None else Dialect.from_dict(data)
     except (ParameterError, TypeError) as error:
@@ -19,6 +20,7 @@ def dialect_from(data: Any) -> Dialect | None:
 
 
 def column_to_dict(column: Column) -> dict[str, Any]:
+    """The JSON form of a column, in the words that fingerprints are made of."""
     if hasattr(column, "to_dict"):  # a kind with a file of its own: dates
         own: dict[str, Any] = column.to_dict()
         return own
@@ -56,6 +58,7 @@ _OLD_WORDS = {
 
 
 def column_from(name: str, data: Mapping[str, Any]) -> Column:
+    """A column from its JSON form, in the words of Python or of version 0.1."""
     try:
         kind = data["type"]
         words = kind in _OLD_WORDS

@@ -13,10 +13,13 @@ def need_columns(domain: Domain, present: Sequence[str]) -> None:
     """Refuse a table that lacks columns of the domain."""
     absent = [name for name in domain if name not in set(present)]
     if absent:
+        # A file without a header begins with somebody's row, which no error may show.
+        named = any(name in domain.columns for name in present)
+        has = f"; it has {some(present)}" if named else ""
         raise DomainError(
             f"the table lacks the column{'s' if len(absent) > 1 else ''} "
-            f"{some(absent)} of the domain; it has {some(present)}. Take them out of "
-            "the domain or give a table that has them." + _hint(present)
+            f"{some(absent)} of the domain{has}. Take them out of the domain or give a "
+            "table that has them." + _hint(present)
         )
 
 
@@ -30,7 +33,10 @@ def _hint(present: Sequence[str]) -> str:
     """What to say of a table whose only column looks like a whole line."""
     for mark in (";", "\t", "|", ","):
         if len(present) == 1 and mark in present[0]:
-            return f" Its fields seem to be separated by {mark!r}: say so in a Dialect."
+            return (
+                f" Its first line seems to be separated by {mark!r}. Say so: "
+                f"Dialect(separator={mark!r}), or --dialect separator=..."
+            )
     return ""
 
 

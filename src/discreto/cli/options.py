@@ -147,6 +147,14 @@ StatWord = Annotated[
         "age >= 65 by region'.",
     ),
 ]
+OptionalStat = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="STAT",
+        help=f"One of: {', '.join(KINDS)}; or a sentence: 'mean(kg / m ** 2) where "
+        "age >= 65 by region'. Not with --batch.",
+    ),
+]
 ColumnWords = Annotated[
     list[str] | None, typer.Argument(metavar="COLUMN", help="What it is about.")
 ]

@@ -99,13 +99,21 @@ def fit(
         others = table if test is None else Table(test, known, payer)
         terminal.out().print(plan_table(planned))
         file.write(_fit(learner, table, target))
+    judged = _judge(learner, others, evaluate, delta, card)
+    _print(learner, judged, book, {"model": out, "card": card}, apart=test is not None)
+
+
+def _judge(
+    learner: Any, table: Table, evaluate: str | None, delta: str, card: Path
+) -> Any:
+    """The scores of a model, if they are asked for; its card in any case."""
     judged = None
     try:
         if evaluate is not None:
-            judged = scores.measure(learner, others, evaluate, delta)
+            judged = scores.measure(learner, table, evaluate, delta)
     finally:  # the model is paid for, whatever its evaluation says
         _write_card(card, learner, judged)
-    _print(learner, judged, book, {"model": out, "card": card}, apart=test is not None)
+    return judged
 
 
 def _check_scores(

@@ -31,6 +31,22 @@ EXAMPLE = """Examples:
 """
 
 
+EpsilonWord = Annotated[
+    str | None, typer.Option("--epsilon", help="What this may cost.")
+]
+DeltaWord = Annotated[
+    str | None,
+    typer.Option("--delta", help="Above 0: Gaussian noise; the ledger needs a delta."),
+]
+BatchFile = Annotated[
+    Path | None,
+    typer.Option("--batch", help="A TOML file of questions, for one cost."),
+]
+PlanFlag = Annotated[
+    bool, typer.Option("--plan", help="With --batch: show the plan, ask nothing.")
+]
+
+
 def query(
     data: options.DataWord,
     stat: options.OptionalStat = None,
@@ -39,22 +55,10 @@ def query(
     domain: options.DomainFile,
     dialect: options.DialectWords = None,
     ledger: options.LedgerFile,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="What this may cost.")
-    ] = None,
-    delta: Annotated[
-        str | None,
-        typer.Option(
-            "--delta", help="Above 0: Gaussian noise; the ledger needs a delta."
-        ),
-    ] = None,
-    batch: Annotated[
-        Path | None,
-        typer.Option("--batch", help="A TOML file of questions, for one cost."),
-    ] = None,
-    only_plan: Annotated[
-        bool, typer.Option("--plan", help="With --batch: show the plan, ask nothing.")
-    ] = False,
+    epsilon: EpsilonWord = None,
+    delta: DeltaWord = None,
+    batch: BatchFile = None,
+    only_plan: PlanFlag = False,
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
     by: options.ByWords = None,
@@ -107,6 +111,7 @@ def query(
 
 
 def left_of(book: Ledger, analyst: str | None) -> dict[str, float]:
+    """What is left in a ledger, and for an analyst."""
     left = {"epsilon": book.remaining(), "of": float(book.epsilon)}
     left |= {"delta": float(book.delta)} if book.delta else {}
     return left | ({"analyst": book.remaining(analyst)} if analyst else {})

@@ -49,10 +49,12 @@ def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
                 values = [raw[name][int(i)].as_py() for i in np.flatnonzero(outside)]
                 if len(seen[name]) < _KEPT:
                     seen[name].update(map(str, values))
-    return {
-        name: Shares(*map(int, counts[name]), tuple(seen[name].most_common(_SHOWN)))
-        for name in names
-    }
+    out = {}
+    for name in names:
+        rows, missing, outside = counts[name].tolist()
+        unknown = tuple(seen[name].most_common(_SHOWN))
+        out[name] = Shares(rows, missing, outside, unknown)
+    return out
 
 
 def _nothing() -> Iterator[Any]:

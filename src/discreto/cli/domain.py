@@ -13,9 +13,8 @@ from discreto import Ledger, Table
 from discreto.cli import options, terminal
 from discreto.cli.files import read_dialect, read_domain, write_new
 from discreto.core.domain import Domain
-from discreto.data.domain_file import KINDS, schema
+from discreto.data.domain_file import KINDS, schema, stored_types
 from discreto.data.domain_file import draft as drafted_from
-from discreto.data.frames.files import head_of, paths_of
 from discreto.data.owner_check import Shares, exact_shares
 
 app = typer.Typer(
@@ -106,11 +105,7 @@ def check(
     known = read_domain(domain, dialect)
     stored = None
     if data is not None:
-        head = head_of(paths_of(data)[0], known.dialect)
-        stored = {
-            name: str(head.fields[name].type) if name in head.fields else "text"
-            for name in head.names
-        }
+        stored = stored_types(data, known.dialect)
     console = terminal.out()
     console.print(terminal.show_domain(known, stored))
     console.print(terminal.protects(known))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreto.core.dialect import Dialect
+from discreto.data.databases.address import is_address, schema_at
 from discreto.data.frames.files import (
     Head,
     format_of,
@@ -54,6 +55,9 @@ def draft(
 
     ``trusted`` takes the first line of a text file for names, numbers or not.
     """
+    if is_address(source):
+        fields = schema_at(source)
+        return Draft(_drafted(fields, list(fields), None), (), True)
     paths = paths_of(source)
     path, assumed = paths[0], []
     if len(paths) > 1:
@@ -65,12 +69,18 @@ def draft(
     _check_names(path, head, trusted=trusted)
     for name in head.folders:
         assumed.append(f"the folder names are a column {name!r}")
-    columns = {name: _column(head.fields.get(name)) for name in head.names}
+    data = _drafted(head.fields, head.names, dialect)
+    return Draft(data, tuple(assumed), bool(head.fields))
+
+
+def _drafted(
+    fields: dict[str, Any], names: list[str], dialect: Dialect | None
+) -> dict[str, Any]:
     data: dict[str, Any] = {"discreto_domain": 1, "help": _HELP}
     if dialect is not None and dialect != Dialect():
         data["dialect"] = dialect.to_dict()
     data |= {"neighbours": "add-remove", "person": None, "rows_per_person": 1}
-    return Draft(data | {"columns": columns}, tuple(assumed), bool(head.fields))
+    return data | {"columns": {name: _column(fields.get(name)) for name in names}}
 
 
 def detect(path: Path) -> tuple[Dialect, list[str]]:
@@ -185,3 +195,14 @@ def schema() -> dict[str, Any]:
     text = Path(__file__).with_name("domain.schema.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
+
+
+def stored_types(source: str, dialect: Dialect | None) -> dict[str, str]:
+    """How a table stores its columns, for people to read."""
+    if is_address(source):
+        return {name: str(field.type) for name, field in schema_at(source).items()}
+    head = head_of(paths_of(source)[0], dialect)
+    return {
+        name: str(head.fields[name].type) if name in head.fields else "text"
+        for name in head.names
+    }

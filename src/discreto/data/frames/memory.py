@@ -92,9 +92,9 @@ def native_columns(data: Any, domain: Domain) -> dict[str, Any]:
     except Exception:
         raise DomainError(
             f"cannot read a {type(data).__name__}. Give a pandas, polars or pyarrow "
-            "table (of a LazyFrame .collect(), of dask .compute(), of a Dataset its "
-            "path) with different column names, a dict of arrays, or the path of "
-            "files."
+            "table with different column names, a dict of arrays, the path of "
+            "files, or a lazy table of DuckDB, Polars, Ibis, Spark, Dask "
+            "or pyarrow.dataset."
         ) from None
     need_columns(domain, names)
     found = {name: frame.get_column(name) for name in domain}

@@ -108,6 +108,13 @@ def kind_of(values: Any) -> Kind:
     if dtype == nw.Categorical and series.implementation.is_pandas():
         # Codes of numbers are numbers: how they are stored is a type as well.
         return _NUMPY.get(series.to_native().cat.categories.dtype.kind, "text")  # type: ignore[return-value]
+    return kind_of_dtype(dtype)
+
+
+def kind_of_dtype(dtype: Any) -> Kind:
+    """The kind of a column of a frame or of a database."""
+    import narwhals as nw
+
     if dtype.is_numeric():
         return "number"
     if dtype == nw.Boolean:

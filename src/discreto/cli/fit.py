@@ -16,6 +16,7 @@ from discreto.cli.plan import plan_table
 from discreto.core.cost import show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
+from discreto.meaning import explain
 
 EXAMPLE = """Examples:
 
@@ -77,6 +78,10 @@ def fit(
     card: Annotated[
         Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
     ] = None,
+    purpose: options.PurposeWord = "",
+    author: options.AuthorWord = "",
+    about: options.AboutWord = "",
+    prior: options.PriorWord = "0.1",
 ) -> None:
     """Fit a private model for real: show the plan, charge the ledger, write the model.
 
@@ -86,7 +91,15 @@ def fit(
     known = _narrow(read_domain(domain, dialect), columns, target)
     learner = _make(model, settings or [], epsilon=epsilon, delta=delta)
     planned = learner.plan(known, target)
+<<<<<<< HEAD
     _check_scores(learner, evaluate, test, delta)
+=======
+    if test is not None and evaluate is None:
+        raise ParameterError("--test needs --evaluate EPSILON: what may it cost?")
+    if evaluate is not None:
+        scores.check(learner, evaluate, delta)
+    explain(1, prior=prior)  # refuses a prior that is none
+>>>>>>> main
     card = card or out.with_suffix(".html")
     refuse_existing(card)
     if not ledger.exists():  # refuse what can be refused before a ledger is made
@@ -112,6 +125,7 @@ def _judge(
         if evaluate is not None:
             judged = scores.measure(learner, table, evaluate, delta)
     finally:  # the model is paid for, whatever its evaluation says
+<<<<<<< HEAD
         _write_card(card, learner, judged)
     return judged
 
@@ -123,6 +137,11 @@ def _check_scores(
         raise ParameterError("--test needs --evaluate EPSILON: what may it cost?")
     if evaluate is not None:
         scores.check(learner, evaluate, delta)
+=======
+        said = {"purpose": purpose, "author": author, "data": about, "prior": prior}
+        _write_card(card, learner, judged, said)
+    _print(learner, judged, book, {"model": out, "card": card}, apart=test is not None)
+>>>>>>> main
 
 
 def _fit(learner: Any, table: Table, target: str | None) -> str:
@@ -192,10 +211,10 @@ def configured(kind: Any, settings: list[str], **price: Any) -> Any:
     return kind(**(take_settings(given) if finer else given), **price)
 
 
-def _write_card(path: Path, learner: Any, judged: Any) -> None:
+def _write_card(path: Path, learner: Any, judged: Any, said: dict[str, Any]) -> None:
     from discreto.report import model_page
 
-    model_page(learner, evaluation=judged).save(path)
+    model_page(learner, evaluation=judged, **said).save(path)
 
 
 def _print(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreto.core.cost import Amount
+from discreto.core.cost import Amount, Cost
 from discreto.core.ledger import Ledger
 from discreto.errors import LedgerError, ParameterError
 from discreto.models import persist
@@ -159,6 +159,17 @@ class Service:
             "shut": ledger.shut,
             "faults": ledger.faults,
         }
+
+    def charges(self, name: str, account: str) -> list[float]:
+        """What each charge took from an account, oldest first, as its own epsilon."""
+        ledger = self.ledger(name)
+        out = []
+        for entry in ledger.entries(2000):
+            falls_on = ("", entry["analyst"], *entry.get("accounts", ()))
+            if entry["cost"] and account in falls_on:
+                cost = Cost.from_dict(entry["cost"])
+                out.append(float(cost.total(ledger.delta)))
+        return out
 
     def allow(self, name: str, account: str, epsilon: Amount) -> dict[str, Any]:
         """Change a budget. It is an entry."""

@@ -236,7 +236,7 @@ class Service:
     def revoke(self, id_: str) -> dict[str, Any]:
         """End a token."""
         found = self.state.secret(id_) if len(id_) <= 64 else None
-        if found is None or found[0].kind != "token":
+        if found is None or found.kind != "token":
             raise Refusal("not_found")
         self.state.revoke(id_)
         return {"id": id_, "revoked": True}

@@ -8,6 +8,7 @@ from discreto.core.cost import Cost
 from discreto.core.dates import Date, DateTime
 from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.core.ledger import Ledger
+from discreto.core.unknown_keys import OpenText
 from discreto.errors import DiscretoError
 from discreto.expressions import col, if_else, lit
 from discreto.release import Release
@@ -19,6 +20,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         federated,
         local,
         meaning,
+        mlflow,
         models,
         plan,
         plots,
@@ -39,6 +41,7 @@ _MODULES = {
     "federated": "discreto.federated",
     "local": "discreto.local",
     "meaning": "discreto.meaning",
+    "mlflow": "discreto.mlflow",
     "models": "discreto.models",
     "plan": "discreto.plan",
     "plots": "discreto.plots",
@@ -58,6 +61,7 @@ __all__ = [
     "Ledger",
     "Number",
     "Opaque",
+    "OpenText",
     "Release",
     "Table",
     "audit",
@@ -71,6 +75,7 @@ __all__ = [
     "lit",
     "local",
     "meaning",
+    "mlflow",
     "models",
     "plan",
     "plots",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -29,6 +29,7 @@ from discreto.models import Evaluation
 from discreto.models._estimator import PrivateEstimator
 from discreto.plan import Statistic
 from discreto.release import Release
+from discreto.shares import Split
 from discreto.tables import Table
 
 _ERRORS: dict[str, type[DiscretoError]] = {
@@ -204,6 +205,9 @@ class RemoteTable(Table):
         *,
         epsilon: Amount,
         delta: Amount = 0,
+        split: Split = "equal",
+        precision: Sequence[Amount | None] | None = None,
+        rows: int | None = None,
         again: int = 0,
     ) -> list[Release]:
         """Ask several statistics in one charge.
@@ -214,9 +218,13 @@ class RemoteTable(Table):
             Statistics, such as ``[stats.Mean("age"), stats.Count()]``.
         epsilon, delta
             What all of them cost together.
+        split, precision, rows
+            Refused but for ``split="equal"``: the service shares a cost equally.
         again
             Another number asks, and pays, anew.
         """
+        if split != "equal" or precision is not None:
+            raise ParameterError("a service shares a cost equally: split='equal'.")
         body = {"statistics": [_plain(encode(one)) for one in several]}
         costs = {"epsilon": str(epsilon), "delta": str(delta)}
         more = {"again": again} if again else {}
@@ -269,7 +277,8 @@ class RemoteTable(Table):
         """
         body = {"evaluate": answer, "epsilon": str(epsilon), "delta": str(delta)}
         found = self._call("ask", body)["evaluation"]
-        return Evaluation(**{n: release_from(one) for n, one in found.items()})
+        parts: dict[str, Any] = {n: release_from(one) for n, one in found.items()}
+        return Evaluation(**parts)
 
     def seen(self, step: Step) -> RemoteTable:
         """A view, worked out by the service.

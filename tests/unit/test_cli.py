@@ -607,6 +607,8 @@ NAMED = {
     "proportion_difference": "difference of the share",
     "quantile_difference": "difference of the median",
     "correlation_test": "correlation",
+    "unknown_keys": "keys",
+    "crosstab": "table",
     "gini": "Gini",
     "lorenz": "Lorenz",
 }

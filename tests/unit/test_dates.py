@@ -171,6 +171,8 @@ def test_ages_filters_and_differences():
         axis=1,
     )
     assert ask("mean(age_at(born, seen))").value == pytest.approx(age.mean(), abs=1e-6)
+    old = TABLE.with_columns(age="age_at(born, seen)").domain["age"]
+    assert (old.lower, old.upper) == (8, 93)
     wanted = (FRAME.seen >= "2023-07-01").sum()
     assert ask("count() where seen >= '2023-07-01'").value == wanted
     view = TABLE.where(dp.col("seen") >= dt.date(2023, 7, 1))

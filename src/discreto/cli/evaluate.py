@@ -19,10 +19,7 @@ EXAMPLE = """Example:
 `discreto evaluate model.json test.parquet --domain d.json --epsilon 0.5
 --ledger patients.ledger`
 """
-SAMPLING = (
-    "The intervals are for the noise. That these are n rows and not everybody adds up "
-    "to about ± 1/√n to an accuracy."
-)
+SAMPLING = "The intervals cover the noise, and that these are some rows of many."
 TRAINING = "Measured on the rows it was fitted to: it looks better than it is."
 
 

@@ -520,6 +520,10 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
             return Category(tuple(data["categories"]), missing=missing)
         if kind == "boolean":
             return Boolean(missing=missing)
+        if kind == "text":
+            from discreto.core.unknown_keys import OpenText  # which needs Opaque
+
+            return OpenText()
         if kind in ("date", "datetime") and "first" in data:
             from discreto.core.dates import column_from_dict  # which needs Number
 
@@ -534,5 +538,5 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
         raise DomainError(f"column {name!r}: {error}") from None
     raise DomainError(
         f"column {name!r} has the unknown type {kind!r}. Known types: numeric, "
-        "categorical, boolean, date, datetime, identifier."
+        "categorical, boolean, date, datetime, text, identifier."
     )

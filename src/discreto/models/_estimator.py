@@ -7,6 +7,7 @@ of releases and public facts, so they are safe to publish.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Self
 
@@ -20,7 +21,9 @@ from discreto.core.domain import Domain
 from discreto.errors import DomainError, ParameterError
 from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
+from discreto.models._exports import to_sklearn
 from discreto.models._features import Ready, Space, as_matrix
+from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
 from discreto.parameters import Reader
 from discreto.perform import perform
@@ -33,6 +36,8 @@ _ELSEWHERE = (
     *("ledger", "domain", "bounds", "classes", "target_bounds"),
     *("epsilon", "delta"),
 )
+# What others want to do with a model that was just fitted, by who they are.
+AFTER_FIT: dict[str, Callable[[Any], None]] = {}
 _SIMPLE = (bool, int, float, str, Fraction)
 _PLANS: dict[tuple[Any, ...], Plan] = {}  # a cache; see PrivateEstimator._plan_for
 
@@ -127,6 +132,8 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             self._from_table = True
         else:
             self._from_table = False
+        for after in AFTER_FIT.values():
+            after(self)
         return self
 
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
@@ -225,6 +232,41 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             return X  # the space finds columns by name, or counts those of an array
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
+
+    def to_sklearn(self) -> Any:
+        """The fitted model as plain scikit-learn: for those who must not need discreto.
+
+        Returns
+        -------
+        estimator
+            A pipeline that clips to the public bounds and predicts the same. It holds
+            released numbers and public facts only.
+
+        Raises
+        ------
+        ParameterError
+            scikit-learn has no model of this form.
+        """
+        check_is_fitted(self, "space_")
+        return to_sklearn(self)
+
+    def to_onnx(self) -> Any:
+        """The fitted model as an ONNX graph, in double precision.
+
+        Returns
+        -------
+        onnx.ModelProto
+            One input ``X`` of doubles, the features in order; it predicts the same.
+
+        Raises
+        ------
+        MissingExtraError
+            onnx is not installed.
+        ParameterError
+            There is no form for this model.
+        """
+        check_is_fitted(self, "space_")
+        return to_onnx(self)
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()

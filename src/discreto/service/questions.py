@@ -25,7 +25,7 @@ from discreto.errors import ParameterError
 from discreto.models import Evaluation, evaluate, persist
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._query_time import Voters
-from discreto.plan import Plan, Statistic, statistics
+from discreto.plan import Plan, Statistic, cost_of, statistics
 from discreto.stats import sentence
 from discreto.tables import Table
 
@@ -136,6 +136,8 @@ def _read_ask(
 ) -> Work:
     several = _statistics(body)
     epsilon, delta = body["epsilon"], body.get("delta") or 0
+    cost = cost_of(several, epsilon, delta)  # some cost a block, not rho
+    common = common | {"cost": cost.to_dict()}
     label = ", ".join(one.label for one in several)
 
     def run(table: Table) -> Answer:

@@ -19,6 +19,7 @@ from discreto.release import LEVEL
 
 Floats = NDArray[np.float64]
 _normal = NormalDist().inv_cdf
+_CLEAR = 2.0  # with fewer rows than this many deviations of noise, nothing is known
 
 
 def reach(noise: Noise, level: float = LEVEL) -> int:
@@ -38,17 +39,29 @@ def reach(noise: Noise, level: float = LEVEL) -> int:
 
 
 def combined_reach(
-    weights: Sequence[float] | Floats, noise: Noise, level: float = LEVEL
+    weights: Sequence[float] | Floats,
+    noise: Noise,
+    level: float = LEVEL,
+    sampling: float = 0.0,
 ) -> float:
-    """c with P[|sum of weights times independent draws| <= c] = level."""
+    """c with P[|sum of weights times independent draws| <= c] = level.
+
+    ``sampling`` is the deviation of a normal error that comes on top: that of the
+    rows, which are a sample of a population.
+    """
     sizes = np.abs(np.asarray(weights, dtype=float))
     largest = sizes.max(initial=0.0)
+    z = _normal(0.5 + level / 2)
     if largest == 0:
-        return 0.0
+        return sampling * z
     if noise.law == "gaussian":
-        spread = math.sqrt(float(noise.amount)) * math.sqrt(float(np.sum(sizes**2)))
-        return spread * _normal(0.5 + level / 2)
-    return float(noise.amount) * largest * _laplace_reach(_ratios(sizes), level)
+        both = float(noise.amount) * float(np.sum(sizes**2)) + sampling**2
+        return math.sqrt(both) * z
+    unit, ratios = float(noise.amount) * largest, _ratios(sizes)
+    if sampling > 50 * unit * math.sqrt(len(ratios)):  # noise hardly matters
+        both = 2 * float(noise.amount) ** 2 * float(np.sum(sizes**2)) + sampling**2
+        return math.sqrt(both) * z
+    return unit * _laplace_reach(ratios, level, round(sampling / unit, 4))
 
 
 def _ratios(sizes: Floats) -> tuple[float, ...]:
@@ -69,23 +82,27 @@ def sum_reach(squares: Floats, fourths: Floats, noise: Noise, level: float) -> F
 
 
 @lru_cache(maxsize=4096)
-def _laplace_reach(ratios: tuple[float, ...], level: float) -> float:
-    """The level quantile of |sum of ratio_i * Laplace(1)|."""
-    if len(ratios) == 1:
+def _laplace_reach(
+    ratios: tuple[float, ...], level: float, sampling: float = 0.0
+) -> float:
+    """The level quantile of |sum of ratio_i * Laplace(1) + sampling * normal|."""
+    if len(ratios) == 1 and not sampling:
         return ratios[0] * -math.log(1 - level)
     r = np.array(ratios)
-    spread = math.sqrt(2 * float(np.sum(r * r)))
-    tails = 3 * float(np.sum(r**4)) / float(np.sum(r**2)) ** 2  # excess kurtosis
+    variance = 2 * float(np.sum(r * r)) + sampling**2
+    spread = math.sqrt(variance)
+    tails = 12 * float(np.sum(r**4)) / variance**2  # excess kurtosis
     if tails < 1:  # four or more draws: close to normal (Cornish and Fisher)
         z = _normal(0.5 + level / 2)
         return spread * (z + tails / 24 * (z**3 - 3 * z))
     # P[|X| <= c] = 2/pi * integral of phi(t) sin(ct) / t, phi the product of
     # 1 / (1 + (r t)^2). Past `top` phi is below 1e-7.
     top = 1.0
-    while np.sum(np.log1p((r * top) ** 2)) < 16:
+    while np.sum(np.log1p((r * top) ** 2)) + (sampling * top) ** 2 / 2 < 16:
         top *= 1.3
     t = (np.arange(2048) + 0.5) * (top / 2048)
-    phi = np.exp(-np.sum(np.log1p(np.outer(r, t) ** 2), axis=0)) / t
+    fall = np.sum(np.log1p(np.outer(r, t) ** 2), axis=0) + (sampling * t) ** 2 / 2
+    phi = np.exp(-fall) / t
     step = 2 / math.pi * top / 2048
     low, high = 0.0, 12 * spread
     for _ in range(24):
@@ -95,6 +112,47 @@ def _laplace_reach(ratios: tuple[float, ...], level: float) -> float:
         else:
             high = middle
     return (low + high) / 2
+
+
+def share_interval(
+    yes: float,
+    no: float,
+    cells: tuple[int, int],
+    noise: Noise,
+    level: float = LEVEL,
+    *,
+    population: bool = False,
+) -> tuple[float, float, float]:
+    """yes / (yes + no) of noisy counts, sums of so many cells each, and its interval.
+
+    Fieller's construction: p is in the interval when yes (1 - p) - no p, which is 0 for
+    the true p but for the noise, is within reach of that noise. For the population
+    its rows, counted by chance, add n p (1 - p) to the variance, as Wilson has it.
+    """
+    rows = yes + no
+    if rows <= 0:
+        return 0.5, 0.0, 1.0
+    if rows < _CLEAR * math.sqrt(noise.variance * sum(cells)):
+        return min(max(yes / rows, 0.0), 1.0), 0.0, 1.0
+    value = min(max(yes / rows, 0.0), 1.0)
+    knots = np.sin(np.linspace(0, math.pi / 2, 33)) ** 2
+    reaches = []
+    for p in knots.tolist():
+        weights = [1 - p] * cells[0] + [p] * cells[1]
+        sampling = math.sqrt(rows * p * (1 - p)) if population else 0.0
+        reaches.append(combined_reach(weights, noise, level, sampling))
+    ends = []
+    for side in (-1.0, 1.0):
+        steps = knots[knots < value][::-1] if side < 0 else knots[knots > value]
+        steps = np.concatenate([[value], steps])
+        spare = np.interp(steps, knots, reaches) - np.abs(yes - steps * rows)
+        out = int(np.argmax(np.append(spare, -1.0) < 0))
+        if out == 0 or out == steps.size:  # even the observed share, or all of them
+            ends.append(float(steps[max(out - 1, 0)]))
+            continue
+        part = spare[out - 1] / (spare[out - 1] - spare[out])
+        ends.append(float(steps[out - 1] + part * (steps[out] - steps[out - 1])))
+    return value, ends[0], ends[1]
 
 
 def ratio_interval(

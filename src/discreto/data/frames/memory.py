@@ -17,6 +17,7 @@ import numpy as np
 
 from discreto.core.dates import DateTime
 from discreto.core.domain import Domain
+from discreto.core.unknown_keys import OpenText
 from discreto.data.frames.base import Array, Frame, asked, need_columns, wrong_type
 from discreto.data.frames.convert import convert, listed, owned
 from discreto.data.frames.people import people_of
@@ -64,7 +65,9 @@ def dict_columns(data: Mapping[Any, Any], domain: Domain) -> dict[str, Array]:
         if isinstance(columns[name], str) or not hasattr(columns[name], "__len__"):
             raise DomainError(f"column {name!r} must be an array or a list of values.")
     return {
-        name: _ids(columns[name]) if name == domain.person else listed(columns[name])
+        name: _ids(columns[name])
+        if name == domain.person or isinstance(domain[name], OpenText)
+        else listed(columns[name])
         for name in domain
     }
 
@@ -126,7 +129,11 @@ class MemoryFrame:
                 copy, ready = owned(columns[name], spec)
                 (self._ready if ready else self._numbers)[name] = copy
         person = domain.person
-        self._people = None if person is None else people_of(columns[person])
+        self._texts = {
+            name: people_of(columns[name])
+            for name, spec in domain.columns.items()
+            if name == person or isinstance(spec, OpenText)
+        }
         self._memories: dict[tuple[int, int], dict[str, Any]] = {}
         self._lock = threading.Lock()
 
@@ -143,9 +150,9 @@ class MemoryFrame:
             return self._ready[name]
 
     def raw(self, name: str) -> Array:
-        if self._people is None or name != self._domain.person:
+        if name not in self._texts:
             raise DomainError(f"{name!r} does not say whose rows these are.")
-        return self._people
+        return self._texts[name]
 
     def memory(self, place: tuple[int, int]) -> dict[str, Any]:
         """What was kept for the rows from one number up to another."""

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 from discreto import __version__
 from discreto.errors import DiscretoError
-from discreto.service import api, oidc, pages
+from discreto.service import api, oidc, owner_pages, pages
 from discreto.service.config import ServiceConfig, read_config
 from discreto.service.errors import Refusal, refusal_of
 from discreto.service.guard import Guard, Metrics
@@ -50,6 +50,7 @@ def make_app(config: ServiceConfig) -> FastAPI:
     app.state.service = service
     app.include_router(api.router)
     app.include_router(pages.router)
+    app.include_router(owner_pages.router)
     app.include_router(oidc.router)
     _add_operations(app, service)
     _add_refusals(app)

@@ -10,21 +10,20 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from discreto.core.expressions import Select, view_to_json
-from discreto.errors import DiscretoError, ParameterError
+from discreto.errors import DiscretoError
 from discreto.models import persist
 from discreto.report import model_page
 from discreto.service.api import Name, timed
 from discreto.service.errors import Refusal, refusal_of
 from discreto.service.language import LANGUAGES
-from discreto.service.pictures import burn_down
 from discreto.service.questions import model_kinds
 from discreto.service.service import Service
-from discreto.service.sessions import Session, begin, end, form_of, session_of
+from discreto.service.sessions import SignedIn, begin, end, form_of, session_of
 from discreto.service.views import csv_of, page, static
 from discreto.stats.sentences import KINDS as STATISTICS
 
 router = APIRouter(include_in_schema=False)
-Somebody = Annotated[Session, Depends(session_of)]
+Somebody = Annotated[SignedIn, Depends(session_of)]
 _TYPES = {"service.css": "text/css", "service.js": "text/javascript"}
 _REPORT = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
@@ -32,11 +31,13 @@ _REPORT = (
 )
 
 
-def _service(request: Request) -> Service:
+def here(request: Request) -> Service:
+    """The service of this process."""
     return request.app.state.service
 
 
-def _to(path: str) -> RedirectResponse:
+def go_to(path: str) -> RedirectResponse:
+    """On to another page, after a form was sent."""
     return RedirectResponse(path, status_code=303)
 
 
@@ -51,7 +52,7 @@ async def asset(name: Name) -> Response:
 @router.get("/language")
 async def language(to: str = "en") -> Response:
     """Choose a language."""
-    reply = _to("/")
+    reply = go_to("/")
     if to in LANGUAGES:
         reply.set_cookie("language", to, httponly=True, samesite="lax")
     return reply
@@ -63,7 +64,7 @@ async def language(to: str = "en") -> Response:
 @router.get("/login")
 async def login_page(request: Request) -> Response:
     """Where tokens are typed in."""
-    sign_on = _service(request).config.oidc
+    sign_on = here(request).config.oidc
     label = sign_on.label if sign_on else ""
     return page(request, "login.html", None, sign_on=label)
 
@@ -89,9 +90,9 @@ async def login_by_link(request: Request, code: Name) -> Response:
 
 
 async def _sign_in(request: Request, text: str, kind: str) -> Response:
-    service = _service(request)
+    service = here(request)
     service.strangers.check(request.client.host if request.client else "")
-    reply = _to("/")
+    reply = go_to("/")
 
     def sign_in() -> None:
         secret, person = service.credentials.check(text, kind)
@@ -110,8 +111,8 @@ async def _sign_in(request: Request, text: str, kind: str) -> Response:
 async def logout(request: Request, session: Somebody) -> Response:
     """Sign out."""
     await form_of(request, session)
-    reply = _to("/login")
-    await run_in_threadpool(end, _service(request), reply, session)
+    reply = go_to("/login")
+    await run_in_threadpool(end, here(request), reply, session)
     return reply
 
 
@@ -121,7 +122,7 @@ async def logout(request: Request, session: Somebody) -> Response:
 @router.get("/")
 async def home(request: Request, session: Somebody) -> Response:
     """The tables that somebody may know of."""
-    service = _service(request)
+    service = here(request)
 
     def facts() -> list[dict[str, Any]]:
         found = service.tables(session.person)
@@ -131,9 +132,9 @@ async def home(request: Request, session: Somebody) -> Response:
 
 
 async def _table(
-    request: Request, session: Session, table: str, status: int = 200, **facts: Any
+    request: Request, session: SignedIn, table: str, status: int = 200, **facts: Any
 ) -> Response:
-    service = _service(request)
+    service = here(request)
     found = await run_in_threadpool(service.table_facts, session.person, table)
     columns = found["domain"]["columns"]
     groups = [name for name, column in columns.items() if column.get("categories")]
@@ -195,19 +196,19 @@ async def preview(request: Request, session: Somebody, table: Name) -> Response:
 
 
 def _plan(
-    request: Request, session: Session, table: str, fields: dict[str, str]
+    request: Request, session: SignedIn, table: str, fields: dict[str, str]
 ) -> dict[str, Any]:
     rows = fields.get("rows", "").strip()
     number = int(rows) if rows.isdecimal() and len(rows) < 12 else None
     body = body_of(fields)
-    found = _service(request).door.plan(session.person, table, body, number or None)
+    found = here(request).door.plan(session.person, table, body, number or None)
     return found | {"cost": f"ε {body['epsilon']}"}
 
 
 @router.post("/tables/{table}")
 async def ask(request: Request, session: Somebody, table: Name) -> Response:
     """Plan, ask, fit, or ask the owner; what is refused is said above the form."""
-    service, fields = _service(request), await form_of(request, session)
+    service, fields = here(request), await form_of(request, session)
     what = fields.get("do", "")
     if what not in ("plan", "ask", "fit", "evaluate", "request"):
         raise Refusal("bad_request")
@@ -221,16 +222,16 @@ async def ask(request: Request, session: Somebody, table: Name) -> Response:
             await run_in_threadpool(
                 service.request, session.person, table, body, comment
             )
-            return _to("/requests")
+            return go_to("/requests")
         if what == "fit":
             job = await run_in_threadpool(service.start, session.person, table, body)
-            return _to(f"/jobs/{job['job']}")
+            return go_to(f"/jobs/{job['job']}")
         found = await timed(service, service.ask, session.person, table, body)
     except (Refusal, DiscretoError) as error:
         refusal = refusal_of(error)
         facts = {"form": fields, "error": refusal.message}
         return await _table(request, session, table, refusal.status, **facts)
-    return _to(f"/tables/{table}/answers/{found['id']}")
+    return go_to(f"/tables/{table}/answers/{found['id']}")
 
 
 @router.get("/tables/{table}/answers/{answer}")
@@ -239,18 +240,18 @@ async def answer_page(
 ) -> Response:
     """An answer as picture and table, or as a file."""
     name, _, kind = answer.partition(".")
-    service = _service(request)
+    service = here(request)
     found = await run_in_threadpool(service.door.stored, session.person, table, name)
     if kind == "json":
-        return _file(json.dumps(found), f"{name}.json", "application/json")
+        return file_reply(json.dumps(found), f"{name}.json", "application/json")
     if kind == "csv" and "releases" in found:
-        return _file(csv_of(found), f"{name}.csv", "text/csv")
+        return file_reply(csv_of(found), f"{name}.csv", "text/csv")
     if kind not in ("", "html"):
         raise Refusal("not_found")
     shown = page(request, "answer.html", session, answer=found, table=table)
     if kind == "html":
         text = bytes(shown.body).decode()
-        return _file(text, f"{name}.html", "text/html")
+        return file_reply(text, f"{name}.html", "text/html")
     return shown
 
 
@@ -259,7 +260,7 @@ async def card(
     request: Request, session: Somebody, table: Name, answer: Name
 ) -> Response:
     """The card of a model: what it is, what it cost, what that protects."""
-    service = _service(request)
+    service = here(request)
 
     def made() -> str:
         found = service.door.stored(session.person, table, answer)
@@ -274,7 +275,8 @@ async def card(
     )
 
 
-def _file(text: str, name: str, kind: str) -> Response:
+def file_reply(text: str, name: str, kind: str) -> Response:
+    """Something to save."""
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type=kind, headers=headers)
 
@@ -282,7 +284,7 @@ def _file(text: str, name: str, kind: str) -> Response:
 @router.get("/jobs/{job}")
 async def job_page(request: Request, session: Somebody, job: Name) -> Response:
     """How far a job is; the page loads itself again."""
-    facts = await run_in_threadpool(_service(request).job_facts, session.person, job)
+    facts = await run_in_threadpool(here(request).job_facts, session.person, job)
     under_way = facts["status"] in ("waiting", "running")
     return page(request, "job.html", session, job=facts, refresh=under_way)
 
@@ -291,145 +293,19 @@ async def job_page(request: Request, session: Somebody, job: Name) -> Response:
 async def cancel(request: Request, session: Somebody, job: Name) -> Response:
     """Stop a job; its charge stands."""
     await form_of(request, session)
-    await run_in_threadpool(_service(request).cancel, session.person, job)
-    return _to(f"/jobs/{job}")
+    await run_in_threadpool(here(request).cancel, session.person, job)
+    return go_to(f"/jobs/{job}")
 
 
 @router.get("/history")
 async def history(request: Request, session: Somebody) -> Response:
     """Entries of the ledgers."""
-    entries = await run_in_threadpool(_service(request).door.history, session.person)
+    entries = await run_in_threadpool(here(request).door.history, session.person)
     return page(request, "history.html", session, entries=entries)
 
 
 @router.get("/requests")
 async def requests(request: Request, session: Somebody) -> Response:
     """Requests and how they were decided."""
-    found = await run_in_threadpool(_service(request).door.requests, session.person)
+    found = await run_in_threadpool(here(request).door.requests, session.person)
     return page(request, "requests.html", session, requests=found)
-
-
-# For owners and auditors
-
-
-def _only(session: Session, *roles: str) -> None:
-    if session.person.role not in roles:
-        raise Refusal("forbidden")
-
-
-@router.post("/requests/{table}/{analyst}/{id_}")
-async def decide(
-    request: Request, session: Somebody, table: Name, analyst: Name, id_: Name
-) -> Response:
-    """Approve or refuse."""
-    fields = await form_of(request, session)
-    _only(session, "owner")
-    await run_in_threadpool(
-        lambda: _service(request).door.decide(
-            session.person,
-            table,
-            analyst,
-            id_,
-            approved=fields.get("do") == "approve",
-            comment=fields.get("comment", ""),
-        )
-    )
-    return _to("/requests")
-
-
-@router.get("/people")
-async def people(request: Request, session: Somebody) -> Response:
-    """Everybody who may sign in."""
-    _only(session, "owner")
-    found = await run_in_threadpool(_service(request).people)
-    return page(request, "people.html", session, people=found)
-
-
-@router.post("/people")
-async def add_person(request: Request, session: Somebody) -> Response:
-    """Let somebody in."""
-    fields = await form_of(request, session)
-    _only(session, "owner")
-    await run_in_threadpool(
-        _service(request).add_person,
-        fields.get("name", ""),
-        fields.get("role", ""),
-        fields.get("email", ""),
-    )
-    return _to("/people")
-
-
-@router.post("/people/{name}")
-async def change_person(request: Request, session: Somebody, name: Name) -> Response:
-    """A new token, the end of one, or of all."""
-    fields, service = await form_of(request, session), _service(request)
-    _only(session, "owner")
-    token = ""
-    if fields.get("do") == "token":
-        token = (await run_in_threadpool(service.add_token, name))["token"]
-    elif fields.get("do") == "revoke":
-        await run_in_threadpool(service.revoke, fields.get("token", ""))
-    elif fields.get("do") == "remove":
-        await run_in_threadpool(service.remove_person, session.person, name)
-    found = await run_in_threadpool(service.people)
-    return page(request, "people.html", session, people=found, token=token)
-
-
-async def _ledger(
-    request: Request, session: Session, name: str, status: int = 200, **facts: Any
-) -> Response:
-    service = _service(request)
-
-    def read() -> dict[str, Any]:
-        found = service.ledger_facts(name)
-        burn = {
-            account: burn_down(
-                service.charges(name, account), budget["limit"], account or name
-            )
-            for account, budget in found["budgets"].items()
-        }
-        known = [p.name for p in service.state.people() if p.role == "analyst"]
-        newcomers = [one for one in known if one not in found["budgets"]]
-        return {"ledger": found, "burn": burn, "newcomers": newcomers}
-
-    told = await run_in_threadpool(read)
-    return page(request, "ledger.html", session, status, **(told | facts))
-
-
-@router.get("/ledgers/{name}")
-async def ledger(request: Request, session: Somebody, name: Name) -> Response:
-    """Budgets of a ledger as burn-down pictures."""
-    _only(session, "owner", "auditor")
-    return await _ledger(request, session, name)
-
-
-@router.post("/ledgers/{name}")
-async def change_ledger(request: Request, session: Somebody, name: Name) -> Response:
-    """Verify, change a budget, or reopen."""
-    fields, service = await form_of(request, session), _service(request)
-    _only(session, "owner", "auditor")
-    what = fields.get("do")
-    if what == "verify":
-        checked = await run_in_threadpool(service.verify, name)
-        return await _ledger(request, session, name, checked=checked)
-    _only(session, "owner")
-    try:
-        if what == "allow":
-            account, amount = fields.get("account", ""), fields.get("epsilon", "")
-            await run_in_threadpool(service.allow, name, account, amount)
-        elif what == "reopen":
-            comment = fields.get("comment", "")
-            await run_in_threadpool(service.reopen, name, comment)
-        else:
-            raise Refusal("bad_request")
-    except ParameterError as error:
-        return await _ledger(request, session, name, 422, error=str(error))
-    return _to(f"/ledgers/{name}")
-
-
-@router.get("/ledgers/{name}/proof.json")
-async def proof(request: Request, session: Somebody, name: Name) -> Response:
-    """The chain, for anybody to check."""
-    _only(session, "owner", "auditor")
-    found = await run_in_threadpool(_service(request).proof, name)
-    return _file(json.dumps(found), f"{name}-proof.json", "application/json")

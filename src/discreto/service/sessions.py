@@ -22,7 +22,7 @@ class SignInFirst(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SignedIn:
     """Somebody who signed in, and the proof that their forms carry."""
 
     person: Person
@@ -30,7 +30,7 @@ class Session:
     id: str
 
 
-async def session_of(request: Request) -> Session:
+async def session_of(request: Request) -> SignedIn:
     """The session of a request, or the way to the sign-in page."""
     service: Service = request.app.state.service
     text = request.cookies.get(COOKIE, "")
@@ -44,10 +44,10 @@ async def session_of(request: Request) -> Session:
         raise SignInFirst from None
     service.known.check(person.name)
     request.scope["discreto_person"] = person.name
-    return Session(person, secret.extra, secret.id)
+    return SignedIn(person, secret.extra, secret.id)
 
 
-async def form_of(request: Request, session: Session | None) -> dict[str, str]:
+async def form_of(request: Request, session: SignedIn | None) -> dict[str, str]:
     """The fields of a form that comes from a page of ours, not from another site."""
     origin = request.headers.get("origin")
     if origin and origin != "null" and urlsplit(origin).netloc != request.url.netloc:
@@ -68,7 +68,7 @@ def begin(service: Service, response: Response, person: Person) -> None:
     response.set_cookie(COOKIE, text, max_age=int(hours * 3600), **_flags(service))
 
 
-def end(service: Service, response: Response, session: Session) -> None:
+def end(service: Service, response: Response, session: SignedIn) -> None:
     """End a session, here and in the browser."""
     service.state.revoke(session.id)
     response.delete_cookie(COOKIE, **_flags(service))

@@ -18,7 +18,7 @@ from discreto.service.language import LANGUAGES, language_of, words
 from discreto.service.pictures import interval_picture, rows_of
 from discreto.service.questions import cost_text
 from discreto.service.service import Service
-from discreto.service.sessions import Session
+from discreto.service.sessions import SignedIn
 
 _FOLDER = files("discreto.service")
 
@@ -42,7 +42,7 @@ _PAGES.globals.update(
 def page(
     request: Request,
     name: str,
-    session: Session | None,
+    session: SignedIn | None,
     status: int = 200,
     **facts: Any,
 ) -> HTMLResponse:

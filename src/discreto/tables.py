@@ -29,13 +29,14 @@ from discreto.core.query import Ints
 from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
 from discreto.core.training import Training
-from discreto.data.engines import LocalEngine, fold_all
+from discreto.data.databases.address import public_name
+from discreto.data.engines import DatabaseEngine, LocalEngine, fold_all
 from discreto.data.frames import Frame, PersonFrame, open_frame, view_of
 from discreto.errors import DomainError, ParameterError
 from discreto.expression_text import expression
 from discreto.expressions import Expr
 from discreto.markup import escape
-from discreto.perform import Kept, perform
+from discreto.perform import Kept, choosy_gate, perform
 from discreto.plan import (
     Plan,
     Statistic,
@@ -104,15 +105,20 @@ class Table:
             )
         self.domain, self.ledger = domain, ledger
         self.name = _name_of(data) if name is None else str(name)
-        frame = open_frame(data, domain)
+        frame: Any = open_frame(data, domain)
+        lazy = hasattr(frame, "query")  # it stays where it is
         if domain.person is not None:
-            frame = PersonFrame(frame, domain, Entropy().bytes(24))
+            key = Entropy().bytes(24)
+            frame = frame.bounded(key) if lazy else PersonFrame(frame, domain, key)
         if domain.neighbours == "replace" and frame.length() != domain.rows:
             raise DomainError(
                 f"the domain says rows={domain.rows}, but the table has another number "
                 "of rows. With neighbours='replace' that number is public: correct it."
             )
-        self._rows = _Rows(frame, engine or LocalEngine())
+        default = DatabaseEngine() if lazy else LocalEngine()
+        self._rows = _Rows(frame, engine or default)
+        # Whether its engine refuses what others can answer.
+        self.choosy = not getattr(engine, "fetch", True)
         self._plans: dict[tuple[Statistic, Cost], Plan] = {}
 
     @classmethod
@@ -332,6 +338,11 @@ class Table:
         """
         check_steps(steps)
         check_sampling(steps.rate, self.domain)
+        if self.choosy and steps.rate < 1:
+            raise ParameterError(
+                f"{label!r} takes secret samples of rows, which would be read from the "
+                "database, and the engine has fetch=False. Use rate=1."
+            )
         event = {"steps": steps.to_dict()} | self._facts(key)
         receipt = self.ledger.charge(steps.cost, label, event, key)
         return Training(self.gate(), steps, receipt, key, first)
@@ -467,7 +478,9 @@ class Table:
         if (statistic, cost) not in self._plans:
             if len(self._plans) >= 64:
                 self._plans.clear()
-            self._plans[statistic, cost] = plan_of(self.domain, [statistic], cost, 0)
+            gate = choosy_gate(self)
+            plan = plan_of(self.domain, [statistic], cost, 0, gate=gate)
+            self._plans[statistic, cost] = plan
         return self._plans[statistic, cost]
 
     def answers(
@@ -560,10 +573,10 @@ def _digest(statistic: Statistic) -> str:
 
 
 def _name_of(data: Any) -> str:
-    """Files are known by their path; what is in memory has no name of its own."""
+    """Files and addresses are their own name, without a password; memory has none."""
     if isinstance(data, list | tuple) and data and isinstance(data[0], str | Path):
         return ", ".join(map(str, data))
-    return str(data) if isinstance(data, str | Path) else ""
+    return public_name(str(data)) if isinstance(data, str | Path) else ""
 
 
 class _Rows:
@@ -572,6 +585,13 @@ class _Rows:
     def __init__(self, frame: Frame, engine: Engine) -> None:
         self._frame, self._engine = frame, engine
         self._views: dict[Step, _Rows] = {}
+
+    def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
+        refuse = getattr(self._engine, "refusal", None)
+        if refuse is None:
+            return ""
+        text: str = refuse(asked, self._frame, sampled=sampled)
+        return text
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         if keep is not None:  # secret coins stay in this process

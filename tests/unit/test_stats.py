@@ -162,9 +162,9 @@ REFUSED: dict[str, tuple[Callable[[dp.Table], Any], type, str]] = {
         "not a Number",
     ),
     "by a number": (
-        lambda t: stats.mean(t, "x", by="k", epsilon=1),
+        lambda t: stats.mean(t, "x", by="y", epsilon=1),
         DomainError,
-        "not a Category",
+        "would be too many",
     ),
     "by twice": (
         lambda t: stats.count(t, by=["c", "c"], epsilon=1),

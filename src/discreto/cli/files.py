@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from discreto.cli import interrupt
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
+from discreto.data.databases.address import is_address, schema_at
 from discreto.errors import DomainError, LedgerError, ParameterError
 
 TODO = "TODO"
@@ -29,6 +30,8 @@ def schema_of(data: str, *, header: bool = False) -> dict[str, Any]:
     No row is read, and of a Parquet file not even the smallest and largest values that
     it keeps beside its schema. ``header`` trusts the first line of a text file.
     """
+    if is_address(data):
+        return schema_at(data)
     path = _first_file(data)
     if path.suffix.lower() in PARQUET:
         return _parquet_schema(path)

@@ -16,6 +16,7 @@ from discreto.cli.plan import plan_table
 from discreto.core.cost import show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
+from discreto.meaning import explain
 
 EXAMPLE = """Examples:
 
@@ -76,6 +77,10 @@ def fit(
     card: Annotated[
         Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
     ] = None,
+    purpose: options.PurposeWord = "",
+    author: options.AuthorWord = "",
+    about: options.AboutWord = "",
+    prior: options.PriorWord = "0.1",
 ) -> None:
     """Fit a private model for real: show the plan, charge the ledger, write the model.
 
@@ -89,6 +94,7 @@ def fit(
         raise ParameterError("--test needs --evaluate EPSILON: what may it cost?")
     if evaluate is not None:
         scores.check(learner, evaluate, delta)
+    explain(1, prior=prior)  # refuses a prior that is none
     card = card or out.with_suffix(".html")
     refuse_existing(card)
     if not ledger.exists():  # refuse what can be refused before a ledger is made
@@ -111,7 +117,8 @@ def fit(
         if evaluate is not None:
             judged = scores.measure(learner, others, evaluate, delta)
     finally:  # the model is paid for, whatever its evaluation says
-        _write_card(card, learner, judged)
+        said = {"purpose": purpose, "author": author, "data": about, "prior": prior}
+        _write_card(card, learner, judged, said)
     _print(learner, judged, book, {"model": out, "card": card}, apart=test is not None)
 
 
@@ -182,10 +189,10 @@ def configured(kind: Any, settings: list[str], **price: Any) -> Any:
     return kind(**(take_settings(given) if finer else given), **price)
 
 
-def _write_card(path: Path, learner: Any, judged: Any) -> None:
+def _write_card(path: Path, learner: Any, judged: Any, said: dict[str, Any]) -> None:
     from discreto.report import model_page
 
-    model_page(learner, evaluation=judged).save(path)
+    model_page(learner, evaluation=judged, **said).save(path)
 
 
 def _print(

@@ -205,6 +205,20 @@ ChainKey = Annotated[
         help="A file with the secret of the ledger's chain.",
     ),
 ]
+# What only people can say about a model, for its card.
+PurposeWord = Annotated[
+    str, typer.Option("--purpose", help="For the card: what the model is for.")
+]
+AuthorWord = Annotated[
+    str, typer.Option("--author", help="For the card: who answers for it.")
+]
+AboutWord = Annotated[
+    str, typer.Option("--about", help="For the card: what the rows are.")
+]
+PriorWord = Annotated[
+    str,
+    typer.Option("--prior", help="For the card: an attacker's belief beforehand."),
+]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from discreto.core.contribution import PersonFrame
 from discreto.core.domain import Domain
+from discreto.data.databases.address import is_address, open_address
 from discreto.data.frames.base import Array, Frame
 from discreto.data.frames.convert import convert
 from discreto.data.frames.memory import (
@@ -30,8 +31,11 @@ from discreto.errors import DomainError
 
 
 def open_frame(data: Any, domain: Domain) -> Frame:
-    """A frame over pandas, polars, pyarrow, a dict or array, or Parquet/CSV paths."""
+    """A frame over pandas, polars, pyarrow, a dict or array, files, or a database."""
     if isinstance(data, str | Path):
+        if is_address(data):
+            data = open_address(str(data))
+            return _database_frame(data, domain)
         return StreamFrame(paths_of(data), domain)
     if isinstance(data, list | tuple):
         if not data or not all(isinstance(part, str | Path) for part in data):
@@ -44,7 +48,20 @@ def open_frame(data: Any, domain: Domain) -> Frame:
         return MemoryFrame(array_columns(data, domain), domain)
     if isinstance(data, Mapping):
         return MemoryFrame(dict_columns(data, domain), domain)
-    return MemoryFrame(native_columns(data, domain), domain)
+    return _database_frame(data, domain) or MemoryFrame(
+        native_columns(data, domain), domain
+    )
+
+
+def _database_frame(data: Any, domain: Domain) -> Any:
+    """A frame over a lazy table; None for data of another kind."""
+    if type(data).__module__.partition(".")[0] in ("numpy", "pandas"):
+        return None
+    from discreto.data.databases.backends import backend_of
+    from discreto.data.databases.frame import DatabaseFrame
+
+    backend = backend_of(data)
+    return None if backend is None else DatabaseFrame(backend, domain)
 
 
 __all__ = [

@@ -177,6 +177,11 @@ def _codes(values: Array, column: Category) -> Array:
     return np.fromiter((lookup(value) for value in each), np.int64, len(each))
 
 
+def number_codes(column: Category) -> dict[float, int]:
+    """The codes of the numbers that find a category."""
+    return _Lookup(column).codes()
+
+
 class _Lookup:
     """The code of a value: by its text, or by the number that it is.
 
@@ -214,6 +219,10 @@ class _Lookup:
             return self._numbers.get(float(value), -1)  # type: ignore[arg-type]
         except Exception:
             return -1
+
+    def codes(self) -> dict[float, int]:
+        """The code of each number that has one."""
+        return dict(zip(self._keys.tolist(), self._places.tolist(), strict=True))
 
     def many(self, values: Array) -> Array:
         """The codes of numbers."""

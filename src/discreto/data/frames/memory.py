@@ -90,8 +90,9 @@ def native_columns(data: Any, domain: Domain) -> dict[str, Any]:
     except Exception:
         raise DomainError(
             f"cannot read a {type(data).__name__}. Give a pandas, polars or pyarrow "
-            "table with different column names, a dict of arrays, or the path of a "
-            "Parquet or CSV file."
+            "table with different column names, a dict of arrays, the path of a "
+            "Parquet or CSV file, or a lazy table of DuckDB, Polars, Ibis, Spark, Dask "
+            "or pyarrow.dataset."
         ) from None
     need_columns(domain, names)
     for name, column in domain.columns.items():

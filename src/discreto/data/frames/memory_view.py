@@ -17,6 +17,9 @@ def view_of(frame: Frame, step: Step, domain: Domain) -> Frame:
     """A view of a frame; ``domain`` is that of the frame."""
     if isinstance(frame, MemoryFrame):
         return MemoryView(frame, step, domain)
+    if hasattr(frame, "seen"):  # a database makes the view, too
+        view: Frame = frame.seen(step)
+        return view
     return ViewFrame(frame, step, domain)
 
 

@@ -91,15 +91,8 @@ def fit(
     known = _narrow(read_domain(domain, dialect), columns, target)
     learner = _make(model, settings or [], epsilon=epsilon, delta=delta)
     planned = learner.plan(known, target)
-<<<<<<< HEAD
     _check_scores(learner, evaluate, test, delta)
-=======
-    if test is not None and evaluate is None:
-        raise ParameterError("--test needs --evaluate EPSILON: what may it cost?")
-    if evaluate is not None:
-        scores.check(learner, evaluate, delta)
     explain(1, prior=prior)  # refuses a prior that is none
->>>>>>> main
     card = card or out.with_suffix(".html")
     refuse_existing(card)
     if not ledger.exists():  # refuse what can be refused before a ledger is made
@@ -112,21 +105,26 @@ def fit(
         others = table if test is None else Table(test, known, payer)
         terminal.out().print(plan_table(planned))
         file.write(_fit(learner, table, target))
-    judged = _judge(learner, others, evaluate, delta, card)
+    said = {"purpose": purpose, "author": author, "data": about, "prior": prior}
+    cost = None if evaluate is None else (evaluate, delta)
+    judged = _judge(learner, others, cost, card, said)
     _print(learner, judged, book, {"model": out, "card": card}, apart=test is not None)
 
 
 def _judge(
-    learner: Any, table: Table, evaluate: str | None, delta: str, card: Path
+    learner: Any,
+    table: Table,
+    cost: tuple[str, str] | None,
+    card: Path,
+    said: dict[str, str],
 ) -> Any:
     """The scores of a model, if they are asked for; its card in any case."""
     judged = None
     try:
-        if evaluate is not None:
-            judged = scores.measure(learner, table, evaluate, delta)
+        if cost is not None:
+            judged = scores.measure(learner, table, *cost)
     finally:  # the model is paid for, whatever its evaluation says
-<<<<<<< HEAD
-        _write_card(card, learner, judged)
+        _write_card(card, learner, judged, said)
     return judged
 
 
@@ -137,11 +135,6 @@ def _check_scores(
         raise ParameterError("--test needs --evaluate EPSILON: what may it cost?")
     if evaluate is not None:
         scores.check(learner, evaluate, delta)
-=======
-        said = {"purpose": purpose, "author": author, "data": about, "prior": prior}
-        _write_card(card, learner, judged, said)
-    _print(learner, judged, book, {"model": out, "card": card}, apart=test is not None)
->>>>>>> main
 
 
 def _fit(learner: Any, table: Table, target: str | None) -> str:

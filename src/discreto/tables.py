@@ -13,6 +13,7 @@ from discreto.core.accounting import check_steps
 from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Amount, Cost
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.expressions import (
     Named,
@@ -64,7 +65,8 @@ class Table:
     ----------
     data
         A pandas, polars or pyarrow table, a dict of arrays, a 2-d array with the
-        domain's columns, or the path (or pattern) of Parquet or CSV files.
+        domain's columns, or the path of a file, a folder or a pattern: Parquet, Arrow,
+        CSV (also packed) or Excel.
     domain
         The public description; its columns must be in the data.
     ledger
@@ -74,6 +76,9 @@ class Table:
     name
         Which table this is, for tables in memory: a key stands for one answer about
         one table, so only a table with a name takes keys. Files have their path.
+    dialect
+        How files (and texts that stand for numbers) are written; by default what the
+        domain says.
 
     Examples
     --------
@@ -94,6 +99,7 @@ class Table:
         *,
         engine: Engine | None = None,
         name: str | None = None,
+        dialect: Dialect | None = None,
     ) -> None:
         if not isinstance(domain, Domain):
             raise DomainError(
@@ -104,6 +110,8 @@ class Table:
             raise ParameterError(
                 "a Table needs a ledger: Ledger('people.ledger', epsilon=3)."
             )
+        if dialect is not None:
+            domain = domain.with_(dialect=dialect)
         self.domain, self.ledger = domain, ledger
         self.name = _name_of(data) if name is None else str(name)
         frame: Any = open_frame(data, domain)
@@ -131,13 +139,14 @@ class Table:
         *,
         engine: Engine | None = None,
         name: str | None = None,
+        dialect: Dialect | None = None,
     ) -> Table:
         """A table over files that are read as streams, never whole.
 
         Parameters
         ----------
         path
-            A Parquet or CSV file, a pattern, or a list of files.
+            A Parquet, Arrow or CSV file, a folder, a pattern, or a list of files.
         domain
             The public description; its columns must be in the files.
         ledger
@@ -146,13 +155,15 @@ class Table:
             Where sums are folded; this process by default.
         name
             Which table this is, for keys; by default the path.
+        dialect
+            How the files are written; by default what the domain says.
 
         Returns
         -------
         Table
             The table; nothing but the head of the files has been read.
         """
-        return cls(path, domain, ledger, engine=engine, name=name)
+        return cls(path, domain, ledger, engine=engine, name=name, dialect=dialect)
 
     def gate(self, ledger: Charger | None = None) -> Gate:
         """The gate to these rows, paid by this table's ledger or by a reservation.

@@ -174,27 +174,22 @@ DeltaWord = Annotated[
     str,
     typer.Option("--delta", help="Above 0: Gaussian noise; the ledger needs a delta."),
 ]
-EpsilonWord = Annotated[
-    str | None, typer.Option("--epsilon", help="What this may cost.")
-]
-OptionalDelta = Annotated[
-    str | None,
-    typer.Option("--delta", help="Above 0: Gaussian noise; the ledger needs a delta."),
-]
-BatchFile = Annotated[
-    Path | None,
-    typer.Option("--batch", help="A TOML file of questions, for one cost."),
-]
-PlanFlag = Annotated[
-    bool, typer.Option("--plan", help="With --batch: show the plan, ask nothing.")
-]
-KeyWord = Annotated[
-    str | None,
-    typer.Option("--key", help="Asked again, it gives the same answer for free."),
-]
 # The options of commands that open a table, or pay.
 DataWord = Annotated[
-    str, typer.Argument(metavar="DATA", help="Parquet or CSV: a path or a pattern.")
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Parquet, CSV (also .gz), Arrow or Excel: a file, folder or pattern.",
+    ),
+]
+DialectWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dialect",
+        metavar="NAME=VALUE",
+        help="How DATA is written, if the domain file does not say: separator=; "
+        "decimal=, thousands=. encoding=latin-1 missing=NA|-9 sheet=NAME.",
+    ),
 ]
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain file.")]
 TargetWord = Annotated[

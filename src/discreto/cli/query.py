@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from discreto import Ledger, Release, Table
 from discreto.cli import options, terminal
@@ -30,23 +31,43 @@ EXAMPLE = """Examples:
 """
 
 
+EpsilonWord = Annotated[
+    str | None, typer.Option("--epsilon", help="What this may cost.")
+]
+DeltaWord = Annotated[
+    str | None,
+    typer.Option("--delta", help="Above 0: Gaussian noise; the ledger needs a delta."),
+]
+BatchFile = Annotated[
+    Path | None,
+    typer.Option("--batch", help="A TOML file of questions, for one cost."),
+]
+PlanFlag = Annotated[
+    bool, typer.Option("--plan", help="With --batch: show the plan, ask nothing.")
+]
+
+
 def query(
     data: options.DataWord,
     stat: options.OptionalStat = None,
     columns: options.ColumnWords = None,
     *,
     domain: options.DomainFile,
+    dialect: options.DialectWords = None,
     ledger: options.LedgerFile,
-    epsilon: options.EpsilonWord = None,
-    delta: options.OptionalDelta = None,
-    batch: options.BatchFile = None,
-    only_plan: options.PlanFlag = False,
+    epsilon: EpsilonWord = None,
+    delta: DeltaWord = None,
+    batch: BatchFile = None,
+    only_plan: PlanFlag = False,
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
     by: options.ByWords = None,
     bins: options.BinsWord = None,
     probability: options.ProbabilityWord = None,
-    key: options.KeyWord = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", help="Asked again, it gives the same answer for free."),
+    ] = None,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
     chain_key: options.ChainKey = None,
@@ -57,10 +78,14 @@ def query(
     The charge is written down before any row is read, and nothing is given back. Use
     `discreto plan` (or `--plan` with a file) to see the cost and the error first.
     """
-    known = read_domain(domain)
-    more: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
-    more |= {"anchor": anchor, "chain_key": chain_key}
-    open_book = partial(_open, data, known, ledger, more)
+    known = read_domain(domain, dialect)
+
+    def open_book() -> Ledger:
+        if not ledger.exists():
+            Table(data, known, Ledger(epsilon=1))
+        given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
+        return open_ledger(ledger, **given, anchor=anchor, chain_key=chain_key)
+
     if batch is not None:
         if stat or columns or by or bins or probability or key:
             raise ParameterError("--batch says it all: leave out STAT and its options.")
@@ -85,14 +110,8 @@ def query(
         _print(release, known, book, analyst, interval=interval)
 
 
-def _open(data: str, known: Domain, ledger: Path, more: dict[str, Any]) -> Ledger:
-    """The ledger; a new one is made only if the data can be read."""
-    if not ledger.exists():
-        Table(data, known, Ledger(epsilon=1))
-    return open_ledger(ledger, **more)
-
-
 def left_of(book: Ledger, analyst: str | None) -> dict[str, float]:
+    """What is left in a ledger, and for an analyst."""
     left = {"epsilon": book.remaining(), "of": float(book.epsilon)}
     left |= {"delta": float(book.delta)} if book.delta else {}
     return left | ({"analyst": book.remaining(analyst)} if analyst else {})

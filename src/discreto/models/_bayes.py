@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from discreto.core.maps.simplex_features import soft_votes
 from discreto.errors import DomainError
+from discreto.models._class_scores import ask_temper, class_scores
+from discreto.models.boosting.binning import grid_of
 from discreto.models._bayes_queries import (
     LEAST,
     Tables,
@@ -24,6 +27,8 @@ from discreto.parameters import Reader
 from discreto.session import Ask
 
 Array = NDArray[Any]
+TEMPER = Fraction(1, 20)  # of the cost, to learn how sure to be
+_BINS = 64
 
 
 class _BayesParameters(NamedTuple):
@@ -47,7 +52,9 @@ class Bayes(PrivateClassifier):
         read = self._read()
         self._check(space)
         second = second_share(space, read.shrink)
-        tables = read_tables(ask, space, 1 - second, read.alpha, read.shrink)
+        third = TEMPER if read.shrink and len(space.classes) > 1 else Fraction(0)
+        left = 1 - second - third
+        tables = read_tables(ask, space, left, read.alpha, read.shrink)
         counts = tables.counts
         self.vote_share_ = 0.0
         if second:
@@ -55,6 +62,10 @@ class Bayes(PrivateClassifier):
             self.vote_share_ = votes.share
             self.vote_weights_ = votes.weights
             self.vote_slopes_, self.vote_begins_ = votes.slopes, votes.begins
+        self.temper_ = 1.0
+        if third:
+            grid = grid_of(space.features, space.domain, _BINS)
+            self.temper_ = ask_temper(ask, class_scores(tables, space, grid), third)
         self.classes_ = np.array(space.classes)
         self.class_count_, self.class_prior_ = counts.size, counts.prior
         self._keep_laws(space, tables, read)
@@ -64,8 +75,10 @@ class Bayes(PrivateClassifier):
         whole = there.sum(axis=0)
         middle = (there * laws.mean).sum(axis=0) / whole
         total = (there * (laws.var + laws.mean**2)).sum(axis=0) / whole - middle**2
-        widest = float(np.max(total * squared, initial=0.0))
-        self.epsilon_ = read.smoothing * widest
+        if read.shrink:  # each column by its own range: one wide column drowns none
+            self.epsilon_ = read.smoothing * total.max(initial=0.0) * squared
+        else:
+            self.epsilon_ = read.smoothing * float(np.max(total * squared, initial=0.0))
         var = laws.var * there / np.maximum(there - read.ddof, 0.5)
         self.theta_ = space.unscale(laws.mean)
         self.var_ = np.maximum(var * squared + self.epsilon_, TINY * squared)
@@ -143,7 +156,8 @@ class Bayes(PrivateClassifier):
         """
         X = self._rows(X)
         batch, rows = self.space_.batch(X)
-        out = _normal(self._joint(batch, rows))
+        prior = np.log(self.class_prior_)
+        out = _normal(prior + self.temper_ * (self._joint(batch, rows) - prior))
         if not self.vote_share_:
             return out
         names, domain = self.space_.features, self.space_.domain

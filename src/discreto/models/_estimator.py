@@ -134,7 +134,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             cost,
             table.domain.neighbours,
             table.domain.rows_per_person,
-            plan,
+            done.plan,
             done.receipt,
         )
         return self

@@ -28,6 +28,7 @@ from discreto.core.maps.clusters import (
 from discreto.core.maps.features import Bernstein, Values
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.hyperplanes import Memberships, Sides
+from discreto.core.maps.margins import Margins
 from discreto.core.maps.neighbors import (
     NearestRows,
     NearestVotes,
@@ -74,6 +75,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Leaves,
         LogisticGradient,
         Magnitudes,
+        Margins,
         Memberships,
         Nearest,
         NearestRows,
@@ -137,6 +139,7 @@ __all__ = [
     "Leaves",
     "LogisticGradient",
     "Magnitudes",
+    "Margins",
     "Memberships",
     "Nearest",
     "NearestRows",

@@ -11,7 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Space
 from discreto.models.boosting import forest, inspection
-from discreto.models.boosting.defaults import settings_for
+from discreto.models.boosting.defaults import (
+    STRENGTHS,
+    counts_first,
+    settings_for,
+    way_of,
+)
+from discreto.models.boosting.first_look import look
 from discreto.models.boosting.settings import SETTING_NAMES, settings_of, warn_of_old
 from discreto.models.boosting.trainer import learn
 from discreto.parameters import Reader
@@ -44,8 +50,13 @@ class Boosting(PrivateEstimator):
         return self
 
     def _learn(self, ask: Any, space: Space) -> None:
-        settings = settings_for(self, ask.cost, space)
-        ensemble = learn(ask, space, settings, generator(Reader(self).seed()))
+        settings, first = settings_for(self, ask.cost, space), None
+        if counts_first(self, space):
+            first = look(ask, space, settings, settings.start_share)
+            way = ask.fork(len(STRENGTHS), way_of(first.rows, ask.cost))
+            settings = settings_for(self, ask.cost, space, STRENGTHS[way])
+        coins = generator(Reader(self).seed())
+        ensemble = learn(ask, space, settings, coins, first)
         for name, value in forest.pack(ensemble, space.domain).items():
             setattr(self, name, value)
 

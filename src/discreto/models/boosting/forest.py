@@ -32,7 +32,7 @@ def pack(ensemble: Ensemble, domain: Domain) -> dict[str, Any]:
         "depths_": np.array([len(tree.levels) - 1 for tree in trees], dtype=np.int64),
         "features_": np.array(features, dtype=np.int64),
         "routes_": routes,
-        "values_": np.array(values, dtype=float).reshape(len(values), -1),
+        "values_": np.array(values, dtype=float).reshape(-1, len(ensemble.start)),
     }
 
 

@@ -23,10 +23,19 @@ from discreto.models._bayes_queries import (
 from discreto.models._bayes_shrinkage import TINY
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier
+from discreto.models._views import (
+    Seen,
+    ask_groups,
+    ask_windows,
+    regrouped,
+    wide_categories,
+)
 from discreto.parameters import Reader
 from discreto.session import Ask
 
 Array = NDArray[Any]
+WINDOWS = Fraction(1, 10)  # of the cost, to learn where the numbers are
+GROUPS = Fraction(1, 20)  # and which values of a wide Category are frequent
 TEMPER = Fraction(1, 20)  # of the cost, to learn how sure to be
 _BINS = 64
 
@@ -51,24 +60,39 @@ class Bayes(PrivateClassifier):
     def _learn(self, ask: Ask, space: Space) -> None:
         read = self._read()
         self._check(space)
-        second = second_share(space, read.shrink)
+        ask, inner, spent = self._look_around(ask, space, read)
+        second = second_share(inner, read.shrink)
         third = TEMPER if read.shrink and len(space.classes) > 1 else Fraction(0)
-        left = 1 - second - third
-        tables = read_tables(ask, space, left, read.alpha, read.shrink)
+        left = 1 - spent - second - third
+        tables = read_tables(ask, inner, left, read.alpha, read.shrink)
         counts = tables.counts
         self.vote_share_ = 0.0
         if second:
-            votes, counts = read_votes(ask, space, second, tables)
+            votes, counts = read_votes(ask, inner, second, tables)
             self.vote_share_ = votes.share
             self.vote_weights_ = votes.weights
             self.vote_slopes_, self.vote_begins_ = votes.slopes, votes.begins
         self.temper_ = 1.0
         if third:
-            grid = grid_of(space.features, space.domain, _BINS)
-            self.temper_ = ask_temper(ask, class_scores(tables, space, grid), third)
+            grid = grid_of(inner.features, inner.domain, _BINS)
+            self.temper_ = ask_temper(ask, class_scores(tables, inner, grid), third)
         self.classes_ = np.array(space.classes)
         self.class_count_, self.class_prior_ = counts.size, counts.prior
-        self._keep_laws(space, tables, read)
+        self._keep_laws(inner, tables, read)
+
+    def _look_around(
+        self, ask: Ask, space: Space, read: _BayesParameters
+    ) -> tuple[Ask, Space, Fraction]:
+        """The view that the model learns from, and what it cost to find it."""
+        seen, spent = Seen(), Fraction(0)
+        if read.shrink and space.numbers:
+            windows = ask_windows(ask, space, WINDOWS)
+            seen, spent = Seen(windows), WINDOWS
+        if read.shrink and wide_categories(space):
+            groups = ask_groups(ask, space, GROUPS)
+            seen, spent = Seen(seen.windows, groups), spent + GROUPS
+        self.view_, self.groups_ = seen.space(space), seen.groups
+        return seen.ask(ask, space), self.view_, spent
 
     def _keep_laws(self, space: Space, tables: Tables, read: _BayesParameters) -> None:
         laws, there, squared = tables.laws, tables.there, space.halves() ** 2
@@ -120,21 +144,24 @@ class Bayes(PrivateClassifier):
         array
             One line for each row, one column for each class.
         """
-        X = self._rows(X)
-        batch, rows = self.space_.batch(X)
-        return self._joint(batch, rows)
+        return self._joint(*self._batch(X))
+
+    def _batch(self, X: Any) -> tuple[dict[str, Array], int]:
+        """Rows to predict, in the terms of the view that was learned from."""
+        batch, rows = self.space_.batch(self._rows(X))
+        return regrouped(batch, self.groups_), rows
 
     def _joint(self, batch: dict[str, Array], rows: int) -> Array:
         out = np.tile(np.log(self.class_prior_), (rows, 1))
         # The noise that is left in a mean widens the law around it.
         var = self.var_ + self.theta_doubt_
         logs = np.log(2 * np.pi * var)
-        for i, name in enumerate(self.space_.numbers):
-            column = self.space_.domain.number(name)
+        for i, name in enumerate(self.view_.numbers):
+            column = self.view_.domain.number(name)
             x = np.clip(batch[name], column.lower, column.upper)[:, None]
             part = -((x - self.theta_[:, i]) ** 2 / var[:, i] + logs[:, i]) / 2
             out += np.where(np.isnan(x), 0.0, part)
-        names = self.space_.categories
+        names = self.view_.categories
         for name, table in zip(names, self.feature_log_prob_, strict=True):
             codes = batch[name]
             known = (codes >= 0) & (codes < table.shape[1])
@@ -154,13 +181,12 @@ class Bayes(PrivateClassifier):
         array
             One line for each row, one column for each class.
         """
-        X = self._rows(X)
-        batch, rows = self.space_.batch(X)
+        batch, rows = self._batch(X)
         prior = np.log(self.class_prior_)
         out = _normal(prior + self.temper_ * (self._joint(batch, rows) - prior))
         if not self.vote_share_:
             return out
-        names, domain = self.space_.features, self.space_.domain
+        names, domain = self.view_.features, self.view_.domain
         votes = soft_votes(names, self.vote_weights_, batch, domain)
         called = np.tile(self.vote_begins_, (rows, 1))
         for vote, slopes in zip(votes, self.vote_slopes_.T, strict=True):

@@ -25,6 +25,7 @@ from discreto.core.maps.clusters import (
     Nearest,
     Rings,
 )
+from discreto.core.maps.code_counts import CodeCounts
 from discreto.core.maps.features import Bernstein, Values
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.hyperplanes import Memberships, Sides
@@ -62,6 +63,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Bins,
         Categories,
         ClippedGradient,
+        CodeCounts,
         Cross,
         Deviations,
         Edges,
@@ -125,6 +127,7 @@ __all__ = [
     "Categories",
     "Choice",
     "ClippedGradient",
+    "CodeCounts",
     "Cross",
     "Deviations",
     "Edges",

@@ -23,6 +23,7 @@ from discreto.models._bayes_queries import (
 from discreto.models._bayes_shrinkage import TINY
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier
+from discreto.models._strength import only_shares
 from discreto.models._views import (
     Seen,
     ask_groups,
@@ -60,7 +61,15 @@ class Bayes(PrivateClassifier):
     def _learn(self, ask: Ask, space: Space) -> None:
         read = self._read()
         self._check(space)
-        ask, inner, spent = self._look_around(ask, space, read)
+        self.classes_ = np.array(space.classes)
+        spent = Fraction(0)
+        if read.shrink:
+            shares, spent = only_shares(ask, space)
+            if shares is not None:
+                self._keep_shares(shares, space)
+                return
+        ask, inner, cost = self._look_around(ask, space, read)
+        spent += cost
         second = second_share(inner, read.shrink)
         third = TEMPER if read.shrink and len(space.classes) > 1 else Fraction(0)
         left = 1 - spent - second - third
@@ -76,9 +85,20 @@ class Bayes(PrivateClassifier):
         if third:
             grid = grid_of(inner.features, inner.domain, _BINS)
             self.temper_ = ask_temper(ask, class_scores(tables, inner, grid), third)
-        self.classes_ = np.array(space.classes)
         self.class_count_, self.class_prior_ = counts.size, counts.prior
         self._keep_laws(inner, tables, read)
+
+    def _keep_shares(self, counts: Array, space: Space) -> None:
+        """A model that knows class shares alone."""
+        many, domain = len(counts), space.domain
+        self.view_, self.groups_ = space, {}
+        self.temper_ = self.vote_share_ = self.epsilon_ = 0.0
+        self.class_count_, self.class_prior_ = counts, counts / counts.sum()
+        self.theta_ = np.tile(space.centres(), (many, 1))
+        self.var_ = np.tile(space.halves() ** 2, (many, 1))
+        self.theta_doubt_ = np.zeros_like(self.var_)
+        sizes = [len(domain.category(name).categories) for name in space.categories]
+        self.feature_log_prob_ = [np.full((many, k), -math.log(k)) for k in sizes]
 
     def _look_around(
         self, ask: Ask, space: Space, read: _BayesParameters

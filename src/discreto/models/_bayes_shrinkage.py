@@ -236,5 +236,7 @@ def _inverse(spread: Array, noise: float) -> Array:
     basis = np.linalg.svd(plane)[0][:, : many - 1]
     mixed = basis.T @ (trust * spread + (1 - trust) * even * plane) @ basis
     values, vectors = np.linalg.eigh((mixed + mixed.T) / 2)
-    values = np.maximum(values, 0.25 * even * (1 - 0.9 * trust))
+    # A spread below the noise in it would make the votes too sure by any factor.
+    least = max(0.25 * even * (1 - 0.9 * trust), 2 * float(np.sqrt(noise)))
+    values = np.maximum(values, least)
     return basis @ (vectors / values) @ vectors.T @ basis.T

@@ -24,11 +24,15 @@ from discreto.models._hashing import (
     table_count,
 )
 from discreto.models._kinds import PrivateClassifier
+from discreto.models._strength import only_shares
+from discreto.models._views import Seen, ask_windows
 from discreto.parameters import Reader
 from discreto.rng import generator
 from discreto.session import Ask
 
+_WINDOWS = Fraction(1, 10)  # of the cost, to learn where the numbers are
 _LOCATE = Fraction(1, 10)  # the share that finds the middle of the rows
+_TEMPER = 0.55  # tables that cut the same rows agree more than they should be trusted
 
 
 class CellNeighborsClassifier(PrivateClassifier):
@@ -121,25 +125,45 @@ class CellNeighborsClassifier(PrivateClassifier):
         tables = read.whole("n_tables", most=1024, unset=ours)
         size = read.whole("n_cuts", most=12, unset=cut_count(tables))
         toss = generator(read.seed())
-        centre, left = self._locate(ask, space)
+        self.classes_ = np.array(space.classes)
+        shares, spent = only_shares(ask, space)
+        if shares is not None:
+            self.class_prior_, self.view_ = shares / shares.sum(), space
+            self.cell_log_odds_ = np.zeros((0, 1 << size, len(shares)))
+            self.cuts_ = ()
+            return
+        goal = space.goal
+        ask, space, left = self._look_around(ask, space, 1 - spent)
+        centre, left = self._locate(ask, space, left)
         cuts = draw_cuts(space, centre, tables, size, toss)
-        query = Sum(Categories((space.goal,)), (Block(Memberships(cuts)),))
+        query = Sum(Categories((goal,)), (Block(Memberships(cuts)),))
         answer = ask.measure(query, "classes in the cells", left)
         counts = answer.tables[0][: len(space.classes)].T.astype(float)
         counts = counts.reshape(tables, 1 << size, -1)
         prior, odds = log_votes(counts, answer.noises[0].variance)
         # Cuts beyond twice the number of columns say again what others said.
-        weight = min(1.0, 2 * len(space.features) / (tables * size))
-        self.classes_ = np.array(space.classes)
+        weight = _TEMPER * min(1.0, 2 * len(space.features) / (tables * size))
         self.class_prior_ = prior
         self.cell_log_odds_ = weight * odds
         self.cuts_ = tuple((c.weights, c.marks, c.offsets) for c in cuts)
 
-    def _locate(self, ask: Ask, space: Space) -> tuple[Any, Fraction]:
+    def _look_around(
+        self, ask: Ask, space: Space, left: Fraction
+    ) -> tuple[Ask, Space, Fraction]:
+        """The view that the model learns from, and the share that is left."""
+        seen = Seen()
+        if space.numbers:
+            seen, left = Seen(ask_windows(ask, space, _WINDOWS)), left - _WINDOWS
+        self.view_ = seen.space(space)
+        return seen.ask(ask, space), self.view_, left
+
+    def _locate(
+        self, ask: Ask, space: Space, left: Fraction
+    ) -> tuple[Any, Fraction]:
         """About where the rows are, and the share that is left after asking."""
         names = space.numbers
         if not names:
-            return np.empty(0), Fraction(1)
+            return np.empty(0), left
         values = Values(names)
         if space.domain.neighbours == "replace":
             blocks: tuple[Block, ...] = (Block(values),)
@@ -147,7 +171,7 @@ class CellNeighborsClassifier(PrivateClassifier):
             one = Fraction(1, 1 + len(names))
             blocks = (Block(Ones(), share=one), Block(values, share=1 - one))
         answer = ask.measure(Sum(Everyone(), blocks), "middle of the rows", _LOCATE)
-        return middle(answer, space.domain), 1 - _LOCATE
+        return middle(answer, space.domain), left - _LOCATE
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """The probability of each class, from the cells of each row. Free.
@@ -162,9 +186,8 @@ class CellNeighborsClassifier(PrivateClassifier):
         array
             One line for each row, one column for each class.
         """
-        X = self._rows(X)
-        space = self.space_
-        batch, rows = space.batch(X)
+        batch, rows = self.space_.batch(self._rows(X))
+        space = self.view_
         logs = np.tile(np.log(self.class_prior_), (rows, 1))
         for parts, odds in zip(self.cuts_, self.cell_log_odds_, strict=True):
             sides = Sides(space.numbers, space.categories, *parts)

@@ -14,15 +14,15 @@ import numpy as np
 
 from discreto.core.cost import Cost
 from discreto.models._features import Space
+from discreto.models._strength import FEW, unit_strength
 from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.models.boosting.settings import settings_of
 from discreto.parameters import Reader
 
 # Where the domain does not say, and no count is asked for.
 ASSUMED_ROWS = 10_000
-# Rows times epsilon, about: below the first there are no trees, and where the domain
-# does not say how many rows there are, a noisy count chooses among the others.
-FEW = 50
+# Where the domain does not say how many rows there are, a noisy count chooses among
+# these; with the first there are no trees.
 STRENGTHS = (0, *(100 * 4**i for i in range(7)))
 MANY_CLASSES = 7  # from which on trees alone are behind naive Bayes
 _CHOICES = {
@@ -114,11 +114,6 @@ def way_of(rows: float, cost: Cost) -> int:
     if strength < FEW:
         return 0
     return 1 + int(np.argmin(np.abs(np.log(np.array(STRENGTHS[1:]) / strength))))
-
-
-def unit_strength(cost: Cost) -> float:
-    """What one row adds to the strength of a sum: epsilon, or its Gaussian kin."""
-    return float(cost.epsilon) or math.sqrt(float(2 * cost.rho))
 
 
 def _start_share(space: Space, tables: Fraction) -> Fraction:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Space
+from discreto.models._views import Seen, ask_groups, wide_categories
 from discreto.models.boosting import forest, inspection
 from discreto.models.boosting.defaults import (
     STRENGTHS,
@@ -22,6 +24,8 @@ from discreto.models.boosting.settings import SETTING_NAMES, settings_of, warn_o
 from discreto.models.boosting.trainer import learn
 from discreto.parameters import Reader
 from discreto.rng import generator
+
+GROUPS = Fraction(1, 20)  # of the cost, to find the frequent values of a wide Category
 
 
 class Boosting(PrivateEstimator):
@@ -50,6 +54,11 @@ class Boosting(PrivateEstimator):
         return self
 
     def _learn(self, ask: Any, space: Space) -> None:
+        groups: dict[str, Any] = {}
+        if wide_categories(space):  # a code book of thousands costs little
+            groups = ask_groups(ask, space, GROUPS)
+            seen = Seen(groups=groups)
+            ask, space = seen.ask(ask.sharing(1 - GROUPS), space), seen.space(space)
         settings, first = settings_for(self, ask.cost, space), None
         if counts_first(self, space):
             first = look(ask, space, settings, settings.start_share)
@@ -57,7 +66,7 @@ class Boosting(PrivateEstimator):
             settings = settings_for(self, ask.cost, space, STRENGTHS[way])
         coins = generator(Reader(self).seed())
         ensemble = learn(ask, space, settings, coins, first)
-        for name, value in forest.pack(ensemble, space.domain).items():
+        for name, value in forest.pack(ensemble, space.domain, groups).items():
             setattr(self, name, value)
 
     @property

@@ -140,7 +140,10 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         array
             One line for each row, one column for each class.
         """
-        return chances(self._scores(X))
+        return self._chances(self._scores(X))
+
+    def _chances(self, scores: Any) -> Any:
+        return np.ones((len(scores), 1)) if len(self.classes_) == 1 else chances(scores)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """The most probable class of each row after each tree.
@@ -151,7 +154,7 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
             Rows of your own: a data frame or a 2-d array with the features of the fit.
         """
         for scores in self._stages(X):
-            yield self.classes_[np.argmax(chances(scores), axis=1)]
+            yield self.classes_[np.argmax(self._chances(scores), axis=1)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[Any]]:
         """The probability of each class after each tree.
@@ -162,7 +165,7 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
             Rows of your own: a data frame or a 2-d array with the features of the fit.
         """
         for scores in self._stages(X):
-            yield chances(scores)
+            yield self._chances(scores)
 
     def reference(self) -> Any:
         """The comparable model without privacy, from scikit-learn."""

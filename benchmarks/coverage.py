@@ -32,16 +32,28 @@ POINTS = (2.0, 4.0, 6.0)
 QUESTIONS = {
     "difference": "mean_difference(x, g)",
     "share difference": "proportion_difference(x > 5, g)",
+    "median difference": "quantile_difference(x, g)",
     "trend": "trend(y, x)",
+    "correlation": "correlation_test(x, y)",
     "proportion": "proportion(x > 5)",
     "ratio": "ratio(y, x)",
     "weighted mean": "weighted_mean(x, w)",
     "distribution": "distribution(x, [2, 4, 6])",
     "gini": "gini(y)",
+    "lorenz": "lorenz(y)",
     "independence": "independence(g, h)",
     "std by group": "std(x) by g",
     "median by group": "median(x) by g",
 }
+
+
+POPULATION = (
+    "difference",
+    "share difference",
+    "median difference",
+    "trend",
+    "correlation",
+)
 
 
 def made(seed: int, rows: int) -> dict[str, np.ndarray]:
@@ -69,12 +81,19 @@ def truths(data: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {
         "difference": np.array([parts[1].mean() - parts[0].mean()]),
         "share difference": np.array([shares[1] - shares[0]]),
+        "median difference": np.array([np.median(parts[1]) - np.median(parts[0])]),
         "trend": np.polyfit(x, y, 1),
+        "correlation": np.array([np.corrcoef(x, y)[0, 1]]),
         "proportion": np.array([(x > 5).mean()]),
         "ratio": np.array([y.sum() / x.sum()]),
         "weighted mean": np.array([np.average(x, weights=data["w"])]),
         "distribution": np.array([(x <= p).mean() for p in POINTS]),
         "gini": np.array([gini]),
+        "lorenz": np.interp(
+            np.arange(1, 10) / 10,
+            np.arange(n + 1) / n,
+            np.r_[0, np.cumsum(v)] / v.sum(),
+        ),
         "std by group": np.array([part.std() for part in parts]),
         "median by group": np.array([np.median(part) for part in parts]),
     }
@@ -89,7 +108,7 @@ def main() -> None:
         for seed in range(tables):
             data = made(seed, rows)
             here = truths(data)
-            for name in ("difference", "share difference", "trend"):
+            for name in POPULATION:
                 here[name] = population[name]
             table = dp.Table(data, DOMAIN, simulate(seed))
             for name, text in QUESTIONS.items():

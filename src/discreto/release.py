@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreto import export
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
+from discreto.core.dates import is_date_unit, show_date
+from discreto.errors import ParameterError
+from discreto.markup import html_table
 
 LEVEL = 0.95
 NOTHING = Cost()
 Numbers = float | NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """A private answer with its error bar.
+
+    An answer about groups is indexed by group (``r["F"]``, ``r["F", "red"]``), and
+    iterating gives its keys. Comparing with a number, ``float`` and a format compare,
+    convert and format the value; whether a difference is more than noise is for the
+    interval to say (``covers``).
 
     Parameters
     ----------
@@ -31,7 +44,7 @@ class Release:
     low, high
         Ends of the interval that covers the *true value in this table* with 95 %
         probability over the noise (for each key on its own). Sampling error of the
-        table itself is not part of it.
+        table itself is not part of it, unless ``population`` says so.
     keys
         The names of the parts of an array answer: categories, or edges of bins.
     cost, neighbours, receipt
@@ -40,6 +53,13 @@ class Release:
         The unit of the column, if the domain says one.
     note
         A remark that belongs to the number.
+    names
+        The names of the columns that the keys are values of, where they are.
+    level
+        With what probability the interval covers; 0.95 unless asked otherwise.
+    population
+        Whether the interval is about the population that the rows were drawn from at
+        random, noise and sampling together, and not about this table.
 
     Examples
     --------
@@ -49,6 +69,8 @@ class Release:
     >>> count = dp.stats.count(table, epsilon=1)
     >>> count.low <= count.value <= count.high, count.cost, count.simulated
     (True, Cost(ε 1), True)
+    >>> f"{count:.0f}" == str(round(float(count))), count > 50
+    (True, True)
     """
 
     label: str
@@ -61,10 +83,13 @@ class Release:
     cost: Cost = NOTHING
     neighbours: str = ""
     receipt: Receipt | None = None
+    names: tuple[str, ...] = ()
+    level: float = LEVEL
+    population: bool = False
 
     @property
     def error(self) -> Numbers:
-        """Half the width of the 95 % interval."""
+        """Half the width of the interval."""
         return (np.asarray(self.high) - np.asarray(self.low)) / 2
 
     @property
@@ -91,6 +116,8 @@ class Release:
         """
         return replace(self, receipt=receipt, cost=cost, neighbours=neighbours)
 
+    # As a number, an array, a mapping
+
     def __float__(self) -> float:
         return float(self.value)
 
@@ -101,6 +128,231 @@ class Release:
         """Pairs of key and value of an array answer."""
         return list(zip(self.keys, np.ravel(self.value).tolist(), strict=True))
 
+    def dates(self) -> list[str]:
+        """The values of an answer that is made of dates, as texts."""
+        return [show_date(value, self.unit) for value in np.ravel(self.value).tolist()]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __bool__(self) -> bool:
+        return True  # a release, not how many parts it has
+
+    def __contains__(self, key: Any) -> bool:
+        return self._place(key) is not None
+
+    def __getitem__(self, key: Any) -> Release:
+        place = self._place(key)
+        if place is None:
+            near = difflib.get_close_matches(
+                show_key(key), map(show_key, self.keys), n=1
+            )
+            shown = ", ".join(map(show_key, self.keys[:12])) or "it is one number"
+            hint = f"Did you mean {near[0]!r}?" if near else f"Known: {shown}."
+            raise ParameterError(f"{self.label!r} has no part {key!r}. {hint}")
+        value, low, high = (part[place] for part in self._lists())
+        label = f"{self.label}: {show_key(self.keys[place])}"
+        return replace(
+            self, label=label, value=value, low=low, high=high, keys=(), names=()
+        )
+
+    def _place(self, key: Any) -> int | None:
+        """Where a key is; as it is, or as it is shown."""
+        for place, known in enumerate(self.keys):
+            if type(known) is type(key) and known == key:
+                return place
+        shown = show_key(key)
+        places = [i for i, known in enumerate(self.keys) if show_key(known) == shown]
+        return places[0] if len(places) == 1 else None
+
+    def _lists(self) -> list[list[Any]]:
+        return [np.ravel(p).tolist() for p in (self.value, self.low, self.high)]
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, Release):
+            return self._facts() == other._facts()
+        return self._compare(other, np.equal)
+
+    def __hash__(self) -> int:
+        return hash((self.label, self.keys, self.receipt))
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compare(other, np.less)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compare(other, np.less_equal)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compare(other, np.greater)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compare(other, np.greater_equal)
+
+    def _compare(self, other: Any, compare: Callable[..., Any]) -> Any:
+        """Values compared, one by one where there are several."""
+        against = other.value if isinstance(other, Release) else other
+        if isinstance(against, str) or isinstance(self.value, str):
+            return NotImplemented if compare is not np.equal else self.value == against
+        try:
+            found = compare(np.asarray(self.value), np.asarray(against))
+        except TypeError:
+            return NotImplemented
+        return found if np.ndim(found) else bool(found)
+
+    def _facts(self) -> str:
+        return json.dumps(self.to_dict(), default=str)
+
+    def covers(self, value: float) -> Any:
+        """Whether the interval holds a number.
+
+        Parameters
+        ----------
+        value
+            Such as 0, for a difference.
+
+        Returns
+        -------
+        bool or array of bool
+            One for each key.
+
+        Examples
+        --------
+        >>> Release("difference", 3.0, 1.0, 5.0).covers(0)
+        False
+        """
+        found = (np.asarray(self.low) <= value) & (value <= np.asarray(self.high))
+        return found if np.ndim(found) else bool(found)
+
+    # As a table
+
+    def matrix(self) -> NDArray[np.float64]:
+        """The values in as many dimensions as the keys have parts.
+
+        Returns
+        -------
+        array
+            ``matrix()[i, j]`` is the value of the i-th kind of the first part and the
+            j-th of the second: a contingency table, a 2-d histogram.
+
+        Raises
+        ------
+        ParameterError
+            The keys are no complete crossing.
+
+        Examples
+        --------
+        >>> keys = (("f", "a"), ("f", "b"), ("m", "a"), ("m", "b"))
+        >>> counts = np.arange(4)
+        >>> Release("count", counts, counts, counts, keys).matrix().tolist()
+        [[0.0, 1.0], [2.0, 3.0]]
+        """
+        sizes = [len(set(part)) for part in self._key_columns()]
+        if int(np.prod(sizes)) != np.size(self.value):
+            raise ParameterError(f"the keys of {self.label!r} are no full crossing.")
+        return np.reshape(np.asarray(self.value, dtype=float), sizes)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The answer as columns: keys, ``value``, ``low`` and ``high``.
+
+        Examples
+        --------
+        >>> Release("count", 5.0, 3.0, 7.0).columns()
+        {'value': [5.0], 'low': [3.0], 'high': [7.0]}
+        """
+        keys = self._key_columns()
+        names = list(self.names)
+        if len(names) != len(keys) or {"value", "low", "high"} & set(names):
+            several = [f"key {i + 1}" for i in range(len(keys))]
+            names = several if len(keys) > 1 else ["key"]
+        table = dict(zip(names, keys, strict=False))
+        return table | dict(zip(("value", "low", "high"), self._lists(), strict=True))
+
+    def _key_columns(self) -> list[list[Any]]:
+        rows = [key if isinstance(key, tuple) else (key,) for key in self.keys]
+        if len({len(row) for row in rows}) > 1:
+            rows = [(show_key(key),) for key in self.keys]
+        columns = [list(part) for part in zip(*rows, strict=True)]
+        # A column of a frame is of one kind.
+        return [
+            part if len({type(key) for key in part}) == 1 else list(map(show_key, part))
+            for part in columns
+        ]
+
+    def named(self, names: Sequence[str]) -> Release:
+        """The same answer with names for the parts of its keys, if they fit.
+
+        Parameters
+        ----------
+        names
+            The columns that the keys are values of, one for each part of a key.
+        """
+        return replace(self, names=tuple(names)) if self._fits(names) else self
+
+    def _fits(self, names: Sequence[str]) -> bool:
+        keys = [key if isinstance(key, tuple) else (key,) for key in self.keys]
+        return bool(keys) and all(len(key) == len(names) for key in keys)
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """The answer as a data frame, one row for each key.
+
+        Parameters
+        ----------
+        library : str, optional
+            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the first of them
+            that is installed.
+
+        Returns
+        -------
+        frame
+            Columns for the keys, ``value``, ``low`` and ``high``.
+
+        Examples
+        --------
+        >>> ones = np.ones(2)
+        >>> counts = Release("count", ones, 0 * ones, 2 * ones, ("f", "m"))
+        >>> list(counts.to_frame("pyarrow").column_names)
+        ['key', 'value', 'low', 'high']
+        """
+        return export.to_frame(self.columns(), library)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The answer as CSV text, one line for each key.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to write it to.
+
+        Returns
+        -------
+        str
+            The text.
+        """
+        return export.to_csv(self.columns(), path)
+
+    def to_excel(self, path: str | Path) -> None:
+        """Write the answer to an Excel file, with a sheet that says what it is.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write (.xlsx). Needs openpyxl.
+        """
+        about = {
+            "what": self.label,
+            "unit": self.unit,
+            "interval": f"low to high covers the true value {self._covered()}",
+            "cost": str(self.cost),
+            "neighbours": self.neighbours,
+            "note": self.note,
+            "simulated": "yes: it protects nobody" if self.simulated else "no",
+            "receipt": "" if self.receipt is None else self.receipt.hash,
+        }
+        export.to_excel(self.columns(), path, about)
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON form, read back by ``from_dict``."""
         out = {
@@ -108,14 +360,16 @@ class Release:
             "value": _plain(self.value),
             "low": _plain(self.low),
             "high": _plain(self.high),
-            "level": LEVEL,
+            "level": self.level,
             "cost": self.cost.to_dict(),
             "neighbours": self.neighbours,
         }
-        for name in ("unit", "note"):
+        for name in ("unit", "note", "population"):
             out |= {name: getattr(self, name)} if getattr(self, name) else {}
         if self.keys:
             out["keys"] = _plain(list(self.keys))
+        if self.names:
+            out["names"] = list(self.names)
         if self.receipt is not None:
             out["receipt"] = self.receipt.to_dict()
         return out
@@ -148,8 +402,11 @@ class Release:
             tuple(tuple(key) if isinstance(key, list) else key for key in keys),
             data.get("unit", ""),
             data.get("note", ""),
-            Cost.from_dict(data["cost"]),
+            Cost.from_dict({n: _exact(part) for n, part in data["cost"].items()}),
             data["neighbours"],
+            names=tuple(data.get("names", ())),
+            level=data.get("level", LEVEL),
+            population=bool(data.get("population", False)),
         )
 
     def to_json(self) -> str:
@@ -158,7 +415,7 @@ class Release:
 
     def __str__(self) -> str:
         stamp = "SIMULATED " if self.simulated else ""
-        tail = f"(95 %), {self.cost}"
+        tail = f"({self._sense()}), {self.cost}"
         note = f"; {self.note}" if self.note else ""
         if not self.keys:
             return f"{stamp}{self._one(self.value, self.low, self.high)} {tail}{note}"
@@ -175,7 +432,18 @@ class Release:
         more = [f"  ... {len(names) - 40} more"] if len(names) > 40 else []
         return "\n".join([f"{stamp}{self.label} {tail}{note}", *shown, *more])
 
+    def _sense(self) -> str:
+        """How surely the interval covers, and what."""
+        return f"{100 * self.level:g} %{', population' if self.population else ''}"
+
+    def _covered(self) -> str:
+        where = "the population" if self.population else "this table"
+        return f"in {where} with {100 * self.level:g} % probability"
+
     def _one(self, value: Any, low: Any, high: Any) -> str:
+        if is_date_unit(self.unit) and not isinstance(value, str):
+            ends = [show_date(part, self.unit) for part in (value, low, high)]
+            return f"{ends[0]} [{ends[1]}, {ends[2]}]"
         unit = f" {self.unit}" if self.unit else ""
         if isinstance(value, str) or isinstance(low, str):
             return f"{value}{unit}"
@@ -189,12 +457,50 @@ class Release:
     def __repr__(self) -> str:
         return f"Release({self.label}: {self})"
 
+    def __format__(self, spec: str) -> str:
+        """The value in this format; without one, the whole answer."""
+        if not spec:
+            return str(self)
+        if not self.keys:
+            return format(self.value, spec)
+        parts = [f"{show_key(key)}: {value:{spec}}" for key, value in self.items()]
+        return ", ".join(parts)
+
+    def _repr_html_(self) -> str:
+        stamp = "SIMULATED " if self.simulated else ""
+        note = f"; {self.note}" if self.note else ""
+        caption = f"{stamp}{self.label} ({self._sense()}), {self.cost}{note}"
+        rows = [
+            (*(show_key(part) for part in key), self._one(*numbers))
+            for key, *numbers in zip(
+                zip(*self._key_columns(), strict=True) if self.keys else [()],
+                *self._lists(),
+                strict=True,
+            )
+        ]
+        heads = [*list(self.columns())[: len(rows[0]) - 1], "value"]
+        return html_table(heads, rows, caption=caption)
+
+
+def read_level(level: float) -> float:
+    """With what probability an interval covers: a number between 0 and 1."""
+    number = isinstance(level, int | float) and not isinstance(level, bool)
+    if not number or not 0.5 <= level <= 0.9999:
+        raise ParameterError(f"level must be from 0.5 to 0.9999. Got {level!r}.")
+    return float(level)
+
 
 def show_key(key: Any) -> str:
     """A key as a person reads it."""
     if isinstance(key, tuple):
         return " × ".join(show_key(part) for part in key)
     return f"{key:.6g}" if isinstance(key, float) else str(key)
+
+
+def _exact(amount: Any) -> Any:
+    """An amount of a cost, which a shell prints as a number, as a fraction's text."""
+    number = isinstance(amount, int | float) and not isinstance(amount, bool)
+    return str(Fraction(str(amount))) if number else amount
 
 
 def _digits(error: float) -> int:

@@ -121,6 +121,40 @@ def statistics() -> list[Subject]:
         Subject("max", lambda t: stats.max(t, "n", **one), WHOLE, (0,), (20,), 1, 3,
                 4000),
         Subject("bounds", lambda t: stats.bounds(t, "a", **one), NUMBERS, low, high),
+        *_comparisons(),
+    ]  # fmt: skip
+
+
+def _comparisons() -> list[Subject]:
+    """Statistics that put two columns, or two groups, side by side."""
+    one, mixed, kinds = {"epsilon": 1}, NUMBERS | LABEL, KINDS | LABEL
+    high, low, yes, no = (90, 1), (18, 0), (90, 1, "yes"), (18, 0, "no")
+    points = [20, 50]
+    return [
+        Subject("proportion", lambda t: stats.proportion(t, "a > 50", **one), NUMBERS,
+                high),
+        Subject("ratio", lambda t: stats.ratio(t, "a", "b", **one), NUMBERS, high),
+        Subject("weighted_mean", lambda t: stats.weighted_mean(t, "a", "b", **one),
+                NUMBERS, high, low),
+        Subject("mean_difference", lambda t: stats.mean_difference(t, "a", "label",
+                **one), mixed, yes, no),
+        Subject("proportion_difference", lambda t: stats.proportion_difference(t,
+                "a > 50", "label", **one), mixed, yes, no),
+        Subject("quantile_difference", lambda t: stats.quantile_difference(t, "a",
+                "label", **one), mixed, yes, no),
+        Subject("independence", lambda t: stats.independence(t, "s", "label", **one),
+                kinds, ("x", "yes"), ("y", "no")),
+        Subject("correlation_test", lambda t: stats.correlation_test(t, "a", "b",
+                **one), NUMBERS, high, low),
+        Subject("trend", lambda t: stats.trend(t, "a", "b", **one), NUMBERS, high, low),
+        Subject("distribution", lambda t: stats.distribution(t, "a", points, **one),
+                NUMBERS, high),
+        Subject("gini", lambda t: stats.gini(t, "a", **one), NUMBERS, high),
+        Subject("lorenz", lambda t: stats.lorenz(t, "a", **one), NUMBERS, high),
+        Subject("top", lambda t: stats.top(t, "s", **one), KINDS, ("x",)),
+        Subject("crosstab", lambda t: stats.crosstab(t, ["s", "label"], **one), kinds,
+                ("x", "yes"), ("y", "no")),
+        Subject("describe", lambda t: stats.describe(t, **one), KINDS, ("x",)),
     ]  # fmt: skip
 
 

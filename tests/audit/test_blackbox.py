@@ -14,6 +14,7 @@ from discreto.audit.bounds import lower_bound
 from discreto.audit.featurise import low_bits, matrix_of, numbers_of, stack
 from discreto.audit.mechanisms import redraw
 from discreto.audit.recorder import Recorder
+from discreto.core.hidden_runs import HiddenRuns
 from discreto.errors import ParameterError
 from discreto.testing import simulate
 
@@ -57,6 +58,27 @@ def test_votes_with_half_of_the_noise_are_caught():
 
     assert judge(votes(1), (1, 2), (0, 3)).violation
     assert not judge(votes(2), (1, 2), (0, 3)).violation
+
+
+def hidden_runs(weights):
+    """The best outcome of a part of eight runs, whose outcomes a row makes likelier."""
+    chances = np.array(weights, dtype=float) / sum(weights)
+
+    def draw(rows, n):
+        rare = 0.12 * (1.5 if len(rows) > 9 else 1.0)
+        runs = COINS.choice(3, (n, 8), p=[rare, rare, 1 - 2 * rare])
+        sizes = COINS.choice(8, n, p=chances) + 1
+        drawn = COINS.permuted(np.tile(np.arange(8), (n, 1)), axis=1) < sizes[:, None]
+        return np.where(drawn, runs, -1).max(axis=1)[:, None]
+
+    return Box(draw)
+
+
+def test_hidden_runs_are_not_accused_and_the_best_of_all_is():
+    claimed = 2.7 * math.log(1.5)
+    assert not judge(hidden_runs(HiddenRuns(8).weights()), claimed=claimed).violation
+    all_of_them = judge(hidden_runs([0] * 5 + [1, 0, 0]), claimed=claimed, runs=200_000)
+    assert all_of_them.violation
 
 
 def test_a_delta_is_allowed_for():

@@ -34,14 +34,18 @@ def test_every_model_and_statistic_is_here():
     from discreto import models, stats
 
     names = {subject.name.split(",")[0] for subject in SUBJECTS}
-    functions = {name for name in stats.__all__ if name[0].islower()} - {"quantile"}
+    functions = {name for name in stats.__all__ if name[0].islower()} - {
+        "quantile",
+        "sentence",  # reads a text
+        "unknown_keys",  # its loss is worked out exactly: properties/test_unknown_keys
+    }
     kinds = {
         name
         for name in models.__all__
         if isinstance(getattr(models, name), type)
         and issubclass(getattr(models, name), PrivateEstimator)
     }
-    assert functions | kinds <= names | {"quantile"}
+    assert functions | kinds <= names
 
 
 @EVERY

@@ -19,7 +19,6 @@ from typer.testing import CliRunner, Result
 import discreto as dp
 from discreto import models
 from discreto.cli import app, demo_models, options
-from discreto.cli.ledger import harmless
 from discreto.core.cost import Cost
 from discreto.errors import (
     BudgetError,
@@ -28,7 +27,8 @@ from discreto.errors import (
     MissingExtraError,
     ParameterError,
 )
-from discreto.stats import Count, Histogram, Mean, Quantile, Quantiles
+from discreto.export import harmless
+from discreto.stats import Count, Histogram, Mean, Quantile, Quantiles, sentences
 
 CANARY = "CANARY-Jane-Doe"
 NUMBER = 71234567  # a value that no message may repeat
@@ -135,7 +135,7 @@ class TestQuery:
         assert dict(zip(found["keys"], found["value"], strict=True)) == {
             "f": 50,
             "m": 25,
-            "(missing)": 25,
+            "(missing or other)": 25,
         }
 
     def test_interval_is_not_shown_where_there_is_none(self, files: Path) -> None:
@@ -179,7 +179,7 @@ class TestQuery:
     def test_over_budget_charges_nothing(self, files: Path) -> None:
         assert ask(files, "count", "--epsilon", 1, "--budget", 2).exit_code == 0
         text = refused(ask(files, "count", "--epsilon", "1.5"), BudgetError)
-        assert "Ask with epsilon <= 1." in text
+        assert "Ask with --epsilon 1 or less." in text
         assert dp.Ledger(files / "l.ledger").total() == 1
 
     def test_no_ledger_names_the_option(self, files: Path) -> None:
@@ -211,7 +211,7 @@ class TestQuery:
             ("mean age height", "one column"),
             ("count age", "--by"),
             ("correlation age", "2 or more columns"),
-            ("median age --by sex", "no option --by"),
+            ("trend age age --by sex", "no option --by"),
             ("mean age --bins 3", "no option --bins"),
             ("histogram age --bins 0", "--bins must be"),
             ("histogram age --bins x", "--bins must be"),
@@ -400,7 +400,7 @@ class TestDomain:
         assert "f, m" in text
         assert "int64" in text
         assert "add-remove" in text
-        assert "rows per person 1" in text
+        assert "protects one row, added or removed" in text
 
     @pytest.mark.parametrize(
         "text", ["", "[]", "{", '{"columns": 3}', '{"columns": {}}']
@@ -497,7 +497,7 @@ class TestLedger:
 
     def test_export_json(self, book: Path, tmp_path: Path) -> None:
         found = json.loads(run("ledger", "export", book).stdout)
-        assert (found["epsilon"], found["left"]) == ("4", 1.5)
+        assert (found["epsilon"], found["left"]) == (4, 1.5)
         assert [entry["seq"] for entry in found["entries"]] == [1, 2, 3, 4]
         out = tmp_path / "l.json"
         assert run("ledger", "export", book, "--out", out).exit_code == 0
@@ -600,14 +600,37 @@ class TestTop:
         assert b"count" in done.stdout
 
 
+NAMED = {
+    "proportion": "share",
+    "weighted_mean": "weighted",
+    "mean_difference": "difference of mean",
+    "proportion_difference": "difference of the share",
+    "quantile_difference": "difference of the median",
+    "correlation_test": "correlation",
+    "unknown_keys": "keys",
+    "crosstab": "table",
+    "gini": "Gini",
+    "lorenz": "Lorenz",
+}
+
+
 class TestWords:
     def test_every_name_makes_what_it_says(self) -> None:
         for name, kind in options.KINDS.items():
             columns = ["x", "y"][: kind.least]
             chance = "0.9" if name == "quantile" else None
-            label = options.statistic(name, columns, probability=chance).label
-            assert name in label
-            assert all(column in label for column in columns)
+            bins = "1,2" if name == "distribution" else None
+            wanted = options.statistic(name, columns, probability=chance, bins=bins)
+            assert NAMED.get(name, name) in wanted.label
+            assert all(column in wanted.label for column in columns)
+
+    def test_every_sentence_can_be_shown(self) -> None:
+        """What has been paid for must not fail at being printed."""
+        assert set(sentences.KINDS) == set(options.KINDS)
+
+    def test_groups(self) -> None:
+        assert options.statistic("median", ["x"], by=["a"]).by == ("a",)
+        assert options.statistic("std", ["x"], by=["a"]).by == ("a",)
 
     def test_statistics(self) -> None:
         half = options.statistic("quantile", ["x"], probability="1/2")

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import discreto as dp
+from discreto.errors import ParameterError
 from discreto.release import Release, show_key
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain(
     {
         "age": dp.Number(0, 120, unit="years"),
-        "sex": dp.Category(("f", "m")),
+        "sex": dp.Category(("f", "m"), missing=False),
         "flag": dp.Boolean(),
     }
 )
@@ -97,3 +98,113 @@ def test_everything_prints(table: dp.Table) -> None:
     for release in everything(table):
         assert "ε 1" in str(release)
         assert release.label in repr(release)
+
+
+class TestUse:
+    """What people do with an answer in a notebook or a spreadsheet."""
+
+    def by_group(self) -> Release:
+        keys = tuple((a, b) for a in "FM" for b in ("red", "blue"))
+        value = np.array([10.0, 20.0, 30.0, 40.0])
+        return Release(
+            "count", value, value - 1, value + 1, keys, names=("sex", "colour")
+        )
+
+    def test_a_group_is_found_by_its_key(self):
+        found = self.by_group()["M", "red"]
+        assert (found.value, found.low, found.high) == (30.0, 29.0, 31.0)
+        assert found.label == "count: M × red"
+        assert found.keys == ()
+
+    def test_a_wrong_key_is_told_what_there_is(self):
+        with pytest.raises(ParameterError, match="Did you mean 'M × red'"):
+            self.by_group()["M", "rad"]
+        with pytest.raises(ParameterError, match="it is one number"):
+            Release("count", 1.0, 0.0, 2.0)["F"]
+
+    def test_keys_are_not_mixed_up(self):
+        """1, True and "1" are three keys, though Python takes two for equal."""
+        counts = np.arange(3.0)
+        mixed = Release("count", counts, counts, counts, (1, True, "1"))
+        assert [float(mixed[key]) for key in (1, True, "1")] == [0, 1, 2]
+
+    def test_it_is_a_mapping(self):
+        found = self.by_group()
+        assert list(found) == list(found.keys)
+        assert len(found) == 4
+        assert ("F", "red") in found
+        assert ("F", "green") not in found
+        assert bool(Release("count", 0.0, 0.0, 1.0))
+
+    def test_values_compare(self):
+        count = Release("count", 5.0, 3.0, 7.0)
+        assert count > 4
+        assert not count < 4
+        assert count >= 5
+        assert count <= 5
+        assert count == 5
+        assert (self.by_group() > 15).tolist() == [False, True, True, True]
+        assert count.covers(3)
+        assert not count.covers(8)
+
+    def test_releases_are_equal_when_all_of_them_is(self):
+        assert self.by_group() == self.by_group()
+        assert self.by_group() != self.by_group()["F", "red"]
+        assert len({self.by_group(), self.by_group()}) == 1
+
+    def test_formats(self):
+        count = Release("count", 5.25, 3.0, 7.0)
+        assert f"{count:.1f}" == "5.2"
+        assert f"{count}" == str(count)
+        assert f"{self.by_group():.0f}".startswith("F × red: 10, F × blue: 20")
+
+    @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+    def test_frames(self, library):
+        frame = pytest.importorskip("narwhals").from_native(
+            self.by_group().to_frame(library), eager_only=True
+        )
+        assert frame.columns == ["sex", "colour", "value", "low", "high"]
+        assert frame["value"].to_list() == [10, 20, 30, 40]
+        assert frame["colour"].to_list() == ["red", "blue"] * 2
+
+    def test_a_frame_of_mixed_keys_has_texts(self):
+        counts = np.arange(2.0)
+        mixed = Release("count", counts, counts, counts, (1, "(missing)"))
+        assert mixed.columns()["key"] == ["1", "(missing)"]
+        assert mixed.to_frame("polars").height == 2
+
+    def test_an_unknown_library_is_refused(self):
+        with pytest.raises(ParameterError, match="pandas, polars, pyarrow"):
+            self.by_group().to_frame("excel")
+
+    def test_csv_and_no_formulas(self, tmp_path):
+        evil = Release("count", np.ones(1), np.ones(1), np.ones(1), ("=1+1",))
+        assert evil.to_csv(tmp_path / "a.csv") == (tmp_path / "a.csv").read_text()
+        assert "'=1+1,1.0,1.0,1.0" in evil.to_csv()
+
+    def test_excel(self, tmp_path):
+        openpyxl = pytest.importorskip("openpyxl")
+        self.by_group().to_excel(tmp_path / "a.xlsx")
+        book = openpyxl.load_workbook(tmp_path / "a.xlsx")
+        rows = list(book["release"].values)
+        assert rows[0] == ("sex", "colour", "value", "low", "high")
+        assert rows[4] == ("M", "blue", 40, 39, 41)
+        assert ("what", "count") in list(book["about"].values)
+
+    def test_matrix(self):
+        assert self.by_group().matrix().tolist() == [[10, 20], [30, 40]]
+        odd = Release("count", np.ones(2), np.ones(2), np.ones(2), (("a", 1), ("b", 2)))
+        with pytest.raises(ParameterError, match="no full crossing"):
+            odd.matrix()
+
+    def test_answers_know_what_their_keys_are(self):
+        domain = dp.Domain({"x": dp.Number(0, 1), "g": dp.Category(["a", "b"])})
+        table = dp.Table(
+            {"x": [0.5] * 9, "g": ["a"] * 9}, domain, dp.testing.simulate()
+        )
+        mean = dp.stats.mean(table, "x", by="g", epsilon=1)
+        assert list(mean.columns()) == ["g", "value", "low", "high"]
+        histogram = dp.stats.histogram(table, ["g", "x"], epsilon=1)
+        assert list(histogram.columns())[:2] == ["g", "x"]
+        again = Release.from_dict(json.loads(mean.to_json()))
+        assert again.names == ("g",)

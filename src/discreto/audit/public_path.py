@@ -15,7 +15,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from discreto.audit.neighbours import Data
 from discreto.core.bound import Bound, bind
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
+from discreto.core.expressions import Step
 from discreto.core.gate import (
     Gate,
     Keep,
@@ -118,6 +119,13 @@ class RecordingGate(Gate):
         for distribution, a, b, seen in zip(noises, here, there, out, strict=True):
             door = "measure" if keep is None else "step"
             self._recorded.append(Answer(distribution, door, a, b, seen, rate, known))
+        return out
+
+    def seen(self, step: Step) -> Self:
+        """As the gate does; the other table is seen in the same way."""
+        out = super().seen(step)
+        twin: Source = self._source.twin  # type: ignore[attr-defined]
+        out._source.twin = twin.seen(step, self.domain)  # type: ignore[attr-defined]
         return out
 
     def _elsewhere(self) -> Gate:

@@ -111,7 +111,7 @@ def _introduce(files: Files) -> None:
     _say("Bounds and categories come from a code book, never from the rows.")
     console = terminal.out()
     console.print(terminal.show_domain(demo_data.DOMAIN))
-    console.print(f"neighbours  {terminal.relation(demo_data.DOMAIN.neighbours)}")
+    console.print(terminal.protects(demo_data.DOMAIN))
     console.print(
         f"budget      ε {BUDGET} for everything ever asked about these people"
     )

@@ -118,9 +118,7 @@ def check(
         }
     console = terminal.out()
     console.print(terminal.show_domain(known, stored))
-    console.print(f"neighbours       {terminal.relation(known.neighbours)}")
-    person = f" (person column: {known.person})" if known.person else ""
-    console.print(terminal.plain(f"rows per person  {known.rows_per_person}{person}"))
+    console.print(terminal.protects(known))
     if known.neighbours == "replace":
         console.print(f"public row count {known.rows}")
     if data is not None and stored is not None:

@@ -19,19 +19,34 @@ import typer
 
 from discreto.core.cost import read_amount
 from discreto.errors import ParameterError
+from discreto.expression_text import parse
 from discreto.plan import Statistic
 from discreto.stats import (
     Bounds,
+    CorrelationTest,
     Count,
     Covariance,
+    Crosstab,
+    Distribution,
     Extremum,
     Histogram,
+    Independence,
+    Inequality,
     Mean,
+    MeanDifference,
     Mode,
+    Proportion,
+    ProportionDifference,
     Quantile,
+    QuantileDifference,
     Quantiles,
+    RatioOfSums,
+    Top,
     Total,
+    Trend,
+    UnknownKeys,
     Variance,
+    WeightedMean,
     sentence,
 )
 
@@ -53,7 +68,7 @@ class Kind:
     least: int
     most: int | None
     make: Callable[[Words], Statistic]
-    option: str = ""
+    options: tuple[str, ...] = ()
     interval: bool = True  # whether ``low`` and ``high`` are the ends of an interval
 
 
@@ -62,26 +77,65 @@ def _quantile(words: Words) -> Statistic:
         raise ParameterError(
             "quantile needs --probability, for example 0.9 or 0.1,0.5,0.9."
         )
-    if len(words.probabilities) == 1:
+    if len(words.probabilities) == 1 and not words.by:
         return Quantile(words.columns[0], words.probabilities[0])
-    return Quantiles(words.columns[0], words.probabilities)
+    return Quantiles(words.columns[0], words.probabilities, words.by)
 
 
+def _median(words: Words) -> Statistic:
+    if words.by:
+        return Quantiles(words.columns[0], (Fraction(1, 2),), words.by)
+    return Quantile(words.columns[0])
+
+
+def _sides(words: Words) -> tuple[str, str]:
+    return words.columns[0], words.columns[1]
+
+
+def _points(words: Words) -> Statistic:
+    if not isinstance(words.bins, tuple):
+        raise ParameterError("distribution needs --bins with values, such as 18,40,65.")
+    return Distribution(words.columns[0], words.bins)
+
+
+BY = ("by",)
 KINDS = {
-    "count": Kind(0, 0, lambda w: Count(w.by), "by"),
-    "sum": Kind(1, 1, lambda w: Total(w.columns[0], w.by), "by"),
-    "mean": Kind(1, 1, lambda w: Mean(w.columns[0], w.by), "by"),
-    "variance": Kind(1, 1, lambda w: Variance(w.columns[0])),
-    "std": Kind(1, 1, lambda w: Variance(w.columns[0], root=True)),
-    "histogram": Kind(1, None, lambda w: Histogram(w.columns, w.bins), "bins"),
+    "count": Kind(0, 0, lambda w: Count(w.by), BY),
+    "sum": Kind(1, 1, lambda w: Total(w.columns[0], w.by), BY),
+    "mean": Kind(1, 1, lambda w: Mean(w.columns[0], w.by), BY),
+    "variance": Kind(1, 1, lambda w: Variance(w.columns[0], by=w.by), BY),
+    "std": Kind(1, 1, lambda w: Variance(w.columns[0], root=True, by=w.by), BY),
+    "histogram": Kind(1, None, lambda w: Histogram(w.columns, w.bins), ("bins",)),
+    "crosstab": Kind(2, 5, lambda w: Crosstab(w.columns)),
     "mode": Kind(1, 1, lambda w: Mode(w.columns[0]), interval=False),
-    "median": Kind(1, 1, lambda w: Quantile(w.columns[0])),
-    "quantile": Kind(1, 1, _quantile, "probability"),
+    "median": Kind(1, 1, _median, BY),
+    "quantile": Kind(1, 1, _quantile, ("probability", "by")),
     "min": Kind(1, 1, lambda w: Extremum(w.columns[0], "low")),
     "max": Kind(1, 1, lambda w: Extremum(w.columns[0], "high")),
     "covariance": Kind(2, None, lambda w: Covariance(w.columns)),
     "correlation": Kind(2, None, lambda w: Covariance(w.columns, correlation=True)),
     "bounds": Kind(1, 1, lambda w: Bounds(w.columns[0]), interval=False),
+    "proportion": Kind(1, 1, lambda w: Proportion(parse(w.columns[0]), w.by), BY),
+    "ratio": Kind(2, 2, lambda w: RatioOfSums(*_sides(w))),
+    "weighted_mean": Kind(2, 2, lambda w: WeightedMean(*_sides(w))),
+    "mean_difference": Kind(2, 2, lambda w: MeanDifference(*_sides(w))),
+    "proportion_difference": Kind(
+        2, 2, lambda w: ProportionDifference(parse(w.columns[0]), w.columns[1])
+    ),
+    "quantile_difference": Kind(
+        2,
+        2,
+        lambda w: QuantileDifference(*_sides(w), *w.probabilities[:1]),
+        ("probability",),
+    ),
+    "independence": Kind(2, 2, lambda w: Independence(*_sides(w)), interval=False),
+    "correlation_test": Kind(2, 2, lambda w: CorrelationTest(*_sides(w))),
+    "trend": Kind(2, 2, lambda w: Trend(*_sides(w))),
+    "distribution": Kind(1, 1, _points, ("bins",)),
+    "gini": Kind(1, 1, lambda w: Inequality(w.columns[0])),
+    "lorenz": Kind(1, 1, lambda w: Inequality(w.columns[0], curve=True)),
+    "unknown_keys": Kind(1, 1, lambda w: UnknownKeys(w.columns[0])),
+    "top": Kind(1, 1, lambda w: Top(w.columns[0])),
 }
 
 # The options that `query` and `plan` share.
@@ -91,6 +145,14 @@ StatWord = Annotated[
         metavar="STAT",
         help=f"One of: {', '.join(KINDS)}; or a sentence: 'mean(kg / m ** 2) where "
         "age >= 65 by region'.",
+    ),
+]
+OptionalStat = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="STAT",
+        help=f"One of: {', '.join(KINDS)}; or a sentence: 'mean(kg / m ** 2) where "
+        "age >= 65 by region'. Not with --batch.",
     ),
 ]
 ColumnWords = Annotated[
@@ -135,6 +197,14 @@ AnchorFile = Annotated[
     Path | None,
     typer.Option("--anchor", help="A file elsewhere that learns every entry."),
 ]
+ChainKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--chain-key",
+        envvar="DISCRETO_CHAIN_KEY",
+        help="A file with the secret of the ledger's chain.",
+    ),
+]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 
 
@@ -162,7 +232,7 @@ def statistic(
     kind, names = kind_of(name), tuple(columns or ())
     given: dict[str, Any] = {"by": by, "bins": bins, "probability": probability}
     for option, value in given.items():
-        if value and option != kind.option:
+        if value and option not in kind.options:
             raise ParameterError(f"{name} has no option --{option}.")
     if len(names) < kind.least or (kind.most is not None and len(names) > kind.most):
         raise ParameterError(

@@ -9,9 +9,10 @@ refuses it, a simulation ledger records it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -23,14 +24,22 @@ Amount = int | float | str | Fraction | Decimal
 
 _LARGEST = 10**6
 _FINEST = 10**18  # amounts are kept to this denominator, rounded up
-_COARSEST_TOTAL = 10**60  # totals whose denominator grows past this are rounded up
+# "ln 3", "ln(3)", "ln 3/2", "ln 1.5"
+_NUMBER = r"(\d{1,9}(?:[./]\d{1,9})?)"
+_LOGARITHM = re.compile(rf"ln\s*(?:{_NUMBER}|\(\s*{_NUMBER}\s*\))", re.ASCII)
+FINEST_TOTAL = 10**60  # totals whose denominator grows past this are rounded up
 
 
 def read_amount(value: Amount, name: str, *, zero: bool = False) -> Fraction:
     """A positive finite number as an exact fraction; a float is read as it prints.
 
+    ``"ln 3"`` is the largest multiple of 10^-18 below the logarithm: what is charged
+    is that fraction, and the noise is for that fraction, so the guarantee is exact.
+
     >>> read_amount(0.1, "epsilon"), read_amount("1/3", "epsilon")
     (Fraction(1, 10), Fraction(1, 3))
+    >>> float(read_amount("ln 3", "epsilon"))
+    1.0986122886681098
     """
     wanted = "a finite number from 0 up" if zero else "a finite number above 0"
     try:
@@ -48,6 +57,8 @@ def read_amount(value: Amount, name: str, *, zero: bool = False) -> Fraction:
 def _exact(value: Amount) -> Fraction:
     if isinstance(value, bool):
         raise TypeError
+    if isinstance(value, str) and (log := _LOGARITHM.fullmatch(value.strip())):
+        return _logarithm(Fraction(log[1] or log[2]))
     if isinstance(value, int | Fraction) or (isinstance(value, str) and "/" in value):
         return Fraction(value)
     number = Decimal(str(value).strip())
@@ -61,6 +72,21 @@ def _exact(value: Amount) -> Fraction:
     if 0 < number < Decimal(1) / _FINEST:
         return Fraction(1, _FINEST)
     return Fraction(number)
+
+
+def _logarithm(of: Fraction) -> Fraction:
+    """ln, rounded down to 18 decimals.
+
+    Decimal's ln is right to half a unit of its last digit, and the quotient to as much:
+    together they err by less than 1e-40 for arguments of up to 20 digits. The logarithm
+    of a fraction other than 1 is irrational, so it is never on the grid itself.
+    """
+    if of <= 1:
+        raise ValueError
+    context = Context(prec=50)
+    quotient = context.divide(Decimal(of.numerator), Decimal(of.denominator))
+    below = context.subtract(context.ln(quotient), Decimal("1e-40"))
+    return Fraction(below.quantize(Decimal(1) / _FINEST, ROUND_FLOOR, context))
 
 
 def _short(value: object) -> str:
@@ -250,7 +276,7 @@ def read_delta(value: Amount) -> Fraction:
 
 
 def _tidy(total: Fraction) -> Fraction:
-    if total.denominator <= _COARSEST_TOTAL:
+    if total.denominator <= FINEST_TOTAL:
         return total
     return Fraction(math.ceil(total * _FINEST), _FINEST)
 

@@ -40,8 +40,10 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     mechanism, weights, ledger
         As for :class:`LocalSanitizer`.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   one row replaced by another; the number of rows is public.
     Guarantee    local: each training row is ε-private before the classifier sees it.
     Bound        ε / (d + 1) for each of d features and the class.
@@ -120,8 +122,10 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         out = cleaner.fit()._perturb(columns)
         kinds = domain.category(target).categories
         code = {kind: i for i, kind in enumerate(kinds)}
-        labels = np.array(kinds)[[code[value] for value in out[target]]]
-        features = np.column_stack([out[name] for name in names])
+        # What came out as missing teaches nothing; it was perturbed as well.
+        there = np.array([value is not None for value in out[target]], dtype=bool)
+        labels = np.array(kinds)[[code[value] for value in out[target][there]]]
+        features = np.column_stack([out[name] for name in names])[there]
         self.sanitizer_, self.domain_ = cleaner, domain
         self.estimator_ = clone(self.estimator).fit(features, labels)
         self.classes_ = self.estimator_.classes_
@@ -181,7 +185,7 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             target = "y"
             while target in columns:
                 target += "_"
-            goal = {target: Category(tuple(self.classes))}
+            goal = {target: Category(tuple(self.classes), missing=False)}
             domain = Domain({**columns, **goal}, target=target)
         if domain.target is None:
             raise DomainError("the domain needs target='COLUMN' for a LocalLearner.")

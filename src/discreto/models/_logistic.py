@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.maps import Categories, LogisticGradient, Scaled, Values
+from discreto.core.maps import Categories, Cross, LogisticGradient, Scaled, Values
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Cells, Everyone, Sum
 from discreto.models._least_squares import (
     Floats,
     Moments,
@@ -39,10 +39,21 @@ class Task:
     gaussian: bool
     ridge: float | None  # None: shrink by the noise instead
     bounded: bool  # whether rows of a large norm are scaled down
+    present: Cells  # the rows without gaps
 
     @property
     def width(self) -> int:
         return len(self.names)
+
+    @property
+    def by_class(self) -> Cells:
+        """The rows without gaps, by class."""
+        classes = Categories((self.target,), declared=True)
+        return (
+            classes
+            if isinstance(self.present, Everyone)
+            else Cross(classes, self.present)
+        )
 
     @property
     def norm(self) -> Any:
@@ -78,9 +89,9 @@ def by_means(ask: Ask, task: Task, share: Fraction) -> tuple[Floats, Floats, flo
     constant = 1 + 0.15 * (math.sqrt(task.width) if task.gaussian else task.width)
     rows = task.rows(np.zeros(task.width), np.full(task.width, TYPICAL), constant, 0.1)
     rows = replace(rows, rotate=not task.gaussian)
-    cells = Categories((task.target,))
-    sums = _ask(ask, Sum(cells, (Block(rows),)), "class sums", share, rows)
-    values, variance = sums.values[: task.classes], sums.variance
+    query = Sum(task.by_class, (Block(rows),))
+    sums = _ask(ask, query, "class sums", share, rows)
+    values, variance = sums.values, sums.variance
     sizes = toward_mean(values[:, 0] / constant, variance / constant**2)
     total = max(float(sizes.sum()), 1.0)
     sizes = np.maximum(sizes, 0.02 * total / task.classes)
@@ -103,7 +114,7 @@ def spreads(ask: Ask, task: Task, middle: Floats, share: Fraction) -> Floats:
     """Standard deviations around ``middle``, drawn together by the noise."""
     rows = task.rows(middle, np.full(task.width, TYPICAL), 1.0, 0.05)
     rows = replace(rows, power=2)
-    sums = _ask(ask, Sum(Everyone(), (Block(rows),)), "spreads", share, rows)
+    sums = _ask(ask, Sum(task.present, (Block(rows),)), "spreads", share, rows)
     values = sums.values[0]
     total = max(values[0], 1.0)
     squares = values[1:] / total
@@ -136,7 +147,7 @@ def by_gradients(
     for number, share in enumerate(shares, start=1):
         query = LogisticGradient(rows, task.target, _rows_of(local), clip)
         label = f"gradient {number}"
-        answer = ask.measure(Sum(Everyone(), (Block(query),)), label, share)
+        answer = ask.measure(Sum(task.present, (Block(query),)), label, share)
         unit = query.bound() / ((1 << SUM_BITS) - local.size)
         slope = answer.tables[0][0].reshape(local.shape) * unit
         variance = answer.noises[0].variance * unit**2
@@ -160,7 +171,7 @@ def by_taylor(ask: Ask, task: Task) -> Floats:
     size = task.width + 1
     first = Fraction(size, size + 4)
     values = Values(task.names, bits=PRODUCT_BITS, constant=True)
-    query = Sum(Everyone(), (Block(values, "gram", noise="cube"),))
+    query = Sum(task.present, (Block(values, "gram", noise="cube"),))
     answer = ask.measure(query, "curvature", first)
     step = float(1 << (2 * PRODUCT_BITS))
     gram = unfold(answer.tables[0][0] / step, size)
@@ -187,13 +198,13 @@ def _class_slopes(ask: Ask, task: Task, share: Fraction) -> Sums:
     if task.gaussian:
         rows = replace(rows, norm="l2", reach=math.sqrt(task.width + 1))
     if task.classes != 2:
-        query = Sum(Categories((task.target,)), (Block(rows),))
+        query = Sum(task.by_class, (Block(rows),))
         sums = _ask(ask, query, "slopes", share, rows)
-        values = sums.values[: task.classes]
+        values = sums.values
         return Sums(2 * values - values.sum(axis=0), 4 * sums.variance)
     weights = _rows_of(np.zeros((1, task.width + 1)))
     gradient = LogisticGradient(rows, task.target, weights, 0.5)
-    answer = ask.measure(Sum(Everyone(), (Block(gradient),)), "slopes", share)
+    answer = ask.measure(Sum(task.present, (Block(gradient),)), "slopes", share)
     unit = gradient.bound() / ((1 << SUM_BITS) - task.width - 1)
     slope = np.asarray(-2.0 * unit * answer.tables[0], dtype=np.float64)
     return Sums(np.vstack([-slope, slope]), 4 * answer.noises[0].variance * unit**2)

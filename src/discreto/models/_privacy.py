@@ -7,10 +7,11 @@ from typing import Any
 
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
+from discreto.markup import html_table
 from discreto.plan import Plan
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Privacy:
     """What a fitted model cost, and what that protects."""
 
@@ -19,6 +20,7 @@ class Privacy:
     rows_per_person: int
     plan: Plan
     receipt: Receipt
+    person: str | None = None
 
     @property
     def simulated(self) -> bool:
@@ -31,6 +33,7 @@ class Privacy:
             "cost": self.cost.to_dict(),
             "neighbours": self.neighbours,
             "rows_per_person": self.rows_per_person,
+            **({} if self.person is None else {"person": self.person}),
             "plan": self.plan.to_dict(),
             "receipt": self.receipt.to_dict(),
             "simulated": self.simulated,
@@ -38,5 +41,24 @@ class Privacy:
 
     def __str__(self) -> str:
         stamp = "SIMULATED " if self.simulated else ""
-        who = "one row" if self.rows_per_person == 1 else "one person"
-        return f"{stamp}{self.cost} in {len(self.plan)} question(s), protects {who}"
+        asked = f"{self.cost} in {len(self.plan)} question(s)"
+        return f"{stamp}{asked}, protects {_who(self)}"
+
+    def __repr__(self) -> str:
+        return f"Privacy({self})"
+
+    def _repr_html_(self) -> str:
+        entry = f"entry {self.receipt.seq} of the ledger"
+        rows = [
+            ("cost", self.cost),
+            ("protects", f"{_who(self)}, neighbours: {self.neighbours}"),
+            ("questions", len(self.plan)),
+            ("paid", f"{entry}, hash {self.receipt.hash[:12]}"),
+        ]
+        stamp = ", SIMULATED: nobody is protected" if self.simulated else ""
+        return html_table(["", ""], rows, caption=f"Privacy{stamp}")
+
+
+def _who(privacy: Privacy) -> str:
+    alone = privacy.person is None and privacy.rows_per_person == 1
+    return "one row" if alone else "one person"

@@ -48,9 +48,9 @@ def only_shares(ask: Ask, space: Space) -> tuple[NDArray[Any] | None, Fraction]:
 def _class_counts(
     ask: Ask, space: Space, share: Fraction
 ) -> tuple[NDArray[Any], float]:
-    query = Sum(Categories((space.goal,)), (Block(Ones()),))
+    query = Sum(Categories((space.goal,), declared=True), (Block(Ones()),))
     answer = ask.measure(query, "class counts", share)
-    counts = answer.tables[0][: len(space.classes), 0].astype(float)
+    counts = answer.tables[0][:, 0].astype(float)
     return counts, answer.noises[0].variance
 
 

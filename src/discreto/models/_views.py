@@ -93,11 +93,11 @@ def ask_groups(ask: Ask, space: Space, share: Fraction) -> dict[str, Array]:
     """
     names, out = wide_categories(space), {}
     for name in names:
-        query = Sum(Categories((name,)), (Block(Ones()),))
+        query = Sum(Categories((name,), declared=True), (Block(Ones()),))
         label = f"frequent values of {name}"
         answer = ask.measure(query, label, share / len(names))
         size = len(space.domain.category(name).categories)
-        counts = answer.tables[0][:size, 0]
+        counts = answer.tables[0][:, 0]
         kept = set(np.argsort(-counts, kind="stable")[: MANY_CODES - 1].tolist())
         labels = [code if code in kept else -1 for code in range(size)]
         out[name] = np.array(gather(labels)[1])

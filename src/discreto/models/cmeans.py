@@ -53,8 +53,10 @@ class FuzzyCMeans(CentreClusterer):
         What the fit cost. Memberships of training rows are exact functions of the rows,
         so they are not kept: ask for those of rows of your own.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         the overall mean (15 %), a typical distance (8 %, a noisy choice), then
                  ``max_iter`` rounds; with given starting centres as in KMeans.

@@ -66,8 +66,10 @@ class CellNeighborsClassifier(PrivateClassifier):
     cell_log_odds_
         What each cell adds to each class: tables x cells x classes.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         the mean of the numbers, for a tenth, to place the cuts; then the
                  counts of all tables at once.
@@ -136,9 +138,11 @@ class CellNeighborsClassifier(PrivateClassifier):
         ask, space, left = self._look_around(ask, space, 1 - spent)
         centre, left = self._locate(ask, space, left)
         cuts = draw_cuts(space, centre, tables, size, toss)
-        query = Sum(Categories((goal,)), (Block(Memberships(cuts)),))
+        query = Sum(
+            Categories((goal,), declared=True), (Block(Memberships(cuts)),)
+        )
         answer = ask.measure(query, "classes in the cells", left)
-        counts = answer.tables[0][: len(space.classes)].T.astype(float)
+        counts = answer.tables[0].T.astype(float)
         counts = counts.reshape(tables, 1 << size, -1)
         prior, odds = log_votes(counts, answer.noises[0].variance)
         # Cuts beyond twice the number of columns say again what others said.

@@ -51,8 +51,10 @@ class KMeans(CentreClusterer):
         What the fit cost. There are no ``labels_`` and no ``inertia_``: those of the
         training rows would be exact.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         the overall mean (15 %), a typical distance (8 %, a noisy choice), then
                  ``max_iter`` rounds. With given starting centres: the number of rows

@@ -13,9 +13,9 @@ from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain import Domain
 from discreto.core.gate import Measurement
-from discreto.core.maps import Bernstein, Scaled, Values
+from discreto.core.maps import Bernstein, Scaled, Values, present_in
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS, grid
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateRegressor
@@ -67,8 +67,10 @@ class LinearRegression(PrivateRegressor):
     coef_, intercept_
         In the units of the columns.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         one sum: all products of (1, features, target); for ``"weighted"``
                  and ``alpha="auto"`` also the mean of the target, a tenth of the cost.
@@ -157,14 +159,15 @@ class LinearRegression(PrivateRegressor):
     ) -> tuple[Sum, Any, float]:
         """What is asked, by what columns were multiplied, and steps per unit."""
         width = len(names) + read.intercept
+        cells = present_in(names, space.domain)
         if read.method == "functional":
             values = Values(names, PRODUCT_BITS, read.origin, read.intercept)
-            query = Sum(Everyone(), (Block(values, "gram", noise="cube"),))
+            query = Sum(cells, (Block(values, "gram", noise="cube"),))
             return query, np.ones(width), float(1 << (2 * PRODUCT_BITS))
         rows = self._rows_of(read, names, space, gaussian)
         weights = np.array([_ONE] * read.intercept + [1.0] * len(names))
         weights[-1] = _TARGET
-        query = Sum(Everyone(), self._blocks(read, rows, names[-1]))
+        query = Sum(cells, self._blocks(read, rows, names[-1]))
         return query, weights, rows.steps() ** 2
 
     def _blocks(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain import Domain
+from discreto.core.maps import present_in
 from discreto.errors import ParameterError
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier
@@ -53,8 +54,10 @@ class LogisticRegression(PrivateClassifier):
     classes_
         The declared classes.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         class sums, spreads, then one gradient for each step.
     Bound        every row's numbers are scaled to a norm of 2^30 grid steps at most
@@ -123,7 +126,8 @@ class LogisticRegression(PrivateClassifier):
         if not names:
             raise ParameterError("LogisticRegression needs at least one feature.")
         count = len(space.classes)
-        task = Task(names, space.goal, count, gaussian, ridge, bounded)
+        present = present_in(names, space.domain)
+        task = Task(names, space.goal, count, gaussian, ridge, bounded, present)
         if method == "functional":
             weights = by_taylor(ask, task)
         elif method == "means":

@@ -51,8 +51,10 @@ class NaiveBayes(Bayes):
     vote_share_
         The part of the final word that the second question has.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         class tables (3/4 of the cost), then class scores (1/4). All of it
                  for the tables without ``shrink`` or if (classes - 1)² >= columns.
@@ -153,8 +155,10 @@ class GaussianNB(Bayes):
     random_state
         Not used.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         as :class:`NaiveBayes`.
     Bound        d ones per row for d columns, and a single one for the scores.
@@ -236,8 +240,10 @@ class CategoricalNB(Bayes):
     random_state
         Not used.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         as :class:`NaiveBayes`.
     Bound        d ones per row for d columns, and a single one for the scores.

@@ -56,8 +56,10 @@ class KNeighborsClassifier(Voters):
         The public facts and the payer when ``fit`` gets arrays or frames. Without a
         ledger there is one of ``epsilon`` in all: enough for a single ``predict``.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         with ``n_neighbors=None`` the number of rows, for a twentieth; one
                  noisy maximum a point, in one question (one each with a delta).
@@ -143,8 +145,10 @@ class RadiusNeighborsClassifier(Voters):
     epsilon, delta, domain, bounds, classes, ledger
         As for :class:`KNeighborsClassifier`.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         one noisy maximum a point, in one question (one each with a delta).
     Bound        a row adds one vote to one class at each point in its reach: the noise

@@ -314,4 +314,5 @@ def _privacy(data: dict[str, Any]) -> Privacy:
             receipt["hash"],
             bool(receipt.get("simulated", False)),
         ),
+        data.get("person"),
     )

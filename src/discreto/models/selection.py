@@ -1,28 +1,41 @@
-"""Choosing among models privately: every fit and the choice itself are paid for."""
+"""Choosing among models privately: every fit and the choice itself are paid for.
+
+A few candidates are all fitted, each with its part of the cost, and a noisy choice
+takes one. Many are fitted as hidden runs: only the best of a secret random part of
+them is ever shown, which costs about three fits whatever their number.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import Generic, Literal, TypeVar
 
 from sklearn.base import clone
 
-from discreto.core.cost import Amount, Cost
+from discreto.core.charge import Reservation
+from discreto.core.cost import Amount, Cost, read_amount, read_delta
 from discreto.core.domain import Category
+from discreto.core.hidden_runs import HiddenRuns
+from discreto.core.maps import Everyone, Ones
 from discreto.core.maps.predictions import (
     ERROR_STEPS,
     Contest,
     MostPoints,
+    Right,
+    RowLoss,
     check_columns,
 )
-from discreto.core.query import Choice
+from discreto.core.query import Block, Choice, Sum
 from discreto.errors import ParameterError
 from discreto.models import persist
 from discreto.models._estimator import PrivateEstimator
 from discreto.tables import Table
 
 Model = TypeVar("Model", bound=PrivateEstimator)
+Method = Literal["auto", "all", "hidden"]
+_SHARE = {"all": Fraction(1, 5), "hidden": Fraction(1, 10)}
 
 
 def select(
@@ -33,13 +46,17 @@ def select(
     epsilon: Amount,
     delta: Amount = 0,
     validation: Table | None = None,
-    choice_share: Fraction = Fraction(1, 5),
+    choice_share: Amount | None = None,
+    method: Method = "auto",
+    repeats: int = 2,
 ) -> Model:
     """Fit every candidate and keep the best, for ``epsilon`` in all.
 
-    Each candidate is fitted with an equal part of ``1 - choice_share`` of the cost. The
-    rest pays for a noisy choice by correct predictions (or squared error). The winner's
-    ``selection_cost_`` is the whole cost; its ``privacy_`` covers its own fit alone.
+    ``method="all"`` fits each candidate once with an equal part of the cost; a noisy
+    choice by correct predictions (or squared error) takes one. ``method="hidden"`` fits
+    each ``repeats`` times, scores every fit, and shows the best of a secret random part
+    of the fits: each fit then has a third of ``epsilon``, for 4 candidates as for 400.
+    ``"auto"`` takes the one that leaves more for a fit: ``"all"`` for two candidates.
 
     Parameters
     ----------
@@ -53,21 +70,34 @@ def select(
         What all fits and the choice cost together, as pure ε: ``"1/2"``, ``0.5`` and
         ``Fraction(1, 2)`` are the same.
     delta : int, float, str or Fraction
-        Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
+        Above 0 the noise is Gaussian. The charge is the rho that (ε, δ) allows, or for
+        hidden runs an (ε, δ) block.
     validation
         Other rows to choose on, paid by their own ledger; by default the same table.
-    choice_share
-        The part of the cost that pays for the choice.
+    choice_share : int, float, str or Fraction, optional
+        The part of the cost that pays for scores: 1/5, or 1/10 of each hidden run.
+    method
+        ``"auto"``, ``"all"`` or ``"hidden"``.
+    repeats
+        How often each candidate is fitted in hidden runs. More cost time, not privacy,
+        and make it likelier that the best one is among those that are drawn.
 
     Returns
     -------
     model
-        The winner, fitted.
+        The winner, fitted. Its ``privacy_`` has the cost of the whole selection.
+
+    Raises
+    ------
+    BudgetError
+        A ledger has less left. Nothing was charged.
 
     Privacy
     -------
-    All fits and the choice are charged before the first row is read. What the losers
-    cost is paid for, too.
+    All of it is charged in one entry before the first row is read. In hidden runs
+    neither the other fits nor any score nor the number of runs that were drawn is
+    shown, and all fits are made whatever was drawn, so the time does not tell it
+    either: ``docs/proofs/selection.md``.
 
     Examples
     --------
@@ -77,25 +107,76 @@ def select(
     >>> domain = dp.Domain(columns, target="y")
     >>> rows = {"x": [0.1, 0.9] * 1000, "y": [0, 1] * 1000}
     >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
-    >>> models = [NaiveBayes(epsilon=1), NaiveBayes(epsilon=1, shrink=False)]
+    >>> models = [NaiveBayes(epsilon=1, shrink=shrink) for shrink in (True, False)]
     >>> winner = dp.models.select(models, table, epsilon=1)
     >>> type(winner).__name__, winner.selection_cost_
     ('NaiveBayes', 'ε 1')
     """
     if not candidates:
         raise ParameterError("select needs at least one candidate.")
-    choice_share = Fraction(choice_share)
-    if not 0 < choice_share < 1:
-        raise ParameterError(f"choice_share must be in (0, 1). Got {choice_share}.")
-    cost = Cost.of(epsilon, delta)
-    share = cost * choice_share
-    here = cost if validation is None else cost * (1 - choice_share)
-    part = cost * ((1 - choice_share) / len(candidates))
-    for model in candidates:  # whatever can be refused is refused before it is paid
+    if method not in ("auto", *_SHARE):
+        raise ParameterError(f"method is auto, all or hidden. Got {method!r}.")
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        raise ParameterError(f"repeats is a whole number from 1 up. Got {repeats!r}.")
+    amount, chance = read_amount(epsilon, "epsilon"), read_delta(delta)
+    contest = _HiddenContest(candidates, table, y, validation, repeats)
+    if method == "auto":
+        method = _kinder_method(len(candidates), contest.runs, amount, chance)
+    share = _SHARE[method] if choice_share is None else Fraction(choice_share)
+    if not 0 < share < 1:
+        raise ParameterError(f"choice_share must be in (0, 1). Got {share}.")
+    if method == "hidden":
+        return contest.winner(amount, chance, share)
+    return _best_of_all(
+        candidates, table, y, Cost.of(amount, chance), share, validation
+    )
+
+
+def _kinder_method(
+    count: int, runs: HiddenRuns, epsilon: Fraction, delta: Fraction
+) -> Method:
+    """The method that leaves a fit more of the cost. Public facts alone decide."""
+    hidden = runs.each(epsilon, delta) * (1 - _SHARE["hidden"])
+    plain = Cost.of(epsilon, delta) * ((1 - _SHARE["all"]) / count)
+    return "all" if plain.covers(hidden) else "hidden"
+
+
+def _check(
+    candidates: Sequence[Model],
+    table: Table,
+    y: str | None,
+    part: Cost,
+    judge: Table,
+) -> None:
+    """Whatever can be refused is refused here, before it is paid."""
+    for model in candidates:
         space = model._space(table.domain, y)
         model._plan_for(space, part)
         names = (*space.features, *([space.target] if space.target else []))
-        check_columns(space.domain, names, (validation or table).domain)
+        check_columns(space.domain, names, judge.domain)
+
+
+def _whole(winner: Model, cost: Cost, paid: Reservation) -> Model:
+    """The winner; what protects its rows is what all fits and the choice cost."""
+    winner.selection_cost_ = str(cost)
+    receipt = paid.receipt
+    winner.privacy_ = replace(winner.privacy_, cost=receipt.cost, receipt=receipt)
+    return winner
+
+
+def _best_of_all(
+    candidates: Sequence[Model],
+    table: Table,
+    y: str | None,
+    cost: Cost,
+    choice_share: Fraction,
+    validation: Table | None,
+) -> Model:
+    """Fit all candidates and let a noisy choice take one."""
+    share = cost * choice_share
+    here = cost if validation is None else cost * (1 - choice_share)
+    part = cost * ((1 - choice_share) / len(candidates))
+    _check(candidates, table, y, part, validation or table)
     reservation = table.reserve(here, f"select among {len(candidates)} models")
     own = table.paid_by(reservation)
     judge = own
@@ -106,6 +187,62 @@ def select(
     classes = isinstance(table.domain[fitted[0].space_.goal], Category)
     choice = Choice(Contest(texts), MostPoints(1 if classes else ERROR_STEPS))
     best = judge.gate().select(choice, share, "best candidate")
-    winner = fitted[int(best.indices[0])]
-    winner.selection_cost_ = str(cost)
-    return winner
+    return _whole(fitted[int(best.indices[0])], cost, reservation)
+
+
+class _HiddenContest(Generic[Model]):
+    """Fits and scores of candidates as hidden runs."""
+
+    def __init__(
+        self,
+        candidates: Sequence[Model],
+        table: Table,
+        y: str | None,
+        validation: Table | None,
+        repeats: int,
+    ) -> None:
+        self.candidates, self.table, self.y = candidates, table, y
+        self.validation = validation
+        self.runs = HiddenRuns(len(candidates) * repeats)
+
+    def winner(self, epsilon: Fraction, delta: Fraction, share: Fraction) -> Model:
+        """Pay for all runs, make them, and show the best of those that are drawn."""
+        each = self.runs.each(epsilon, delta)
+        fit, score = each * (1 - share), each * share
+        _check(self.candidates, self.table, self.y, fit, self.validation or self.table)
+        total = self.runs.total(each, delta)
+        label = f"select among {len(self.candidates)} models, hidden"
+        if self.validation is None:
+            paid = [self.table.reserve(total, label, self._facts(each))]
+            costs = [each]
+        else:  # both must be paid before the first run
+            costs = [fit, score]
+            whole = [self.runs.total(cost, delta) for cost in costs]
+            paid = [
+                here.reserve(part, label, self._facts(cost))
+                for here, part, cost in zip(
+                    (self.table, self.validation), whole, costs, strict=True
+                )
+            ]
+
+        def work(number: int, payers: tuple[Reservation, ...]) -> tuple[int, Model]:
+            model = clone(self.candidates[number % len(self.candidates)])
+            model._fit_table(self.table.paid_by(payers[0]), self.y, fit)
+            judge = (self.validation or self.table).paid_by(payers[-1])
+            return _noisy_score(model, judge, score), model
+
+        return _whole(self.runs.best(paid, costs, work), total, paid[0])
+
+    def _facts(self, each: Cost) -> dict[str, object]:
+        return {"hidden_runs": self.runs.count, "each": each.to_dict()}
+
+
+def _noisy_score(model: PrivateEstimator, table: Table, cost: Cost) -> int:
+    """Right minus wrong predictions, or minus the squared error, with noise."""
+    text, gate = persist.dumps(model), table.gate()
+    if isinstance(table.domain[model.space_.goal], Category):
+        asked = Sum(Right(text), (Block(Ones()),))
+        wrong, right = gate.measure(asked, cost, "score of a run").tables[0][:, 0]
+        return int(right) - int(wrong)
+    asked = Sum(Everyone(), (Block(RowLoss(text)),))
+    return -int(gate.measure(asked, cost, "score of a run").tables[0][0, 0])

@@ -15,7 +15,7 @@ from discreto.plots.style import GREY, INK, Display, legend, look, tidy
 MOST_POINTS = 2000
 
 
-@dataclass
+@dataclass(repr=False)
 class CentroidsDisplay(Display):
     """The centres of one or more clusterings in two of their features.
 

@@ -16,7 +16,7 @@ Curve = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # where, middle, spread
 BAND = 0.13
 
 
-@dataclass
+@dataclass(repr=False)
 class EpsilonCurveDisplay(Display):
     """How good something is against what it costs.
 
@@ -134,7 +134,7 @@ class EpsilonCurveDisplay(Display):
         legend(ax)
 
 
-@dataclass
+@dataclass(repr=False)
 class ConvergenceDisplay(Display):
     """An error against the round of an iteration, over repeated runs.
 

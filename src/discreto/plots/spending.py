@@ -15,7 +15,7 @@ from discreto.plots.style import BLUE, GREY, ORANGE, Display, legend, tidy
 SHOWN = 14  # labels beside the steps
 
 
-@dataclass
+@dataclass(repr=False)
 class LedgerDisplay(Display):
     """The epsilon spent after every entry, and the budget.
 

@@ -15,7 +15,7 @@ from discreto.plots.style import BLUE, GREY, PALE, Display, legend, tidy
 INTERVAL = "private, with 95 % interval"
 
 
-@dataclass
+@dataclass(repr=False)
 class HistogramDisplay(Display):
     """Noisy counts with their intervals; exact ones behind them where they are public.
 
@@ -130,7 +130,7 @@ class HistogramDisplay(Display):
         legend(ax)
 
 
-@dataclass
+@dataclass(repr=False)
 class QuantileDisplay(Display):
     """Noisy quantiles with their intervals, over the exact ones where they are public.
 

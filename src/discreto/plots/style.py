@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import io
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from discreto.errors import MissingExtraError
@@ -84,6 +86,21 @@ class Display:
 
     def _draw(self, ax: Any) -> None:
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        drawn = "" if hasattr(self, "ax_") else "; plot() draws it"
+        return f"{type(self).__name__}({(self.__doc__ or '').splitlines()[0]}{drawn})"
+
+    def _repr_png_(self) -> bytes | None:
+        """The picture in a notebook, unless ``plot`` has shown it already."""
+        if hasattr(self, "ax_"):
+            return None
+        from matplotlib.figure import Figure
+
+        figure, file = Figure(figsize=self.size, layout="constrained"), io.BytesIO()
+        copy.copy(self).plot(figure.subplots())
+        figure.savefig(file, format="png", dpi=110)
+        return file.getvalue()
 
 
 def new_axes(size: tuple[float, float]) -> Axes:

@@ -13,7 +13,7 @@ from discreto.errors import ParameterError
 from discreto.plots.style import BLUE, GREY, INK, Display
 
 
-@dataclass
+@dataclass(repr=False)
 class TopologyDisplay(Display):
     """Nodes on a circle, edges between them, the weights of a mixing matrix on edges.
 

@@ -6,7 +6,6 @@ Html('<p>a &lt; b &amp; c</p>')
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,18 +14,10 @@ from numbers import Real
 from typing import Any
 
 from discreto.errors import ParameterError
+from discreto.markup import Html, join, tag
 from discreto.report.svg import svg_of
 
 WIDE = 2.2  # times as wide as high: pictures of several panels
-
-
-class Html(str):
-    """Markup that was made here and is safe to put into a page."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f"Html({super().__repr__()})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,30 +73,6 @@ def _number(value: float, spread: float | None) -> str:
         return f"{value:.4g}"
     digits = min(max(1 - math.floor(math.log10(spread)), 0), 6)
     return f"{value:.{digits}f}"
-
-
-def escape(value: Any) -> Html:
-    """Safe markup of any value."""
-    return value if isinstance(value, Html) else Html(html.escape(str(value)))
-
-
-def join(parts: Iterable[Any]) -> Html:
-    """Several parts, one after the other."""
-    return Html("".join(escape(part) for part in parts))
-
-
-def tag(name: str, *parts: Any, **attributes: Any) -> Html:
-    """An element; ``class_`` and ``data_sort`` become ``class`` and ``data-sort``.
-
-    >>> tag("a", "x & y", href='"#1"')
-    Html('<a href="&quot;#1&quot;">x &amp; y</a>')
-    """
-    texts = [
-        f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"'
-        for key, value in attributes.items()
-        if value is not None and value != ""
-    ]
-    return Html(f"<{name}{''.join(texts)}>{join(parts)}</{name}>")
 
 
 def text(*parts: Any) -> Html:

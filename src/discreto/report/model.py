@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.describe import column_words
+from discreto.core.domain import Domain
 from discreto.report.markup import (
     Html,
     Measured,
@@ -138,15 +140,16 @@ def _meaning(privacy: Any) -> Html:
 
 def evaluation_tables(evaluation: Any) -> list[Html]:
     """A private evaluation, one table for each measure."""
-    names = ("accuracy", "log_loss", "rmse", "r2", "confusion", "calibration")
+    names = [part.name for part in fields(evaluation) if part.name != "on_these_rows"]
     blocks = []
     for name in names:
         release = getattr(evaluation, name)
         if release is not None:
             blocks.append(release_table(release))
     remark = (
-        "Measured privately; intervals are for 95 % of the noise. On the rows that a "
-        "model was fitted to, it looks better than it is."
+        "Measured privately. Intervals are for the population that the rows come from: "
+        "noise and sampling together; those of counts are for the noise. On the rows "
+        "that a model was fitted to, it looks better than it is."
     )
     return [text(remark), *blocks]
 
@@ -164,7 +167,8 @@ def release_table(release: Any) -> Html:
     unit = f" ({release.unit})" if release.unit else ""
     caption = f"{release.label}{unit}, {release.cost}"
     caption += f"; {release.note}" if release.note else ""
-    return table(["", "value", "95 % from", "to"], lines, caption=caption)
+    sure = f"{100 * release.level:g} % from"
+    return table(["", "value", sure, "to"], lines, caption=caption)
 
 
 def _end(value: float, error: float) -> Measured:
@@ -209,21 +213,10 @@ def _known(model: Any) -> list[Html]:
 
 def domain_table(domain: Domain, *, target: str | None = None) -> Html:
     """The columns of a domain."""
-    lines = []
-    for name, column in domain.columns.items():
-        if isinstance(column, Number):
-            kind = "whole number" if column.integer else "number"
-            values = f"{column.lower:g} to {column.upper:g} {column.unit}".strip()
-        elif isinstance(column, Category):
-            kind = "category"
-            more = len(column.categories) - 12
-            values = ", ".join(map(str, column.categories[:12]))
-            values += f", +{more} more" if more > 0 else ""
-        else:
-            kind, values = column.kind, "never asked about"
-        role = "target" if name == target else ""
-        missing = "yes" if getattr(column, "missing", False) else "no"
-        lines.append([name, role, kind, values, missing])
+    lines = [
+        [name, "target" if name == target else "", *column_words(column)]
+        for name, column in domain.columns.items()
+    ]
     return table(["column", "role", "kind", "values", "may be missing"], lines)
 
 

@@ -18,40 +18,50 @@ from discreto.stats._columns import (
     sum,
     variance,
 )
+from discreto.stats._population import (
+    correlation_test,
+    independence,
+    mean_difference,
+    proportion_difference,
+    quantile_difference,
+    trend,
+)
 from discreto.stats._ranks import bounds, histogram, max, median, min, mode, quantile
 from discreto.stats._relations import (
+    crosstab,
     distribution,
     gini,
-    independence,
     lorenz,
-    mean_difference,
     proportion,
-    proportion_difference,
     ratio,
     top,
-    trend,
     weighted_mean,
 )
 from discreto.stats.comparisons import (
     Independence,
     MeanDifference,
     ProportionDifference,
-    Trend,
 )
 from discreto.stats.covariances import Covariance
+from discreto.stats.crosstabs import Crosstab
 from discreto.stats.describe import Description, describe
 from discreto.stats.distributions import Distribution, Inequality
 from discreto.stats.histograms import Bounds, Histogram, Mode, Top
 from discreto.stats.moments import Count, Mean, Total, Variance
+from discreto.stats.quantile_differences import QuantileDifference
 from discreto.stats.quantiles import Extremum, Quantile, Quantiles
-from discreto.stats.ratios import Proportion, Ratio, WeightedMean
+from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
 from discreto.stats.sentences import sentence
+from discreto.stats.trends import CorrelationTest, Trend
+from discreto.stats.unknown_keys import UnknownKeys, unknown_keys
 from discreto.stats.views import Viewed
 
 __all__ = [
     "Bounds",
+    "CorrelationTest",
     "Count",
     "Covariance",
+    "Crosstab",
     "Description",
     "Distribution",
     "Extremum",
@@ -64,18 +74,22 @@ __all__ = [
     "Proportion",
     "ProportionDifference",
     "Quantile",
+    "QuantileDifference",
     "Quantiles",
-    "Ratio",
+    "RatioOfSums",
     "Top",
     "Total",
     "Trend",
+    "UnknownKeys",
     "Variance",
     "Viewed",
     "WeightedMean",
     "bounds",
     "correlation",
+    "correlation_test",
     "count",
     "covariance",
+    "crosstab",
     "describe",
     "distribution",
     "gini",
@@ -91,12 +105,14 @@ __all__ = [
     "proportion",
     "proportion_difference",
     "quantile",
+    "quantile_difference",
     "ratio",
     "sentence",
     "std",
     "sum",
     "top",
     "trend",
+    "unknown_keys",
     "variance",
     "weighted_mean",
 ]

@@ -165,6 +165,7 @@ def variance(
     table: Table,
     column: str,
     *,
+    by: Names | None = None,
     epsilon: Amount,
     delta: Amount = 0,
     key: str | None = None,
@@ -177,6 +178,8 @@ def variance(
         The rows with their domain and ledger.
     column : str
         A Number column of the domain.
+    by : str or list of str, optional
+        Category columns; the answer then has one for each group.
     epsilon : int, float, str or Fraction
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
@@ -206,13 +209,14 @@ def variance(
     >>> abs(dp.stats.variance(table, "age", epsilon=1).value - 800 / 3) < 20
     True
     """
-    return run(table, Variance(column), epsilon, delta, key)
+    return run(table, Variance(column, by=names_of(by)), epsilon, delta, key)
 
 
 def std(
     table: Table,
     column: str,
     *,
+    by: Names | None = None,
     epsilon: Amount,
     delta: Amount = 0,
     key: str | None = None,
@@ -225,6 +229,8 @@ def std(
         The rows with their domain and ledger.
     column : str
         A Number column of the domain.
+    by : str or list of str, optional
+        Category columns; the answer then has one for each group.
     epsilon : int, float, str or Fraction
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
@@ -254,7 +260,8 @@ def std(
     >>> abs(dp.stats.std(table, "age", epsilon=1).value - 16.3) < 1
     True
     """
-    return run(table, Variance(column, root=True), epsilon, delta, key)
+    statistic = Variance(column, root=True, by=names_of(by))
+    return run(table, statistic, epsilon, delta, key)
 
 
 def covariance(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
-from discreto.core.cost import Amount, read_amount
-from discreto.errors import ParameterError
+from discreto.core.cost import Amount
 from discreto.release import Release
-from discreto.stats._base import Names, names_of, run
-from discreto.stats.histograms import Bounds, Histogram, Mode
+from discreto.stats._base import Names, names_of, read_probability, run
+from discreto.stats.histograms import Bounds, Histogram, Mode, bins_by_column
 from discreto.stats.quantiles import Extremum, Quantile, Quantiles
 from discreto.tables import Table
 
@@ -17,7 +18,7 @@ def histogram(
     table: Table,
     columns: Names,
     *,
-    bins: int | list[float] | tuple[float, ...] | None = None,
+    bins: int | Sequence[Any] | Mapping[str, Any] | None = None,
     epsilon: Amount,
     delta: Amount = 0,
     key: str | None = None,
@@ -30,9 +31,10 @@ def histogram(
         The rows with their domain and ledger.
     columns : str or list of str
         Number or Category columns; several are crossed.
-    bins : int or list of float, optional
-        The number of equal bins of each Number column, or the cuts between them. By
-        default 20, or a bin for each whole number where there are fewer.
+    bins : int, list of float, dict or list of them, optional
+        The number of equal bins of each Number column, or the cuts between them. A dict
+        has them by column, a list of lists for each column in turn. By default 20, or a
+        bin for each whole number where there are fewer.
     epsilon : int, float, str or Fraction
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
@@ -47,7 +49,8 @@ def histogram(
     Returns
     -------
     Release
-        A count for each of its ``keys``: categories or ranges.
+        A count for each of its ``keys``: categories or ranges. ``matrix()`` has the
+        counts of two columns as a table with a line for each bin of the first.
 
     Privacy
     -------
@@ -62,8 +65,9 @@ def histogram(
     >>> dp.stats.histogram(table, "sex", epsilon="1/2").keys
     ('f', 'm')
     """
-    fixed = tuple(bins) if isinstance(bins, list | tuple) else bins
-    return run(table, Histogram(names_of(columns), fixed), epsilon, delta, key)
+    names = names_of(columns)
+    asked = Histogram(names, bins_by_column(bins, names))
+    return run(table, asked, epsilon, delta, key)
 
 
 def mode(
@@ -119,6 +123,7 @@ def quantile(
     column: str,
     probability: Amount | list[Amount] | tuple[Amount, ...],
     *,
+    by: Names | None = None,
     epsilon: Amount,
     delta: Amount = 0,
     key: str | None = None,
@@ -133,6 +138,8 @@ def quantile(
         A Number column of the domain.
     probability : number or list of numbers
         From 0 to 1, in the forms of ``epsilon``; a list gives several for one cost.
+    by : str or list of str, optional
+        Category columns; the answer then has one for each group.
     epsilon : int, float, str or Fraction
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
@@ -162,16 +169,19 @@ def quantile(
     >>> dp.stats.quantile(table, "age", [0.1, 0.9], epsilon=1).keys
     (0.1, 0.9)
     """
-    if isinstance(probability, list | tuple):
-        several = tuple(_probability(p) for p in probability)
-        return run(table, Quantiles(column, several), epsilon, delta, key)
-    return run(table, Quantile(column, _probability(probability)), epsilon, delta, key)
+    if isinstance(probability, list | tuple) or by is not None:
+        listed = probability if isinstance(probability, list | tuple) else [probability]
+        several = tuple(read_probability(p) for p in listed)
+        return run(table, Quantiles(column, several, names_of(by)), epsilon, delta, key)
+    asked = Quantile(column, read_probability(probability))
+    return run(table, asked, epsilon, delta, key)
 
 
 def median(
     table: Table,
     column: str,
     *,
+    by: Names | None = None,
     epsilon: Amount,
     delta: Amount = 0,
     key: str | None = None,
@@ -184,6 +194,8 @@ def median(
         The rows with their domain and ledger.
     column : str
         A Number column of the domain.
+    by : str or list of str, optional
+        Category columns; the answer then has one for each group.
     epsilon : int, float, str or Fraction
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
@@ -214,6 +226,9 @@ def median(
     >>> median.low <= 40 <= median.high
     True
     """
+    if by is not None:
+        several = Quantiles(column, (Fraction(1, 2),), names_of(by))
+        return run(table, several, epsilon, delta, key)
     return run(table, Quantile(column), epsilon, delta, key)
 
 
@@ -358,10 +373,3 @@ def bounds(
     [('lower', 1024.0), ('upper', 2048.0)]
     """
     return run(table, Bounds(column), epsilon, delta, key)
-
-
-def _probability(value: Amount) -> Fraction:
-    chance = read_amount(value, "probability", zero=True)
-    if chance > 1:
-        raise ParameterError(f"probability must be 0 to 1. Got {value!r}.")
-    return chance.limit_denominator(10_000)

@@ -1,4 +1,4 @@
-"""Shares, comparisons, trends and inequality, as functions of a table."""
+"""Shares, quotients, distributions and inequality, as functions of a table."""
 
 from __future__ import annotations
 
@@ -9,15 +9,10 @@ from discreto.expression_text import expression
 from discreto.expressions import Expr
 from discreto.release import Release
 from discreto.stats._base import Names, names_of, run
-from discreto.stats.comparisons import (
-    Independence,
-    MeanDifference,
-    ProportionDifference,
-    Trend,
-)
+from discreto.stats.crosstabs import Crosstab
 from discreto.stats.distributions import Distribution, Inequality
 from discreto.stats.histograms import Top
-from discreto.stats.ratios import Proportion, Ratio, WeightedMean
+from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
 from discreto.tables import Table
 
 
@@ -109,7 +104,7 @@ def ratio(
 
     Privacy
     -------
-    Charged before a row is read. What is asked and bounded: :class:`Ratio`.
+    Charged before a row is read. What is asked and bounded: :class:`RatioOfSums`.
 
     Examples
     --------
@@ -120,7 +115,7 @@ def ratio(
     >>> abs(dp.stats.ratio(table, "y", "x", epsilon=1).value - 3) < 0.1
     True
     """
-    return run(table, Ratio(numerator, denominator), epsilon, delta, key)
+    return run(table, RatioOfSums(numerator, denominator), epsilon, delta, key)
 
 
 def weighted_mean(
@@ -171,209 +166,6 @@ def weighted_mean(
     True
     """
     return run(table, WeightedMean(column, weights), epsilon, delta, key)
-
-
-def mean_difference(
-    table: Table,
-    column: str,
-    group: str,
-    *,
-    epsilon: Amount,
-    delta: Amount = 0,
-    key: str | None = None,
-) -> Release:
-    """How much larger a mean is in the second of two groups, and a p-value.
-
-    Parameters
-    ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        A Number column.
-    group : str
-        A Category column with two categories.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
-
-    Returns
-    -------
-    Release
-        The difference with an interval for the population, and a two-sided p-value.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`MeanDifference`.
-
-    Examples
-    --------
-    >>> import discreto as dp
-    >>> domain = dp.Domain({"x": dp.Number(0, 10), "g": dp.Category(["a", "b"])})
-    >>> rows = {"x": [1, 2, 3, 8] * 500, "g": ["a", "a", "a", "b"] * 500}
-    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
-    >>> found = dp.stats.mean_difference(table, "x", "g", epsilon=1)
-    >>> found.keys, bool(abs(found.value[0] - 6) < 0.2)
-    (('difference', 'p-value'), True)
-    """
-    return run(table, MeanDifference(column, group), epsilon, delta, key)
-
-
-def proportion_difference(
-    table: Table,
-    condition: Expr | str,
-    group: str,
-    *,
-    epsilon: Amount,
-    delta: Amount = 0,
-    key: str | None = None,
-) -> Release:
-    """How much larger a share is in the second of two groups, and a p-value.
-
-    Parameters
-    ----------
-    table : Table
-        The rows with their domain and ledger.
-    condition : Expr or str
-        ``dp.col("age") >= 65``, or the text ``"age >= 65"``.
-    group : str
-        A Category column with two categories.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
-
-    Returns
-    -------
-    Release
-        The difference with an interval for the population, and a two-sided p-value.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded:
-    :class:`ProportionDifference`.
-
-    Examples
-    --------
-    >>> import discreto as dp
-    >>> domain = dp.Domain({"x": dp.Number(0, 10), "g": dp.Category(["a", "b"])})
-    >>> rows = {"x": [1, 2, 3, 8] * 500, "g": ["a", "a", "a", "b"] * 500}
-    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
-    >>> found = dp.stats.proportion_difference(table, "x > 5", "g", epsilon=1)
-    >>> bool(abs(found.value[0] - 1) < 0.05)
-    True
-    """
-    return run(
-        table, ProportionDifference(expression(condition), group), epsilon, delta, key
-    )
-
-
-def independence(
-    table: Table,
-    first: str,
-    second: str,
-    *,
-    epsilon: Amount,
-    delta: Amount = 0,
-    key: str | None = None,
-) -> Release:
-    """Whether two categories go together: chi-square of their table, and a p-value.
-
-    Parameters
-    ----------
-    table : Table
-        The rows with their domain and ledger.
-    first, second : str
-        Category columns.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
-
-    Returns
-    -------
-    Release
-        The statistic and its p-value, which takes the noise into account.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Independence`.
-
-    Examples
-    --------
-    >>> import discreto as dp
-    >>> domain = dp.Domain({"g": dp.Category(["a", "b"]), "h": dp.Category([0, 1])})
-    >>> rows = {"g": ["a", "a", "b", "b"] * 500, "h": [0, 1, 0, 1] * 500}
-    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
-    >>> float(dp.stats.independence(table, "g", "h", epsilon=1).value[1]) > 0.05
-    True
-    """
-    return run(table, Independence(first, second), epsilon, delta, key)
-
-
-def trend(
-    table: Table,
-    column: str,
-    on: str,
-    *,
-    epsilon: Amount,
-    delta: Amount = 0,
-    key: str | None = None,
-) -> Release:
-    """The straight line of one column on another: slope, intercept, p-value.
-
-    Parameters
-    ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        The Number column that is explained.
-    on : str
-        The Number column that explains it.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
-
-    Returns
-    -------
-    Release
-        Slope and intercept with intervals for the population, and a p-value.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Trend`.
-
-    Examples
-    --------
-    >>> import discreto as dp
-    >>> domain = dp.Domain({"x": dp.Number(0, 10), "y": dp.Number(0, 30)})
-    >>> rows = {"x": [1, 2, 3, 4] * 500, "y": [3, 6, 9, 12] * 500}
-    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
-    >>> bool(abs(dp.stats.trend(table, "y", "x", epsilon=1).value[0] - 3) < 0.3)
-    True
-    """
-    return run(table, Trend(column, on), epsilon, delta, key)
 
 
 def distribution(
@@ -521,6 +313,55 @@ def lorenz(
     9
     """
     return run(table, Inequality(column, curve=True), epsilon, delta, key)
+
+
+def crosstab(
+    table: Table,
+    columns: Names,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """Counts by several columns, and by some of them, and in all: they add up.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    columns : list of str
+        Two to five columns that can be groups: categories, whole numbers with few
+        values, periods of dates.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
+        allows.
+    key : str, optional
+        A name for this request: asked again under it, the stored answer costs nothing
+        more. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The counts; where a column is summed up, its part of a key is ``"(all)"``.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`Crosstab`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"g": dp.Category(["a", "b"]), "h": dp.Category([0, 1])})
+    >>> rows = {"g": ["a", "a", "b", "b"] * 500, "h": [0, 1, 0, 1] * 500}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> found = dict(dp.stats.crosstab(table, ["g", "h"], epsilon=1).items())
+    >>> abs(found["a", "(all)"] - 1000) < 20
+    True
+    """
+    return run(table, Crosstab(names_of(columns)), epsilon, delta, key)
 
 
 def top(

@@ -1,4 +1,4 @@
-"""Differences, relations and trends of the population behind a table, with p-values.
+"""Differences and relations of the population behind a table, with p-values.
 
 Here a table is a sample, so an interval covers what is true of the population: it is
 as wide as the noise *and* the sampling of rows ask for. Both come from the same noisy
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Domain, Number
+from discreto.core.dates import difference_unit
+from discreto.core.domain import Domain
 from discreto.core.expressions import Expression
 from discreto.core.gate import Noise
 from discreto.core.maps import Bernstein, Categories, Cross, Ones, Present
@@ -24,27 +24,17 @@ from discreto.release import Release
 from discreto.rng import generator
 from discreto.session import Ask
 from discreto.stats._intervals import Floats
+from discreto.stats._p_values import (
+    CLEAR,
+    DRAWS,
+    NOTE,
+    Z,
+    possible_noise,
+    two_sided,
+    with_p_value,
+)
 from discreto.stats._propagation import STEP
 from discreto.stats.ratios import MADE, truths_of
-
-_Z = NormalDist().inv_cdf(0.975)
-_CLEAR = 4.0  # with fewer rows than this many deviations of noise, nothing is known
-_DRAWS = 2000  # simulated tables behind a p-value
-_NOTE = "for the population behind the table: noise and sampling"
-
-
-def _tested(
-    label: str, names: tuple[str, ...], values: list[Any], noisy: Floats, unit: str
-) -> Release:
-    """A release of an estimate with its interval, and of a p-value."""
-    value, low, high = (np.array(part, dtype=float) for part in noisy)
-    keys = (*names, "p-value")
-    value, low, high = (np.append(part, values) for part in (value, low, high))
-    return Release(label, value, low, high, keys, unit, _NOTE)
-
-
-def _two_sided(size: float) -> float:
-    return 2 * NormalDist().cdf(-abs(size))
 
 
 def two_groups(name: str, domain: Domain) -> tuple[Any, Any]:
@@ -112,16 +102,22 @@ class MeanDifference:
         sums, noise = answer.tables[0][:2] / STEP, answer.noises[0]
         means, errors = _means(sums, noise.variance / STEP**2)
         estimate, error = float(means[1] - means[0]), float(math.hypot(*errors))
-        ends = estimate + np.array([0.0, -_Z, _Z]) * min(error, 1e6)
+        ends = estimate + np.array([0.0, -Z, Z]) * min(error, 1e6)
         ends = column.half * np.clip(ends, -2, 2)
-        p = _two_sided(estimate / error) if error > 0 else 1.0
-        return _tested(self.label, ("difference",), [p], ends[:, None], column.unit)
+        p = two_sided(estimate / error) if error > 0 else 1.0
+        return with_p_value(
+            self.label,
+            ("difference",),
+            p,
+            ends[:, None],
+            difference_unit(column.unit),
+        )
 
 
 def _means(sums: Floats, noise: float) -> tuple[Floats, Floats]:
     """Means of groups from Bernstein sums, and their standard errors."""
     rows = sums.sum(axis=1)
-    clear = rows > _CLEAR * math.sqrt(3 * noise)
+    clear = rows > CLEAR * math.sqrt(3 * noise)
     rows = np.maximum(rows, 1.0)
     weights = np.array([-1.0, 0.0, 1.0])
     means = np.clip(sums @ weights / rows, -1, 1)
@@ -178,24 +174,22 @@ class ProportionDifference:
         Release
             The answer with its error bar.
         """
-        groups = two_groups(self.group, ask.domain)
+        two_groups(self.group, ask.domain)
         ask = truths_of(ask, self.condition)
-        cells = Categories((self.group, MADE))
+        cells = Categories((self.group, MADE), declared=True)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
-        truths = 2 + ask.domain.category(MADE).missing
-        count = len(groups) + ask.domain.category(self.group).missing
-        sums = answer.tables[0][:, 0].reshape(count, truths)[:2, :2].astype(float)
+        sums = answer.tables[0][:, 0].reshape(2, 2).astype(float)
         shares, errors = _shares(sums, answer.noises[0].variance)
         estimate, error = float(shares[1] - shares[0]), float(math.hypot(*errors))
-        ends = np.clip(estimate + np.array([0.0, -_Z, _Z]) * min(error, 1e6), -1, 1)
-        p = _two_sided(estimate / error) if error > 0 else 1.0
-        return _tested(self.label, ("difference",), [p], ends[:, None], "")
+        ends = np.clip(estimate + np.array([0.0, -Z, Z]) * min(error, 1e6), -1, 1)
+        p = two_sided(estimate / error) if error > 0 else 1.0
+        return with_p_value(self.label, ("difference",), p, ends[:, None])
 
 
 def _shares(sums: Floats, noise: float) -> tuple[Floats, Floats]:
     """Shares of groups from counts of false and true, and their standard errors."""
     rows = sums.sum(axis=1)
-    clear = rows > _CLEAR * math.sqrt(2 * noise)
+    clear = rows > CLEAR * math.sqrt(2 * noise)
     rows = np.maximum(rows, 1.0)
     shares = np.clip(sums[:, 1] / rows, 0.0, 1.0)
     # A little away from 0 and 1, as Agresti and Coull have it.
@@ -215,7 +209,8 @@ class Independence:
     Parameters
     ----------
     first, second
-        Names of Category columns.
+        Names of Category columns. Rows in which either is missing or was not declared
+        are left out.
 
     Privacy
     -------
@@ -253,34 +248,34 @@ class Independence:
         """
         domain = ask.domain
         sizes = [
-            len(column.categories) + column.missing
+            len(column.categories)
             for column in map(domain.category, (self.first, self.second))
         ]
         if min(sizes) < 2:
             raise ParameterError(f"{self.label!r} needs two categories or more each.")
-        cells = Categories((self.first, self.second))
+        cells = Categories((self.first, self.second), declared=True)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
         table = answer.tables[0][:, 0].reshape(sizes)
         size, p = _chi_square(table, answer.noises[0])
         values = np.array([size, p])
         keys = ("chi-square", "p-value")
-        return Release(self.label, values, values, values, keys, "", _NOTE)
+        return Release(self.label, values, values, values, keys, "", NOTE)
 
 
 def _chi_square(table: Ints, noise: Noise) -> tuple[float, float]:
     """The statistic of a noisy table and how often independence gives as much."""
     counts = np.maximum(table.astype(float), 0.0)
     rows = counts.sum()
-    if rows < _CLEAR * math.sqrt(noise.variance * counts.size) or rows < 5:
+    if rows < CLEAR * math.sqrt(noise.variance * counts.size) or rows < 5:
         return 0.0, 1.0
     shares = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / rows**2
     coins = generator(0)  # public: the same table gives the same p-value
-    drawn = coins.multinomial(round(rows), shares.ravel(), _DRAWS).astype(float)
-    drawn += _noise(noise, drawn.shape, coins)
-    drawn = np.maximum(drawn, 0.0).reshape(_DRAWS, *counts.shape)
+    drawn = coins.multinomial(round(rows), shares.ravel(), DRAWS).astype(float)
+    drawn += possible_noise(noise, drawn.shape, coins)
+    drawn = np.maximum(drawn, 0.0).reshape(DRAWS, *counts.shape)
     size = float(_distance(counts[None])[0])
     more = int((_distance(drawn) >= size).sum())
-    return size, (more + 1) / (_DRAWS + 1)
+    return size, (more + 1) / (DRAWS + 1)
 
 
 def _distance(tables: Floats) -> Floats:
@@ -292,108 +287,3 @@ def _distance(tables: Floats) -> Floats:
     parts = np.where(wanted > 0, (tables - wanted) ** 2 / np.maximum(wanted, 1.0), 0.0)
     total: Floats = parts.sum(axis=(1, 2))
     return total
-
-
-def _noise(noise: Noise, shape: tuple[int, ...], coins: np.random.Generator) -> Floats:
-    """Noise of this distribution for simulated tables; it protects nobody."""
-    if noise.law == "laplace":
-        return coins.laplace(0.0, float(noise.amount), shape)
-    return coins.normal(0.0, math.sqrt(noise.variance), shape)
-
-
-@dataclass(frozen=True)
-class Trend:
-    """The straight line of one column on another: slope, intercept, p-value.
-
-    Parameters
-    ----------
-    column
-        The name of the Number column that is explained.
-    on
-        The name of the Number column that explains it.
-
-    Privacy
-    -------
-    Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         nine sums of products of Bernstein polynomials of degree 2.
-    Bound        1: a row gives the nine of them 1 together.
-
-    >>> from discreto import Domain, plan
-    >>> found = plan.statistics(Domain.cube(2), Trend("x1", "x0"), epsilon=1)
-    >>> [ask.sensitivity[0] / 2**30 for ask in found]
-    [1.0]
-    """
-
-    column: str
-    on: str
-
-    @property
-    def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
-        return f"trend of {self.column} on {self.on}"
-
-    def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
-        x, y = ask.domain.number(self.on), ask.domain.number(self.column)
-        names = (self.on, self.column)
-        block = Block(Bernstein(names, 2))
-        answer = ask.measure(Sum(Present(names), (block,)), self.label)
-        line = _line(answer.tables[0][0] / STEP, answer.noises[0], x, y)
-        error = (line[2, 0] - line[1, 0]) / (2 * _Z)
-        p = _two_sided(line[0, 0] / error) if error > 0 else 1.0
-        return _tested(self.label, ("slope", "intercept"), [p], line, "")
-
-
-_ONE, _X, _SQUARE = np.ones(3), np.array([-1.0, 0, 1]), np.array([1.0, -1, 1])
-_MOMENTS = np.array(
-    [
-        np.outer(a, b).ravel()
-        for a, b in (
-            (_ONE, _ONE),
-            (_X, _ONE),
-            (_ONE, _X),
-            (_SQUARE, _ONE),
-            (_ONE, _SQUARE),
-            (_X, _X),
-        )
-    ]
-)
-
-
-def _line(sums: Floats, noise: Noise, x: Number, y: Number) -> Floats:
-    """Slope and intercept, and the ends of their intervals."""
-
-    def fit(several: Floats) -> tuple[Floats, Floats]:
-        """The line, and the variances that sampling gives its two numbers."""
-        rows, a, b, aa, bb, ab = np.moveaxis(several @ _MOMENTS.T, -1, 0)
-        rows = np.maximum(rows, 1.0)
-        a, b = a / rows, b / rows
-        spread = np.maximum(aa / rows - a**2, 1e-6) * x.half**2
-        slope = (ab / rows - a * b) * x.half * y.half / spread
-        at, height = x.centre + x.half * a, y.centre + y.half * b
-        rest = (bb / rows - b**2) * y.half**2 - slope**2 * spread
-        unexplained = np.maximum(rest, 0.0) / rows
-        line = np.stack([slope, height - slope * at], axis=-1)
-        sampling = [unexplained / spread, unexplained * (1 + at**2 / spread)]
-        return line, np.stack(sampling, axis=-1)
-
-    middle, _ = fit(sums)
-    if sums.sum() < _CLEAR * math.sqrt(9 * noise.variance) / STEP:
-        return np.stack([middle, middle - 1e6, middle + 1e6])
-    # The true sums are the noisy ones less noise of a known distribution.
-    coins = generator(0)  # public: the same answer gives the same interval
-    lines, sampling = fit(sums - _noise(noise, (_DRAWS, 9), coins) / STEP)
-    lines = lines + np.sqrt(sampling) * coins.normal(size=lines.shape)
-    low, high = np.quantile(lines, [0.0225, 0.9775], axis=0)
-    return np.stack([middle, np.minimum(low, middle), np.maximum(high, middle)])

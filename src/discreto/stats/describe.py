@@ -53,6 +53,9 @@ class Description:
             lines.append(text if release.keys else f"{release.label}: {text}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        return "".join(release._repr_html_() for release in self.releases)
+
 
 def describe(
     table: Table,

@@ -15,6 +15,7 @@ from discreto.release import Release
 from discreto.rng import generator
 from discreto.session import Ask
 from discreto.stats._intervals import Floats, combined_reach
+from discreto.stats._p_values import possible_noise
 
 _CELLS = 256  # of the range, for inequality
 _DRAWS = 400  # possible noises behind an interval
@@ -98,16 +99,19 @@ def _share(
     """
     if left + right <= 0:
         return 0.5, 0.0, 1.0
-    value = min(max(left / (left + right), 0.0), 1.0)
-    knots, fine = np.linspace(0, 1, 9), np.linspace(0, 1, 2001)
+    rows = left + right
+    value = min(max(left / rows, 0.0), 1.0)
+    knots = np.linspace(0, 1, 9)
     weights = [[1 - p] * cells[0] + [p] * cells[1] for p in knots]
-    reaches = np.interp(fine, knots, [combined_reach(w, noise) for w in weights])
-    inside = np.flatnonzero(np.abs(left * (1 - fine) - right * fine) <= reaches)
-    if not inside.size:
-        return value, value, value
-    step = fine[1]
-    low, high = fine[inside[0]] - step, fine[inside[-1]] + step
-    return value, max(min(low, value), 0.0), min(max(high, value), 1.0)
+    reaches = [combined_reach(w, noise) for w in weights]
+    ends = []
+    for sign in (-1.0, 1.0):
+        end = value
+        for _ in range(20):  # the reach hardly changes with p, so this settles soon
+            far = float(np.interp(end, knots, reaches))
+            end = min(max((left + sign * far) / rows, 0.0), 1.0)
+        ends.append(end)
+    return value, min(ends[0], value), max(ends[1], value)
 
 
 @dataclass(frozen=True)
@@ -168,29 +172,24 @@ class Inequality:
         counts, noise = answer.tables[0][:, 0].astype(float), answer.noises[0]
         centres = cells.centres(ask.domain)
         coins = generator(0)  # public: the same answer gives the same interval
-        drawn = counts - _draws(noise, counts.size, coins)
+        drawn = counts - possible_noise(noise, (_DRAWS, counts.size), coins)
         several = np.concatenate([counts[None], drawn])
         found = _lorenz(several, centres) if self.curve else _gini(several, centres)
         low, high = np.quantile(found[1:], [0.0225, 0.9775], axis=0)
-        # What lies inside of one cell is not known either.
+        # Nor is it known where in its cell a row lies. Errors of different cells are as
+        # often up as down, so few full cells leave more of them than many.
+        shares = _shares(counts)
         width = (column.upper - column.lower) / _CELLS
-        mean = max(float(_shares(counts) @ centres), width)
-        slack = min(width / mean / 2, 1.0)
+        lumps = math.sqrt(float(shares @ shares))
+        slack = min(width * lumps / max(float(shares @ centres), width) / 2, 1.0)
         value = found[0]
-        low = np.clip(np.minimum(low, value) - slack, 0, 1)
-        high = np.clip(np.maximum(high, value) + slack, 0, 1)
+        low = np.clip(value - np.hypot(np.maximum(value - low, 0), slack), 0, 1)
+        high = np.clip(value + np.hypot(np.maximum(high - value, 0), slack), 0, 1)
         if not self.curve:
             ends = [float(part[0]) for part in (value, low, high)]
             return Release(self.label, ends[0], ends[1], ends[2])
         keys = tuple(f"poorest {10 * tenth} %" for tenth in range(1, 10))
         return Release(self.label, value, low, high, keys)
-
-
-def _draws(noise: Noise, count: int, coins: np.random.Generator) -> Floats:
-    """Possible noises of this distribution."""
-    if noise.law == "laplace":
-        return coins.laplace(0.0, float(noise.amount), (_DRAWS, count))
-    return coins.normal(0.0, math.sqrt(noise.variance), (_DRAWS, count))
 
 
 def _gini(counts: Floats, centres: Floats) -> Floats:
@@ -214,14 +213,17 @@ def _shares(counts: Floats) -> Floats:
 
 
 def _lorenz(counts: Floats, centres: Floats) -> Floats:
-    """What share of all there is the poorest tenths of rows have."""
-    shares = _shares(counts)
-    owned = shares * centres
-    owned = owned / np.maximum(owned.sum(axis=-1, keepdims=True), 1e-300)
-    zero = np.zeros((*shares.shape[:-1], 1))
-    people = np.concatenate([zero, np.cumsum(shares, axis=-1)], axis=-1)
-    parts = np.concatenate([zero, np.cumsum(owned, axis=-1)], axis=-1)
-    tenths = np.arange(1, 10) / 10
-    return np.array(
-        [np.interp(tenths, x, y) for x, y in zip(people, parts, strict=True)]
-    )
+    """What share of all there is the poorest tenths of rows have.
+
+    The poorest p of rows have max over q of E[min(x, q)] - q (1 - p), which needs no
+    ranks: wherever noise puts the largest q, it hardly moves the maximum.
+    """
+    rows = np.maximum(counts.sum(axis=-1, keepdims=True), 1.0)
+    owned = counts * centres
+    above = (rows - np.cumsum(counts, axis=-1)) * centres
+    capped = (np.cumsum(owned, axis=-1) + above) / rows
+    mean = np.maximum(owned.sum(axis=-1) / rows[..., 0], 1e-300)
+    found = [
+        (capped - centres * (1 - t / 10)).max(axis=-1) / mean for t in range(1, 10)
+    ]
+    return np.clip(np.stack(found, axis=-1), 0.0, 1.0)

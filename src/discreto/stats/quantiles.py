@@ -22,6 +22,7 @@ from discreto.core.maps.cells import whole_numbers
 from discreto.core.query import Block, Cells, Choice, Ints, Sum
 from discreto.errors import ParameterError
 from discreto.release import LEVEL, Release
+from discreto.rng import generator
 from discreto.session import Ask
 from discreto.stats._base import by_text, group_keys, grouped
 from discreto.stats._intervals import Floats, combined_reach, sum_reach
@@ -29,6 +30,7 @@ from discreto.stats._intervals import Floats, combined_reach, sum_reach
 GRID = 4096  # places a quantile may have
 FAN = 16  # how many parts a cell of the cumulative count has on the level below
 _TAILS = 0.06  # what both ends of the interval of one of several quantiles may miss
+_DRAWS = 400  # possible noises behind an interval
 POINT_SHARE = Fraction(2, 3)  # the rest pays for the error bar
 
 
@@ -210,24 +212,11 @@ class Quantiles:
         """
         if not self.probabilities:
             raise ParameterError("quantiles need at least one probability.")
-        domain = ask.domain
-        places = place_grid(self.column, domain)
-        strides, groups = _strides(places.bins), group_keys(self.by, domain)
-        # Counts left and right of each edge, and how many noisy cells they add up.
-        sums = np.zeros((max(len(groups), 1), 4, places.bins + 1))
-        above = places.bins + FAN * strides[0]  # the whole range is one cell above
-        for level, stride in enumerate(strides):
-            cells = grouped(self.by, _level_cells(places, stride, domain))
-            query = Sum(cells, (Block(Ones()),))
-            text = f"{self.label}, level {level + 1}"
-            answer = ask.measure(query, text, Fraction(1, len(strides)))
-            for group, counts in enumerate(answer.tables[0].reshape(len(sums), -1)):
-                part = counts.astype(float)
-                sums[group] += _level_sums(part, stride, above, places.bins)
-            above = stride
+        domain, groups = ask.domain, group_keys(self.by, ask.domain)
+        places, strides, sums, noise = cumulative(ask, self.column, self.by, self.label)
         chances = [float(p) for p in self.probabilities]
         ends = [
-            [_descend(chance, part, strides, answer.noises[0]) for chance in chances]
+            [_descend(chance, part, strides, noise) for chance in chances]
             for part in sums
         ]
         return self._release(np.array(ends), places, groups, domain)
@@ -250,6 +239,32 @@ class Quantiles:
             several = keys if len(keys) > 1 else ()
             keys = tuple((*g, p) for g in each for p in several) or groups
         return Release(self.label, value, low, high, keys, column.unit)
+
+
+def cumulative(
+    ask: Ask, column: str, by: tuple[str, ...], label: str
+) -> tuple[Bins, list[int], Floats, Noise]:
+    """Noisy cumulative counts of a column, by group, on levels of finer cells.
+
+    For each group and edge: the counts left and right of it, and how many noisy cells
+    either adds up; before that the places between edges and the strides of the levels.
+    """
+    domain = ask.domain
+    places = place_grid(column, domain)
+    strides, groups = _strides(places.bins), group_keys(by, domain)
+    sums = np.zeros((max(len(groups), 1), 4, places.bins + 1))
+    above = places.bins + FAN * strides[0]  # the whole range is one cell above
+    for level, stride in enumerate(strides):
+        cells = grouped(by, _level_cells(places, stride, domain), domain)
+        query = Sum(cells, (Block(Ones()),))
+        text = f"{label}, level {level + 1}"
+        answer = ask.measure(query, text, Fraction(1, len(strides)))
+        counts = answer.tables[0].reshape(len(sums), -1).astype(float)
+        parts = _level_sums(counts, stride, above, places.bins)
+        for which, part in enumerate(parts):
+            sums[:, which] += np.asarray(part, dtype=float)
+        above = stride
+    return places, strides, sums, answer.noises[0]
 
 
 def _descend(
@@ -279,7 +294,56 @@ def _descend(
             high = step
     high = max(high, low + 1)
     rising = _rising(surplus[low + 1 : high])
-    return low + int(np.searchsorted(rising, 0.0)), low, high
+    place, wide = low + int(np.searchsorted(rising, 0.0)), high - low
+    # That covers whatever the rows are, more often than it says. Within twice its
+    # width possible noises show where 95 % of the quantiles behind these sums are.
+    window = (max(low - wide // 2, 0), min(high + wide // 2, last))
+    found = np.sort(possible_edges(chance, sums, strides, noise, window))
+    tail = math.floor(_DRAWS * 0.018)
+    start, stop = int(found[tail]) - 1, int(found[-1 - tail])
+    return place, min(max(start, 0), place), max(min(stop, last), place + 1)
+
+
+def possible_edges(
+    chance: float,
+    sums: Floats,
+    strides: list[int],
+    noise: Noise,
+    window: tuple[int, int],
+    sampling: float = 0.0,
+) -> Ints:
+    """Where a quantile may be: its edge for many possible noises.
+
+    The true ranks are the noisy ones less a noise whose distribution is public. With
+    ``sampling`` they are those of a population of which the rows are a sample.
+    """
+    law = "laplace" if noise.law == "laplace" else "gaussian"
+    size = float(noise.amount) if law == "laplace" else math.sqrt(noise.variance)
+    part = slice(window[0], window[1] + 1)
+    lefts, rights, shifts = _unit_ranks(law, sums.shape[1] - 1, tuple(strides))
+    surplus = (1 - chance) * sums[0, part] - chance * sums[1, part]
+    moved = (1 - chance) * lefts[:, part] - chance * rights[:, part]
+    below = surplus - size * moved + sampling * shifts[:, None] < 0
+    edges: Ints = window[0] + below.sum(axis=1)
+    return edges
+
+
+@lru_cache(maxsize=8)
+def _unit_ranks(
+    law: str, bins: int, strides: tuple[int, ...]
+) -> tuple[Floats, Floats, Floats]:
+    """Unit noise on the ranks of edges, left and right, and normal shifts."""
+    coins = generator(0)  # public: the same answer gives the same interval
+    lefts, rights = np.zeros((2, _DRAWS, bins + 1))
+    above = bins + FAN * strides[0]
+    for stride in strides:
+        shape = (_DRAWS, -(-bins // stride))
+        drawn = (
+            coins.laplace(size=shape) if law == "laplace" else coins.normal(size=shape)
+        )
+        left, right, _, _ = _level_sums(drawn, stride, above, bins)
+        lefts, rights, above = lefts + left, rights + right, stride
+    return lefts, rights, coins.normal(size=_DRAWS)
 
 
 def _rising(heights: Floats) -> Floats:
@@ -308,7 +372,9 @@ def _level_cells(places: Bins, stride: int, domain: Domain) -> Cells:
     return Edges(places.name, tuple(cuts.tolist()))
 
 
-def _level_sums(counts: Floats, stride: int, above: int, bins: int) -> Floats:
+def _level_sums(
+    counts: Floats, stride: int, above: int, bins: int
+) -> tuple[Floats, Floats, Ints, Ints]:
     """For each edge: counts to its left and right within its cell of the level above.
 
     The first two are the noisy counts, the last two how many noisy cells they add up.
@@ -320,16 +386,17 @@ def _level_sums(counts: Floats, stride: int, above: int, bins: int) -> Floats:
     inside = edge % above != 0
     inside[-1] = False
     whole = edge // stride * stride  # the last cell boundary at or left of the edge
-    cells = np.concatenate([[0.0], np.cumsum(counts)])
+    zero = np.zeros((*counts.shape[:-1], 1))
+    cells = np.concatenate([zero, np.cumsum(counts, axis=-1)], axis=-1)
     start, middle = first // stride, whole // stride
     stop = -(-last // stride)
     # The cell that holds the edge is split by the level below, if there is one.
     beyond = middle + (edge % stride != 0)
-    left = np.where(inside, cells[middle] - cells[start], 0.0)
-    right = np.where(inside, cells[stop] - cells[beyond], 0.0)
+    left = np.where(inside, cells[..., middle] - cells[..., start], 0.0)
+    right = np.where(inside, cells[..., stop] - cells[..., beyond], 0.0)
     left_count = np.where(inside, middle - start, 0)
     right_count = np.where(inside, stop - beyond, 0)
-    return np.stack([left, right, left_count, right_count])
+    return left, right, left_count, right_count
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from discreto.core.query import Block, Sum
 from discreto.errors import DomainError
 from discreto.release import Release
 from discreto.session import Ask
-from discreto.stats._base import by_text, group_keys, spread
-from discreto.stats._intervals import Floats, ratio_interval
+from discreto.stats._base import by_text, group_keys, grouped, spread
+from discreto.stats._intervals import Floats, ratio_intervals
 from discreto.stats._propagation import STEP, ends_of
 
 MADE = "(asked)"  # the name of a column that lives inside of one question
@@ -82,17 +82,17 @@ class Proportion:
             The answer with its error bar.
         """
         ask = truths_of(ask, self.condition)
-        cells = Categories((*self.by, MADE))
+        cells = grouped(self.by, Categories((MADE,)), ask.domain)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
         noise, keys = answer.noises[0], group_keys(self.by, ask.domain)
         sums = answer.tables[0][:, 0].reshape(max(len(keys), 1), -1).astype(float)
-        parts = np.array([ratio_interval(row[1], row[0], noise) for row in sums])
+        parts = ratio_intervals(sums[:, [1, 0]], noise)
         values, lows, highs = ((1 + parts) / 2).T
         return spread(self.label, values, lows, highs, keys)
 
 
 @dataclass(frozen=True)
-class Ratio:
+class RatioOfSums:
     """The sum of one column divided by the sum of another.
 
     Parameters
@@ -109,7 +109,7 @@ class Ratio:
 
     >>> from discreto import Domain, Number, plan
     >>> domain = Domain({"cost": Number(0, 500), "days": Number(0, 30)})
-    >>> found = plan.statistics(domain, Ratio("cost", "days"), epsilon=1)
+    >>> found = plan.statistics(domain, RatioOfSums("cost", "days"), epsilon=1)
     >>> [ask.sensitivity[0] / 2**30 for ask in found]
     [2.0]
     """
@@ -208,7 +208,7 @@ class WeightedMean:
         centred = Arithmetic("-", Col(self.column), Const(column.centre))
         product = Arithmetic("*", centred, Col(self.weights))
         ask = ask.seen(WithColumns((Named(MADE, product),)))
-        found = Ratio(MADE, self.weights).learn(ask)
+        found = RatioOfSums(MADE, self.weights).learn(ask)
         ends = [found.value, found.low, found.high]
         ends = [float(np.clip(e, -column.half, column.half)) for e in ends]
         value, low, high = [column.centre + end for end in ends]

@@ -24,14 +24,17 @@ from discreto.stats.comparisons import (
     Independence,
     MeanDifference,
     ProportionDifference,
-    Trend,
 )
 from discreto.stats.covariances import Covariance
+from discreto.stats.crosstabs import Crosstab
 from discreto.stats.distributions import Distribution, Inequality
-from discreto.stats.histograms import Histogram, Mode, Top
+from discreto.stats.histograms import Bounds, Histogram, Mode, Top
 from discreto.stats.moments import Count, Mean, Total, Variance
+from discreto.stats.quantile_differences import QuantileDifference
 from discreto.stats.quantiles import Extremum, Quantile, Quantiles
-from discreto.stats.ratios import Proportion, Ratio, WeightedMean
+from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
+from discreto.stats.trends import CorrelationTest, Trend
+from discreto.stats.unknown_keys import UnknownKeys
 from discreto.stats.views import Viewed
 
 Make = Callable[[tuple[Any, ...], tuple[Any, ...], tuple[str, ...]], Statistic]
@@ -66,10 +69,10 @@ def sentence(text: str) -> Statistic:
     """
     asked, condition, groups = _clauses(text)
     name, args = _call(asked)
-    known = _KINDS.get(name)
+    known = KINDS.get(name)
     if known is None:
         raise ParameterError(
-            f"there is no statistic {name!r}. Known: {', '.join(_KINDS)}."
+            f"there is no statistic {name!r}. Known: {', '.join(KINDS)}."
         )
     steps: list[Step] = []
     if condition:
@@ -173,6 +176,17 @@ def _quantiles(
     return Quantiles(columns[0], tuple(several), by)
 
 
+def _quantile_difference(
+    columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
+) -> Statistic:
+    _alone("quantile_difference", by)
+    if len(options) > 1 or not all(0 < p < 1 for p in options):
+        raise ParameterError("quantile_difference takes one probability.")
+    chance = Fraction(str(options[0])) if options else Fraction(1, 2)
+    column, group = columns
+    return QuantileDifference(column, group, chance.limit_denominator(10_000))
+
+
 def _median(columns: tuple[str, ...], by: tuple[str, ...]) -> Statistic:
     if by:
         return Quantiles(columns[0], (Fraction(1, 2),), by)
@@ -184,6 +198,13 @@ def _top(
 ) -> Statistic:
     _alone("top", by)
     return Top(columns[0], *options)
+
+
+def _unknown_keys(
+    columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
+) -> Statistic:
+    _alone("unknown_keys", by)
+    return UnknownKeys(columns[0], *options)
 
 
 def _distribution(
@@ -234,7 +255,8 @@ def _by_group(
     return made
 
 
-_KINDS: dict[str, tuple[int, int, Make]] = {
+# What can be asked, with how many columns.
+KINDS: dict[str, tuple[int, int, Make]] = {
     "count": (0, 0, _by_group(lambda columns, by: Count(by))),
     "sum": (1, 1, _by_group(lambda columns, by: Total(columns[0], by))),
     "mean": (1, 1, _by_group(lambda columns, by: Mean(columns[0], by))),
@@ -242,7 +264,7 @@ _KINDS: dict[str, tuple[int, int, Make]] = {
     "std": (1, 1, _by_group(lambda c, by: Variance(c[0], root=True, by=by))),
     "median": (1, 1, _by_group(_median)),
     "proportion": (0, 0, _by_group(lambda c, by: Proportion(c[0], by))),
-    "ratio": (2, 2, _plain("ratio", lambda c: Ratio(c[0], c[1]))),
+    "ratio": (2, 2, _plain("ratio", lambda c: RatioOfSums(c[0], c[1]))),
     "weighted_mean": (
         2,
         2,
@@ -258,17 +280,26 @@ _KINDS: dict[str, tuple[int, int, Make]] = {
         1,
         _plain("proportion_difference", lambda c: ProportionDifference(c[0], c[1])),
     ),
+    "quantile_difference": (2, 2, _quantile_difference),
+    "correlation_test": (
+        2,
+        2,
+        _plain("correlation_test", lambda c: CorrelationTest(c[0], c[1])),
+    ),
     "independence": (2, 2, _plain("independence", lambda c: Independence(c[0], c[1]))),
     "trend": (2, 2, _plain("trend", lambda c: Trend(c[0], c[1]))),
     "distribution": (1, 1, _distribution),
     "gini": (1, 1, _plain("gini", lambda c: Inequality(c[0]))),
     "lorenz": (1, 1, _plain("lorenz", lambda c: Inequality(c[0], curve=True))),
     "top": (1, 1, _top),
+    "unknown_keys": (1, 1, _unknown_keys),
     "quantile": (1, 1, _quantiles),
     "min": (1, 1, _plain("min", lambda c: Extremum(c[0], "low"))),
     "max": (1, 1, _plain("max", lambda c: Extremum(c[0], "high"))),
+    "bounds": (1, 1, _plain("bounds", lambda c: Bounds(c[0]))),
     "mode": (1, 1, _plain("mode", lambda c: Mode(c[0]))),
     "histogram": (1, 4, _histogram),
+    "crosstab": (2, 5, _plain("crosstab", lambda c: Crosstab(c))),
     "covariance": (2, 50, _plain("covariance", lambda c: Covariance(c))),
     "correlation": (
         2,

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from discreto.core.dates import Date, DateTime, show_date
 from discreto.core.domain import Category, Column, Domain, Number, Value
 from discreto.core.field_types import forms_of
 from discreto.core.frame import Array
@@ -30,6 +31,7 @@ class Real:
     upper: float
     integer: bool = False
     missing: bool = False
+    calendar: tuple[str, ...] = ()  # of dates: their resolution and zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +119,15 @@ def truth(part: Expression, domain: Domain, what: str) -> Labels:
 
 def code_of(value: Value, kind: Labels) -> int:
     """The code of a value among labels, or -1; a text is never a number here."""
+    return codes_of((value,), kind)[0]
+
+
+def codes_of(values: tuple[Value, ...], kind: Labels) -> list[int]:
+    """The code of each value among labels, or -1."""
+    places: dict[tuple[bool, Value], int] = {}
     for code, known in enumerate(kind.values):
-        if isinstance(known, str) == isinstance(value, str) and known == value:
-            return code
-    return -1
+        places.setdefault((isinstance(known, str), known), code)
+    return [places.get((isinstance(value, str), value), -1) for value in values]
 
 
 def known_codes(codes: Ints, kind: Labels) -> Ints:
@@ -151,4 +158,21 @@ def column_of(kind: Kind, text: str) -> Column:
             f"{text} has no useful bounds, since it may divide by what is nearly 0 or "
             "grow without end. Say which values count: (...).clip(lower, upper)."
         )
+    if kind.calendar:
+        return _date_column(kind)
     return Number(kind.lower, kind.upper, integer=kind.integer, missing=kind.missing)
+
+
+def _date_column(kind: Real) -> Column:
+    """A column of dates with the range and the clock of another."""
+    resolution, zone = kind.calendar
+    kept = DateTime(
+        show_date(kind.lower, f"{resolution}s since 1970-01-01"),
+        show_date(kind.upper, f"{resolution}s since 1970-01-01"),
+        resolution=resolution,  # type: ignore[arg-type]
+        zone=zone,
+        missing=kind.missing,
+    )
+    if zone or resolution != "day":
+        return kept
+    return Date(kept.show(kept.lower), kept.show(kept.upper), missing=kind.missing)

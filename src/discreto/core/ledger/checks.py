@@ -19,7 +19,7 @@ _LARGEST = 10**6  # no budget is larger, so no charge needs to be
 
 def check_name(name: object, what: str) -> str:
     """A text that can be stored and found again."""
-    good = isinstance(name, str) and 0 < len(name) <= 200
+    good = isinstance(name, str) and 0 < len(name) <= 200 and "\0" not in name
     try:
         good = good and bool(str(name).encode())
     except UnicodeEncodeError:

@@ -7,18 +7,18 @@ stays shut until the owner has looked.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from typing import Any
 
 from discreto.core.ledger.chain import POPULATION
 from discreto.core.ledger.checks import OWN
+from discreto.core.ledger.database import Database
 from discreto.errors import KernelFault
 
 FAULT = f"{OWN}fault "
 REOPENED = f"{OWN}reopened "
 OwnEntry = Callable[
-    [sqlite3.Connection, str], tuple[dict[str, Any] | None, str | None]
+    [Database, str], tuple[dict[str, Any] | None, str | None]
 ]  # the content and key of an entry, or none
 
 
@@ -27,28 +27,26 @@ def own_entry(label: str, analyst: str = POPULATION) -> dict[str, Any]:
     return {"label": label[:200], "cost": {}, "analyst": analyst, "event": {}}
 
 
-def fault_entry(db: sqlite3.Connection, label: str) -> tuple[dict[str, Any], str]:
+def fault_entry(db: Database, label: str) -> tuple[dict[str, Any], str]:
     """The entry that shuts a ledger."""
     content = own_entry(f"shut: no answer to {label!r}")
     return content, f"{FAULT}{count_faults(db) + 1}"
 
 
-def reopening(
-    db: sqlite3.Connection, comment: str
-) -> tuple[dict[str, Any] | None, str | None]:
+def reopening(db: Database, comment: str) -> tuple[dict[str, Any] | None, str | None]:
     """The entry that reopens a ledger; none if it is not shut."""
     if not is_shut(db):
         return None, None
     return own_entry(f"reopened: {comment}"), f"{REOPENED}{count_faults(db)}"
 
 
-def count_faults(db: sqlite3.Connection) -> int:
+def count_faults(db: Database) -> int:
     """How many failures there were; keys are sorted, so this is quick."""
     query = "SELECT count(*) FROM entry WHERE key >= ? AND key < ?"
     return int(db.execute(query, (FAULT, FAULT[:-1] + "!")).fetchone()[0])
 
 
-def is_shut(db: sqlite3.Connection) -> bool:
+def is_shut(db: Database) -> bool:
     """Whether the last failure was not looked into yet."""
     number = count_faults(db)
     query = "SELECT 1 FROM entry WHERE key = ?"
@@ -56,7 +54,7 @@ def is_shut(db: sqlite3.Connection) -> bool:
     return number > 0 and looked is None
 
 
-def refuse_shut(db: sqlite3.Connection, path: str) -> None:
+def refuse_shut(db: Database, path: str) -> None:
     """Refuse to charge while the gate is shut."""
     if is_shut(db):
         raise KernelFault(

@@ -8,11 +8,12 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape, glob
 from pathlib import Path
 
+from discreto.core.ledger.database import Database, Fill
 from discreto.core.ledger.fork import watch
 from discreto.core.ledger.mounts import refuse_network
 from discreto.errors import LedgerError
@@ -35,7 +36,6 @@ SCHEMA = (
     "CREATE TRIGGER answer_delete BEFORE DELETE ON answer "
     "BEGIN SELECT RAISE(ABORT, 'append only'); END",
 )
-Fill = Callable[[sqlite3.Connection], None]
 _PARTS = ("", "-wal", "-shm")  # the file, its log, and the log's index with the locks
 _HINTS = {
     sqlite3.SQLITE_BUSY: "another process holds it; try again",
@@ -57,7 +57,10 @@ class Store:
     opened again after it.
     """
 
-    def __init__(self, path: str, timeout: float) -> None:
+    def __init__(
+        self, path: str, timeout: float, schema: tuple[str, ...] = SCHEMA
+    ) -> None:
+        self._schema = schema
         self._db: sqlite3.Connection | None = None
         self._pid, self._timeout = os.getpid(), timeout
         self._lock = threading.RLock()
@@ -70,6 +73,11 @@ class Store:
             refuse_network(self.path)
         watch(self)
 
+    @property
+    def address(self) -> str | None:
+        """How another process opens the same ledger; nothing: it cannot."""
+        return None if self.path == MEMORY else self.path
+
     def exists(self) -> bool:
         """Whether there is a file already."""
         return self.path != MEMORY and os.path.exists(self.path)
@@ -80,7 +88,7 @@ class Store:
             self._db = sqlite3.connect(
                 MEMORY, isolation_level=None, check_same_thread=False
             )
-            _build(self._db, fill)
+            _build(self._db, self._schema, fill)
             return
         if os.path.exists(f"{self.path}-wal") and not self.exists():
             raise LedgerError(
@@ -93,7 +101,7 @@ class Store:
                 db = sqlite3.connect(draft, isolation_level=None)
                 try:
                     db.execute("PRAGMA synchronous=FULL")
-                    _build(db, fill)
+                    _build(db, self._schema, fill)
                 finally:
                     db.close()
                 with suppress(FileExistsError):
@@ -223,6 +231,16 @@ class Store:
                 raise
             self._check_files()
 
+    def remember(self, seq: int, link: str) -> None:
+        """Nothing to do: a file that was replaced is known by its place on disk."""
+
+    def is_sound(self, db: Database, *, thorough: bool) -> bool:
+        """Whether the file is whole, with the tables and triggers that we made."""
+        if thorough and db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+            return False
+        made = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return {row[0] for row in made} == set(self._schema)
+
     def _check_process(self) -> None:
         if self._pid == os.getpid():
             return
@@ -306,9 +324,9 @@ class Store:
         self._release()
 
 
-def _build(db: sqlite3.Connection, fill: Fill) -> None:
+def _build(db: sqlite3.Connection, schema: tuple[str, ...], fill: Fill) -> None:
     db.execute("BEGIN IMMEDIATE")
-    for statement in SCHEMA:
+    for statement in schema:
         db.execute(statement)
     fill(db)
     db.execute("COMMIT")

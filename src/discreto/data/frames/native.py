@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 import numpy as np
+
+from discreto.errors import MissingExtraError, ParameterError
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 def frame_of(data: Any) -> Any:
@@ -27,3 +32,17 @@ def like(data: Any, columns: dict[str, Any]) -> Any:
     return np.column_stack(
         [p if numbers else p.astype(object) for p in columns.values()]
     )
+
+
+def new_frame(columns: dict[str, Any], library: str | None = None) -> Any:
+    """A frame of the library that was asked for, or of the first that is installed."""
+    import narwhals as nw
+
+    if library is not None and library not in LIBRARIES:
+        raise ParameterError(
+            f"library must be one of {', '.join(LIBRARIES)}. Got {library!r}."
+        )
+    for name in LIBRARIES if library is None else (library,):
+        if importlib.util.find_spec(name) is not None:
+            return nw.from_dict(columns, backend=name).to_native()  # type: ignore[arg-type]
+    raise MissingExtraError(f"there is no {library}: pip install {library}")

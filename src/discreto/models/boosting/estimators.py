@@ -54,8 +54,10 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         The ensemble: cut points, first scores, splits and leaf values. No counts, no
         gains.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         class shares, then for each tree one choice for each level (greedy
                  splits only) and one sum for its leaves.
@@ -194,8 +196,10 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
     feature_importances_, cuts_, start_, depths_, features_, routes_, values_
         As in the classifier.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         the mean of the target; twice the size of residuals (a choice); for
                  each tree and each of its levels a choice, and a sum for its nodes.

@@ -77,12 +77,11 @@ def look(
         query = Sum(Present((goal,)), (Block(Values((goal,)), "pair"),))
         unit = 2.0 * (1 << SUM_BITS)
     else:
-        query, unit = Sum(Categories((goal,)), (Block(Ones()),)), 1.0
+        query, unit = Sum(Categories((goal,), declared=True), (Block(Ones()),)), 1.0
     answer = ask.measure(query, label, share)
     table = answer.tables[0].astype(np.float64) / unit
     noise = answer.noises[0].variance / unit**2
-    # A target that may be missing has one cell more, which is no class.
-    parts = table[0] if settings.loss == "squared" else table[: len(space.classes), 0]
+    parts = table[0] if settings.loss == "squared" else table[:, 0]
     return FirstLook(parts, noise, space, settings.loss)
 
 

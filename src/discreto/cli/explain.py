@@ -1,0 +1,53 @@
+"""``discreto explain``: what an epsilon means for one person, in odds and rates."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreto.cli import options, terminal
+from discreto.core.cost import Cost, read_delta
+from discreto.meaning import explain as meaning_of
+from discreto.meaning import explain_cost
+
+EXAMPLE = """Examples:
+
+`discreto explain --epsilon 1`
+
+`discreto explain --epsilon 1 --delta 1e-5 --prior 0.1`
+
+`discreto explain --epsilon "ln 3"`
+"""
+
+
+def explain(
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", help='The guarantee: 1, 1/2, "ln 3".')
+    ],
+    delta: Annotated[str, typer.Option("--delta", help="Its delta.")] = "0",
+    prior: Annotated[
+        str,
+        typer.Option(
+            "--prior", help="What an attacker believes beforehand: 0.1 is 10 %."
+        ),
+    ] = "0.5",
+    as_json: options.JsonFlag = False,
+) -> None:
+    """Say what an epsilon means for one person: odds, beliefs, an attacker's success.
+
+    Nothing is read or spent. The attacker knows everything but whether this person
+    took part.
+    """
+    found = meaning_of(epsilon, delta, prior=prior)
+    if as_json:
+        terminal.print_json(found.to_dict())
+        return
+    console = terminal.out()
+    console.print(terminal.plain_lines(str(found)), soft_wrap=True)
+    if read_delta(delta):
+        ours = explain_cost(Cost.of(epsilon, delta), prior=found.prior)
+        console.print(
+            "The Gaussian noise that such a question gets here guarantees more:"
+        )
+        console.print(terminal.plain_lines(str(ours)), soft_wrap=True)

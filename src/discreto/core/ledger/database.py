@@ -1,0 +1,58 @@
+"""What a ledger needs of the database under it, SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+
+class Found(Protocol):
+    """What a statement found."""
+
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Database(Protocol):
+    """A transaction under way; ``?`` stands for a value in every dialect."""
+
+    def execute(self, sql: str, values: Any = ..., /) -> Found: ...
+
+
+Fill = Callable[[Database], None]
+
+
+class LedgerStore(Protocol):
+    """Transactions on the rows of one ledger, and nothing about their meaning."""
+
+    path: str
+
+    @property
+    def address(self) -> str | None:
+        """How another process opens the same ledger; nothing: it cannot."""
+
+    def exists(self) -> bool:
+        """Whether there is a ledger already."""
+
+    def create(self, fill: Fill) -> None:
+        """Make it, complete or not at all; an existing one wins a race."""
+
+    def reading(self) -> AbstractContextManager[Database]:
+        """One consistent view."""
+
+    def writing(self) -> AbstractContextManager[Database]:
+        """One transaction that no other writer interleaves with, durable at its end."""
+
+    def remember(self, seq: int, link: str) -> None:
+        """An entry that was committed here: it must be there from now on."""
+
+    def is_sound(self, db: Database, *, thorough: bool) -> bool:
+        """Whether the tables and triggers are the ones that were made, and whole.
+
+        ``thorough`` reads all of it.
+        """
+
+    def close(self) -> None:
+        """Let go of it, for good."""

@@ -1,0 +1,339 @@
+"""The PostgreSQL schema under a ledger, for several processes and hosts.
+
+``postgresql://host/database#patients`` is the ledger ``patients``: a schema of its own,
+with the same tables, chain and fractions as a file. Writers take turns by a lock on a
+table; a commit is on the server's disk before it is reported. A connection
+that breaks is opened anew, and what this process has committed must still be there.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from discreto.core.ledger.database import Database, Fill
+from discreto.core.ledger.fork import watch
+from discreto.errors import LedgerError, MissingExtraError, ParameterError
+
+SCHEMES = ("postgresql", "postgres")
+_TABLES = ("account", "answer", "entry", "meta")
+_APPEND_ONLY = ("answer", "entry")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+# Texts are compared byte by byte, as SQLite does, whatever the server's language.
+SCHEMA = (
+    'CREATE TABLE meta(name TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL)',
+    'CREATE TABLE account(name TEXT COLLATE "C" PRIMARY KEY, epsilon TEXT NOT NULL, '
+    "spent TEXT NOT NULL)",
+    "CREATE TABLE entry(seq BIGINT PRIMARY KEY, body TEXT NOT NULL, "
+    'key TEXT COLLATE "C" UNIQUE, hash TEXT NOT NULL)',
+    "CREATE TABLE answer(seq BIGINT PRIMARY KEY, body TEXT NOT NULL, "
+    "hash TEXT NOT NULL)",
+    "CREATE FUNCTION append_only() RETURNS trigger LANGUAGE plpgsql AS "
+    "$$BEGIN RAISE EXCEPTION 'append only'; END$$",
+    *(
+        f"CREATE TRIGGER {table}_{what} BEFORE {what.upper()} ON {table} "
+        "FOR EACH STATEMENT EXECUTE FUNCTION append_only()"
+        for table in _APPEND_ONLY
+        for what in ("update", "delete", "truncate")
+    ),
+)
+_COLUMNS = (
+    "SELECT table_name || ' ' || column_name || ' ' || data_type || ' ' || "
+    "is_nullable || ' ' || coalesce(collation_name, '') "
+    "FROM information_schema.columns WHERE table_schema = current_schema()"
+)
+_TRIGGERS = (
+    "SELECT c.relname || ' ' || t.tgname || ' ' || t.tgtype::text || ' ' || "
+    "t.tgenabled::text || ' ' || p.proname || ' ' || p.prosrc "
+    "FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid "
+    "JOIN pg_proc p ON p.oid = t.tgfoid "
+    "JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE n.nspname = current_schema() AND NOT t.tgisinternal"
+)
+_MADE_COLUMNS = {
+    "meta name text NO C",
+    "meta value text NO ",
+    "account name text NO C",
+    "account epsilon text NO ",
+    "account spent text NO ",
+    "entry seq bigint NO ",
+    "entry body text NO ",
+    "entry key text YES C",
+    "entry hash text NO ",
+    "answer seq bigint NO ",
+    "answer body text NO ",
+    "answer hash text NO ",
+}
+_MADE_TRIGGERS = {
+    f"{table} {table}_{what} {kind} O append_only "
+    "BEGIN RAISE EXCEPTION 'append only'; END"
+    for table in _APPEND_ONLY
+    # PostgreSQL's own numbers for "before, for each statement" and the three events.
+    for what, kind in (("update", 18), ("delete", 10), ("truncate", 34))
+}
+
+
+def is_postgres(path: str) -> bool:
+    """Whether this is the address of a ledger in PostgreSQL."""
+    return path.partition("://")[0] in SCHEMES and "://" in path
+
+
+class PostgresStore:
+    """Transactions on one ledger in a PostgreSQL database.
+
+    One connection, which one thread uses at a time. It is closed before a fork and
+    opened again after it.
+    """
+
+    def __init__(
+        self, path: str, timeout: float, schema: tuple[str, ...] = SCHEMA
+    ) -> None:
+        self._statements = schema
+        # The first table is the one whose lock makes writers take turns.
+        self._turns = schema[0].removeprefix("CREATE TABLE ").partition("(")[0]
+        parts = urlsplit(path)
+        if not _NAME.fullmatch(parts.fragment):
+            raise ParameterError(
+                "the address of a ledger in PostgreSQL ends with its name, in small "
+                "letters: postgresql://host/database#patients."
+            )
+        self._driver = _psycopg()
+        self._server = urlunsplit(parts._replace(fragment=""))
+        secret = parts.password is not None or "password=" in parts.query
+        self.address = None if secret else path
+        self._schema = f"discreto_{parts.fragment}"
+        host = parts.netloc.rpartition("@")[2]
+        self.path = f"postgresql://{host}{parts.path}#{parts.fragment}"
+        self._timeout, self._pid = timeout, os.getpid()
+        self._lock = threading.RLock()
+        self._db: Any = None
+        self._closed = self._lost = False
+        self._last: tuple[int, str] | None = None
+        watch(self)
+
+    # Opening
+
+    def exists(self) -> bool:
+        """Whether there is a ledger already."""
+        with self._lock, self._telling():
+            found = self._connection().execute(
+                "SELECT to_regclass(%s)", (f"{self._schema}.{self._turns}",)
+            )
+            return found.fetchone()[0] is not None
+
+    def create(self, fill: Fill) -> None:
+        """Make the schema, complete or not at all; an existing one wins a race."""
+        with self._lock, self._telling():
+            db = self._connection()
+            db.execute("BEGIN")
+            try:
+                # Those who make it at once take turns; the others find it made.
+                db.execute("SELECT pg_advisory_xact_lock(7365293)")
+                query = "SELECT 1 FROM pg_namespace WHERE nspname = %s"
+                if db.execute(query, (self._schema,)).fetchone() is None:
+                    db.execute(f"CREATE SCHEMA {self._schema}")
+                    for statement in self._statements:
+                        db.execute(statement)
+                    fill(_Transaction(db))
+                db.execute("COMMIT")
+            except BaseException:
+                self._roll_back(db)
+                raise
+
+    def _connection(self) -> Any:
+        if self._db is None:
+            self._db = self._open()
+        return self._db
+
+    def _open(self) -> Any:
+        wait = max(1, math.ceil(self._timeout))
+        # Nobody needs to close a ledger, so a connection may end without a warning.
+        quiet = {"__del__": lambda connection: None}
+        kind: Any = type("LedgerConnection", (self._driver.Connection,), quiet)
+        db = kind.connect(
+            self._server,
+            autocommit=True,
+            connect_timeout=wait,
+            client_encoding="utf8",
+            application_name="discreto",
+        )
+        try:
+            if db.execute("SHOW fsync").fetchone()[0] != "on":
+                raise LedgerError(
+                    f"the server of {self.path!r} runs with fsync off: it could forget "
+                    "a charge. Turn it on."
+                )
+            db.execute(f"SET search_path TO {self._schema}")
+            db.execute("SET synchronous_commit TO on")
+            # Who holds the lock and does nothing is sent away: others wait for it.
+            for name in ("lock_timeout", "idle_in_transaction_session_timeout"):
+                db.execute(f"SET {name} TO {wait * 1000}")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    # Transactions
+
+    @contextmanager
+    def reading(self) -> Iterator[Database]:
+        """One consistent view."""
+        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        with self._transaction(begin) as db:
+            yield db
+
+    @contextmanager
+    def writing(self) -> Iterator[Database]:
+        """One transaction that no other writer interleaves with, synced at its end."""
+        with self._transaction("BEGIN ISOLATION LEVEL READ COMMITTED") as db:
+            db.execute(f"LOCK TABLE {self._turns} IN EXCLUSIVE MODE")
+            self._check_last(db)
+            yield db
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Database]:
+        if self._pid != os.getpid():
+            raise LedgerError(
+                f"{self.path!r} was opened in another process. Open the ledger anew."
+            )
+        with self._lock, self._telling():
+            self._check_open()
+            db = self._begun(begin)
+            try:
+                yield _Transaction(db)
+                db.execute("COMMIT")
+            except BaseException:
+                self._roll_back(db)
+                raise
+
+    def _begun(self, begin: str) -> Any:
+        """A transaction on a connection that works: an old one may have broken."""
+        if self._db is not None:
+            try:
+                self._db.execute(begin)
+                return self._db
+            except self._driver.OperationalError:
+                self._disconnect()
+        db = self._connection()
+        db.execute(begin)
+        return db
+
+    def _roll_back(self, db: Any) -> None:
+        try:
+            db.execute("ROLLBACK")
+        except self._driver.Error:
+            self._disconnect()
+
+    def remember(self, seq: int, link: str) -> None:
+        """An entry that was committed here: it must be there from now on."""
+        self._last = (seq, link)
+
+    def _check_last(self, db: Database) -> None:
+        """Refuse for good when a backup was put in the place of what we wrote to."""
+        if self._last is None:
+            return
+        seq, link = self._last
+        found = db.execute("SELECT hash FROM entry WHERE seq = ?", (seq,)).fetchone()
+        if found != (link,):
+            self._lost = True
+            self._check_open()
+
+    def _check_open(self) -> None:
+        if self._lost:
+            raise LedgerError(
+                f"{self.path!r} has lost an entry that was committed: a backup was "
+                "restored or the history was rewritten. Nothing was released."
+            )
+        if self._closed:
+            raise LedgerError(
+                f"the ledger {self.path!r} is closed: nothing was released. Open it "
+                "anew."
+            )
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Every failure of the database refuses the release and says what to do."""
+        errors = self._driver.errors
+        try:
+            yield
+        except (errors.LockNotAvailable, errors.QueryCanceled):
+            self._tell("another process holds it", "try again")
+        except errors.InsufficientPrivilege:
+            self._tell("no permission", "let this user create and write its schema")
+        except (errors.UndefinedTable, errors.InvalidSchemaName):
+            self._tell("it is gone", "restore it, do not start anew")
+        except errors.OperationalError as error:
+            self._disconnect()
+            kind = type(error).__name__  # its text may quote the address
+            self._tell(f"the server cannot be reached or stopped, {kind}", "try again")
+        except self._driver.Error as error:
+            self._disconnect()
+            self._tell(type(error).__name__, "it is damaged or not a ledger")
+
+    def _tell(self, what: str, hint: str) -> None:
+        raise LedgerError(
+            f"the ledger {self.path!r} cannot be used ({what}): {hint}; nothing was "
+            "released."
+        ) from None
+
+    def is_sound(self, db: Database, *, thorough: bool) -> bool:
+        """Whether the tables and triggers are the ones we made."""
+        return {row[0] for row in db.execute(_COLUMNS)} == _MADE_COLUMNS and {
+            row[0] for row in db.execute(_TRIGGERS)
+        } == _MADE_TRIGGERS
+
+    # Letting go
+
+    def _disconnect(self) -> None:
+        db, self._db = self._db, None
+        if db is not None:
+            with suppress(self._driver.Error, OSError):
+                db.close()
+
+    def close(self) -> None:
+        """Let go of the database, for good; waits for the transaction under way."""
+        with self._lock:
+            self._closed = True
+            self._disconnect()
+
+    def pause(self) -> None:
+        """Before a fork: wait for the transaction under way and close."""
+        self._lock.acquire()
+        self._disconnect()
+
+    def resume(self, *, child: bool) -> None:
+        """After a fork."""
+        if not child:
+            self._lock.release()
+            return
+        self._lock, self._pid = threading.RLock(), os.getpid()
+
+    def __del__(self) -> None:
+        if getattr(self, "_db", None) is not None and self._pid == os.getpid():
+            self._disconnect()
+
+
+class _Transaction:
+    """Statements in the dialect that both stores share."""
+
+    def __init__(self, db: Any) -> None:
+        self._db = db
+
+    def execute(self, sql: str, values: Any = (), /) -> Any:
+        return self._db.execute(sql.replace("?", "%s"), tuple(values) or None)
+
+
+def _psycopg() -> Any:
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtraError(
+            'a ledger in PostgreSQL needs psycopg: pip install "discreto[service]".'
+        ) from None
+    return psycopg

@@ -1,0 +1,325 @@
+"""Differences, relations and trends of a population, as functions of a table."""
+
+from __future__ import annotations
+
+from discreto.core.cost import Amount
+from discreto.expression_text import expression
+from discreto.expressions import Expr
+from discreto.release import Release
+from discreto.stats._base import read_probability, run
+from discreto.stats.comparisons import (
+    Independence,
+    MeanDifference,
+    ProportionDifference,
+)
+from discreto.stats.quantile_differences import QuantileDifference
+from discreto.stats.trends import CorrelationTest, Trend
+from discreto.tables import Table
+
+
+def mean_difference(
+    table: Table,
+    column: str,
+    group: str,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """How much larger a mean is in the second of two groups, and a p-value.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    column : str
+        A Number column.
+    group : str
+        A Category column with two categories.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
+        allows.
+    key : str, optional
+        A name for this request: asked again under it, the stored answer costs nothing
+        more. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The difference with an interval for the population, and a two-sided p-value.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`MeanDifference`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"x": dp.Number(0, 10), "g": dp.Category(["a", "b"])})
+    >>> rows = {"x": [1, 2, 3, 8] * 500, "g": ["a", "a", "a", "b"] * 500}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> found = dp.stats.mean_difference(table, "x", "g", epsilon=1)
+    >>> found.keys, bool(abs(found.value[0] - 6) < 0.2)
+    (('difference', 'p-value'), True)
+    """
+    return run(table, MeanDifference(column, group), epsilon, delta, key)
+
+
+def proportion_difference(
+    table: Table,
+    condition: Expr | str,
+    group: str,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """How much larger a share is in the second of two groups, and a p-value.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    condition : Expr or str
+        ``dp.col("age") >= 65``, or the text ``"age >= 65"``.
+    group : str
+        A Category column with two categories.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
+        allows.
+    key : str, optional
+        A name for this request: asked again under it, the stored answer costs nothing
+        more. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The difference with an interval for the population, and a two-sided p-value.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded:
+    :class:`ProportionDifference`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"x": dp.Number(0, 10), "g": dp.Category(["a", "b"])})
+    >>> rows = {"x": [1, 2, 3, 8] * 500, "g": ["a", "a", "a", "b"] * 500}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> found = dp.stats.proportion_difference(table, "x > 5", "g", epsilon=1)
+    >>> bool(abs(found.value[0] - 1) < 0.05)
+    True
+    """
+    return run(
+        table, ProportionDifference(expression(condition), group), epsilon, delta, key
+    )
+
+
+def quantile_difference(
+    table: Table,
+    column: str,
+    group: str,
+    probability: Amount = "1/2",
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """How much larger a quantile is in the second of two groups, and a p-value.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    column : str
+        A Number column.
+    group : str
+        A Category column with two categories.
+    probability : int, float, str or Fraction
+        Between 0 and 1; 1/2, the median, by default.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
+        allows.
+    key : str, optional
+        A name for this request: asked again under it, the stored answer costs nothing
+        more. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The difference with an interval for the population, and a two-sided p-value.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded:
+    :class:`QuantileDifference`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"x": dp.Number(0, 10), "g": dp.Category(["a", "b"])})
+    >>> rows = {"x": [1, 2, 3, 8] * 500, "g": ["a", "a", "a", "b"] * 500}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> found = dp.stats.quantile_difference(table, "x", "g", epsilon=1)
+    >>> found.keys, bool(abs(found.value[0] - 6) < 0.2)
+    (('difference', 'p-value'), True)
+    """
+    asked = QuantileDifference(column, group, read_probability(probability))
+    return run(table, asked, epsilon, delta, key)
+
+
+def independence(
+    table: Table,
+    first: str,
+    second: str,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """Whether two categories go together: chi-square of their table, and a p-value.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    first, second : str
+        Category columns.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
+        allows.
+    key : str, optional
+        A name for this request: asked again under it, the stored answer costs nothing
+        more. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The statistic and its p-value, which takes the noise into account.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`Independence`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"g": dp.Category(["a", "b"]), "h": dp.Category([0, 1])})
+    >>> rows = {"g": ["a", "a", "b", "b"] * 500, "h": [0, 1, 0, 1] * 500}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> float(dp.stats.independence(table, "g", "h", epsilon=1).value[1]) > 0.05
+    True
+    """
+    return run(table, Independence(first, second), epsilon, delta, key)
+
+
+def correlation_test(
+    table: Table,
+    first: str,
+    second: str,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """The correlation of two columns in the population, and a p-value.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    first, second : str
+        Number columns.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
+        allows.
+    key : str, optional
+        A name for this request: asked again under it, the stored answer costs nothing
+        more. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The correlation with an interval for the population, and a two-sided p-value.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`CorrelationTest`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"x": dp.Number(0, 10), "y": dp.Number(0, 30)})
+    >>> rows = {"x": [1, 2, 3, 4] * 500, "y": [3, 9, 6, 12] * 500}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> found = dp.stats.correlation_test(table, "x", "y", epsilon=1)
+    >>> bool(abs(found.value[0] - 0.8) < 0.1), bool(found.value[1] < 0.001)
+    (True, True)
+    """
+    return run(table, CorrelationTest(first, second), epsilon, delta, key)
+
+
+def trend(
+    table: Table,
+    column: str,
+    on: str,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """The straight line of one column on another: slope, intercept, p-value.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    column : str
+        The Number column that is explained.
+    on : str
+        The Number column that explains it.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
+        allows.
+    key : str, optional
+        A name for this request: asked again under it, the stored answer costs nothing
+        more. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        Slope and intercept with intervals for the population, and a p-value.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`Trend`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"x": dp.Number(0, 10), "y": dp.Number(0, 30)})
+    >>> rows = {"x": [1, 2, 3, 4] * 500, "y": [3, 6, 9, 12] * 500}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> bool(abs(dp.stats.trend(table, "y", "x", epsilon=1).value[0] - 3) < 0.3)
+    True
+    """
+    return run(table, Trend(column, on), epsilon, delta, key)

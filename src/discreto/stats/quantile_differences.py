@@ -1,0 +1,120 @@
+"""How much larger a quantile of the population is in the second of two groups."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreto.core.dates import difference_unit
+from discreto.core.gate import Noise
+from discreto.core.query import Ints
+from discreto.errors import ParameterError
+from discreto.release import Release
+from discreto.session import Ask
+from discreto.stats._intervals import Floats
+from discreto.stats._p_values import CLEAR, Z, two_sided, with_p_value
+from discreto.stats.comparisons import two_groups
+from discreto.stats.quantiles import cumulative, possible_edges
+
+
+@dataclass(frozen=True)
+class QuantileDifference:
+    """How much larger a quantile is in the second of two groups, and a p-value.
+
+    Parameters
+    ----------
+    column
+        The name of a Number column.
+    group
+        The name of a Category column with two categories.
+    probability
+        Between 0 and 1; 1/2 is the median.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         counts by group and place, on levels of finer and finer cells.
+    Bound        1 on each level: a row is in one cell of it.
+    Composition  the levels have equal shares, so it costs exactly ``epsilon``.
+
+    >>> from discreto import Category, Domain, Number, plan
+    >>> domain = Domain({"age": Number(0, 120), "sex": Category(["f", "m"])})
+    >>> found = plan.statistics(domain, QuantileDifference("age", "sex"), epsilon=1)
+    >>> {ask.sensitivity for ask in found}, found.total
+    ({(1,)}, Cost(ε 1))
+    """
+
+    column: str
+    group: str
+    probability: Fraction = Fraction(1, 2)
+
+    @property
+    def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
+        half = self.probability == Fraction(1, 2)
+        kind = "median" if half else f"{float(self.probability):g}-quantile"
+        return f"difference of the {kind} of {self.column} by {self.group}"
+
+    def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
+        if not 0 < self.probability < 1:
+            raise ParameterError(f"{self.label!r} needs a probability from 0 to 1.")
+        domain, chance = ask.domain, float(self.probability)
+        two_groups(self.group, domain)
+        unit = difference_unit(domain.number(self.column).unit)
+        places, strides, sums, noise = cumulative(
+            ask, self.column, (self.group,), self.label
+        )
+        edges, last = places.edges(domain), places.bins
+        if min(_rows(part) for part in sums[:2]) < CLEAR * math.sqrt(
+            3 * noise.variance
+        ):
+            ends = np.array([0.0, edges[0] - edges[-1], edges[-1] - edges[0]])
+            return with_p_value(self.label, ("difference",), 1.0, ends[:, None], unit)
+        first, second = (
+            _possible(chance, part, strides, noise, last) for part in sums[:2]
+        )
+        # Noises and samples of the two groups have nothing to do with each other.
+        drawn = edges[second[1:]] - edges[first[1:]][::-1]
+        value = float(edges[second[0]] - edges[first[0]])
+        low, high = np.quantile(drawn, [0.0225, 0.9775])
+        ends = np.array([value, min(low, value), max(high, value)])
+        error = max(value - low if value > 0 else high - value, 1e-300) / Z
+        p = two_sided(value / error)
+        return with_p_value(self.label, ("difference",), p, ends[:, None], unit)
+
+
+def _rows(sums: Floats) -> float:
+    """How many rows there are: an edge has all of them left and right of it."""
+    return float(np.median(sums[0] + sums[1]))
+
+
+def _possible(
+    chance: float, sums: Floats, strides: list[int], noise: Noise, last: int
+) -> Ints:
+    """The edge of a quantile, and where that of the population may be."""
+    spread = noise.variance * np.median(
+        (1 - chance) ** 2 * sums[2] + chance**2 * sums[3]
+    )
+    sampling = math.sqrt(max(_rows(sums), 1.0) * chance * (1 - chance))
+    far = 5 * math.hypot(math.sqrt(spread), sampling)
+    surplus = (1 - chance) * sums[0] - chance * sums[1]
+    near = np.flatnonzero(np.abs(surplus[1:-1]) <= far) + 1
+    window = (int(near[0]), int(near[-1])) if near.size else (0, last)
+    middle = window[0] + int((surplus[window[0] : window[1] + 1] < 0).sum())
+    found = possible_edges(chance, sums, strides, noise, window, sampling)
+    return np.minimum(np.append(middle, found), last)

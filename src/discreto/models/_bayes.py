@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from discreto.core.maps.simplex_features import soft_votes
 from discreto.errors import DomainError
-from discreto.models._class_scores import ask_temper, class_scores
-from discreto.models.boosting.binning import grid_of
 from discreto.models._bayes_queries import (
     LEAST,
     Tables,
@@ -21,9 +19,10 @@ from discreto.models._bayes_queries import (
     second_share,
 )
 from discreto.models._bayes_shrinkage import TINY
+from discreto.models._class_scores import ask_temper, class_scores, usual_temper
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier
-from discreto.models._strength import only_shares
+from discreto.models._strength import SizeUp, size_up
 from discreto.models._views import (
     Seen,
     ask_groups,
@@ -31,6 +30,7 @@ from discreto.models._views import (
     regrouped,
     wide_categories,
 )
+from discreto.models.boosting.binning import grid_of
 from discreto.parameters import Reader
 from discreto.session import Ask
 
@@ -62,16 +62,15 @@ class Bayes(PrivateClassifier):
         read = self._read()
         self._check(space)
         self.classes_ = np.array(space.classes)
-        spent = Fraction(0)
+        size = SizeUp(None, False, Fraction(0))
         if read.shrink:
-            shares, spent = only_shares(ask, space)
-            if shares is not None:
-                self._keep_shares(shares, space)
-                return
-        ask, inner, cost = self._look_around(ask, space, read)
-        spent += cost
+            size = size_up(ask, space)
+        if size.counts is not None:
+            self._keep_shares(size.counts, space)
+            return
+        ask, inner, spent = self._look_around(ask, space, size, read.shrink)
         second = second_share(inner, read.shrink)
-        third = TEMPER if read.shrink and len(space.classes) > 1 else Fraction(0)
+        third = TEMPER if size.enough and len(space.classes) > 1 else Fraction(0)
         left = 1 - spent - second - third
         tables = read_tables(ask, inner, left, read.alpha, read.shrink)
         counts = tables.counts
@@ -81,7 +80,7 @@ class Bayes(PrivateClassifier):
             self.vote_share_ = votes.share
             self.vote_weights_ = votes.weights
             self.vote_slopes_, self.vote_begins_ = votes.slopes, votes.begins
-        self.temper_ = 1.0
+        self.temper_ = usual_temper(len(space.features)) if read.shrink else 1.0
         if third:
             grid = grid_of(inner.features, inner.domain, _BINS)
             self.temper_ = ask_temper(ask, class_scores(tables, inner, grid), third)
@@ -91,7 +90,8 @@ class Bayes(PrivateClassifier):
     def _keep_shares(self, counts: Array, space: Space) -> None:
         """A model that knows class shares alone."""
         many, domain = len(counts), space.domain
-        self.view_, self.groups_ = space, {}
+        self.view_ = space
+        self.groups_: dict[str, Array] = {}
         self.temper_ = self.vote_share_ = self.epsilon_ = 0.0
         self.class_count_, self.class_prior_ = counts, counts / counts.sum()
         self.theta_ = np.tile(space.centres(), (many, 1))
@@ -101,17 +101,18 @@ class Bayes(PrivateClassifier):
         self.feature_log_prob_ = [np.full((many, k), -math.log(k)) for k in sizes]
 
     def _look_around(
-        self, ask: Ask, space: Space, read: _BayesParameters
+        self, ask: Ask, space: Space, size: SizeUp, shrink: bool
     ) -> tuple[Ask, Space, Fraction]:
-        """The view that the model learns from, and what it cost to find it."""
-        seen, spent = Seen(), Fraction(0)
-        if read.shrink and space.numbers:
+        """The view that the model learns from, and what was spent to find it."""
+        seen, spent = Seen(), size.spent
+        if size.enough and space.numbers:
             windows = ask_windows(ask, space, WINDOWS)
-            seen, spent = Seen(windows), WINDOWS
-        if read.shrink and wide_categories(space):
+            seen, spent = Seen(windows), spent + WINDOWS
+        if shrink and wide_categories(space):
             groups = ask_groups(ask, space, GROUPS)
             seen, spent = Seen(seen.windows, groups), spent + GROUPS
-        self.view_, self.groups_ = seen.space(space), seen.groups
+        self.view_ = seen.space(space)
+        self.groups_ = seen.groups
         return seen.ask(ask, space), self.view_, spent
 
     def _keep_laws(self, space: Space, tables: Tables, read: _BayesParameters) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from discreto.models._features import Space
 from discreto.session import Ask
 
 FEW = 50  # below it a model says what it can know: class shares, or a mean
-_COUNT = Fraction(1, 20)  # of the cost, to learn whether there are so few
+_PER_NUMBER = 100  # for each Number, before its counts stand out of noise
+_COUNT = Fraction(1, 10)  # of the cost, to learn whether there are so few
 
 
 def unit_strength(cost: Cost) -> float:
@@ -24,25 +25,47 @@ def unit_strength(cost: Cost) -> float:
     return float(cost.epsilon) or math.sqrt(float(2 * cost.rho))
 
 
-def only_shares(ask: Ask, space: Space) -> tuple[NDArray[Any] | None, Fraction]:
-    """Class counts, if rows are so few that nothing else can be known; and the cost.
+class SizeUp(NamedTuple):
+    """What a first look at the size of a table leads to.
+
+    ``counts``: class counts, if rows are so few that nothing else can be known.
+    ``enough``: whether there are rows enough to find out where they are. ``spent``: the
+    part of the cost that is gone.
+    """
+
+    counts: NDArray[Any] | None
+    enough: bool
+    spent: Fraction
+
+
+def size_up(ask: Ask, space: Space) -> SizeUp:
+    """How many rows there are, about, and what follows from it.
 
     Declared rows decide at once. Otherwise a noisy count does, for a small part of the
-    cost; what is left is spent on the counts, or it is the model's.
+    cost, among three ways; with few rows what is left is spent on counts again.
     """
     rows, unit = space.domain.rows, unit_strength(ask.cost)
     if rows is not None:
-        if rows * unit >= FEW:
-            return None, Fraction(0)
+        way = _way(rows * unit, space)
+        if way:
+            return SizeUp(None, way == 2, Fraction(0))
         counts, noise = _class_counts(ask, space, Fraction(1))
-        return _possible(counts, noise), Fraction(1)
+        return SizeUp(_possible(counts, noise), False, Fraction(1))
     counts, noise = _class_counts(ask, space, _COUNT)
-    if not ask.fork(2, int(counts.sum() * unit < FEW)):
-        return None, _COUNT
+    way = ask.fork(3, _way(counts.sum() * unit, space))
+    if way:
+        return SizeUp(None, way == 2, _COUNT)
     again, less = _class_counts(ask, space, 1 - _COUNT)
     weight = less / max(noise + less, 1e-300)
     both = weight * counts + (1 - weight) * again
-    return _possible(both, weight * noise), Fraction(1)
+    return SizeUp(_possible(both, weight * noise), False, Fraction(1))
+
+
+def _way(strength: float, space: Space) -> int:
+    """0: class shares alone. 1: without looking where rows are. 2: with that."""
+    if strength < FEW:
+        return 0
+    return 2 if strength >= _PER_NUMBER * max(len(space.numbers), 5) else 1
 
 
 def _class_counts(
@@ -59,4 +82,4 @@ def _possible(counts: NDArray[Any], noise: float) -> NDArray[Any]:
     return np.maximum(counts, 0.0) + math.sqrt(noise) + 1.0
 
 
-__all__ = ["FEW", "only_shares", "unit_strength"]
+__all__ = ["FEW", "SizeUp", "size_up", "unit_strength"]

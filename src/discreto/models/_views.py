@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.domain import Number
+from discreto.core.domain import Number, Value
 from discreto.core.expressions import Clip, Col, Expression, Named, Recode, WithColumns
 from discreto.core.expressions.kinds import gather
 from discreto.core.maps import Categories, CodeCounts, Everyone, Grid
@@ -31,6 +31,7 @@ _CELLS = 24  # of a Number, to find where its rows are
 _INSIDE = 0.995  # of the rows should be in the window of a Number
 _SURELY = 0.85  # of the rows are, as far as noise lets one say
 _CAUTION = 1.5  # standard deviations of noise
+_CLEAR = 4  # so many of them must the number of rows be
 _REST = "(rest)"
 
 
@@ -91,7 +92,8 @@ def ask_groups(ask: Ask, space: Space, share: Fraction) -> dict[str, Array]:
 
     How many groups there are is public, so questions about the view are as planned.
     """
-    names, out = wide_categories(space), {}
+    names = wide_categories(space)
+    out: dict[str, Array] = {}
     for name in names:
         query = Sum(Categories((name,), declared=True), (Block(Ones()),))
         label = f"frequent values of {name}"
@@ -99,7 +101,7 @@ def ask_groups(ask: Ask, space: Space, share: Fraction) -> dict[str, Array]:
         size = len(space.domain.category(name).categories)
         counts = answer.tables[0][:, 0]
         kept = set(np.argsort(-counts, kind="stable")[: MANY_CODES - 1].tolist())
-        labels = [code if code in kept else -1 for code in range(size)]
+        labels: list[Value] = [code if code in kept else -1 for code in range(size)]
         out[name] = np.array(gather(labels)[1])
     return out
 
@@ -119,29 +121,32 @@ def ask_windows(
     answer = ask.measure(query, "where the numbers are", share)
     counts = answer.tables[0][0].astype(float)
     noise = math.sqrt(answer.noises[0].variance)
+    # Every column has all rows, so all of them together tell how many there are.
+    rows = counts.sum() / len(names)
+    if rows < _CLEAR * noise * math.sqrt(len(counts)) / len(names):
+        return {}
     out, start = {}, 0
     for name, column, cuts in zip(names, columns, grid.cuts, strict=True):
         mine = counts[start : start + len(cuts) + 1]
         start += len(cuts) + 1 + column.missing
-        window = _window(mine, noise, column, np.array(cuts))
-        # A window is given to every column, so that views have one form.
-        out[name] = window or (column.lower, column.upper)
+        window = _window(mine, rows, noise, column, np.array(cuts))
+        if window is not None:
+            out[name] = window
     return out
 
 
 def _window(
-    counts: Array, noise: float, column: Number, cuts: Array
+    counts: Array, rows: float, noise: float, column: Number, cuts: Array
 ) -> tuple[float, float] | None:
     """The narrowest window, or nothing if it would not be narrower."""
     edges = np.array([column.lower, *cuts, column.upper])
     total = np.concatenate([[0.0], np.cumsum(counts)])
-    rows, many = total[-1], len(counts)
-    best = None
+    many, best = len(counts), None
     for first in range(many):
         for last in range(first + 1, many + 1):
             inside = total[last] - total[first]
             sure = inside - _CAUTION * noise * math.sqrt(last - first)
-            if inside < _INSIDE * rows or sure < _SURELY * rows or rows <= 0:
+            if inside < _INSIDE * rows or sure < _SURELY * rows:
                 continue
             width = edges[last] - edges[first]
             if best is None or width < best[1] - best[0]:

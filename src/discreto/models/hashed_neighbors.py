@@ -24,7 +24,7 @@ from discreto.models._hashing import (
     table_count,
 )
 from discreto.models._kinds import PrivateClassifier
-from discreto.models._strength import only_shares
+from discreto.models._strength import SizeUp, size_up
 from discreto.models._views import Seen, ask_windows
 from discreto.parameters import Reader
 from discreto.rng import generator
@@ -71,19 +71,21 @@ class CellNeighborsClassifier(PrivateClassifier):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         the mean of the numbers, for a tenth, to place the cuts; then the
-                 counts of all tables at once.
-    Bound        1 and d per row in the l1 norm for the mean; a row is in one cell of
-                 each table, so ``n_tables`` for the counts.
+    Asks         class counts (1/10) unless the domain declares its rows: with few of
+                 them nothing else can be known; where the numbers are (1/10); their
+                 mean (1/10), to place the cuts; then the counts of all tables at once.
+    Bound        1 for class counts; d for where the numbers are, and 1 and d in the l1
+                 norm for their mean; a row is in one cell of each table, so
+                 ``n_tables`` for the counts.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
     Free         predictions: they use counts, public cuts and the domain only.
     Not covered  choosing ``n_tables`` or ``random_state`` by looking at results.
 
     >>> from discreto import Category, Domain, Number
     >>> domain = Domain({"x": Number(0, 1), "y": Category(["a", "b"])}, target="y")
-    >>> plan = CellNeighborsClassifier(epsilon=1).plan(domain)
-    >>> [ask.sensitivity for ask in plan] == [(1, 1 << 30), (8,)], plan.total
-    (True, Cost(ε 1))
+    >>> plan = CellNeighborsClassifier(epsilon=1).plan(domain, rows=1000)
+    >>> [ask.sensitivity for ask in plan] == [(1,), (1,), (1, 1 << 30), (8,)]
+    True
 
     Examples
     --------
@@ -128,19 +130,18 @@ class CellNeighborsClassifier(PrivateClassifier):
         size = read.whole("n_cuts", most=12, unset=cut_count(tables))
         toss = generator(read.seed())
         self.classes_ = np.array(space.classes)
-        shares, spent = only_shares(ask, space)
-        if shares is not None:
+        look = size_up(ask, space)
+        if look.counts is not None:
+            shares = look.counts
             self.class_prior_, self.view_ = shares / shares.sum(), space
             self.cell_log_odds_ = np.zeros((0, 1 << size, len(shares)))
-            self.cuts_ = ()
+            self.cuts_: Any = ()
             return
         goal = space.goal
-        ask, space, left = self._look_around(ask, space, 1 - spent)
+        ask, space, left = self._look_around(ask, space, look)
         centre, left = self._locate(ask, space, left)
         cuts = draw_cuts(space, centre, tables, size, toss)
-        query = Sum(
-            Categories((goal,), declared=True), (Block(Memberships(cuts)),)
-        )
+        query = Sum(Categories((goal,), declared=True), (Block(Memberships(cuts)),))
         answer = ask.measure(query, "classes in the cells", left)
         counts = answer.tables[0].T.astype(float)
         counts = counts.reshape(tables, 1 << size, -1)
@@ -152,18 +153,16 @@ class CellNeighborsClassifier(PrivateClassifier):
         self.cuts_ = tuple((c.weights, c.marks, c.offsets) for c in cuts)
 
     def _look_around(
-        self, ask: Ask, space: Space, left: Fraction
+        self, ask: Ask, space: Space, look: SizeUp
     ) -> tuple[Ask, Space, Fraction]:
         """The view that the model learns from, and the share that is left."""
-        seen = Seen()
-        if space.numbers:
+        seen, left = Seen(), 1 - look.spent
+        if look.enough and space.numbers:
             seen, left = Seen(ask_windows(ask, space, _WINDOWS)), left - _WINDOWS
         self.view_ = seen.space(space)
         return seen.ask(ask, space), self.view_, left
 
-    def _locate(
-        self, ask: Ask, space: Space, left: Fraction
-    ) -> tuple[Any, Fraction]:
+    def _locate(self, ask: Ask, space: Space, left: Fraction) -> tuple[Any, Fraction]:
         """About where the rows are, and the share that is left after asking."""
         names = space.numbers
         if not names:

@@ -68,10 +68,8 @@ def look(
     settings: ResolvedSettings,
     share: Fraction,
     label: str = "start",
-) -> FirstLook | None:
-    """Ask the first question, if there is a share for it."""
-    if not share:
-        return None
+) -> FirstLook:
+    """Ask the first question."""
     goal = space.goal
     if settings.loss == "squared":
         query = Sum(Present((goal,)), (Block(Values((goal,)), "pair"),))

@@ -18,9 +18,9 @@ from discreto.models._bayes_queries import read_tables
 from discreto.models._class_scores import ask_temper, class_scores, tempered
 from discreto.models._features import Space
 from discreto.models.boosting.binning import grid_of
+from discreto.models.boosting.first_look import FirstLook, look, middle_of
 from discreto.models.boosting.growing import Grower
 from discreto.models.boosting.leaf_means import measure_means
-from discreto.models.boosting.first_look import FirstLook, look, middle_of
 from discreto.models.boosting.leaves import measure, values_of
 from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.rng import Generator
@@ -46,9 +46,11 @@ def learn(
     """Hold the whole conversation, or what is left of it after a first look."""
     grid = grid_of(space.features, space.domain, settings.bins)
     grower = Grower(grid, space.domain, settings, coins)
-    if first is None:
+    if first is None and settings.start_share:
         first = look(ask, space, settings, settings.start_share)
-    if not settings.trees:  # too few rows for trees: all is for a better second look
+    if (
+        not settings.trees and first is not None
+    ):  # too few rows for trees: all is for a better second look
         again = look(ask, space, settings, settings.trees_share, "start again")
         return Ensemble(grid, first.with_(again).start, ())
     gradients = _start(ask, space, settings, grid, first)

@@ -75,6 +75,10 @@ CASES = [
     Case("LogisticRegression"),
     Case("CellNeighborsClassifier", {"random_state": 0}),
     Case("GradientBoostingClassifier", {"random_state": 0}, varies=True),
+    Case(
+        "AutoClassifier", {"random_state": 0}, kinds=("number", "category"), varies=True
+    ),
+    Case("AutoRegressor", {"random_state": 0}, "amount", varies=True),
     Case("GradientBoostingRegressor", {"random_state": 0}, "amount", varies=True),
 ]
 # These answer from the rows at every prediction, so they have no fitted state to check.

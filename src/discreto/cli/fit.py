@@ -19,6 +19,9 @@ from discreto.errors import ParameterError
 
 EXAMPLE = """Examples:
 
+`discreto fit auto patients.parquet --domain d.json --target outcome
+--epsilon 1 --ledger patients.ledger --budget 3 --out model.json`
+
 `discreto fit NaiveBayes patients.parquet --domain d.json --target outcome
 --epsilon 1 --ledger patients.ledger --budget 3 --out model.json`
 
@@ -38,7 +41,9 @@ NOT_SET = (
 
 
 def fit(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Such as NaiveBayes.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="auto, or such as NaiveBayes.")
+    ],
     data: options.DataWord,
     *,
     domain: options.DomainFile,
@@ -83,7 +88,8 @@ def fit(
     model file and its card hold released numbers and public facts only.
     """
     known = _narrow(read_domain(domain), columns, target)
-    learner = _make(model, settings or [], epsilon=epsilon, delta=delta)
+    price = {"epsilon": epsilon, "delta": delta}
+    learner = _make(auto(model, known, target), settings or [], **price)
     planned = learner.plan(known, target)
     if test is not None and evaluate is None:
         raise ParameterError("--test needs --evaluate EPSILON: what may it cost?")
@@ -145,6 +151,21 @@ def kinds() -> dict[str, Any]:
         and issubclass(kind, PrivateEstimator)
         and not issubclass(kind, Voters)  # they answer from rows: no file can hold them
     }
+
+
+def auto(name: str, known: Domain, target: str | None) -> str:
+    """The name of a model; ``auto`` is the one that suits the target.
+
+    >>> from discreto import Category, Number
+    >>> auto("auto", Domain({"a": Number(0, 1), "b": Category([0, 1])}), "b")
+    'AutoClassifier'
+    """
+    if name.lower() != "auto":
+        return name
+    goal = target or known.target
+    if goal is None:
+        raise ParameterError("fit auto needs --target COLUMN: what is to be predicted?")
+    return f"Auto{'Classifier' if hasattr(known[goal], 'categories') else 'Regressor'}"
 
 
 def _make(name: str, settings: list[str], **price: Any) -> Any:

@@ -131,12 +131,17 @@ def _table_share(strength: float, cost: Cost, space: Space) -> Fraction:
     """
     if len(space.classes) < MANY_CLASSES:
         return Fraction(0)
-    columns = len(space.features)
-    noise = math.sqrt(2) * columns if cost.epsilon else math.sqrt(columns)
-    clear = strength / len(space.classes) / noise
+    clear = clear_classes(strength, cost, space)
     if clear < 3:
         return Fraction(0)
     return Fraction(3, 10) if clear > 12 else Fraction(6, 10)
+
+
+def clear_classes(strength: float, cost: Cost, space: Space) -> float:
+    """Rows of a class, in standard deviations of the noise of tables of all columns."""
+    columns = len(space.features)
+    noise = math.sqrt(2) * columns if cost.epsilon else math.sqrt(columns)
+    return strength / len(space.classes) / noise
 
 
 def _trees(cost: Cost, strength: float, greedy: bool) -> int:

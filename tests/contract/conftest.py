@@ -71,12 +71,12 @@ class Case:
 CASES = [
     Case("KMeans", {"n_clusters": 2, "random_state": 0}, None),
     Case("FuzzyCMeans", {"n_clusters": 2, "random_state": 0}, None),
-    Case("GaussianNB"),
-    Case("CategoricalNB", kinds=("category",)),
-    Case("NaiveBayes", kinds=("number", "category")),
+    Case("GaussianNB", varies=True),
+    Case("CategoricalNB", kinds=("category",), varies=True),
+    Case("NaiveBayes", kinds=("number", "category"), varies=True),
     Case("LinearRegression", target="amount"),
     Case("LogisticRegression"),
-    Case("CellNeighborsClassifier", {"random_state": 0}),
+    Case("CellNeighborsClassifier", {"random_state": 0}, varies=True),
     Case("GradientBoostingClassifier", {"random_state": 0}, varies=True),
     Case(
         "AutoClassifier", {"random_state": 0}, kinds=("number", "category"), varies=True

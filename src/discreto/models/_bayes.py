@@ -169,7 +169,8 @@ class Bayes(PrivateClassifier):
 
     def _batch(self, X: Any) -> tuple[dict[str, Array], int]:
         """Rows to predict, in the terms of the view that was learned from."""
-        batch, rows = self.space_.batch(self._rows(X))
+        X = self._rows(X)
+        batch, rows = self.space_.batch(X)
         return regrouped(batch, self.groups_), rows
 
     def _joint(self, batch: dict[str, Array], rows: int) -> Array:

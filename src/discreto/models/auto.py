@@ -265,7 +265,8 @@ class AutoRegressor(_Auto, PrivateRegressor):
 
 def _ready(model: Any, X: Any) -> Ready:
     """Rows to predict, checked and in the terms of the domain, once."""
-    return Ready(*model.space_.batch(model._rows(X)))
+    X = model._rows(X)
+    return Ready(*model.space_.batch(X))
 
 
 __all__ = ["AutoClassifier", "AutoRegressor"]

@@ -86,6 +86,8 @@ class CellNeighborsClassifier(PrivateClassifier):
     >>> plan = CellNeighborsClassifier(epsilon=1).plan(domain, rows=1000)
     >>> [ask.sensitivity for ask in plan] == [(1,), (1,), (1, 1 << 30), (8,)]
     True
+    >>> plan.total
+    Cost(ε 1)
 
     Examples
     --------
@@ -134,8 +136,9 @@ class CellNeighborsClassifier(PrivateClassifier):
         if look.counts is not None:
             shares = look.counts
             self.class_prior_, self.view_ = shares / shares.sum(), space
-            self.cell_log_odds_ = np.zeros((0, 1 << size, len(shares)))
-            self.cuts_: Any = ()
+            cuts = draw_cuts(space, 0 * space.centres(), tables, size, toss)
+            self.cell_log_odds_ = np.zeros((tables, 1 << size, len(shares)))
+            self.cuts_ = tuple((c.weights, c.marks, c.offsets) for c in cuts)
             return
         goal = space.goal
         ask, space, left = self._look_around(ask, space, look)
@@ -189,7 +192,8 @@ class CellNeighborsClassifier(PrivateClassifier):
         array
             One line for each row, one column for each class.
         """
-        batch, rows = self.space_.batch(self._rows(X))
+        X = self._rows(X)
+        batch, rows = self.space_.batch(X)
         space = self.view_
         logs = np.tile(np.log(self.class_prior_), (rows, 1))
         for parts, odds in zip(self.cuts_, self.cell_log_odds_, strict=True):

@@ -87,6 +87,8 @@ class NaiveBayes(Bayes):
     class tables 2147483648
     class scores 1073741824
     how sure to be 1
+    >>> plan.total
+    Cost(ε 1)
 
     Examples
     --------

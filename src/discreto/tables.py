@@ -25,6 +25,7 @@ from discreto.core.expressions import (
     view_to_json,
 )
 from discreto.core.gate import Gate, Keep
+from discreto.core.joins import How, JoinedFrame, joined_domain
 from discreto.core.noise.entropy import Entropy
 from discreto.core.query import Ints
 from discreto.core.question_json import digest
@@ -256,6 +257,69 @@ class Table:
             The columns to keep, besides the one that says whose rows they are.
         """
         return self.seen(Select(names))
+
+    def join(self, other: Table, *, how: How = "left") -> Table:
+        """Rows of this table beside those of another about the same person.
+
+        Parameters
+        ----------
+        other
+            A table with the same ledger. Both domains name the column that says whose
+            rows they are (``person``); identifiers may be stored in different types.
+        how
+            ``"left"``: rows of people whom the other table does not know stay, with
+            missing values. ``"inner"``: they are left out.
+
+        Returns
+        -------
+        Table
+            The joined rows; columns of the other table come after this one's. Nothing
+            was charged.
+
+        Raises
+        ------
+        DomainError
+            A domain does not say whose rows they are, or both have a column.
+        ParameterError
+            The tables have different ledgers.
+
+        Privacy
+        -------
+        A neighbour is a person with all of her rows in both tables. She has at most as
+        many joined rows as the product of both ``rows_per_person``, which is what the
+        noise is for.
+
+        Examples
+        --------
+        >>> import discreto as dp
+        >>> who, age, cost = dp.Opaque(), dp.Number(0, 120), dp.Number(0, 900)
+        >>> people = dp.Domain({"id": who, "age": age}, person="id")
+        >>> several = {"person": "id", "rows_per_person": 3}
+        >>> visits = dp.Domain({"id": who, "cost": cost}, **several)
+        >>> ledger = dp.Ledger(epsilon=1)
+        >>> first = dp.Table({"id": [1, 1, 2], "cost": [10, 20, 30]}, visits, ledger)
+        >>> second = dp.Table({"id": [1, 2], "age": [30, 70]}, people, ledger)
+        >>> first.join(second).domain.rows_per_person
+        3
+        """
+        if not isinstance(other, Table):
+            raise ParameterError("join needs a Table of the same people.")
+        here = [isinstance(getattr(t, "_rows", None), _Rows) for t in (self, other)]
+        if not all(here):  # silos and services keep their rows
+            raise ParameterError("only tables whose rows are here can be joined.")
+        if other.ledger is not self.ledger:
+            raise ParameterError(
+                "tables that are joined are about the same people, so they need the "
+                "same ledger: Table(..., ledger) with one ledger for both."
+            )
+        domain = joined_domain(self.domain, other.domain, how)
+        out = copy.copy(self)
+        out.domain, out._plans, out.view = domain, {}, ()
+        domains = (self.domain, other.domain)
+        out._rows = self._rows.joined(other._rows, domains, how)
+        names = self._full_name(), other._full_name()
+        out.name = f"{names[0]}, joined {how} with {names[1]}" if all(names) else ""
+        return out
 
     def seen(self, step: Step) -> Table:
         """A view by a step in data form, as a message brings it.
@@ -616,6 +680,10 @@ class _Rows:
             view = view_of(self._frame, step, domain)
             self._views[step] = _Rows(view, self._engine)
         return self._views[step]
+
+    def joined(self, other: _Rows, domains: tuple[Domain, Domain], how: How) -> _Rows:
+        frame = JoinedFrame(self._frame, other._frame, domains, how)
+        return _Rows(frame, LocalEngine())
 
     def column(self, name: str) -> Any:
         return self._frame.column(name)

@@ -38,6 +38,20 @@ NOT_SET = (
 )
 
 
+SettingWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="A parameter of the model, or one of the settings of boosted trees: "
+        "n_clusters=3, split_share=0.3",
+    ),
+]
+TestFile = Annotated[
+    str | None,
+    typer.Option("--test", help="... on the rows of this file, not on DATA."),
+]
+
+
 def fit(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Such as NaiveBayes.")],
     data: options.DataWord,
@@ -53,14 +67,7 @@ def fit(
     columns: Annotated[
         str | None, typer.Option("--columns", help="Use these alone: age,bmi")
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            help="A parameter of the model, or one of the settings of boosted trees: "
-            "n_clusters=3, split_share=0.3",
-        ),
-    ] = None,
+    settings: SettingWords = None,
     delta: options.DeltaWord = "0",
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
@@ -68,10 +75,7 @@ def fit(
         str | None,
         typer.Option("--evaluate", help="Also spend this on measuring the model."),
     ] = None,
-    test: Annotated[
-        str | None,
-        typer.Option("--test", help="... on the rows of this file, not on DATA."),
-    ] = None,
+    test: TestFile = None,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
     chain_key: options.ChainKey = None,

@@ -51,6 +51,10 @@ SettingWords = Annotated[
 CardFile = Annotated[
     Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
 ]
+TestFile = Annotated[
+    str | None,
+    typer.Option("--test", help="... on the rows of this file, not on DATA."),
+]
 
 
 def fit(
@@ -74,10 +78,7 @@ def fit(
         str | None,
         typer.Option("--evaluate", help="Also spend this on measuring the model."),
     ] = None,
-    test: Annotated[
-        str | None,
-        typer.Option("--test", help="... on the rows of this file, not on DATA."),
-    ] = None,
+    test: TestFile = None,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
     chain_key: options.ChainKey = None,

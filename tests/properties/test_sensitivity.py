@@ -25,6 +25,7 @@ from discreto.core.maps import (
     Present,
     Sides,
     SoftVotes,
+    Unfit,
     Values,
 )
 from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
@@ -53,6 +54,7 @@ CELLS = {
     "present": Present(("x", "c")),
     "categories": Categories(("c",)),
     "missing category": Categories(("c", "d")),
+    "declared category": Categories(("c", "d"), declared=True),
     "bins": Bins("x", 3),
     "edges": Edges("x", (0.0, 2.0)),
     "magnitudes": Magnitudes("x", -1, 3),
@@ -84,6 +86,7 @@ FEATURES = {
     "parabola": Bernstein(("y",), 2),
     "plane": Bernstein(("x", "y"), 1),
     "partition": Partition(("y", "d")),
+    "unfit": Unfit(("x", "c")),
     "soft votes": SoftVotes(("y",), ((1.0, -2.0), (0.0, 3.0))),
     "code counts": CodeCounts(Grid(("y", "d"), ((0.5,), ()))),
     "memberships": Memberships((SIDES, SIDES)),

@@ -26,6 +26,7 @@ from discreto.core.maps.clusters import (
     Rings,
 )
 from discreto.core.maps.code_counts import CodeCounts
+from discreto.core.maps.domain_fit import Unfit
 from discreto.core.maps.features import Bernstein, Values
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.hyperplanes import Memberships, Sides
@@ -95,6 +96,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         SplitHistogram,
         SplitScore,
         Tree,
+        Unfit,
         Values,
         Within,
     )
@@ -164,6 +166,7 @@ __all__ = [
     "SplitScore",
     "Sum",
     "Tree",
+    "Unfit",
     "Values",
     "Within",
     "from_json",

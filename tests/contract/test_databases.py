@@ -432,6 +432,17 @@ def test_postgresql_keeps_the_same_rows(
     assert found == kept(VISITS, to_polars)
 
 
+@pytest.mark.parametrize("name", ["duckdb", "polars"])
+def test_numbers_are_names_too(name: str) -> None:
+    numbers = {"ann": 1, "bob": 2, "cyd": 3}
+    who, a, c = zip(*VISITS, strict=True)
+    ids = pa.array([numbers.get(one) for one in who], pa.int64())
+    table = pa.table({"who": ids, "a": pa.array(a, pa.float64()), "c": pa.array(c)})
+    frame = open_frame(MAKERS[name](table), PEOPLE).bounded(b"k" * 24)
+    found = [one for part in frame.tables(("who",)) for one in part["who"].to_pylist()]
+    assert sorted(found) == [1, 1, 2, 2, 3]  # and nobody is None
+
+
 def test_which_rows_stay_depends_on_the_key() -> None:
     found = {tuple(kept(VISITS, to_polars, bytes([i]) * 24)) for i in range(12)}
     assert len(found) > 2

@@ -49,6 +49,8 @@ def readable(column: Column, dtype: Any) -> bool:
     kind = kind_of(dtype)
     if isinstance(column, Category):
         few = len(column.categories) <= MOST_CHOICES
+        if column.aliases or column.strip or not column.case:
+            return False  # spellings are looked up as rows in memory are
         plain = all(type(value) is str for value in column.categories)
         return few and (plain if kind == "text" else kind is not None)
     return isinstance(column, Number) and kind in ("truth", "float", "whole")

@@ -17,6 +17,7 @@ import pytest
 from engine_tables import DOMAIN, MAKERS, hostile, several, to_duckdb, to_polars
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import discreto as dp
 from discreto import models, stats
@@ -290,6 +291,73 @@ class TestCredentials:
         client = table._rows._frame._backend.frame.to_native().get_backend()
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
             client.con.execute("CREATE TABLE written (x int)")
+        assert dp.stats.count(table, epsilon=1).label == "count"
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    """A folder with a DuckDB file, and a domain beside it."""
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "people.db")) as connection:
+        connection.execute(
+            "CREATE TABLE visits AS SELECT range % 10 AS a, "
+            "CASE WHEN range % 2 = 0 THEN 'no' ELSE 'yes' END AS label FROM range(50)"
+        )
+    columns = {"a": dp.Number(0, 10), "label": dp.Category(["no", "yes"])}
+    dp.Domain(columns).save(tmp_path / "d.json")
+    return tmp_path
+
+
+class TestPlaces:
+    """Addresses stand wherever paths can stand."""
+
+    def test_the_shell(self, visits: Path) -> None:
+        from discreto.cli import app
+
+        def run(*line: object) -> Any:
+            return CliRunner().invoke(app, [str(word) for word in line])
+
+        address = f"duckdb:///{visits}/people.db?table=visits"
+        drafted = run("domain", "draft", address)
+        assert drafted.exit_code == 0, drafted.output
+        assert '"label"' in drafted.output
+        domain, ledger = visits / "d.json", visits / "l"
+        asked = run(
+            "query", address, "mean", "a", "--domain", domain, "--ledger", ledger,
+            "--epsilon", 1, "--budget", 3,
+        )  # fmt: skip
+        assert asked.exit_code == 0, asked.output
+        made = visits / "m.json"
+        fitted = run(
+            "fit", "NaiveBayes", address, "--target", "label", "--domain", domain,
+            "--ledger", ledger, "--epsilon", 1, "--out", made,
+        )  # fmt: skip
+        assert fitted.exit_code == 0, fitted.output
+        assert made.exists()
+
+    def test_a_silo(self, visits: Path) -> None:
+        from discreto.federated.config import read_silo
+
+        (visits / "silo.toml").write_text(
+            'data = "duckdb:///people.db?table=visits"\ndomain = "d.json"\n'
+            'ledger = "l"\nepsilon = 3\nfetch = false\n'
+        )
+        silo = read_silo(visits / "silo.toml")
+        assert tuple(silo.domain) == ("a", "label")
+
+    def test_a_service(self, visits: Path) -> None:
+        from discreto.service.config import read_config
+
+        (visits / "s.toml").write_text(
+            '[ledgers.l]\npath = "l"\nepsilon = 3\n[tables.t]\nledger = "l"\n'
+            'data = "duckdb:///people.db?table=visits"\ndomain = "d.json"\n'
+            'fetch = false\n[people.o]\nrole = "owner"\n'
+        )
+        settings = read_config(visits / "s.toml").tables["t"]
+        domain = dp.Domain.load(settings.domain)
+        assert not settings.fetch
+        table = dp.Table.scan(settings.data, domain, dp.Ledger(epsilon=1))
         assert dp.stats.count(table, epsilon=1).label == "count"
 
 

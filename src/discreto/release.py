@@ -506,6 +506,26 @@ def read_level(level: float) -> float:
     return float(level)
 
 
+def releases_html(several: Sequence[Release]) -> str:
+    """Several releases in a notebook: numbers in one table, then the others."""
+    single = [one for one in several if not one.keys]
+    rows = [
+        (
+            one.label,
+            one._one(one.value, one.low, one.high),
+            one._sense(),
+            str(one.cost),
+            one.note,
+        )
+        for one in single
+    ]
+    stamp = "SIMULATED" if any(one.simulated for one in several) else ""
+    heads = ["", "value", "interval", "cost", ""]
+    first = [html_table(heads, rows, caption=stamp)] if single else []
+    others = [one._repr_html_() for one in several if one.keys]
+    return "".join([*first, *others])
+
+
 def show_key(key: Any) -> str:
     """A key as a person reads it."""
     if isinstance(key, tuple):

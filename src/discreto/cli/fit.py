@@ -37,7 +37,9 @@ NOT_SET = (
     "settings",  # each of them by its own name
 )
 
-
+FeatureWords = Annotated[
+    str | None, typer.Option("--columns", help="Use these alone: age,bmi")
+]
 SettingWords = Annotated[
     list[str] | None,
     typer.Option(
@@ -45,6 +47,9 @@ SettingWords = Annotated[
         help="A parameter of the model, or one of the settings of boosted trees: "
         "n_clusters=3, split_share=0.3",
     ),
+]
+CardFile = Annotated[
+    Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
 ]
 TestFile = Annotated[
     str | None,
@@ -64,9 +69,7 @@ def fit(
         Path, typer.Option("--out", help="A new file for the model (JSON).")
     ],
     target: options.TargetWord = None,
-    columns: Annotated[
-        str | None, typer.Option("--columns", help="Use these alone: age,bmi")
-    ] = None,
+    columns: FeatureWords = None,
     settings: SettingWords = None,
     delta: options.DeltaWord = "0",
     budget: options.BudgetWord = None,
@@ -79,9 +82,7 @@ def fit(
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
     chain_key: options.ChainKey = None,
-    card: Annotated[
-        Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
-    ] = None,
+    card: CardFile = None,
     purpose: options.PurposeWord = "",
     author: options.AuthorWord = "",
     about: options.AboutWord = "",

@@ -22,13 +22,14 @@ from discreto.service import Service, read_config
 from discreto.service.demo import write_demo
 from discreto.service.door import Door
 from discreto.service.errors import CODES, Refusal, refusal_of
-from discreto.service.guard import RateLimit, bucketed
+from discreto.service.guard import bucketed
 from discreto.service.questions import (
     make_model,
     read_work,
     statistic_from_json,
     statistic_to_json,
 )
+from discreto.service.rate import RateLimit
 from discreto.service.state import Person
 
 NUMBERS = view_to_json((Select(("age", "bmi")),))

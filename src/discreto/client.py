@@ -344,6 +344,10 @@ def release_from(data: dict[str, Any]) -> Release:
     return release.paid(receipt, release.cost, release.neighbours)
 
 
+def _releases(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: release_from(one) for name, one in data.items()}
+
+
 def _number(value: Any) -> Any:
     if isinstance(value, list):
         return [_number(one) for one in value]

@@ -13,6 +13,7 @@ from discreto.core.accounting import check_steps
 from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Amount, Cost
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.expressions import (
     Named,
@@ -24,6 +25,7 @@ from discreto.core.expressions import (
     view_to_json,
 )
 from discreto.core.gate import Gate, Keep
+from discreto.core.joins import How, JoinedFrame, joined_domain
 from discreto.core.noise.entropy import Entropy
 from discreto.core.query import Ints
 from discreto.core.question_json import digest
@@ -63,7 +65,8 @@ class Table:
     ----------
     data
         A pandas, polars or pyarrow table, a dict of arrays, a 2-d array with the
-        domain's columns, or the path (or pattern) of Parquet or CSV files.
+        domain's columns, or the path of a file, a folder or a pattern: Parquet, Arrow,
+        CSV (also packed) or Excel.
     domain
         The public description; its columns must be in the data.
     ledger
@@ -73,6 +76,9 @@ class Table:
     name
         Which table this is, for tables in memory: a key stands for one answer about
         one table, so only a table with a name takes keys. Files have their path.
+    dialect
+        How files (and texts that stand for numbers) are written; by default what the
+        domain says.
 
     Examples
     --------
@@ -93,6 +99,7 @@ class Table:
         *,
         engine: Engine | None = None,
         name: str | None = None,
+        dialect: Dialect | None = None,
     ) -> None:
         if not isinstance(domain, Domain):
             raise DomainError(
@@ -103,6 +110,8 @@ class Table:
             raise ParameterError(
                 "a Table needs a ledger: Ledger('people.ledger', epsilon=3)."
             )
+        if dialect is not None:
+            domain = domain.with_(dialect=dialect)
         self.domain, self.ledger = domain, ledger
         self.name = _name_of(data) if name is None else str(name)
         frame: Any = open_frame(data, domain)
@@ -130,13 +139,14 @@ class Table:
         *,
         engine: Engine | None = None,
         name: str | None = None,
+        dialect: Dialect | None = None,
     ) -> Table:
         """A table over files that are read as streams, never whole.
 
         Parameters
         ----------
         path
-            A Parquet or CSV file, a pattern, or a list of files.
+            A Parquet, Arrow or CSV file, a folder, a pattern, or a list of files.
         domain
             The public description; its columns must be in the files.
         ledger
@@ -145,13 +155,15 @@ class Table:
             Where sums are folded; this process by default.
         name
             Which table this is, for keys; by default the path.
+        dialect
+            How the files are written; by default what the domain says.
 
         Returns
         -------
         Table
             The table; nothing but the head of the files has been read.
         """
-        return cls(path, domain, ledger, engine=engine, name=name)
+        return cls(path, domain, ledger, engine=engine, name=name, dialect=dialect)
 
     def gate(self, ledger: Charger | None = None) -> Gate:
         """The gate to these rows, paid by this table's ledger or by a reservation.
@@ -245,6 +257,69 @@ class Table:
             The columns to keep, besides the one that says whose rows they are.
         """
         return self.seen(Select(names))
+
+    def join(self, other: Table, *, how: How = "left") -> Table:
+        """Rows of this table beside those of another about the same person.
+
+        Parameters
+        ----------
+        other
+            A table with the same ledger. Both domains name the column that says whose
+            rows they are (``person``); identifiers may be stored in different types.
+        how
+            ``"left"``: rows of people whom the other table does not know stay, with
+            missing values. ``"inner"``: they are left out.
+
+        Returns
+        -------
+        Table
+            The joined rows; columns of the other table come after this one's. Nothing
+            was charged.
+
+        Raises
+        ------
+        DomainError
+            A domain does not say whose rows they are, or both have a column.
+        ParameterError
+            The tables have different ledgers.
+
+        Privacy
+        -------
+        A neighbour is a person with all of her rows in both tables. She has at most as
+        many joined rows as the product of both ``rows_per_person``, which is what the
+        noise is for.
+
+        Examples
+        --------
+        >>> import discreto as dp
+        >>> who, age, cost = dp.Opaque(), dp.Number(0, 120), dp.Number(0, 900)
+        >>> people = dp.Domain({"id": who, "age": age}, person="id")
+        >>> several = {"person": "id", "rows_per_person": 3}
+        >>> visits = dp.Domain({"id": who, "cost": cost}, **several)
+        >>> ledger = dp.Ledger(epsilon=1)
+        >>> first = dp.Table({"id": [1, 1, 2], "cost": [10, 20, 30]}, visits, ledger)
+        >>> second = dp.Table({"id": [1, 2], "age": [30, 70]}, people, ledger)
+        >>> first.join(second).domain.rows_per_person
+        3
+        """
+        if not isinstance(other, Table):
+            raise ParameterError("join needs a Table of the same people.")
+        here = [isinstance(getattr(t, "_rows", None), _Rows) for t in (self, other)]
+        if not all(here):  # silos and services keep their rows
+            raise ParameterError("only tables whose rows are here can be joined.")
+        if other.ledger is not self.ledger:
+            raise ParameterError(
+                "tables that are joined are about the same people, so they need the "
+                "same ledger: Table(..., ledger) with one ledger for both."
+            )
+        domain = joined_domain(self.domain, other.domain, how)
+        out = copy.copy(self)
+        out.domain, out._plans, out.view = domain, {}, ()
+        domains = (self.domain, other.domain)
+        out._rows = self._rows.joined(other._rows, domains, how)
+        names = self._full_name(), other._full_name()
+        out.name = f"{names[0]}, joined {how} with {names[1]}" if all(names) else ""
+        return out
 
     def seen(self, step: Step) -> Table:
         """A view by a step in data form, as a message brings it.
@@ -605,6 +680,10 @@ class _Rows:
             view = view_of(self._frame, step, domain)
             self._views[step] = _Rows(view, self._engine)
         return self._views[step]
+
+    def joined(self, other: _Rows, domains: tuple[Domain, Domain], how: How) -> _Rows:
+        frame = JoinedFrame(self._frame, other._frame, domains, how)
+        return _Rows(frame, LocalEngine())
 
     def column(self, name: str) -> Any:
         return self._frame.column(name)

@@ -176,7 +176,20 @@ DeltaWord = Annotated[
 ]
 # The options of commands that open a table, or pay.
 DataWord = Annotated[
-    str, typer.Argument(metavar="DATA", help="Parquet or CSV: a path or a pattern.")
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Parquet, CSV (also .gz), Arrow or Excel: a file, folder or pattern.",
+    ),
+]
+DialectWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dialect",
+        metavar="NAME=VALUE",
+        help="How DATA is written, if the domain file does not say: separator=; "
+        "decimal=, thousands=. encoding=latin-1 missing=NA|-9 sheet=NAME.",
+    ),
 ]
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain file.")]
 TargetWord = Annotated[

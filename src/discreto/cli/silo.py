@@ -49,10 +49,11 @@ def serve(config: Config) -> None:
     if secured is not None:
         _serve_https(config, secured)
         return
-    from discreto.federated import flower
+    from discreto.federated import flower, link_checks
 
     wire = read_wire(config)
     read_silo(config)  # whatever is wrong with it is said now
+    link_checks.check_port("127.0.0.1", wire.port, "port in [flower] of the file")
     command, environment = flower.supernode(config, wire)
     terminal.err().print(terminal.plain(f"serving {config} to {wire.superlink}"))
     os.execvpe(command[0], command, environment)  # noqa: S606 - no shell, fixed command

@@ -62,8 +62,9 @@ def _categories(cells: Categories, rows: Columns) -> Expr:
     out, inside = whole(0), nw.lit(True)
     for name in cells.names:
         column, code = rows.domain.category(name), rows.code(name)
-        size = len(column.categories) + column.missing
-        if column.missing:
+        gaps = column.missing and not cells.declared
+        size = len(column.categories) + gaps
+        if gaps:
             code = either(code < 0, whole(len(column.categories)), code)
         else:
             inside = inside & (code >= 0)

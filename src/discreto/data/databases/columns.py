@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import narwhals as nw
 
+from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Column, Domain, Number
 from discreto.data.databases import Untranslated
 from discreto.data.frames.convert import number_codes
@@ -47,8 +48,12 @@ def kind_of(dtype: Any) -> str | None:
 def readable(column: Column, dtype: Any) -> bool:
     """Whether expressions read a column of this type as rows in memory would."""
     kind = kind_of(dtype)
+    if isinstance(column, DateTime):
+        return False  # on the clock of a zone, which databases know in their own ways
     if isinstance(column, Category):
         few = len(column.categories) <= MOST_CHOICES
+        if column.aliases or column.strip or not column.case:
+            return False  # spellings are looked up as rows in memory are
         plain = all(type(value) is str for value in column.categories)
         return few and (plain if kind == "text" else kind is not None)
     return isinstance(column, Number) and kind in ("truth", "float", "whole")

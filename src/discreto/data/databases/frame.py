@@ -8,7 +8,6 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from discreto.core.bound import Bound
@@ -22,11 +21,12 @@ from discreto.data.databases.columns import Columns
 from discreto.data.databases.expressions import apply_step
 from discreto.data.databases.people import bounded
 from discreto.data.databases.sums import SumQuery
-from discreto.data.frames.base import Array, Frame, asked, need_columns, wrong_type
+from discreto.data.frames.base import Array, Frame, asked, need_columns
 from discreto.data.frames.convert import convert
 from discreto.data.frames.memory import MemoryFrame, native_columns
 from discreto.data.frames.memory_view import MemoryView
 from discreto.data.frames.people import join, people_of
+from discreto.data.frames.types import check_types, kind_of_dtype
 from discreto.errors import DomainError
 
 _READ = 1 << 16  # rows read at once
@@ -41,11 +41,7 @@ class DatabaseFrame:
 
     def __init__(self, backend: Backend, domain: Domain) -> None:
         need_columns(domain, list(backend.schema))
-        for name, column in domain.columns.items():
-            dtype = backend.schema[name]
-            odd = dtype.is_nested() or dtype.is_temporal() or dtype == nw.Binary
-            if asked(column) and odd:
-                raise wrong_type(name, column, str(dtype))
+        check_types(domain, {n: kind_of_dtype(backend.schema[n]) for n in domain})
         self._backend, self.domain = backend, domain
         self._frame = backend.frame
         self.steps: tuple[Step, ...] = ()
@@ -156,7 +152,9 @@ class _Stream:
     ) -> Iterator[tuple[dict[str, Array], int]]:
         domain = self._frame.domain
         for table in self._frame.tables(names):
-            ready = {n: convert(table.column(n), domain[n]) for n in names}
+            ready = {
+                n: convert(table.column(n), domain[n], domain.dialect) for n in names
+            }
             ends = [*range(0, table.num_rows, size), table.num_rows]
             for start, stop in pairwise(ends):
                 yield {n: c[start:stop] for n, c in ready.items()}, stop - start

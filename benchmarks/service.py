@@ -289,6 +289,16 @@ def on_postgres(folder: Path, server: Postgres, people: int, more: str) -> Serve
     return Served(folder, rows=1000, workers=2, edit=edit, more=roles + FAST + more)
 
 
+def kill_worker(served: Served, coins: random.Random) -> None:
+    """Kill one of the processes that answer."""
+    while True:
+        try:
+            os.kill(coins.choice(served.worker_pids()), signal.SIGKILL)
+            return
+        except (ProcessLookupError, IndexError):  # the one before is just replaced
+            time.sleep(0.02)
+
+
 def kill(folder: Path, rounds: int, minutes: float, seed: int) -> dict[str, Any]:
     """Kill workers and PostgreSQL under eight analysts."""
     coins, server = random.Random(seed), Postgres()
@@ -329,9 +339,7 @@ def kill(folder: Path, rounds: int, minutes: float, seed: int) -> dict[str, Any]
                 server.start()
                 kinds["postgres"] += 1
             else:
-                while len(pids := served.worker_pids()) < 2:
-                    time.sleep(0.05)
-                os.kill(coins.choice(pids), signal.SIGKILL)
+                kill_worker(served, coins)
                 kinds["worker"] += 1
             start = time.monotonic()
             while successes[0] == before and time.monotonic() < start + 60:

@@ -486,3 +486,18 @@ def test_the_ceiling_counts_gaussian_questions_by_their_epsilon(
     with pytest.raises(Refusal, match="needs_approval"):
         ask(service, "ana", small | {"epsilon": "0.6"})
     assert service.door.tables["patients"].ceiling == Fraction(1, 2)
+
+
+def test_a_table_of_a_database_is_served(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    path = write_demo(tmp_path, rows=100)
+    with duckdb.connect(str(tmp_path / "people.db")) as people:
+        source = tmp_path / "patients.parquet"
+        people.execute(f"CREATE TABLE visits AS SELECT * FROM '{source}'")
+    address = f"duckdb:///{tmp_path / 'people.db'}?table=visits"
+    text = path.read_text().replace('data = "patients.parquet"', f'data = "{address}"')
+    path.write_text(text)
+    service = Service(read_config(path))
+    assert ask(service, "ana", MEAN)["releases"][0]["keys"] == ["f", "m"]
+    assert ledger(service).spent("ana") == Cost.of("0.1")
+    service.close()

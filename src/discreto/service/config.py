@@ -99,7 +99,8 @@ class TableSettings:
     Parameters
     ----------
     data, domain, ledger
-        A Parquet or CSV file or pattern, a domain file, and the name of a ledger.
+        A Parquet or CSV file or pattern, or a database
+        (``duckdb:////srv/people.db?table=visits``); a domain file; a ledger's name.
     ceiling
         The most epsilon that one question may cost without the owner's approval.
     epsilon
@@ -222,13 +223,20 @@ def _resolved(config: ServiceConfig, folder: Path) -> ServiceConfig:
         for name, one in config.ledgers.items()
     }
     tables = {
-        name: replace(one, data=str(folder / one.data), domain=str(folder / one.domain))
+        name: replace(
+            one, data=_data(folder, one.data), domain=str(folder / one.domain)
+        )
         for name, one in config.tables.items()
     }
     oidc = config.oidc
     if oidc is not None:
         oidc = replace(oidc, secret_file=str(folder / oidc.secret_file))
     return replace(config, ledgers=ledgers, tables=tables, oidc=oidc)
+
+
+def _data(folder: Path, data: str) -> str:
+    """Files are relative to the TOML file; addresses of databases are as they are."""
+    return data if "://" in data else str(folder / data)
 
 
 def _place(folder: Path, path: Any) -> str:

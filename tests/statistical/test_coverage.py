@@ -168,8 +168,8 @@ WHOLE = Number(0, 23, integer=True)
 # Rows on both sides of a wide gap: all places of the gap have the wanted rank, and the
 # chosen one is far from the true quantile. Then the interval has nothing to spare.
 WORST: dict[str, tuple[Any, Any, list[float], Any]] = {
-    "median": (Quantile("x"), N, [20.3] * 500 + [80] * 500, 20.3),
-    "quarter": (Quantile("x", Fraction(1, 4)), N, [20.3] * 500 + [80] * 1500, 20.3),
+    "median": (Quantile("x"), N, [20.3] * 9000 + [80] * 9000, 20.3),
+    "quarter": (Quantile("x", Fraction(1, 4)), N, [20.3] * 9000 + [80] * 27000, 20.3),
     "quantiles": (
         Quantiles("x", (Fraction(1, 2), Fraction(1, 2))),
         WHOLE,

@@ -40,9 +40,7 @@ class Places:
 
     def cells(self, stride: int = 1) -> Cells:
         """The places, or ``stride`` of them at a time, as a map of rows."""
-        if whole_numbers(self.column) == self.bins and stride == 1:
-            return Bins(self.name, self.bins)
-        return Edges(self.name, tuple(self.edges[stride:-1:stride].tolist()))
+        return _cells(self.name, self.column, stride)
 
     def centres(self) -> Floats:
         """A value of each place: its middle, a whole number where values are."""
@@ -73,7 +71,15 @@ def place_grid(name: str, domain: Domain) -> Places:
     return Places(name, column, _edges(column))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
+def _cells(name: str, column: Number, stride: int) -> Cells:
+    edges = _edges(column)
+    if whole_numbers(column) == edges.size - 1 and stride == 1:
+        return Bins(name, edges.size - 1)
+    return Edges(name, tuple(edges[stride:-1:stride].tolist()))
+
+
+@lru_cache(maxsize=64)
 def _edges(column: Number) -> Floats:
     each = whole_numbers(column)
     if 2 <= each <= GRID:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 from discreto import _old_names, errors, stats
 from discreto.core.cost import Cost
 from discreto.core.dates import Date, DateTime
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.core.ledger import Ledger
+from discreto.core.unknown_keys import OpenText
 from discreto.errors import DiscretoError
 from discreto.expressions import col, if_else, lit
 from discreto.release import Release
@@ -19,6 +21,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         federated,
         local,
         meaning,
+        mlflow,
         models,
         plan,
         plots,
@@ -26,6 +29,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         report,
         testing,
     )
+    from discreto.client import connect
     from discreto.data import datasets, engines
 
 __version__ = "0.2.0.dev0"
@@ -38,6 +42,7 @@ _MODULES = {
     "federated": "discreto.federated",
     "local": "discreto.local",
     "meaning": "discreto.meaning",
+    "mlflow": "discreto.mlflow",
     "models": "discreto.models",
     "plan": "discreto.plan",
     "plots": "discreto.plots",
@@ -52,15 +57,18 @@ __all__ = [
     "Cost",
     "Date",
     "DateTime",
+    "Dialect",
     "DiscretoError",
     "Domain",
     "Ledger",
     "Number",
     "Opaque",
+    "OpenText",
     "Release",
     "Table",
     "audit",
     "col",
+    "connect",
     "datasets",
     "engines",
     "errors",
@@ -69,6 +77,7 @@ __all__ = [
     "lit",
     "local",
     "meaning",
+    "mlflow",
     "models",
     "plan",
     "plots",
@@ -84,6 +93,8 @@ _old_names.install()
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
+    if name == "connect":
+        return importlib.import_module("discreto.client").connect
     raise AttributeError(f"module 'discreto' has no attribute {name!r}")
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.core import aggregate
 from discreto.core.bound import Bound
@@ -25,9 +27,14 @@ from discreto.core.query import Batch, Floats, Ints
 _SAMPLE = 2048  # made-up rows behind a plan
 
 
-def dry_run_gate(domain: Domain, rows: int) -> Gate:
-    """A gate to made-up rows (or to none) that charges nobody and adds no noise."""
+def dry_run_gate(domain: Domain, rows: int, gate: Gate | None = None) -> Gate:
+    """A gate to made-up rows (or to none) that charges nobody and adds no noise.
+
+    With a ``gate`` to real rows it refuses what that one would refuse.
+    """
     source: Source = MadeUpRows(domain, rows) if rows else NoRows()
+    if gate is not None:
+        return gate.rehearsed(source, _NoLedger())
     return Gate(domain, _NoLedger(), source)
 
 
@@ -38,9 +45,17 @@ class NoRows:
         """Zeros."""
         return aggregate.empty(asked)
 
+    def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
+        """Nothing is refused."""
+        return ""
+
     def column(self, name: str) -> Floats | Ints:
         """Nothing."""
         return np.empty(0)
+
+    def texts(self, name: str) -> NDArray[Any]:
+        """None."""
+        return np.empty(0, dtype=object)
 
     def seen(self, step: Step, domain: Domain) -> Source:
         """A view of nothing."""
@@ -67,9 +82,18 @@ class MadeUpRows:
             out.append(np.diff(whole, axis=0, prepend=0.0).astype(np.int64))
         return out
 
+    def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
+        """Nothing is refused."""
+        return ""
+
     def batch(self, names: Sequence[str]) -> tuple[Batch, int]:
         """The made-up rows, and how many there are before weighting."""
         return {name: self.column(name) for name in names}, _SAMPLE
+
+    def texts(self, name: str) -> NDArray[Any]:
+        """A few made-up texts: the more frequent, the earlier in the alphabet."""
+        ranks = np.minimum(np.geomspace(1, 26, self._rows + 1).astype(int), 26)[:-1]
+        return np.array([f"text {chr(96 + rank)}" for rank in ranks], dtype=object)
 
     def seen(self, step: Step, domain: Domain) -> Source:
         """A view of the made-up rows."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import is_dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +13,7 @@ from discreto.core.accounting import check_steps
 from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Amount, Cost
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.expressions import (
     Named,
@@ -25,20 +25,31 @@ from discreto.core.expressions import (
     view_to_json,
 )
 from discreto.core.gate import Gate, Keep
+from discreto.core.joins import How, JoinedFrame, joined_domain
 from discreto.core.noise.entropy import Entropy
 from discreto.core.query import Ints
 from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
 from discreto.core.training import Training
-from discreto.data.engines import LocalEngine, fold_all
+from discreto.data.databases.address import public_name
+from discreto.data.engines import DatabaseEngine, LocalEngine, fold_all
 from discreto.data.frames import Frame, PersonFrame, open_frame, view_of
 from discreto.errors import DomainError, ParameterError
 from discreto.expression_text import expression
 from discreto.expressions import Expr
 from discreto.markup import escape
-from discreto.perform import Kept, perform
-from discreto.plan import Plan, Statistic, plan_of, statistics, together
+from discreto.perform import Kept, choosy_gate, perform
+from discreto.plan import (
+    Plan,
+    Statistic,
+    cost_of,
+    plan_of,
+    split_of,
+    statistics,
+    together,
+)
 from discreto.release import Release
+from discreto.shares import Split
 
 
 class Engine(Protocol):
@@ -54,7 +65,8 @@ class Table:
     ----------
     data
         A pandas, polars or pyarrow table, a dict of arrays, a 2-d array with the
-        domain's columns, or the path (or pattern) of Parquet or CSV files.
+        domain's columns, or the path of a file, a folder or a pattern: Parquet, Arrow,
+        CSV (also packed) or Excel.
     domain
         The public description; its columns must be in the data.
     ledger
@@ -64,6 +76,9 @@ class Table:
     name
         Which table this is, for tables in memory: a key stands for one answer about
         one table, so only a table with a name takes keys. Files have their path.
+    dialect
+        How files (and texts that stand for numbers) are written; by default what the
+        domain says.
 
     Examples
     --------
@@ -84,6 +99,7 @@ class Table:
         *,
         engine: Engine | None = None,
         name: str | None = None,
+        dialect: Dialect | None = None,
     ) -> None:
         if not isinstance(domain, Domain):
             raise DomainError(
@@ -94,17 +110,24 @@ class Table:
             raise ParameterError(
                 "a Table needs a ledger: Ledger('people.ledger', epsilon=3)."
             )
+        if dialect is not None:
+            domain = domain.with_(dialect=dialect)
         self.domain, self.ledger = domain, ledger
         self.name = _name_of(data) if name is None else str(name)
-        frame = open_frame(data, domain)
+        frame: Any = open_frame(data, domain)
+        lazy = hasattr(frame, "query")  # it stays where it is
         if domain.person is not None:
-            frame = PersonFrame(frame, domain, Entropy().bytes(24))
+            key = Entropy().bytes(24)
+            frame = frame.bounded(key) if lazy else PersonFrame(frame, domain, key)
         if domain.neighbours == "replace" and frame.length() != domain.rows:
             raise DomainError(
                 f"the domain says rows={domain.rows}, but the table has another number "
                 "of rows. With neighbours='replace' that number is public: correct it."
             )
-        self._rows = _Rows(frame, engine or LocalEngine())
+        default = DatabaseEngine() if lazy else LocalEngine()
+        self._rows = _Rows(frame, engine or default)
+        # Whether its engine refuses what others can answer.
+        self.choosy = not getattr(engine, "fetch", True)
         self._plans: dict[tuple[Statistic, Cost], Plan] = {}
 
     @classmethod
@@ -116,13 +139,14 @@ class Table:
         *,
         engine: Engine | None = None,
         name: str | None = None,
+        dialect: Dialect | None = None,
     ) -> Table:
         """A table over files that are read as streams, never whole.
 
         Parameters
         ----------
         path
-            A Parquet or CSV file, a pattern, or a list of files.
+            A Parquet, Arrow or CSV file, a folder, a pattern, or a list of files.
         domain
             The public description; its columns must be in the files.
         ledger
@@ -131,13 +155,15 @@ class Table:
             Where sums are folded; this process by default.
         name
             Which table this is, for keys; by default the path.
+        dialect
+            How the files are written; by default what the domain says.
 
         Returns
         -------
         Table
             The table; nothing but the head of the files has been read.
         """
-        return cls(path, domain, ledger, engine=engine, name=name)
+        return cls(path, domain, ledger, engine=engine, name=name, dialect=dialect)
 
     def gate(self, ledger: Charger | None = None) -> Gate:
         """The gate to these rows, paid by this table's ledger or by a reservation.
@@ -232,6 +258,69 @@ class Table:
         """
         return self.seen(Select(names))
 
+    def join(self, other: Table, *, how: How = "left") -> Table:
+        """Rows of this table beside those of another about the same person.
+
+        Parameters
+        ----------
+        other
+            A table with the same ledger. Both domains name the column that says whose
+            rows they are (``person``); identifiers may be stored in different types.
+        how
+            ``"left"``: rows of people whom the other table does not know stay, with
+            missing values. ``"inner"``: they are left out.
+
+        Returns
+        -------
+        Table
+            The joined rows; columns of the other table come after this one's. Nothing
+            was charged.
+
+        Raises
+        ------
+        DomainError
+            A domain does not say whose rows they are, or both have a column.
+        ParameterError
+            The tables have different ledgers.
+
+        Privacy
+        -------
+        A neighbour is a person with all of her rows in both tables. She has at most as
+        many joined rows as the product of both ``rows_per_person``, which is what the
+        noise is for.
+
+        Examples
+        --------
+        >>> import discreto as dp
+        >>> who, age, cost = dp.Opaque(), dp.Number(0, 120), dp.Number(0, 900)
+        >>> people = dp.Domain({"id": who, "age": age}, person="id")
+        >>> several = {"person": "id", "rows_per_person": 3}
+        >>> visits = dp.Domain({"id": who, "cost": cost}, **several)
+        >>> ledger = dp.Ledger(epsilon=1)
+        >>> first = dp.Table({"id": [1, 1, 2], "cost": [10, 20, 30]}, visits, ledger)
+        >>> second = dp.Table({"id": [1, 2], "age": [30, 70]}, people, ledger)
+        >>> first.join(second).domain.rows_per_person
+        3
+        """
+        if not isinstance(other, Table):
+            raise ParameterError("join needs a Table of the same people.")
+        here = [isinstance(getattr(t, "_rows", None), _Rows) for t in (self, other)]
+        if not all(here):  # silos and services keep their rows
+            raise ParameterError("only tables whose rows are here can be joined.")
+        if other.ledger is not self.ledger:
+            raise ParameterError(
+                "tables that are joined are about the same people, so they need the "
+                "same ledger: Table(..., ledger) with one ledger for both."
+            )
+        domain = joined_domain(self.domain, other.domain, how)
+        out = copy.copy(self)
+        out.domain, out._plans, out.view = domain, {}, ()
+        domains = (self.domain, other.domain)
+        out._rows = self._rows.joined(other._rows, domains, how)
+        names = self._full_name(), other._full_name()
+        out.name = f"{names[0]}, joined {how} with {names[1]}" if all(names) else ""
+        return out
+
     def seen(self, step: Step) -> Table:
         """A view by a step in data form, as a message brings it.
 
@@ -324,6 +413,11 @@ class Table:
         """
         check_steps(steps)
         check_sampling(steps.rate, self.domain)
+        if self.choosy and steps.rate < 1:
+            raise ParameterError(
+                f"{label!r} takes secret samples of rows, which would be read from the "
+                "database, and the engine has fetch=False. Use rate=1."
+            )
         event = {"steps": steps.to_dict()} | self._facts(key)
         receipt = self.ledger.charge(steps.cost, label, event, key)
         return Training(self.gate(), steps, receipt, key, first)
@@ -357,6 +451,8 @@ class Table:
         epsilon: Amount,
         delta: Amount = 0,
         rows: int | None = None,
+        split: Split = "equal",
+        precision: Sequence[Amount | None] | None = None,
     ) -> Plan:
         """What asking would cost and how exact it would be; spends nothing.
 
@@ -371,13 +467,28 @@ class Table:
             Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
         rows : int, optional
             A guess of how many rows there are; it moves expected errors only.
+        split : str or list of numbers
+            How the cost is shared: ``"equal"``; ``"weighed"``, so that the expected
+            errors, each against its wanted precision, add up to the least; or a number
+            for each, to which the shares are in proportion.
+        precision : list of numbers, optional
+            With ``"weighed"``: the 95 % error that is wanted of each, or None. Without
+            it, errors count against the size that is expected of an answer.
 
         Returns
         -------
         Plan
             The questions, their cost, and the expected errors.
         """
-        return statistics(self.domain, wanted, epsilon=epsilon, delta=delta, rows=rows)
+        return statistics(
+            self.domain,
+            wanted,
+            epsilon=epsilon,
+            delta=delta,
+            rows=rows,
+            split=split,
+            precision=precision,
+        )
 
     def answer(
         self,
@@ -418,7 +529,7 @@ class Table:
         The cost is charged before a row is read. See the statistic for what is asked
         and how far a row can move it.
         """
-        cost, relation = Cost.of(epsilon, delta), self.domain.neighbours
+        cost, relation = cost_of([statistic], epsilon, delta), self.domain.neighbours
         plan = self._plan(statistic, cost)
         facts = self._facts(key) | {"statistic": _digest(statistic)}
         kept = Kept(
@@ -442,7 +553,9 @@ class Table:
         if (statistic, cost) not in self._plans:
             if len(self._plans) >= 64:
                 self._plans.clear()
-            self._plans[statistic, cost] = plan_of(self.domain, [statistic], cost, 0)
+            gate = choosy_gate(self)
+            plan = plan_of(self.domain, [statistic], cost, 0, gate=gate)
+            self._plans[statistic, cost] = plan
         return self._plans[statistic, cost]
 
     def answers(
@@ -451,8 +564,11 @@ class Table:
         *,
         epsilon: Amount,
         delta: Amount = 0,
+        split: Split = "equal",
+        precision: Sequence[Amount | None] | None = None,
+        rows: int | None = None,
     ) -> list[Release]:
-        """Ask several statistics for one cost, shared equally, all or nothing.
+        """Ask several statistics for one cost, all or nothing.
 
         Parameters
         ----------
@@ -463,6 +579,15 @@ class Table:
             ``Fraction(1, 2)`` are the same.
         delta : int, float, str or Fraction
             Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
+        split : str or list of numbers
+            How the cost is shared: ``"equal"``; ``"weighed"``, so that the expected
+            errors, each against its wanted precision, add up to the least; or a number
+            for each, to which the shares are in proportion.
+        precision : list of numbers, optional
+            With ``"weighed"``: the 95 % error that is wanted of each, or None. Without
+            it, errors count against the size that is expected of an answer.
+        rows : int, optional
+            With ``"weighed"``: a guess of how many rows there are.
 
         Returns
         -------
@@ -476,7 +601,8 @@ class Table:
 
         Privacy
         -------
-        The cost is charged before a row is read, and shared equally.
+        The cost is charged before a row is read. How it is shared follows from the
+        domain and from the guess of ``rows``, never from the rows themselves.
 
         Examples
         --------
@@ -487,14 +613,22 @@ class Table:
         >>> [release.cost for release in both]
         [Cost(ε 0.5), Cost(ε 0.5)]
         """
-        wanted, cost = list(several), Cost.of(epsilon, delta)
-        work = together(wanted)
+        wanted = list(several)
+        cost, domain = cost_of(wanted, epsilon, delta), self.domain
+        shares = split_of(domain, wanted, cost, split, precision, rows)
         label = ", ".join(statistic.label for statistic in wanted)
-        done = perform(self, work, cost, self._label(label), facts=self._facts(None))
-        share, relation = cost * Fraction(1, len(wanted)), self.domain.neighbours
-        pairs = zip(done.result, wanted, strict=True)
-        named = [self._named_release(*pair) for pair in pairs]
-        return [one.paid(done.receipt, share, relation) for one in named]
+        facts = self._facts(None)
+        done = perform(
+            self, together(wanted, shares), cost, self._label(label), facts=facts
+        )
+        return [
+            self._named_release(release, statistic).paid(
+                done.receipt, cost * share, domain.neighbours
+            )
+            for release, statistic, share in zip(
+                done.result, wanted, shares, strict=True
+            )
+        ]
 
     def __repr__(self) -> str:
         return f"Table({self.domain!r})"
@@ -514,10 +648,10 @@ def _digest(statistic: Statistic) -> str:
 
 
 def _name_of(data: Any) -> str:
-    """Files are known by their path; what is in memory has no name of its own."""
+    """Files and addresses are their own name, without a password; memory has none."""
     if isinstance(data, list | tuple) and data and isinstance(data[0], str | Path):
         return ", ".join(map(str, data))
-    return str(data) if isinstance(data, str | Path) else ""
+    return public_name(str(data)) if isinstance(data, str | Path) else ""
 
 
 class _Rows:
@@ -526,6 +660,13 @@ class _Rows:
     def __init__(self, frame: Frame, engine: Engine) -> None:
         self._frame, self._engine = frame, engine
         self._views: dict[Step, _Rows] = {}
+
+    def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
+        refuse = getattr(self._engine, "refusal", None)
+        if refuse is None:
+            return ""
+        text: str = refuse(asked, self._frame, sampled=sampled)
+        return text
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         if keep is not None:  # secret coins stay in this process
@@ -540,8 +681,15 @@ class _Rows:
             self._views[step] = _Rows(view, self._engine)
         return self._views[step]
 
+    def joined(self, other: _Rows, domains: tuple[Domain, Domain], how: How) -> _Rows:
+        frame = JoinedFrame(self._frame, other._frame, domains, how)
+        return _Rows(frame, LocalEngine())
+
     def column(self, name: str) -> Any:
         return self._frame.column(name)
+
+    def texts(self, name: str) -> Any:
+        return self._frame.raw(name)
 
     def length(self) -> int:
         return self._frame.length()

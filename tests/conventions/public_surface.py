@@ -17,6 +17,7 @@ MODULES = (
     "discreto.federated",
     "discreto.local",
     "discreto.meaning",
+    "discreto.mlflow",
     "discreto.models",
     "discreto.plan",
     "discreto.plots",

@@ -65,7 +65,7 @@ class TestScores:
         done = run(*FIT, *PAY, *more)
         assert done.exit_code == 0, done.output
         assert "fitted to" not in done.output
-        assert "1/√n" in done.output
+        assert "some rows of many" in done.output
         assert dp.Ledger("l.ledger").total() == 2
 
     def test_a_test_file_needs_a_price(self, place):
@@ -98,7 +98,7 @@ class TestScores:
         done = run(*words, "--ledger", "l.ledger", "--json")
         data = json.loads(done.stdout)
         assert data["accuracy"]["cost"] == {"epsilon": 1 / 3}
-        assert set(data) == {"accuracy", "log_loss", "confusion", "calibration"}
+        assert {"accuracy", "log_loss", "confusion", "calibration"} <= set(data)
 
     def test_clusters_have_nothing_to_measure(self, place):
         words = ("fit", "KMeans", "train.parquet", "--domain", "d.json", "--epsilon", 1)

@@ -171,6 +171,8 @@ def test_ages_filters_and_differences():
         axis=1,
     )
     assert ask("mean(age_at(born, seen))").value == pytest.approx(age.mean(), abs=1e-6)
+    old = TABLE.with_columns(age="age_at(born, seen)").domain["age"]
+    assert (old.lower, old.upper) == (8, 93)
     wanted = (FRAME.seen >= "2023-07-01").sum()
     assert ask("count() where seen >= '2023-07-01'").value == wanted
     view = TABLE.where(dp.col("seen") >= dt.date(2023, 7, 1))
@@ -214,3 +216,14 @@ def test_numbers_are_no_dates():
     with pytest.raises(DomainError, match="holds"):
         dp.Table(FRAME.assign(seen=1.0), DOMAIN, simulate(0))
     assert steps(20_000, "day", "") is None
+
+
+def test_dates_of_a_database_are_read_as_rows():
+    duckdb = pytest.importorskip("duckdb")
+    base = duckdb.connect()
+    base.register("frame", FRAME)
+    table = dp.Table(base.table("frame"), DOMAIN, simulate(noise=False))
+    found = dp.stats.count(table.where("seen >= '2023-07-01'"), epsilon=1)
+    assert found.value == (FRAME.seen >= "2023-07-01").sum()
+    months = table.answer(sentence("count() by period(seen, 'month')"), epsilon=1)
+    assert months.value.sum() == ROWS

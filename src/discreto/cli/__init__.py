@@ -28,6 +28,7 @@ from discreto.cli import (
     predict,
     query,
     report,
+    serve,
     silo,
 )
 from discreto.cli.terminal import SafeGroup
@@ -79,6 +80,7 @@ app.command("plan", epilog=plan.EXAMPLE)(plan.plan)
 app.command("query", epilog=query.EXAMPLE)(query.query)
 app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.add_typer(ledger.app, name="ledger")
+app.command("serve", epilog=serve.EXAMPLE)(serve.serve)
 app.add_typer(silo.app, name="silo")
 app.add_typer(federate.app, name="federate")
 app.command("audit", epilog=audit.EXAMPLE)(audit.audit)

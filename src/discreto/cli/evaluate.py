@@ -9,7 +9,7 @@ import typer
 
 from discreto import Ledger, Table
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger, read_domain
+from discreto.cli.files import open_ledger, read_domain, written_in
 from discreto.core.cost import Cost, show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
@@ -19,10 +19,7 @@ EXAMPLE = """Example:
 `discreto evaluate model.json test.parquet --domain d.json --epsilon 0.5
 --ledger patients.ledger`
 """
-SAMPLING = (
-    "The intervals are for the noise. That these are n rows and not everybody adds up "
-    "to about ± 1/√n to an accuracy."
-)
+SAMPLING = "The intervals cover the noise, and that these are some rows of many."
 TRAINING = "Measured on the rows it was fitted to: it looks better than it is."
 
 
@@ -38,6 +35,7 @@ def evaluate(
         Path | None,
         typer.Option("--domain", help="The domain of DATA; by default the model's."),
     ] = None,
+    dialect: options.DialectWords = None,
     delta: options.DeltaWord = "0",
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
@@ -59,6 +57,7 @@ def evaluate(
 
     learner = load(model)
     known = learner.space_.domain if domain is None else read_domain(domain)
+    known = written_in(known, dialect)
     check(learner, epsilon, delta)
     if not ledger.exists():  # refuse what can be refused before a ledger is made
         Table(data, known, Ledger(epsilon=1))

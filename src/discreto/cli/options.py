@@ -26,6 +26,7 @@ from discreto.stats import (
     CorrelationTest,
     Count,
     Covariance,
+    Crosstab,
     Distribution,
     Extremum,
     Histogram,
@@ -43,6 +44,7 @@ from discreto.stats import (
     Top,
     Total,
     Trend,
+    UnknownKeys,
     Variance,
     WeightedMean,
     sentence,
@@ -104,6 +106,7 @@ KINDS = {
     "variance": Kind(1, 1, lambda w: Variance(w.columns[0], by=w.by), BY),
     "std": Kind(1, 1, lambda w: Variance(w.columns[0], root=True, by=w.by), BY),
     "histogram": Kind(1, None, lambda w: Histogram(w.columns, w.bins), ("bins",)),
+    "crosstab": Kind(2, 5, lambda w: Crosstab(w.columns)),
     "mode": Kind(1, 1, lambda w: Mode(w.columns[0]), interval=False),
     "median": Kind(1, 1, _median, BY),
     "quantile": Kind(1, 1, _quantile, ("probability", "by")),
@@ -131,6 +134,7 @@ KINDS = {
     "distribution": Kind(1, 1, _points, ("bins",)),
     "gini": Kind(1, 1, lambda w: Inequality(w.columns[0])),
     "lorenz": Kind(1, 1, lambda w: Inequality(w.columns[0], curve=True)),
+    "unknown_keys": Kind(1, 1, lambda w: UnknownKeys(w.columns[0])),
     "top": Kind(1, 1, lambda w: Top(w.columns[0])),
 }
 
@@ -141,6 +145,14 @@ StatWord = Annotated[
         metavar="STAT",
         help=f"One of: {', '.join(KINDS)}; or a sentence: 'mean(kg / m ** 2) where "
         "age >= 65 by region'.",
+    ),
+]
+OptionalStat = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="STAT",
+        help=f"One of: {', '.join(KINDS)}; or a sentence: 'mean(kg / m ** 2) where "
+        "age >= 65 by region'. Not with --batch.",
     ),
 ]
 ColumnWords = Annotated[
@@ -164,7 +176,20 @@ DeltaWord = Annotated[
 ]
 # The options of commands that open a table, or pay.
 DataWord = Annotated[
-    str, typer.Argument(metavar="DATA", help="Parquet or CSV: a path or a pattern.")
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Parquet, CSV (also .gz), Arrow or Excel: a file, folder or pattern.",
+    ),
+]
+DialectWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dialect",
+        metavar="NAME=VALUE",
+        help="How DATA is written, if the domain file does not say: separator=; "
+        "decimal=, thousands=. encoding=latin-1 missing=NA|-9 sheet=NAME.",
+    ),
 ]
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain file.")]
 TargetWord = Annotated[
@@ -192,6 +217,20 @@ ChainKey = Annotated[
         envvar="DISCRETO_CHAIN_KEY",
         help="A file with the secret of the ledger's chain.",
     ),
+]
+# What only people can say about a model, for its card.
+PurposeWord = Annotated[
+    str, typer.Option("--purpose", help="For the card: what the model is for.")
+]
+AuthorWord = Annotated[
+    str, typer.Option("--author", help="For the card: who answers for it.")
+]
+AboutWord = Annotated[
+    str, typer.Option("--about", help="For the card: what the rows are.")
+]
+PriorWord = Annotated[
+    str,
+    typer.Option("--prior", help="For the card: an attacker's belief beforehand."),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 

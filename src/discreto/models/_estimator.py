@@ -7,6 +7,7 @@ of releases and public facts, so they are safe to publish.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Self
 
@@ -17,13 +18,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
+from discreto.core.gate import Gate
 from discreto.errors import DomainError, ParameterError
 from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
+from discreto.models._exports import to_sklearn
 from discreto.models._features import Ready, Space, as_matrix
+from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
 from discreto.parameters import Reader
-from discreto.perform import perform
+from discreto.perform import choosy_gate, perform
 from discreto.plan import TYPICAL_ROWS, Plan, rehearse
 from discreto.session import Ask
 from discreto.tables import Table
@@ -33,6 +37,8 @@ _ELSEWHERE = (
     *("ledger", "domain", "bounds", "classes", "target_bounds"),
     *("epsilon", "delta"),
 )
+# What others want to do with a model that was just fitted, by who they are.
+AFTER_FIT: dict[str, Callable[[Any], None]] = {}
 _SIMPLE = (bool, int, float, str, Fraction)
 _PLANS: dict[tuple[Any, ...], Plan] = {}  # a cache; see PrivateEstimator._plan_for
 
@@ -85,11 +91,13 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         number = domain.rows or TYPICAL_ROWS if rows is None else rows
         return clone(self)._rehearse(space, cost, number)
 
-    def _rehearse(self, space: Space, cost: Cost, rows: int) -> Plan:
+    def _rehearse(
+        self, space: Space, cost: Cost, rows: int, gate: Gate | None = None
+    ) -> Plan:
         if hasattr(self, "random_state"):
             Reader(self).seed()  # also where no coin is tossed
         plan, _ = rehearse(
-            space.domain, lambda ask: self._learn(ask, space), cost, rows
+            space.domain, lambda ask: self._learn(ask, space), cost, rows, gate
         )
         return plan
 
@@ -127,11 +135,19 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             self._from_table = True
         else:
             self._from_table = False
+        for after in AFTER_FIT.values():
+            after(self)
         return self
 
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
         space = self._space(table.domain, target)
         plan = self._plan_for(space, cost)
+        elsewhere = getattr(table, "fit_model", None)
+        if elsewhere is not None:  # the rows are in a service, which fits and charges
+            return self._take(elsewhere(self, target))
+        gate = choosy_gate(table)
+        if gate is not None:  # its engine may refuse what the plan asks
+            clone(self)._rehearse(space, cost, 0, gate)
         label = f"fit {type(self).__name__}"
         done = perform(
             table, lambda ask: self._learn(ask, space), cost, label, plan=plan
@@ -146,6 +162,19 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             done.receipt,
             table.domain.person,
         )
+        return self
+
+    def _take(self, text: str) -> Self:
+        """What was learned elsewhere, from a model's JSON text."""
+        from discreto.models.persist import loads
+
+        fitted = loads(text)
+        if type(fitted) is not type(self):
+            raise ParameterError("this is another model than the one that was asked.")
+        own = self.get_params(deep=False)
+        learned = {k: v for k, v in vars(fitted).items() if k not in own}
+        for name, value in learned.items():
+            setattr(self, name, value)
         return self
 
     def _plan_for(self, space: Space, cost: Cost) -> Plan:
@@ -209,6 +238,41 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             return X  # the space finds columns by name, or counts those of an array
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
+
+    def to_sklearn(self) -> Any:
+        """The fitted model as plain scikit-learn: for those who must not need discreto.
+
+        Returns
+        -------
+        estimator
+            A pipeline that clips to the public bounds and predicts the same. It holds
+            released numbers and public facts only.
+
+        Raises
+        ------
+        ParameterError
+            scikit-learn has no model of this form.
+        """
+        check_is_fitted(self, "space_")
+        return to_sklearn(self)
+
+    def to_onnx(self) -> Any:
+        """The fitted model as an ONNX graph, in double precision.
+
+        Returns
+        -------
+        onnx.ModelProto
+            One input ``X`` of doubles, the features in order; it predicts the same.
+
+        Raises
+        ------
+        MissingExtraError
+            onnx is not installed.
+        ParameterError
+            There is no form for this model.
+        """
+        check_is_fitted(self, "space_")
+        return to_onnx(self)
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()

@@ -7,7 +7,7 @@ intervals: for the population that the rows were drawn from, and for these rows 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -38,6 +38,8 @@ from discreto.tables import Table
 
 CLASS_METRICS = {"accuracy": 4, "auc": 1, "log_loss": 1, "brier": 1, "calibration": 1}
 NUMBER_METRICS = {"rmse": 2, "r2": 1}
+# What others want to do with an evaluation, by who they are.
+AFTER_EVALUATION: dict[str, Callable[[Any], None]] = {}
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,7 +184,10 @@ def evaluate(
         return Evaluation(**made)
 
     rows = released(population=False)
-    return replace(released(population=True), on_these_rows=rows)
+    judged = replace(released(population=True), on_these_rows=rows)
+    for after in AFTER_EVALUATION.values():
+        after(judged)
+    return judged
 
 
 def _shares(

@@ -8,12 +8,14 @@ a mean, a twentieth for a correlation).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from discreto.core.dates import difference_unit
+from discreto.core.domain import Number
 from discreto.core.maps import Bernstein, Everyone, Ones, Values, present_in
 from discreto.core.maps.features import grid
 from discreto.core.query import Block, Sum
@@ -144,7 +146,20 @@ class Total:
         totals = known + answer.tables[0][:, 0] * (half / STEP)
         far = combined_reach([half / STEP], answer.noises[0])
         keys = group_keys(self.by, domain)
-        return spread(self.label, totals, totals - far, totals + far, keys, column.unit)
+        ends = _possible(column, domain.rows if fixed else None)
+        lows, highs = np.clip(totals - far, *ends), np.clip(totals + far, *ends)
+        totals = np.clip(totals, *ends)
+        return spread(self.label, totals, lows, highs, keys, column.unit)
+
+
+def _possible(column: Number, rows: int | None) -> tuple[float, float]:
+    """Between which ends a sum lies, for so many rows or for any number of them."""
+    if rows is not None:
+        return rows * column.lower, rows * column.upper
+    return (
+        0.0 if column.lower >= 0 else -math.inf,
+        0.0 if column.upper <= 0 else math.inf,
+    )
 
 
 @dataclass(frozen=True)

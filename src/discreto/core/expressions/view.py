@@ -32,6 +32,7 @@ from discreto.core.field_types import check_plain
 from discreto.core.frame import Array, Frame
 from discreto.core.query import Batch
 from discreto.core.question_json import decode, encode
+from discreto.core.unknown_keys import OpenText
 from discreto.core.validation import check_parts
 from discreto.errors import DomainError, ParameterError
 
@@ -265,7 +266,21 @@ class ViewFrame:
         return np.empty(0, dtype=np.int64 if whole else np.float64)
 
     def raw(self, name: str) -> Array:
-        raise DomainError(f"{name!r} does not say whose rows these are.")
+        column = self.step.domain(self.domain)[name]
+        if name != self.domain.person and not isinstance(column, OpenText):
+            raise DomainError(f"{name!r} does not say whose rows these are.")
+        texts = self.frame.raw(name)
+        if not isinstance(self.step, Where):
+            return texts
+        return texts[self._chosen(self.step)]
+
+    def _chosen(self, step: Where) -> Array:
+        """Which rows of the frame are in the view."""
+        found = [np.empty(0, dtype=bool)]
+        for batch, rows in self.frame.batches(step.needs(()), 1 << 16):
+            with np.errstate(all="ignore"):
+                found.append(step.chosen(batch, rows, self.domain))
+        return np.concatenate(found)
 
     def batches(
         self, names: Sequence[str], size: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -42,6 +42,11 @@ class Chain:
         if self.key:
             return hmac.new(self.key, text, "sha256").hexdigest()
         return hashlib.sha256(text).hexdigest()
+
+
+def payers(analyst: str, accounts: Iterable[str]) -> dict[str, None]:
+    """The accounts that a charge falls on, each once."""
+    return dict.fromkeys((analyst, *accounts, POPULATION))
 
 
 def budget_of(meta: Mapping[str, str], name: str, limit: Fraction) -> Budget:

@@ -69,17 +69,56 @@ def earlier(
     if row is None:
         return None
     seq, body, link, answer, seal = row
-    # Opening a long ledger looks at its last entries only, so an old answer is looked
-    # at when it is given.
-    if answer is not None and seal != chain.answer(link, answer):
-        raise LedgerError(f"the answer stored for entry {seq} was changed.")
+    _check_answer(chain, seq, link, answer, seal)
     old = json.loads(body)
-    if any(dump(old[name]) != dump(part) for name, part in content.items()):
+    same = all(dump(old.get(name)) == dump(part) for name, part in content.items())
+    if not same or ("accounts" in old) != ("accounts" in content):
         raise LedgerError(
             f"the key {key!r} belongs to another question. Use a new one."
         )
     cost = Cost.from_dict(old["cost"])
     return Receipt(seq, old["label"], cost, link, answer=answer)
+
+
+def _check_answer(
+    chain: Chain, seq: int, link: str, answer: str | None, seal: str
+) -> None:
+    # Opening a long ledger looks at its last entries only, so an old answer is looked
+    # at when it is given.
+    if answer is not None and seal != chain.answer(link, answer):
+        raise LedgerError(f"the answer stored for entry {seq} was changed.")
+
+
+def found(db: Database, chain: Chain, key: str) -> dict[str, Any] | None:
+    """The entry under ``key`` with its hash and its answer, if there is one."""
+    row = db.execute(
+        "SELECT seq, entry.body, entry.hash, answer.body, answer.hash FROM entry "
+        "LEFT JOIN answer USING (seq) WHERE key = ?",
+        (key,),
+    ).fetchone()
+    if row is None:
+        return None
+    seq, body, link, answer, seal = row
+    _check_answer(chain, seq, link, answer, seal)
+    return json.loads(body) | {"hash": link, "answer": answer}
+
+
+def newest(db: Database, last: int | None) -> list[dict[str, Any]]:
+    """The last entries, or all of them, oldest first."""
+    query = "SELECT body, hash FROM entry ORDER BY seq DESC"
+    limit = ("", ()) if last is None else (" LIMIT ?", (last,))
+    rows = db.execute(query + limit[0], limit[1]).fetchall()
+    return [json.loads(body) | {"hash": link} for body, link in reversed(rows)]
+
+
+def unanswered(db: Database) -> list[tuple[str, dict[str, Any]]]:
+    """Keys and entries of charges that have no answer yet."""
+    rows = db.execute(
+        "SELECT key, entry.body FROM entry LEFT JOIN answer USING (seq) "
+        "WHERE key IS NOT NULL AND answer.seq IS NULL ORDER BY seq"
+    )
+    made = [(key, json.loads(body)) for key, body in rows]
+    return [(key, entry) for key, entry in made if entry["cost"]]
 
 
 def read_history(db: Database, *, recent: bool = False) -> History:

@@ -17,7 +17,7 @@ from typing import Any
 
 from discreto.core.budget import Budget
 from discreto.core.cost import FINEST_TOTAL, Cost
-from discreto.core.ledger.chain import POPULATION, budget_of, dump
+from discreto.core.ledger.chain import POPULATION, budget_of, dump, payers
 from discreto.core.ledger.checks import OWN
 from discreto.core.ledger.database import Database
 
@@ -133,9 +133,8 @@ class Totals:
             self._allow(entry["analyst"], entry["allow"])
             return True
         written = tuple(entry["cost"].items())
-        self._accounts[POPULATION].add(written)
-        if entry["analyst"] != POPULATION:
-            self._accounts[entry["analyst"]].add(written)
+        for name in payers(entry["analyst"], entry.get("accounts", ())):
+            self._accounts[name].add(written)
         return True
 
     def rows(self) -> Rows:

@@ -25,6 +25,7 @@ from discreto.core.maps.clusters import (
     Nearest,
     Rings,
 )
+from discreto.core.maps.domain_fit import Unfit
 from discreto.core.maps.features import Bernstein, Values
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.hyperplanes import Memberships, Sides
@@ -91,6 +92,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         SplitHistogram,
         SplitScore,
         Tree,
+        Unfit,
         Values,
         Within,
     )
@@ -158,6 +160,7 @@ __all__ = [
     "SplitScore",
     "Sum",
     "Tree",
+    "Unfit",
     "Values",
     "Within",
     "from_json",

@@ -44,6 +44,7 @@ from typing import Any
 
 from discreto.core.cost import Amount, read_amount
 from discreto.core.ledger.postgres import is_postgres
+from discreto.data.databases.address import within
 from discreto.errors import ParameterError
 
 ROLES = ("owner", "analyst", "auditor")
@@ -99,8 +100,8 @@ class TableSettings:
     Parameters
     ----------
     data, domain, ledger
-        A Parquet or CSV file or pattern, or a database
-        (``duckdb:////srv/people.db?table=visits``); a domain file; a ledger's name.
+        A Parquet or CSV file or pattern, or the address of a table in a database
+        (``docs/databases.md``); a domain file; and the name of a ledger.
     ceiling
         The most epsilon that one question may cost without the owner's approval.
     epsilon
@@ -109,6 +110,8 @@ class TableSettings:
         What it is, for those who ask.
     analysts
         Who may ask; nothing: every analyst with a budget in the ledger.
+    fetch
+        Whether rows of a database may be read for what it cannot add up itself.
     """
 
     data: str
@@ -118,6 +121,7 @@ class TableSettings:
     epsilon: Amount | None = None
     description: str = ""
     analysts: tuple[str, ...] | None = None
+    fetch: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +228,7 @@ def _resolved(config: ServiceConfig, folder: Path) -> ServiceConfig:
     }
     tables = {
         name: replace(
-            one, data=_data(folder, one.data), domain=str(folder / one.domain)
+            one, data=within(folder, one.data), domain=str(folder / one.domain)
         )
         for name, one in config.tables.items()
     }
@@ -232,11 +236,6 @@ def _resolved(config: ServiceConfig, folder: Path) -> ServiceConfig:
     if oidc is not None:
         oidc = replace(oidc, secret_file=str(folder / oidc.secret_file))
     return replace(config, ledgers=ledgers, tables=tables, oidc=oidc)
-
-
-def _data(folder: Path, data: str) -> str:
-    """Files are relative to the TOML file; addresses of databases are as they are."""
-    return data if "://" in data else str(folder / data)
 
 
 def _place(folder: Path, path: Any) -> str:

@@ -44,7 +44,9 @@ from discreto.core.maps import (
     to_json,
 )
 from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
+from discreto.core.maps.code_counts import CodeCounts
 from discreto.core.maps.gradients import ClippedGradient
+from discreto.core.maps.margins import Margins
 from discreto.core.maps.regression import LogisticGradient, Scaled
 from discreto.core.maps.row_partition import HashParts, Within
 from discreto.core.maps.tree_gradients import Gradients, Residuals
@@ -75,6 +77,8 @@ PARTS = HashParts(("x", "d"), (1, 2), 7)
 VALID = [
     Sum(Leaves(GRID, Tree((0,), ((0, 1),)), "c"), (Block(GRADIENTS),)),
     Sum(Residuals(Gradients(GRID, "y", "squared", (0.5,))), COUNT),
+    Sum(Margins(Gradients(GRID, "c", "softmax", (0.5, 0.0))), COUNT),
+    Sum(Everyone(), (Block(CodeCounts(GRID)),)),
     Sum(Within(PARTS, 1, Everyone()), COUNT),
     Choice(SplitHistogram(GRADIENTS, Tree()), SplitScore(GRID, 1, "gain")),
     Sum(Everyone(), COUNT),

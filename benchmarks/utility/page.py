@@ -64,7 +64,12 @@ def page(found: Found, command: str) -> str:
             f"| {' | '.join(heads)} |",
             "| --- " * len(heads) + "|",
         ]
-        for table, model, delta in dict.fromkeys((k[0], k[1], k[3]) for k in rows):
+        tables = list(dict.fromkeys(k[0] for k in rows))
+        kinds = sorted(
+            dict.fromkeys((k[0], k[1], k[3]) for k in rows),
+            key=lambda kind: tables.index(kind[0]),
+        )
+        for table, model, delta in kinds:
             cells = [shown(rows.get((table, model, p, delta), [])) for p in prices]
             free = shown(rows.get((table, model, "", delta), []))
             lines.append(

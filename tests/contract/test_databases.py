@@ -371,7 +371,7 @@ NASTY = st.text(
 
 class TestInjection:
     @settings(
-        max_examples=30,
+        max_examples=20,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),

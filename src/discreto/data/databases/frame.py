@@ -47,11 +47,6 @@ class DatabaseFrame:
         self.steps: tuple[Step, ...] = ()
         self._copies = _Copies(self)
 
-    @property
-    def translates(self) -> bool:
-        """Whether questions can be queries at all."""
-        return self._backend.exact
-
     def bounded(self, key: bytes) -> Frame:
         """The same rows, but at most a few of a person."""
         out = DatabaseFrame(self._backend, self.domain)

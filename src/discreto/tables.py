@@ -90,6 +90,7 @@ class Table:
     """
 
     view: tuple[Step, ...] = ()  # how it came from a table, step by step
+    choosy = False  # whether its engine refuses what others can answer
 
     def __init__(
         self,
@@ -126,7 +127,6 @@ class Table:
             )
         default = DatabaseEngine() if lazy else LocalEngine()
         self._rows = _Rows(frame, engine or default)
-        # Whether its engine refuses what others can answer.
         self.choosy = not getattr(engine, "fetch", True)
         self._plans: dict[tuple[Statistic, Cost], Plan] = {}
 

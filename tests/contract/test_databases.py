@@ -17,6 +17,7 @@ import pytest
 from engine_tables import DOMAIN, MAKERS, hostile, several, to_duckdb, to_polars
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import discreto as dp
 from discreto import models, stats
@@ -293,6 +294,73 @@ class TestCredentials:
         assert dp.stats.count(table, epsilon=1).label == "count"
 
 
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    """A folder with a DuckDB file, and a domain beside it."""
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "people.db")) as connection:
+        connection.execute(
+            "CREATE TABLE visits AS SELECT range % 10 AS a, "
+            "CASE WHEN range % 2 = 0 THEN 'no' ELSE 'yes' END AS label FROM range(50)"
+        )
+    columns = {"a": dp.Number(0, 10), "label": dp.Category(["no", "yes"])}
+    dp.Domain(columns).save(tmp_path / "d.json")
+    return tmp_path
+
+
+class TestPlaces:
+    """Addresses stand wherever paths can stand."""
+
+    def test_the_shell(self, visits: Path) -> None:
+        from discreto.cli import app
+
+        def run(*line: object) -> Any:
+            return CliRunner().invoke(app, [str(word) for word in line])
+
+        address = f"duckdb:///{visits}/people.db?table=visits"
+        drafted = run("domain", "draft", address)
+        assert drafted.exit_code == 0, drafted.output
+        assert '"label"' in drafted.output
+        domain, ledger = visits / "d.json", visits / "l"
+        asked = run(
+            "query", address, "mean", "a", "--domain", domain, "--ledger", ledger,
+            "--epsilon", 1, "--budget", 3,
+        )  # fmt: skip
+        assert asked.exit_code == 0, asked.output
+        made = visits / "m.json"
+        fitted = run(
+            "fit", "NaiveBayes", address, "--target", "label", "--domain", domain,
+            "--ledger", ledger, "--epsilon", 1, "--out", made,
+        )  # fmt: skip
+        assert fitted.exit_code == 0, fitted.output
+        assert made.exists()
+
+    def test_a_silo(self, visits: Path) -> None:
+        from discreto.federated.config import read_silo
+
+        (visits / "silo.toml").write_text(
+            'data = "duckdb:///people.db?table=visits"\ndomain = "d.json"\n'
+            'ledger = "l"\nepsilon = 3\nfetch = false\n'
+        )
+        silo = read_silo(visits / "silo.toml")
+        assert tuple(silo.domain) == ("a", "label")
+
+    def test_a_service(self, visits: Path) -> None:
+        from discreto.service.config import read_config
+
+        (visits / "s.toml").write_text(
+            '[ledgers.l]\npath = "l"\nepsilon = 3\n[tables.t]\nledger = "l"\n'
+            'data = "duckdb:///people.db?table=visits"\ndomain = "d.json"\n'
+            'fetch = false\n[people.o]\nrole = "owner"\n'
+        )
+        settings = read_config(visits / "s.toml").tables["t"]
+        domain = dp.Domain.load(settings.domain)
+        assert not settings.fetch
+        table = dp.Table.scan(settings.data, domain, dp.Ledger(epsilon=1))
+        assert dp.stats.count(table, epsilon=1).label == "count"
+
+
 NASTY = st.text(
     st.sampled_from(list("'\"`;-/*%{}\\$?:@\n\t\0 aA1é\u202e\u2028😀(),"))
     | st.characters(exclude_categories=["Cs"]),
@@ -430,6 +498,17 @@ def test_postgresql_keeps_the_same_rows(
         client = ibis.postgres.from_connection(owner)
         found = kept(VISITS, lambda table: client.table("named"))
     assert found == kept(VISITS, to_polars)
+
+
+@pytest.mark.parametrize("name", ["duckdb", "polars"])
+def test_numbers_are_names_too(name: str) -> None:
+    numbers = {"ann": 1, "bob": 2, "cyd": 3}
+    who, a, c = zip(*VISITS, strict=True)
+    ids = pa.array([numbers.get(one) for one in who], pa.int64())
+    table = pa.table({"who": ids, "a": pa.array(a, pa.float64()), "c": pa.array(c)})
+    frame = open_frame(MAKERS[name](table), PEOPLE).bounded(b"k" * 24)
+    found = [one for part in frame.tables(("who",)) for one in part["who"].to_pylist()]
+    assert sorted(found) == [1, 1, 2, 2, 3]  # and nobody is None
 
 
 def test_which_rows_stay_depends_on_the_key() -> None:

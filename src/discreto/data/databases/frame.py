@@ -86,6 +86,8 @@ class DatabaseFrame:
         for step in reversed(self.steps):
             names = step.needs(names)
         rows = Columns(self._backend, self._frame, self.domain, names)
+        if self.steps:
+            rows.open(names)
         for step in self.steps:
             apply_step(step, rows)
         return SumQuery(question, rows)

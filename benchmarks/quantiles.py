@@ -3,8 +3,9 @@
 Run: python benchmarks/quantiles.py 300
 
 For columns of several shapes: the mean absolute error of the median and of the
-0.9-quantile, how often the 95 % interval holds the truth (of the table), its median width
-in errors, and the error of opendp's exponential mechanism with 4,096 even candidates.
+0.9-quantile, how often the 95 % interval holds the truth (of the table), its median
+width in errors, and the error of opendp's exponential mechanism with 4,096 even
+candidates.
 """
 
 from __future__ import annotations

@@ -20,6 +20,9 @@ from discreto.meaning import explain
 
 EXAMPLE = """Examples:
 
+`discreto fit auto patients.parquet --domain d.json --target outcome
+--epsilon 1 --ledger patients.ledger --budget 3 --out model.json`
+
 `discreto fit NaiveBayes patients.parquet --domain d.json --target outcome
 --epsilon 1 --ledger patients.ledger --budget 3 --out model.json`
 
@@ -37,9 +40,30 @@ NOT_SET = (
     "settings",  # each of them by its own name
 )
 
+FeatureWords = Annotated[
+    str | None, typer.Option("--columns", help="Use these alone: age,bmi")
+]
+SettingWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="A parameter of the model, or one of the settings of boosted trees: "
+        "n_clusters=3, split_share=0.3",
+    ),
+]
+CardFile = Annotated[
+    Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
+]
+TestFile = Annotated[
+    str | None,
+    typer.Option("--test", help="... on the rows of this file, not on DATA."),
+]
+
 
 def fit(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Such as NaiveBayes.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="auto, or such as NaiveBayes.")
+    ],
     data: options.DataWord,
     *,
     domain: options.DomainFile,
@@ -50,17 +74,8 @@ def fit(
         Path, typer.Option("--out", help="A new file for the model (JSON).")
     ],
     target: options.TargetWord = None,
-    columns: Annotated[
-        str | None, typer.Option("--columns", help="Use these alone: age,bmi")
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            help="A parameter of the model, or one of the settings of boosted trees: "
-            "n_clusters=3, split_share=0.3",
-        ),
-    ] = None,
+    columns: FeatureWords = None,
+    settings: SettingWords = None,
     delta: options.DeltaWord = "0",
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
@@ -68,16 +83,11 @@ def fit(
         str | None,
         typer.Option("--evaluate", help="Also spend this on measuring the model."),
     ] = None,
-    test: Annotated[
-        str | None,
-        typer.Option("--test", help="... on the rows of this file, not on DATA."),
-    ] = None,
+    test: TestFile = None,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
     chain_key: options.ChainKey = None,
-    card: Annotated[
-        Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
-    ] = None,
+    card: CardFile = None,
     purpose: options.PurposeWord = "",
     author: options.AuthorWord = "",
     about: options.AboutWord = "",
@@ -89,7 +99,7 @@ def fit(
     model file and its card hold released numbers and public facts only.
     """
     known = _narrow(read_domain(domain, dialect), columns, target)
-    learner = _make(model, settings or [], epsilon=epsilon, delta=delta)
+    learner = _make(auto(model, known, target), settings, epsilon=epsilon, delta=delta)
     planned = learner.plan(known, target)
     _check_scores(learner, evaluate, test, delta)
     explain(1, prior=prior)  # refuses a prior that is none
@@ -169,7 +179,22 @@ def kinds() -> dict[str, Any]:
     }
 
 
-def _make(name: str, settings: list[str], **price: Any) -> Any:
+def auto(name: str, known: Domain, target: str | None) -> str:
+    """The name of a model; ``auto`` is the one that suits the target.
+
+    >>> from discreto import Category, Number
+    >>> auto("auto", Domain({"a": Number(0, 1), "b": Category([0, 1])}), "b")
+    'AutoClassifier'
+    """
+    if name.lower() != "auto":
+        return name
+    goal = target or known.target
+    if goal is None:
+        raise ParameterError("fit auto needs --target COLUMN: what is to be predicted?")
+    return f"Auto{'Classifier' if hasattr(known[goal], 'categories') else 'Regressor'}"
+
+
+def _make(name: str, settings: list[str] | None, **price: Any) -> Any:
     """The model of that name with these settings, checked."""
     known_kinds = kinds()
     if name not in known_kinds:
@@ -177,7 +202,7 @@ def _make(name: str, settings: list[str], **price: Any) -> Any:
         known = f"Known: {', '.join(known_kinds)}."
         hint = f"Did you mean {near[0]!r}?" if near else known
         raise ParameterError(f"there is no model {name!r} to fit and save. {hint}")
-    return configured(known_kinds[name], settings, **price)
+    return configured(known_kinds[name], settings or [], **price)
 
 
 def configured(kind: Any, settings: list[str], **price: Any) -> Any:

@@ -25,9 +25,12 @@ from discreto.core.maps.clusters import (
     Nearest,
     Rings,
 )
+from discreto.core.maps.code_counts import CodeCounts
+from discreto.core.maps.domain_fit import Unfit
 from discreto.core.maps.features import Bernstein, Values
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.hyperplanes import Memberships, Sides
+from discreto.core.maps.margins import Margins
 from discreto.core.maps.neighbors import (
     NearestRows,
     NearestVotes,
@@ -61,6 +64,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Bins,
         Categories,
         ClippedGradient,
+        CodeCounts,
         Cross,
         Deviations,
         Edges,
@@ -74,6 +78,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Leaves,
         LogisticGradient,
         Magnitudes,
+        Margins,
         Memberships,
         Nearest,
         NearestRows,
@@ -91,6 +96,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         SplitHistogram,
         SplitScore,
         Tree,
+        Unfit,
         Values,
         Within,
     )
@@ -123,6 +129,7 @@ __all__ = [
     "Categories",
     "Choice",
     "ClippedGradient",
+    "CodeCounts",
     "Cross",
     "Deviations",
     "Edges",
@@ -137,6 +144,7 @@ __all__ = [
     "Leaves",
     "LogisticGradient",
     "Magnitudes",
+    "Margins",
     "Memberships",
     "Nearest",
     "NearestRows",
@@ -158,6 +166,7 @@ __all__ = [
     "SplitScore",
     "Sum",
     "Tree",
+    "Unfit",
     "Values",
     "Within",
     "from_json",

@@ -119,7 +119,10 @@ class Table:
         lazy = hasattr(frame, "query")  # it stays where it is
         if domain.person is not None:
             key = Entropy().bytes(24)
-            frame = frame.bounded(key) if lazy else PersonFrame(frame, domain, key)
+            if lazy:
+                frame = frame.bounded(key, fetch=getattr(engine, "fetch", True))
+            else:
+                frame = PersonFrame(frame, domain, key)
         if domain.neighbours == "replace" and frame.length() != domain.rows:
             raise DomainError(
                 f"the domain says rows={domain.rows}, but the table has another number "

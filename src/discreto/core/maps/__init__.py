@@ -25,6 +25,7 @@ from discreto.core.maps.clusters import (
     Nearest,
     Rings,
 )
+from discreto.core.maps.columns import Indicator
 from discreto.core.maps.features import Bernstein, Values
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.hyperplanes import Memberships, Sides
@@ -70,6 +71,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Gradients,
         Grid,
         HashParts,
+        Indicator,
         Largest,
         Leaves,
         LogisticGradient,
@@ -133,6 +135,7 @@ __all__ = [
     "Gradients",
     "Grid",
     "HashParts",
+    "Indicator",
     "Largest",
     "Leaves",
     "LogisticGradient",

@@ -8,16 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from discreto.core.gate import bind, noises_for
-from discreto.core.maps import Categories, LogisticGradient, Scaled, Values
-from discreto.core.maps.columns import Term
+from discreto.core.maps import Categories, LogisticGradient, Values
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
 from discreto.core.maps.regression import cosines
 from discreto.core.query import Block, Everyone, Sum
+from discreto.models._frames import Design, Sums, ask_sums, rows_of
 from discreto.models._least_squares import (
     Floats,
     Moments,
@@ -29,70 +27,20 @@ from discreto.models._least_squares import (
 )
 from discreto.session import Ask
 
-TYPICAL = 0.4  # how far Number columns are from the middle of their range
-
 
 @dataclass(frozen=True)
-class Task:
+class Task(Design):
     """What is public about a fit."""
 
-    names: tuple[Term, ...]
-    numbers: Any  # which of them are Number columns
-    columns: int  # how many columns they are made of
     target: str
     classes: int
-    gaussian: bool
     ridge: float | None  # None: shrink by the noise as well
-    bounded: bool  # whether rows of a large norm are scaled down
     importance: tuple[float, ...] = ()  # of a row of each class, at most 1
-
-    @property
-    def width(self) -> int:
-        return len(self.names)
-
-    @property
-    def norm(self) -> Any:
-        return "l2" if self.gaussian else "l1"
-
-    @property
-    def typical(self) -> Floats:
-        """How far terms are from their middle, where that is not known."""
-        return np.where(self.numbers, TYPICAL, 1.0)
 
     @property
     def weights(self) -> Floats:
         """The importance of each class."""
         return np.array(self.importance or (1.0,) * self.classes)
-
-    def rows(self, origins: Any, scales: Any, constant: float, part: float) -> Scaled:
-        """Rows around ``origins``, of at most a part of a typical row's norm."""
-        if not self.bounded:
-            far = (1 + np.abs(origins)) / scales
-            reach = (
-                math.hypot(constant, *far) if self.gaussian else constant + far.sum()
-            )
-        elif self.gaussian:
-            reach = math.sqrt(constant**2 + part * self.columns)
-        else:
-            reach = constant + part * self.columns
-        return Scaled(
-            self.names, plain(origins), plain(scales), constant, reach, self.norm
-        )
-
-    def noise(self, ask: Ask, share: Fraction) -> float:
-        """The spread of the noise on a sum of rows whose norm is 1 at most."""
-        rows = self.rows(np.zeros(self.width), self.typical, 1.0, 1.0)
-        bound = bind(Sum(Everyone(), (Block(rows),)), ask.domain)
-        law = noises_for(bound, ask.cost * share)[0]
-        return math.sqrt(law.variance) / (1 << SUM_BITS)
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Noisy sums of rows, in their own units, and the variance of their noise."""
-
-    values: Floats
-    variance: float
 
 
 @dataclass(frozen=True)
@@ -189,21 +137,3 @@ def _class_slopes(ask: Ask, task: Task, share: Fraction) -> Sums:
     unit = gradient.bound() / ((1 << SUM_BITS) - task.width - 1)
     slope = np.asarray(-2.0 * unit * answer.tables[0], dtype=np.float64)
     return Sums(np.vstack([-slope, slope]), 4 * answer.noises[0].variance * unit**2)
-
-
-def ask_sums(ask: Ask, query: Sum, label: str, share: Fraction, rows: Scaled) -> Sums:
-    """Noisy sums of rows, in the units of the rows."""
-    answer = ask.measure(query, label, share)
-    unit = rows.reach / ((1 << SUM_BITS) - rows.width())
-    values = np.asarray(answer.tables[0] * unit, dtype=np.float64)
-    return Sums(values, answer.noises[0].variance * unit**2)
-
-
-def rows_of(weights: Floats) -> tuple[tuple[float, ...], ...]:
-    """A matrix as JSON knows it."""
-    return tuple(plain(row) for row in weights)
-
-
-def plain(values: Any) -> tuple[float, ...]:
-    """Numbers as JSON knows them."""
-    return tuple(float(value) for value in values)

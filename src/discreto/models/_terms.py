@@ -1,4 +1,4 @@
-"""Features as numbers on [-1, 1]: Number columns, and an indicator for each category."""
+"""Features as numbers on [-1, 1]: Number columns, and an indicator a category."""
 
 from __future__ import annotations
 

@@ -14,10 +14,11 @@ from discreto.core.cost import Amount
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
 from discreto.models._features import Space
+from discreto.models._frames import WIDE, frame, spreads
 from discreto.models._kinds import PrivateClassifier
 from discreto.models._least_squares import scores_of
 from discreto.models._logistic import Task, by_means, by_taylor
-from discreto.models._logistic_steps import WIDE, by_gradients, frame, spreads
+from discreto.models._logistic_steps import by_gradients
 from discreto.models._terms import Terms
 from discreto.parameters import Reader
 from discreto.session import Ask
@@ -129,11 +130,11 @@ class LogisticRegression(PrivateClassifier):
             terms.names,
             terms.numbers,
             terms.columns,
+            bool(ask.cost.rho),
+            read.truth("clipping"),
             space.goal,
             len(space.classes),
-            bool(ask.cost.rho),
             self._ridge(read),
-            read.truth("clipping"),
             self._importance(space),
         )
         steps = self._count(read, ask, task)
@@ -189,7 +190,7 @@ class LogisticRegression(PrivateClassifier):
         if task.width > WIDE:
             scales = np.where(task.numbers, scales, 1.0)
         shares = [(1 - first - second - third) / count] * count
-        seen = frame(ask, task, start, scales, third)
+        seen = frame(ask, task, start.mean, scales, start.total, third)
         return by_gradients(ask, task, start, seen, shares), start.mean
 
     def _keep(self, weights: Any, middle: Any, terms: Terms) -> None:

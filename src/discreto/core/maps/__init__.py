@@ -35,7 +35,7 @@ from discreto.core.maps.neighbors import (
     ReachVotes,
     RowsInReach,
 )
-from discreto.core.maps.regression import LogisticGradient, Scaled
+from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
 from discreto.core.maps.row_partition import HashParts, Within
 from discreto.core.maps.scores import Extreme, Largest, Ranks
 from discreto.core.maps.simplex_features import Partition, SoftVotes
@@ -92,6 +92,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         SoftVotes,
         SplitHistogram,
         SplitScore,
+        SquaredGradient,
         Tree,
         Values,
         Within,
@@ -159,6 +160,7 @@ __all__ = [
     "SoftVotes",
     "SplitHistogram",
     "SplitScore",
+    "SquaredGradient",
     "Sum",
     "Tree",
     "Values",

@@ -27,8 +27,8 @@ PRODUCT_BITS = 15  # a factor of a product
 class Values:
     """Numbers in steps of 2^-bits of half their range, around the middle or 0.
 
-    An indicator is a number on [0, 1]. ``constant`` puts a 1 in front, for products with an intercept. A missing value
-    adds nothing: it counts as the origin.
+    An indicator is a number on [0, 1]. ``constant`` puts a 1 in front, for products
+    with an intercept. A missing value adds nothing: it counts as the origin.
     """
 
     names: tuple[Term, ...]

@@ -18,13 +18,12 @@ from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
 from discreto.core.maps._names import check_names
 from discreto.core.maps.columns import names_of, unit_rows
-from discreto.core.maps.regression import Scaled, _check_numbers, mix
+from discreto.core.maps.regression import Basis, Scaled, _check_numbers, mix
 from discreto.core.query import Batch, Floats, Shape
 from discreto.errors import ParameterError
 
 TOP = 1 << 30  # grid steps of the largest gradient
 Loss = Literal["squared", "logistic"]
-Basis = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)

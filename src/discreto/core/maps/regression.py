@@ -46,7 +46,8 @@ class Scaled:
     columns that move together, or lie off the middle together, have a small l1 norm.
     A row whose norm is above ``reach`` is scaled down to it; ``reach`` is 2^bits grid
     steps (take 15 bits for products). If no number can be above ``largest``, saying so
-    makes the bound of products tighter.
+    makes the bound of products tighter. With a ``basis`` the row, constant and all, is
+    multiplied by that matrix before its norm is bounded.
     """
 
     names: tuple[Term, ...]
@@ -59,11 +60,18 @@ class Scaled:
     power: int = 1
     bits: int = SUM_BITS
     largest: float = _NO_LIMIT
+    basis: Basis = ()
 
     def __post_init__(self) -> None:
         check_terms(self.names)
-        if self.bits not in (PRODUCT_BITS, SUM_BITS) or self.width() > WIDEST:
+        if self.bits not in (PRODUCT_BITS, SUM_BITS) or self.length() > WIDEST:
             raise ParameterError("Scaled takes 15 or 30 bits and at most 2048 columns.")
+        if not isinstance(self.basis, tuple) or len(self.basis) > WIDEST:
+            raise ParameterError("the basis of a Scaled is a matrix.")
+        for line in self.basis:
+            _check_numbers(line, self.length(), -1e9, 1e9)
+        if self.basis and (self.rotate or self.largest < _NO_LIMIT):
+            raise ParameterError("a Scaled with a basis has no other turn or limit.")
         _check_numbers((self.largest,), 1, 1e-9, 1e12)
         _check_numbers(self.origins, len(self.names), -1e6, 1e6)
         _check_numbers(self.scales, len(self.names), 1e-9, 1e9)
@@ -74,6 +82,10 @@ class Scaled:
 
     def width(self) -> int:
         """How many numbers a row becomes."""
+        return len(self.basis) or self.length()
+
+    def length(self) -> int:
+        """How many numbers a row has before it is multiplied by the basis."""
         return len(self.names) + (self.constant > 0)
 
     def check(self, domain: Domain) -> None:
@@ -130,12 +142,15 @@ class Scaled:
         if self.rotate:
             numbers = [isinstance(name, str) for name in self.names]
             unit[numbers] = mix(cosines(sum(numbers)), unit[numbers])
-        if not self.constant:
-            return unit
-        return np.vstack([np.full((1, unit.shape[1]), self.constant), unit])
+        if self.constant:
+            ones = np.full((1, unit.shape[1]), self.constant)
+            unit = np.vstack([ones, unit])
+        if self.basis:
+            unit = exact_product(np.array(self.basis), unit, self.furthest())
+        return unit
 
     def furthest(self) -> float:
-        """No number of a row is larger than this before its norm is bounded."""
+        """No number of a row is larger than this before it is multiplied by a basis."""
         far = (1 + np.abs(self.origins)) / np.array(self.scales)
         return max(float((far**self.power).max()), self.constant)
 
@@ -147,12 +162,11 @@ class Scaled:
 class LogisticGradient:
     """The gradient of a row's logistic loss, residuals (x) the scaled row.
 
-    Rows are those of a ``Scaled``, mapped by the matrix ``basis`` if there is one, and
-    then of norm ``reach`` at most. ``weights`` holds one vector for two classes (the
-    score of the second one) and one for each class otherwise; scores use rows whose
-    norm is not yet bounded. Residuals are bounded by ``clip`` times those of a hopeless
-    row, and count ``importance`` times for a row of each class (0 to 1; by default 1).
-    A row of no known class adds nothing. The bound ``clip * reach`` (twice that for more than two classes and the
+    ``weights`` holds one vector for two classes (the score of the second one) and one
+    for each class otherwise; scores use rows whose norm is not yet bounded. Residuals
+    are bounded by ``clip`` times those of a hopeless row, and count ``importance``
+    times for a row of each class (0 to 1; by default 1). A row of no known class adds
+    nothing. The bound ``clip * reach`` (twice that for more than two classes and the
     l1 norm, sqrt 2 times for the l2 norm) is 2^30 grid steps.
     """
 
@@ -160,28 +174,18 @@ class LogisticGradient:
     target: str
     weights: tuple[tuple[float, ...], ...]
     clip: float = 1.0
-    basis: Basis = ()
     importance: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.of, Scaled) or self.of.power != 1:
             raise ParameterError("a LogisticGradient is made of a Scaled.")
         check_names((self.target, *names_of(self.of.names)))
-        if not isinstance(self.basis, tuple) or len(self.basis) > WIDEST:
-            raise ParameterError("the basis of a gradient is a matrix.")
-        for line in self.basis:
-            _check_numbers(line, self.of.width(), -1e9, 1e9)
         good = isinstance(self.weights, tuple) and 1 <= len(self.weights) <= 1 << 12
         for vector in self.weights if good else ((),):
-            _check_numbers(vector, self.length, -1e12, 1e12)
+            _check_numbers(vector, self.of.width(), -1e12, 1e12)
         _check_numbers((self.clip,), 1, 1e-6, 1.0)
         if self.importance:
             _check_numbers(self.importance, len(self.importance), 0.0, 1.0)
-
-    @property
-    def length(self) -> int:
-        """How many numbers a row has for each class."""
-        return len(self.basis) or self.of.width()
 
     def check(self, domain: Domain) -> None:
         classes = len(domain.category(self.target).categories)
@@ -191,7 +195,7 @@ class LogisticGradient:
             raise ParameterError("importance is one number for every class.")
 
     def shape(self, domain: Domain) -> Shape:
-        return _unit_shape(len(self.weights) * self.length, self.of.norm)
+        return _unit_shape(len(self.weights) * self.of.width(), self.of.norm)
 
     def bound(self) -> float:
         """The largest norm of a row's gradient: 2^30 grid steps."""
@@ -204,8 +208,6 @@ class LogisticGradient:
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
         z = self.of.affine(batch, domain)
-        if self.basis:
-            z = exact_product(np.array(self.basis), z, self.of.furthest())
         scores = mix(np.array(self.weights), z)
         sizes = _sizes(z, self.of.norm)
         z *= self.of.reach / np.maximum(sizes, self.of.reach)
@@ -231,6 +233,59 @@ class LogisticGradient:
             residuals *= np.array(self.importance)[np.maximum(codes, 0)]
         np.copyto(residuals, 0.0, where=codes < 0)
         return residuals
+
+    def columns(self) -> tuple[str, ...]:
+        return (*names_of(self.of.names), self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class SquaredGradient:
+    """What is left of a target by a line, times the scaled row.
+
+    The target is (u - origin) / scale for u on [-1, 1]. A row that its bound scales
+    down to a part w says w times as much of both sides, so its residual is w times the
+    residual, clipped to ``clip``. A row without a target adds nothing. The bound
+    ``clip * reach`` is 2^30 grid steps.
+    """
+
+    of: Scaled
+    target: str
+    origin: float
+    scale: float
+    weights: tuple[float, ...]
+    clip: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, Scaled) or self.of.power != 1:
+            raise ParameterError("a SquaredGradient is made of a Scaled.")
+        check_names((self.target, *names_of(self.of.names)))
+        _check_numbers((self.origin,), 1, -1e6, 1e6)
+        _check_numbers((self.scale,), 1, 1e-9, 1e9)
+        _check_numbers((self.clip,), 1, 1e-9, 1e9)
+        _check_numbers(self.weights, self.of.width(), -1e12, 1e12)
+
+    def check(self, domain: Domain) -> None:
+        domain.number(self.target)
+
+    def shape(self, domain: Domain) -> Shape:
+        return _unit_shape(self.of.width(), self.of.norm)
+
+    def unit(self) -> float:
+        """The size of one grid step."""
+        return self.clip * self.of.reach / (_TOP - self.of.width())
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        z = self.of.affine(batch, domain)
+        residuals = unit_rows((self.target,), batch, domain)[0]
+        residuals -= self.origin
+        residuals /= self.scale
+        residuals -= mix(np.array([self.weights]), z)[0]
+        parts = self.of.reach / np.maximum(_sizes(z, self.of.norm), self.of.reach)
+        residuals *= parts
+        np.clip(residuals, -self.clip, self.clip, out=residuals)
+        np.copyto(residuals, 0.0, where=np.isnan(batch[self.target]))
+        z *= parts * residuals / self.unit()
+        return z
 
     def columns(self) -> tuple[str, ...]:
         return (*names_of(self.of.names), self.target)

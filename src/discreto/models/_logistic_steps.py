@@ -43,8 +43,8 @@ def discriminant(task: Task, start: Start, frame: Frame) -> Floats:
     along = ways @ vectors
     noise = (vectors**2 * ((task.typical / frame.scales) ** 2)[:, None]).sum(axis=0)
     noise = noise * start.variance * float(np.mean(1 / start.sizes**2))
-    heard = 1 - noise / np.maximum((along**2).mean(axis=0), 1e-300)
-    slopes = (along * np.maximum(heard, 0) / trimmed) @ vectors.T
+    heard = 1 - noise / np.maximum(np.maximum((along**2).mean(axis=0), noise), 1e-300)
+    slopes = (along * heard / trimmed) @ vectors.T
     slopes *= _length(slopes, ways, within, start.shares, frame)
     known = 1 / (1 + (frame.doubt / frame.size) ** 2)
     slopes = known * slopes + (1 - known) * simple

@@ -40,12 +40,11 @@ from discreto.models._least_squares import (
 from discreto.session import Ask
 
 LOOKS = 4
-_DOUBT = 1.0
 _PLACES = 256  # of the median, over the range of the target
 _RINGS = 26  # of its spread, down to a 6,000th of the range
 _TARGET = 1.5  # the weight of the target beside a row
 # Shares by measurement (docs/models/linear.md); looks have what is left.
-_PLACE, _SPREAD = Fraction(8, 100), Fraction(9, 100)
+_ROWS, _PLACE, _SPREAD = Fraction(2, 100), Fraction(8, 100), Fraction(9, 100)
 _MEANS, _WIDTHS, _PRODUCTS = Fraction(5, 100), Fraction(7, 100), Fraction(10, 100)
 _LINE = Fraction(27, 100)
 
@@ -72,13 +71,16 @@ class _Estimate:
     def line(self) -> Floats:
         """The mean, without what noise explains of each coordinate."""
         values = self.sums / self.precision
-        heard = 1 - _DOUBT / np.maximum(self.precision * values**2, 1e-300)
-        return np.asarray(values * np.maximum(heard, 0))
+        return np.asarray(values * (1 - 1 / np.maximum(self.precision * values**2, 1)))
 
 
 def by_residuals(ask: Ask, design: Design, target: str) -> Line:
     """A line through the rows; it asks for all of the cost."""
+    answer = ask.measure(Sum(Everyone(), (Block(Ones()),)), "rows", _ROWS)
+    heard = float(answer.tables[0][0, 0]) / math.sqrt(answer.noises[0].variance)
     middle, unit = _place(ask, target, _PLACE, _SPREAD)
+    if heard < 2:  # so few rows that the median is anywhere: the middle is safer
+        middle, unit = 0.0, 1.0
     mean, total = _means(ask, design)
     room = total / design.noise(ask, Fraction(1))
     # The whole range, where rows and budget allow it.
@@ -222,7 +224,7 @@ def _look(
     first: _First,
 ) -> Floats:
     """The line after some looks at what is left."""
-    asked = _PLACE + _SPREAD + _MEANS + _WIDTHS + _PRODUCTS + _LINE
+    asked = _ROWS + _PLACE + _SPREAD + _MEANS + _WIDTHS + _PRODUCTS + _LINE
     share = (1 - asked) / LOOKS
     room = total / design.noise(ask, share)
     usual = design.usual(seen.dimension, len(seen.basis))

@@ -15,6 +15,8 @@ from discreto.core.maps.regression import WIDEST
 from discreto.errors import DomainError
 from discreto.models._features import Array, Space
 
+INDICATOR = 0.5  # what a category is in distances, beside Numbers on [-1, 1]
+
 
 @dataclass(frozen=True)
 class Terms:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,7 +50,14 @@ class Values:
         check_numbers(self.names, domain)
 
     def shape(self, domain: Domain) -> Shape:
-        return Shape(len(self.names) + self.constant, 1 << self.bits)
+        top = 1 << self.bits
+        sizes = {n.column: n.size for n in self.names if isinstance(n, Indicator)}
+        numbers = self.constant + sum(isinstance(n, str) for n in self.names)
+        # A row has one category of a column, however many there are.
+        ones = [min(math.ceil(size * top), top) for size in sizes.values()]
+        total = numbers * top + sum(ones)
+        square = numbers * top**2 + sum(one**2 for one in ones)
+        return Shape(len(self.names) + self.constant, top, total, square)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
         first = batch[names_of(self.names[:1])[0]]

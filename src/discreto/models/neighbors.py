@@ -42,7 +42,8 @@ class KNeighborsClassifier(Voters):
     ``epsilon`` on all rows of ``X`` together, so the noise on each vote grows with
     their number. Columns are scaled to [-1, 1] by their public bounds; distances are
     Euclidean, a missing number counts as the middle, and two categories of a column are
-    0.71 apart, whichever they are.
+    0.71 apart, whichever they are. Equal distances go to the class that is declared
+    first, so without a Number column take :class:`RadiusNeighborsClassifier`.
     There is no ``predict_proba``: only the winner of a vote leaves the table.
 
     Parameters

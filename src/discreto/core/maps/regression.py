@@ -230,7 +230,8 @@ class LogisticGradient:
             sizes = _sizes(residuals, self.of.norm)
             residuals *= most / np.maximum(sizes, most)
         if self.importance:
-            residuals *= np.array(self.importance)[np.maximum(codes, 0)]
+            known = np.clip(codes, 0, len(self.importance) - 1)
+            residuals *= np.array(self.importance)[known]
         np.copyto(residuals, 0.0, where=codes < 0)
         return residuals
 

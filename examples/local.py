@@ -39,7 +39,11 @@ def main() -> None:
 
     # Any scikit-learn classifier, also inside a pipeline. Log areas are a public map.
     domain = dp.Domain(
-        COLUMNS | {"worst area": dp.Number(0, 10), "benign": dp.Category([0, 1])},
+        COLUMNS
+        | {
+            "worst area": dp.Number(0, 10),
+            "benign": dp.Category([0, 1], missing=False),
+        },
         target="benign",
     )
     logs = FunctionTransformer(

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from discreto import _old_names, errors, stats
 from discreto.core.cost import Cost
+from discreto.core.dates import Date, DateTime
 from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.core.ledger import Ledger
+from discreto.core.unknown_keys import OpenText
 from discreto.errors import DiscretoError
 from discreto.expressions import col, if_else, lit
 from discreto.release import Release
@@ -18,12 +20,15 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         federated,
         local,
         meaning,
+        mlflow,
         models,
         plan,
         plots,
+        preprocessing,
         report,
         testing,
     )
+    from discreto.client import connect
     from discreto.data import datasets, engines
 
 __version__ = "0.2.0.dev0"
@@ -36,9 +41,11 @@ _MODULES = {
     "federated": "discreto.federated",
     "local": "discreto.local",
     "meaning": "discreto.meaning",
+    "mlflow": "discreto.mlflow",
     "models": "discreto.models",
     "plan": "discreto.plan",
     "plots": "discreto.plots",
+    "preprocessing": "discreto.preprocessing",
     "report": "discreto.report",
     "testing": "discreto.testing",
 }
@@ -47,15 +54,19 @@ __all__ = [
     "Boolean",
     "Category",
     "Cost",
+    "Date",
+    "DateTime",
     "DiscretoError",
     "Domain",
     "Ledger",
     "Number",
     "Opaque",
+    "OpenText",
     "Release",
     "Table",
     "audit",
     "col",
+    "connect",
     "datasets",
     "engines",
     "errors",
@@ -64,9 +75,11 @@ __all__ = [
     "lit",
     "local",
     "meaning",
+    "mlflow",
     "models",
     "plan",
     "plots",
+    "preprocessing",
     "report",
     "stats",
     "testing",
@@ -78,6 +91,8 @@ _old_names.install()
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
+    if name == "connect":
+        return importlib.import_module("discreto.client").connect
     raise AttributeError(f"module 'discreto' has no attribute {name!r}")
 
 

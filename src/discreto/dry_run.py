@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.core import aggregate
 from discreto.core.bound import Bound
@@ -42,6 +44,10 @@ class NoRows:
         """Nothing."""
         return np.empty(0)
 
+    def texts(self, name: str) -> NDArray[Any]:
+        """None."""
+        return np.empty(0, dtype=object)
+
     def seen(self, step: Step, domain: Domain) -> Source:
         """A view of nothing."""
         return self
@@ -70,6 +76,11 @@ class MadeUpRows:
     def batch(self, names: Sequence[str]) -> tuple[Batch, int]:
         """The made-up rows, and how many there are before weighting."""
         return {name: self.column(name) for name in names}, _SAMPLE
+
+    def texts(self, name: str) -> NDArray[Any]:
+        """A few made-up texts: the more frequent, the earlier in the alphabet."""
+        ranks = np.minimum(np.geomspace(1, 26, self._rows + 1).astype(int), 26)[:-1]
+        return np.array([f"text {chr(96 + rank)}" for rank in ranks], dtype=object)
 
     def seen(self, step: Step, domain: Domain) -> Source:
         """A view of the made-up rows."""

@@ -65,6 +65,10 @@ class KernelFault(DiscretoError):
     exit_code = 8
 
 
+class PrivacyWarning(UserWarning):
+    """Something beside the guarantee: it holds, but not for all that is there."""
+
+
 __all__ = [
     "BudgetError",
     "DiscretoError",
@@ -73,5 +77,6 @@ __all__ = [
     "LedgerError",
     "MissingExtraError",
     "ParameterError",
+    "PrivacyWarning",
     "UnsafeError",
 ]

@@ -207,9 +207,14 @@ _CALLS: dict[str, tuple[int, int, Any]] = {
     "is_in": (2, 2, lambda r, a, b: core.IsIn(r.node(a), r.several(b))),
     "is_missing": (1, 1, lambda r, a: core.IsMissing(r.node(a))),
     "fill": (2, 2, lambda r, a, b: core.Fill(r.node(a), r.constant(b))),
+    "period": (2, 2, lambda r, a, b: core.Period(r.node(a), r.constant(b))),
+    "days_between": (2, 2, lambda r, a, b: core.DaysBetween(r.node(a), r.node(b))),
+    "age_at": (2, 2, lambda r, a, b: core.AgeAt(r.node(a), r.node(b))),
     "recode": (2, 2, lambda r, a, b: core.Recode(r.node(a), *r.pairs(b))),
     "to_number": (2, 2, lambda r, a, b: core.ToNumber(r.node(a), *r.pairs(b))),
 }
+for _name in ("year", "quarter", "month", "day", "weekday", "hour", "minute"):
+    _CALLS[_name] = 1, 1, lambda r, a, f=_name: core.DatePart(f, r.node(a))
 for _name in ("abs", "ceil", "floor", "log1p", "sqrt"):
     _CALLS[_name] = 1, 1, lambda r, a, f=_name: core.Apply(f, r.node(a))
 for _name in ("lower", "strip", "upper"):

@@ -8,6 +8,7 @@ of its result follow from the domain, so nobody has to look at rows or declare t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -183,6 +184,69 @@ class Expr:
         """
         return Expr(core.Fill(self.node, value))
 
+    def year(self) -> Expr:
+        """The year of a date."""
+        return Expr(core.DatePart("year", self.node))
+
+    def quarter(self) -> Expr:
+        """The quarter of a date, 1 to 4."""
+        return Expr(core.DatePart("quarter", self.node))
+
+    def month(self) -> Expr:
+        """The month of a date, 1 to 12; ``period("month")`` keeps the year."""
+        return Expr(core.DatePart("month", self.node))
+
+    def day(self) -> Expr:
+        """The day of the month of a date."""
+        return Expr(core.DatePart("day", self.node))
+
+    def weekday(self) -> Expr:
+        """The day of the week of a date: Monday is 1, Sunday 7."""
+        return Expr(core.DatePart("weekday", self.node))
+
+    def hour(self) -> Expr:
+        """The hour of a time, 0 to 23, on the clock of its column's zone."""
+        return Expr(core.DatePart("hour", self.node))
+
+    def minute(self) -> Expr:
+        """The minute of a time, 0 to 59."""
+        return Expr(core.DatePart("minute", self.node))
+
+    def period(self, unit: Literal["year", "quarter", "month", "week", "day"]) -> Expr:
+        """The year, quarter, month, week or day that a date is in, as a category.
+
+        Parameters
+        ----------
+        unit
+            How long a period is. Weeks begin on Monday and have the name of that day.
+
+        Examples
+        --------
+        >>> col("admitted").period("month")
+        Expr(period(admitted, 'month'))
+        """
+        return Expr(core.Period(self.node, unit))
+
+    def days_to(self, end: Operand) -> Expr:
+        """How many days later another date is.
+
+        Parameters
+        ----------
+        end
+            A date: an expression, a ``date`` or a text such as ``"2024-12-31"``.
+        """
+        return Expr(core.DaysBetween(self.node, node_of(end)))
+
+    def age_at(self, date: Operand) -> Expr:
+        """Completed years from this date of birth to another date.
+
+        Parameters
+        ----------
+        date
+            A date: an expression, a ``date`` or a text such as ``"2024-12-31"``.
+        """
+        return Expr(core.AgeAt(self.node, node_of(date)))
+
     def recode(self, names: Mapping[Value, Value]) -> Expr:
         """Other names for some categories; several may become one.
 
@@ -275,6 +339,8 @@ def node_of(thing: Operand) -> core.Expression:
         return thing.node
     if isinstance(thing, str | int | float | bool):
         return core.Const(thing)
+    if isinstance(thing, date):
+        return core.Const(thing.isoformat())
     raise ParameterError(
         f"an expression is made of col(...), numbers, texts and truths. Got "
         f"{type(thing).__name__}."

@@ -9,13 +9,15 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from discreto.core.cost import Amount, Cost, read_amount, show
+from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
+from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
 from discreto.dry_run import dry_run_gate
 from discreto.errors import ParameterError
 from discreto.markup import html_table
 from discreto.release import Release
 from discreto.session import Ask, Question, Session
+from discreto.shares import Split, shares_of
 
 TYPICAL_ROWS = 1000  # for which errors are shown, where nobody says how many
 T = TypeVar("T")
@@ -94,7 +96,8 @@ class Plan:
                 f"noise {noise} x a row's reach"
             )
         for release in self.expected:
-            unit = f" {release.unit}" if release.unit else ""
+            unit = difference_unit(release.unit)
+            unit = f" {unit}" if unit else ""
             error = float(np.max(release.error))
             lines.append(
                 f"  expected error of {release.label}: ± {error:.3g}{unit} (95 %) for "
@@ -132,8 +135,10 @@ def statistics(
     epsilon: Amount,
     delta: Amount = 0,
     rows: int | None = None,
+    split: Split = "equal",
+    precision: Sequence[Amount | None] | None = None,
 ) -> Plan:
-    """The plan for a statistic, or for several that share the cost equally.
+    """The plan for a statistic, or for several that share the cost.
 
     Parameters
     ----------
@@ -147,7 +152,15 @@ def statistics(
     delta : int, float, str or Fraction
         Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
     rows : int, optional
-        A guess of how many rows there are; it moves expected errors only.
+        A guess of how many rows there are; it moves expected errors, and shares that
+        are weighed.
+    split : str or list of numbers
+        How the cost is shared: ``"equal"``; ``"weighed"``, so that the expected
+        errors, each against its wanted precision, add up to the least; or a number
+        for each, to which the shares are in proportion.
+    precision : list of numbers, optional
+        With ``"weighed"``: the 95 % error that is wanted of each, or None. Without
+        it, errors count against the size that is expected of an answer.
 
     Returns
     -------
@@ -162,31 +175,73 @@ def statistics(
     True
     """
     several = list(wanted) if isinstance(wanted, Iterable) else [wanted]
+    cost, number = cost_of(several, epsilon, delta), guess_rows(domain, rows)
+    shares = split_of(domain, several, cost, split, precision, number)
+    return plan_of(domain, several, cost, number, shares)
+
+
+def guess_rows(domain: Domain, rows: int | None) -> int:
+    """How many rows a plan is for."""
     number = domain.rows or TYPICAL_ROWS if rows is None else rows
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise ParameterError(f"rows must be a whole number from 1 up. Got {rows!r}.")
-    return plan_of(domain, several, Cost.of(epsilon, delta), number)
+    return number
+
+
+def split_of(
+    domain: Domain,
+    several: Sequence[Statistic],
+    cost: Cost,
+    split: Split,
+    precision: Sequence[Amount | None] | None,
+    rows: int | None,
+) -> list[Fraction]:
+    """The shares of statistics that are asked together; see :mod:`discreto.shares`."""
+    if not several:
+        raise ParameterError("there is nothing to ask.")
+    number = guess_rows(domain, rows)
+    return shares_of(several, split, domain, cost, number, precision)
+
+
+def cost_of(several: Sequence[Statistic], epsilon: Amount, delta: Amount) -> Cost:
+    """What statistics cost: pure epsilon or rho, or a block for those that need one."""
+    blocks = [getattr(statistic, "block", False) for statistic in several]
+    if not any(blocks):
+        return Cost.of(epsilon, delta)
+    if len(several) > 1:
+        named = several[blocks.index(True)].label
+        raise ParameterError(f"{named!r} costs a block of (ε, δ): ask it by itself.")
+    return Cost(block_epsilon=read_amount(epsilon, "epsilon"), delta=read_delta(delta))
 
 
 def plan_of(
-    domain: Domain, several: Sequence[Statistic], cost: Cost, rows: int
+    domain: Domain,
+    several: Sequence[Statistic],
+    cost: Cost,
+    rows: int,
+    shares: Sequence[Fraction] | None = None,
 ) -> Plan:
-    """The plan for statistics that share ``cost`` equally.
+    """The plan for statistics that share ``cost``, by default equally.
 
     With ``rows=0`` the questions are right but expected errors mean nothing.
     """
-    plan, expected = rehearse(domain, together(several), cost, rows)
+    plan, expected = rehearse(domain, together(several, shares), cost, rows)
     return replace(plan, expected=tuple(expected))
 
 
-def together(several: Sequence[Statistic]) -> Callable[[Session], list[Release]]:
-    """Statistics that share a session's cost equally, as one function of it."""
+def together(
+    several: Sequence[Statistic], shares: Sequence[Fraction] | None = None
+) -> Callable[[Session], list[Release]]:
+    """Statistics that share a session's cost, as one function of it."""
     if not several:
         raise ParameterError("there is nothing to ask.")
+    parts = shares or [Fraction(1, len(several))] * len(several)
 
     def learn(ask: Session) -> list[Release]:
-        one = ask if len(several) == 1 else ask.sharing(Fraction(1, len(several)))
-        return [statistic.learn(one) for statistic in several]
+        if len(several) == 1:
+            return [several[0].learn(ask)]
+        pairs = zip(several, parts, strict=True)
+        return [statistic.learn(ask.sharing(share)) for statistic, share in pairs]
 
     return learn
 

@@ -6,6 +6,7 @@ import difflib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from discreto import export
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
+from discreto.core.dates import is_date_unit, show_date
 from discreto.errors import ParameterError
 from discreto.markup import html_table
 
@@ -42,7 +44,7 @@ class Release:
     low, high
         Ends of the interval that covers the *true value in this table* with 95 %
         probability over the noise (for each key on its own). Sampling error of the
-        table itself is not part of it.
+        table itself is not part of it, unless ``population`` says so.
     keys
         The names of the parts of an array answer: categories, or edges of bins.
     cost, neighbours, receipt
@@ -53,6 +55,11 @@ class Release:
         A remark that belongs to the number.
     names
         The names of the columns that the keys are values of, where they are.
+    level
+        With what probability the interval covers; 0.95 unless asked otherwise.
+    population
+        Whether the interval is about the population that the rows were drawn from at
+        random, noise and sampling together, and not about this table.
 
     Examples
     --------
@@ -77,10 +84,12 @@ class Release:
     neighbours: str = ""
     receipt: Receipt | None = None
     names: tuple[str, ...] = ()
+    level: float = LEVEL
+    population: bool = False
 
     @property
     def error(self) -> Numbers:
-        """Half the width of the 95 % interval."""
+        """Half the width of the interval."""
         return (np.asarray(self.high) - np.asarray(self.low)) / 2
 
     @property
@@ -118,6 +127,10 @@ class Release:
     def items(self) -> list[tuple[Any, float]]:
         """Pairs of key and value of an array answer."""
         return list(zip(self.keys, np.ravel(self.value).tolist(), strict=True))
+
+    def dates(self) -> list[str]:
+        """The values of an answer that is made of dates, as texts."""
+        return [show_date(value, self.unit) for value in np.ravel(self.value).tolist()]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.keys)
@@ -193,7 +206,7 @@ class Release:
         return json.dumps(self.to_dict(), default=str)
 
     def covers(self, value: float) -> Any:
-        """Whether the 95 % interval holds a number.
+        """Whether the interval holds a number.
 
         Parameters
         ----------
@@ -331,7 +344,7 @@ class Release:
         about = {
             "what": self.label,
             "unit": self.unit,
-            "interval": "low to high covers the true value with 95 % probability",
+            "interval": f"low to high covers the true value {self._covered()}",
             "cost": str(self.cost),
             "neighbours": self.neighbours,
             "note": self.note,
@@ -347,11 +360,11 @@ class Release:
             "value": _plain(self.value),
             "low": _plain(self.low),
             "high": _plain(self.high),
-            "level": LEVEL,
+            "level": self.level,
             "cost": self.cost.to_dict(),
             "neighbours": self.neighbours,
         }
-        for name in ("unit", "note"):
+        for name in ("unit", "note", "population"):
             out |= {name: getattr(self, name)} if getattr(self, name) else {}
         if self.keys:
             out["keys"] = _plain(list(self.keys))
@@ -389,9 +402,11 @@ class Release:
             tuple(tuple(key) if isinstance(key, list) else key for key in keys),
             data.get("unit", ""),
             data.get("note", ""),
-            Cost.from_dict(data["cost"]),
+            Cost.from_dict({n: _exact(part) for n, part in data["cost"].items()}),
             data["neighbours"],
             names=tuple(data.get("names", ())),
+            level=data.get("level", LEVEL),
+            population=bool(data.get("population", False)),
         )
 
     def to_json(self) -> str:
@@ -400,7 +415,7 @@ class Release:
 
     def __str__(self) -> str:
         stamp = "SIMULATED " if self.simulated else ""
-        tail = f"(95 %), {self.cost}"
+        tail = f"({self._sense()}), {self.cost}"
         note = f"; {self.note}" if self.note else ""
         if not self.keys:
             return f"{stamp}{self._one(self.value, self.low, self.high)} {tail}{note}"
@@ -417,7 +432,18 @@ class Release:
         more = [f"  ... {len(names) - 40} more"] if len(names) > 40 else []
         return "\n".join([f"{stamp}{self.label} {tail}{note}", *shown, *more])
 
+    def _sense(self) -> str:
+        """How surely the interval covers, and what."""
+        return f"{100 * self.level:g} %{', population' if self.population else ''}"
+
+    def _covered(self) -> str:
+        where = "the population" if self.population else "this table"
+        return f"in {where} with {100 * self.level:g} % probability"
+
     def _one(self, value: Any, low: Any, high: Any) -> str:
+        if is_date_unit(self.unit) and not isinstance(value, str):
+            ends = [show_date(part, self.unit) for part in (value, low, high)]
+            return f"{ends[0]} [{ends[1]}, {ends[2]}]"
         unit = f" {self.unit}" if self.unit else ""
         if isinstance(value, str) or isinstance(low, str):
             return f"{value}{unit}"
@@ -443,7 +469,7 @@ class Release:
     def _repr_html_(self) -> str:
         stamp = "SIMULATED " if self.simulated else ""
         note = f"; {self.note}" if self.note else ""
-        caption = f"{stamp}{self.label} (95 %), {self.cost}{note}"
+        caption = f"{stamp}{self.label} ({self._sense()}), {self.cost}{note}"
         rows = [
             (*(show_key(part) for part in key), self._one(*numbers))
             for key, *numbers in zip(
@@ -456,11 +482,25 @@ class Release:
         return html_table(heads, rows, caption=caption)
 
 
+def read_level(level: float) -> float:
+    """With what probability an interval covers: a number between 0 and 1."""
+    number = isinstance(level, int | float) and not isinstance(level, bool)
+    if not number or not 0.5 <= level <= 0.9999:
+        raise ParameterError(f"level must be from 0.5 to 0.9999. Got {level!r}.")
+    return float(level)
+
+
 def show_key(key: Any) -> str:
     """A key as a person reads it."""
     if isinstance(key, tuple):
         return " × ".join(show_key(part) for part in key)
     return f"{key:.6g}" if isinstance(key, float) else str(key)
+
+
+def _exact(amount: Any) -> Any:
+    """An amount of a cost, which a shell prints as a number, as a fraction's text."""
+    number = isinstance(amount, int | float) and not isinstance(amount, bool)
+    return str(Fraction(str(amount))) if number else amount
 
 
 def _digits(error: float) -> int:

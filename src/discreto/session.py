@@ -17,9 +17,10 @@ from discreto.core.bound import Bound
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step
-from discreto.core.gate import Gate, Measurement, RowPartition, Selection
+from discreto.core.gate import Discovery, Gate, Measurement, RowPartition, Selection
 from discreto.core.noise.calibration import noises_for, scale_for
 from discreto.core.query import Choice, Derived, Sum, furthest
+from discreto.core.unknown_keys import Keys, keys_noise
 from discreto.errors import UnsafeError
 
 
@@ -37,6 +38,8 @@ class Ask(Protocol):
         self, query: Choice, label: str, share: Fraction = Fraction(1)
     ) -> Selection: ...
 
+    def discover(self, query: Keys, label: str) -> Discovery: ...
+
     def seen(self, step: Step) -> Ask: ...
 
 
@@ -47,8 +50,8 @@ class Question:
     Parameters
     ----------
     door
-        ``"measure"`` for noisy sums, ``"select"`` for a noisy choice, ``"parts"`` for a
-        division of the table.
+        ``"measure"`` for noisy sums, ``"select"`` for a noisy choice, ``"discover"``
+        for values that nobody has listed, ``"parts"`` for a division of the table.
     label
         What is asked, in a few words.
     cost
@@ -112,6 +115,16 @@ class Session:
         whole = self._gate.part is None
         self._note(question_of(bound, label, cost, whole=whole))
         return self._gate.select(bound, cost, label)
+
+    def discover(self, query: Keys, label: str) -> Discovery:
+        """The frequent values of a column that nobody has listed, for all of the cost.
+
+        The cost is one (epsilon, delta) block.
+        """
+        noise = keys_noise(self.cost.block_epsilon, self.cost.delta, self.domain)
+        spread = math.sqrt(2) * float(noise.scale)
+        self._note(Question("discover", label, self.cost, (1,), (spread,), sums=False))
+        return self._gate.discover(query, self.cost, label)
 
     def split(
         self, partition: RowPartition, label: str, share: Fraction = Fraction(1)

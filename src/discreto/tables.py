@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import is_dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -37,8 +36,17 @@ from discreto.expression_text import expression
 from discreto.expressions import Expr
 from discreto.markup import escape
 from discreto.perform import Kept, perform
-from discreto.plan import Plan, Statistic, plan_of, statistics, together
+from discreto.plan import (
+    Plan,
+    Statistic,
+    cost_of,
+    plan_of,
+    split_of,
+    statistics,
+    together,
+)
 from discreto.release import Release
+from discreto.shares import Split
 
 
 class Engine(Protocol):
@@ -357,6 +365,8 @@ class Table:
         epsilon: Amount,
         delta: Amount = 0,
         rows: int | None = None,
+        split: Split = "equal",
+        precision: Sequence[Amount | None] | None = None,
     ) -> Plan:
         """What asking would cost and how exact it would be; spends nothing.
 
@@ -371,13 +381,28 @@ class Table:
             Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
         rows : int, optional
             A guess of how many rows there are; it moves expected errors only.
+        split : str or list of numbers
+            How the cost is shared: ``"equal"``; ``"weighed"``, so that the expected
+            errors, each against its wanted precision, add up to the least; or a number
+            for each, to which the shares are in proportion.
+        precision : list of numbers, optional
+            With ``"weighed"``: the 95 % error that is wanted of each, or None. Without
+            it, errors count against the size that is expected of an answer.
 
         Returns
         -------
         Plan
             The questions, their cost, and the expected errors.
         """
-        return statistics(self.domain, wanted, epsilon=epsilon, delta=delta, rows=rows)
+        return statistics(
+            self.domain,
+            wanted,
+            epsilon=epsilon,
+            delta=delta,
+            rows=rows,
+            split=split,
+            precision=precision,
+        )
 
     def answer(
         self,
@@ -418,7 +443,7 @@ class Table:
         The cost is charged before a row is read. See the statistic for what is asked
         and how far a row can move it.
         """
-        cost, relation = Cost.of(epsilon, delta), self.domain.neighbours
+        cost, relation = cost_of([statistic], epsilon, delta), self.domain.neighbours
         plan = self._plan(statistic, cost)
         facts = self._facts(key) | {"statistic": _digest(statistic)}
         kept = Kept(
@@ -451,8 +476,11 @@ class Table:
         *,
         epsilon: Amount,
         delta: Amount = 0,
+        split: Split = "equal",
+        precision: Sequence[Amount | None] | None = None,
+        rows: int | None = None,
     ) -> list[Release]:
-        """Ask several statistics for one cost, shared equally, all or nothing.
+        """Ask several statistics for one cost, all or nothing.
 
         Parameters
         ----------
@@ -463,6 +491,15 @@ class Table:
             ``Fraction(1, 2)`` are the same.
         delta : int, float, str or Fraction
             Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
+        split : str or list of numbers
+            How the cost is shared: ``"equal"``; ``"weighed"``, so that the expected
+            errors, each against its wanted precision, add up to the least; or a number
+            for each, to which the shares are in proportion.
+        precision : list of numbers, optional
+            With ``"weighed"``: the 95 % error that is wanted of each, or None. Without
+            it, errors count against the size that is expected of an answer.
+        rows : int, optional
+            With ``"weighed"``: a guess of how many rows there are.
 
         Returns
         -------
@@ -476,7 +513,8 @@ class Table:
 
         Privacy
         -------
-        The cost is charged before a row is read, and shared equally.
+        The cost is charged before a row is read. How it is shared follows from the
+        domain and from the guess of ``rows``, never from the rows themselves.
 
         Examples
         --------
@@ -487,14 +525,22 @@ class Table:
         >>> [release.cost for release in both]
         [Cost(ε 0.5), Cost(ε 0.5)]
         """
-        wanted, cost = list(several), Cost.of(epsilon, delta)
-        work = together(wanted)
+        wanted = list(several)
+        cost, domain = cost_of(wanted, epsilon, delta), self.domain
+        shares = split_of(domain, wanted, cost, split, precision, rows)
         label = ", ".join(statistic.label for statistic in wanted)
-        done = perform(self, work, cost, self._label(label), facts=self._facts(None))
-        share, relation = cost * Fraction(1, len(wanted)), self.domain.neighbours
-        pairs = zip(done.result, wanted, strict=True)
-        named = [self._named_release(*pair) for pair in pairs]
-        return [one.paid(done.receipt, share, relation) for one in named]
+        facts = self._facts(None)
+        done = perform(
+            self, together(wanted, shares), cost, self._label(label), facts=facts
+        )
+        return [
+            self._named_release(release, statistic).paid(
+                done.receipt, cost * share, domain.neighbours
+            )
+            for release, statistic, share in zip(
+                done.result, wanted, shares, strict=True
+            )
+        ]
 
     def __repr__(self) -> str:
         return f"Table({self.domain!r})"
@@ -542,6 +588,9 @@ class _Rows:
 
     def column(self, name: str) -> Any:
         return self._frame.column(name)
+
+    def texts(self, name: str) -> Any:
+        return self._frame.raw(name)
 
     def length(self) -> int:
         return self._frame.length()

@@ -182,3 +182,32 @@ def test_a_restored_backup_is_caught_by_the_anchor(path: str, tmp_path: Path) ->
     anchor.write_text(f"{ledger.id} 2 {'0' * 64}\n")  # it knows of one entry more
     with pytest.raises(LedgerError, match="a backup was restored"):
         dp.Ledger(path, anchor=anchor)
+
+
+def test_a_charge_falls_on_every_account_that_is_named(path: str) -> None:
+    ledger = dp.Ledger(path, epsilon=1, analysts={"ana": 1})
+    ledger.allow("table patients", "0.15")
+    ana = ledger.analyst("ana", ("table patients",))
+    ana.charge(TENTH, "first")
+    assert ana.remaining() == pytest.approx(0.05)
+    with pytest.raises(BudgetError, match="'table patients'"):
+        ana.charge(TENTH, "second")
+    names = ("", "ana", "table patients")
+    assert [ledger.spent(name) for name in names] == [TENTH] * 3
+    assert dp.Ledger(path).verify() == 2
+    with pytest.raises(LedgerError, match="no analyst 'table staff'"):
+        ledger.analyst("ana", ("table staff",))
+
+
+def test_an_entry_is_found_by_its_key(path: str) -> None:
+    ledger = dp.Ledger(path, epsilon=1)
+    first = ledger.charge(TENTH, "x", key="one")
+    ledger.charge(TENTH, "y", key="two")
+    ledger.note("z", {}, "three")
+    ledger.keep(first, "[1]")
+    entry = ledger.find("one")
+    assert entry is not None
+    assert (entry["seq"], entry["label"], entry["answer"]) == (1, "x", "[1]")
+    assert ledger.find("four") is None
+    assert [key for key, _ in ledger.unanswered()] == ["two"]
+    assert [entry["seq"] for entry in ledger.entries(last=2)] == [2, 3]

@@ -45,7 +45,7 @@ if plant:  # the planted bug: releases come before the commit
             if db.info.transaction_status != 2:
                 db.execute("BEGIN")
             yield postgres._Transaction(db)
-    from discreto.core.ledger import ledger as module
+    from discreto.core.ledger import stores as module
     module.PostgresStore = Late
 handle = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
 while True:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
+import operator
 import os
 from typing import Any
 
@@ -12,8 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreto as dp
+from discreto.core import aggregate
 from discreto.core import expressions as core
+from discreto.core.bound import bind
 from discreto.core.expressions.kinds import LARGEST, SMALLEST, Real
+from discreto.core.maps import Categories, Values
+from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.errors import DomainError
 from discreto.expression_text import parse
 
 DOMAIN = dp.Domain(
@@ -24,11 +31,29 @@ DOMAIN = dp.Domain(
         "s": dp.Category(["a", " A", "b"], missing=True),
         "t": dp.Category([1, 2, "2"], missing=True),
         "b": dp.Boolean(missing=True),
+        "d": dp.Date("1960-02-29", "2030-06-30"),
+        "m": dp.DateTime("1969-12-31 22:05", "1972-03-01 07:59", resolution="minute"),
     }
 )
 NUMBERS, LABELS = ("x", "y", "n"), ("s", "t", "b")
 CONSTANTS = st.sampled_from([0.0, 1.0, -1.0, 0.5, 3.0, 1e6, -2.25, 1e-200, 1e150])
 HOSTILE = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1e308, -1e308, 5e-324, 3.7, -10.0]
+
+
+DAYS = st.sampled_from([core.Col("d"), core.Col("m")])
+DATES = st.one_of(
+    st.builds(
+        core.DatePart,
+        st.sampled_from(["year", "quarter", "month", "day", "weekday"]),
+        DAYS,
+    ),
+    st.builds(
+        core.DatePart, st.sampled_from(["hour", "minute"]), st.just(core.Col("m"))
+    ),
+    st.builds(core.DaysBetween, DAYS, DAYS),
+    st.builds(core.AgeAt, DAYS, DAYS),
+    st.builds(core.AgeAt, DAYS, st.just(core.Const("1999-02-28"))),
+)
 
 
 def numbers(depth: int) -> st.SearchStrategy[Any]:
@@ -48,6 +73,7 @@ def numbers(depth: int) -> st.SearchStrategy[Any]:
         ),
         st.builds(core.IfElse, truths(depth - 1), inner, inner),
         st.builds(core.Fill, inner, st.just(4.0)),
+        DATES,
         st.builds(
             core.ToNumber,
             labels(depth - 1, "s"),
@@ -73,6 +99,11 @@ def texts(depth: int) -> st.SearchStrategy[Any]:
         st.builds(core.Recode, inner, st.just(("a",)), st.just(("b",))),
         st.builds(core.Fill, inner, st.just("none")),
         st.builds(
+            core.Period,
+            DAYS,
+            st.sampled_from(["year", "quarter", "month", "week", "day"]),
+        ),
+        st.builds(
             core.Cut, numbers(depth), st.just((0.0, 3.0)), st.just(("u", "v", "w"))
         ),
     )
@@ -89,6 +120,7 @@ def truths(depth: int) -> st.SearchStrategy[Any]:
     return st.one_of(
         leaf,
         st.builds(core.Compare, order, number, number),
+        st.builds(core.Compare, order, DAYS, st.just(core.Const("1971-05-01"))),
         st.builds(
             core.Compare, equal, labels(depth - 1, "s"), st.just(core.Const("b"))
         ),
@@ -113,6 +145,8 @@ ROWS = st.lists(
         st.integers(-2, 5),
         st.integers(-2, 5),
         st.integers(-2, 3),
+        st.sampled_from(HOSTILE) | st.integers(-4000, 23_000).map(float),
+        st.sampled_from(HOSTILE) | st.integers(-200, 1_200_000).map(float),
     ),
     min_size=1,
     max_size=6,
@@ -120,7 +154,7 @@ ROWS = st.lists(
 
 
 def batch_of(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
-    kinds = [np.float64] * 3 + [np.int64] * 3
+    kinds = [np.float64] * 3 + [np.int64] * 3 + [np.float64] * 2
     return {
         name: np.array([row[i] for row in rows], dtype=kinds[i])
         for i, name in enumerate(DOMAIN)
@@ -139,6 +173,16 @@ def kept(number: float) -> float | None:
         return None
     number = min(max(number, -LARGEST), LARGEST)
     return 0.0 if abs(number) < SMALLEST else number
+
+
+ORDER = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 
 def plain(e: Any, row: dict[str, Any]) -> Any:
@@ -165,6 +209,9 @@ def plain(e: Any, row: dict[str, Any]) -> Any:
             return None if a is None else kept(min(max(a, low), high))
         case core.Apply(function, inside):
             return applied(function, plain(inside, row))
+        case core.Compare(op, left, core.Const(str() as text)) if text[:1] == "1":
+            a = when(left, row)
+            return None if a is None else ORDER[op](a, dt.datetime.fromisoformat(text))
         case core.Compare(op, left, right):
             a, b = plain(left, row), plain(right, row)
             if a is None or b is None:
@@ -204,7 +251,58 @@ def plain(e: Any, row: dict[str, Any]) -> Any:
         case core.ToNumber(inside, old, new):
             a = plain(inside, row)
             return next((n for o, n in zip(old, new, strict=True) if same(o, a)), None)
+        case core.DatePart(part, inside):
+            a = when(inside, row)
+            found = {} if a is None else parts_of(a)
+            return found.get(part)
+        case core.Period(inside, unit):
+            a = when(inside, row)
+            return None if a is None else period_of(a, unit)
+        case core.DaysBetween(start, end):
+            a, b = when(start, row), when(end, row)
+            return None if a is None or b is None else float((b.date() - a.date()).days)
+        case core.AgeAt(birth, at):
+            a, b = when(birth, row), when(at, row)
+            return None if a is None or b is None else completed_years(a, b)
     raise NotImplementedError(e)
+
+
+def when(e: Any, row: dict[str, Any]) -> dt.datetime | None:
+    """The time that a column, or a text, stands for."""
+    if isinstance(e, core.Const):
+        return dt.datetime.fromisoformat(e.value)
+    if row[e.name] is None:
+        return None
+    step = dt.timedelta(days=1) if e.name == "d" else dt.timedelta(minutes=1)
+    return dt.datetime(1970, 1, 1) + math.floor(row[e.name]) * step
+
+
+def parts_of(a: dt.datetime) -> dict[str, float]:
+    return {
+        "year": a.year,
+        "quarter": (a.month + 2) // 3,
+        "month": a.month,
+        "day": a.day,
+        "weekday": a.isoweekday(),
+        "hour": a.hour,
+        "minute": a.minute,
+    }
+
+
+def period_of(a: dt.datetime, unit: str) -> str:
+    monday = a.date() - dt.timedelta(days=a.weekday())
+    return {
+        "year": f"{a.year}",
+        "quarter": f"{a.year}-Q{(a.month + 2) // 3}",
+        "month": f"{a.year}-{a.month:02}",
+        "week": monday.isoformat(),
+        "day": a.date().isoformat(),
+    }[unit]
+
+
+def completed_years(birth: dt.datetime, at: dt.datetime) -> float:
+    earlier = (at.month, at.day) < (birth.month, birth.day)
+    return float(max(at.year - birth.year - earlier, 0))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -292,5 +390,41 @@ def as_data(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
         if isinstance(column, dp.Category):
             listed = column.categories
             values = [listed[v] if 0 <= v < len(listed) else None for v in values]
+        if isinstance(column, dp.DateTime):
+            values = [
+                None
+                if math.isnan(v)
+                else column.show(math.floor(min(max(v, column.lower), column.upper)))
+                for v in values
+            ]
         out[name] = values
     return out
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(ANY, ROWS, st.sampled_from(["add-remove", "replace"]))
+def test_neighbours_move_sums_by_no_more_than_declared(expression, rows, neighbours):
+    """Sums of a derived column, and counts of its groups, with a row less or other."""
+    if not expression.columns():
+        return
+    size = {"rows": len(rows)} if neighbours == "replace" else {}
+    domain = DOMAIN.with_(neighbours=neighbours, **size)
+    step = core.WithColumns((core.Named("new", expression),))
+    try:
+        made = core.view_domain(step, domain)
+    except DomainError:  # it has no bounds, or one value only
+        return
+    if isinstance(made["new"], dp.Number):
+        query = Sum(Everyone(), (Block(Values(("new",)), "pair"),))
+    else:
+        query = Sum(Categories(("new",)), (Block(Ones()),))
+    asked = bind(query, made)
+    near = rows[:-1] if neighbours == "add-remove" else [*rows[:-1], rows[0]]
+    sums = []
+    for several in (rows, near):
+        with np.errstate(all="ignore"):
+            batch, count = step.apply(batch_of(several), len(several), ("new",), domain)
+        sums.append(aggregate.fold(asked, batch, count)[0])
+    moved = np.abs(sums[0] - sums[1])
+    assert moved.sum() <= asked.blocks[0].sensitivity
+    assert (moved.astype(float) ** 2).sum() <= asked.blocks[0].square

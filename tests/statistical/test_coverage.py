@@ -37,7 +37,7 @@ from discreto.testing import simulate
 
 RUNS, MOST = 2000, 8000
 LEAST, LARGEST = 0.94, 0.97
-N = Number(0, 100)
+N = Number(0, 100, missing=False)
 
 
 def numbers(rows: int = 400) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def numbers(rows: int = 400) -> dict[str, Any]:
     return {"x": x, "y": y, "z": z, "group": group}
 
 
-COLUMNS = {"x": N, "y": N, "z": N, "group": Category(("a", "b"))}
+COLUMNS = {"x": N, "y": N, "z": N, "group": Category(("a", "b"), missing=False)}
 
 
 def table_of(
@@ -197,7 +197,7 @@ def test_mode(neighbours: str) -> None:
     scale = 20 if neighbours == "add-remove" else 40
     short = worst_gap(5, scale) + 1
     rows = [kind for kind in "abcd" for _ in range(50)] + ["e"] * (50 + short)
-    kinds = {"c": Category(tuple("abcde"))}
+    kinds = {"c": Category(tuple("abcde"), missing=False)}
     table = table_of({"c": np.array(rows)}, kinds, neighbours)
 
     def as_gap(release: Release) -> Release:

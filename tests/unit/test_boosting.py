@@ -31,8 +31,8 @@ from discreto.testing import simulate
 
 COLUMNS = {
     "a": dp.Number(0, 10, missing=True),
-    "b": dp.Number(0, 50_000),
-    "s": dp.Category(["x", "y", "z", "never"]),
+    "b": dp.Number(0, 50_000, missing=False),
+    "s": dp.Category(["x", "y", "z", "never"], missing=False),
     "kind": dp.Category(["one", "two", "three"]),
     "label": dp.Category(["no", "yes"]),
     "amount": dp.Number(0, 100),
@@ -374,7 +374,9 @@ def test_settings_are_kept_in_a_file():
 
 
 def test_a_table_without_anything_to_split_is_refused():
-    domain = dp.Domain({"s": dp.Category(["x"]), "c": dp.Boolean()}, target="c")
+    domain = dp.Domain(
+        {"s": dp.Category(["x"], missing=False), "c": dp.Boolean()}, target="c"
+    )
     with pytest.raises(DomainError, match="more than one value"):
         GradientBoostingClassifier(epsilon=1).plan(domain)
 

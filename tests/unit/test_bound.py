@@ -16,7 +16,7 @@ from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
 from discreto.errors import DomainError, ParameterError
 from discreto.testing import simulate
 
-DOMAIN = dp.Domain({"x": dp.Number(0, 10)})
+DOMAIN = dp.Domain({"x": dp.Number(0, 10, missing=False)})
 ONE = Cost.of(1)
 MEAN = Sum(Everyone(), (Block(Values(("x",)), "pair"),))
 CHOICE = Choice(Sum(Bins("x", 4), (Block(Ones()),)), Extreme("low", 1))

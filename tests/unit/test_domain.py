@@ -158,7 +158,7 @@ def test_round_trip_of_rows():
 def test_fingerprints_tell_domains_apart():
     changes = [
         Domain({"x": Number(0, 2)}),
-        Domain({"x": Number(0, 1, missing=True)}),
+        Domain({"x": Number(0, 1, missing=False)}),
         Domain({"y": Number(0, 1)}),
         Domain({"x": Number(0, 1)}, neighbours="replace", rows=2),
         Domain({"x": Number(0, 1), "p": Opaque()}, person="p", rows_per_person=2),

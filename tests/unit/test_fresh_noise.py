@@ -16,7 +16,8 @@ from discreto.core.noise.sampler import Sampler
 from discreto.core.query import Block, Choice, Everyone, Ones, Sum
 from discreto.testing import simulate
 
-COLUMNS = {"x": Number(-1, 1), "y": Number(-1, 1), "c": Category(("u", "v"))}
+UNIT = Number(-1, 1, missing=False)
+COLUMNS = {"x": UNIT, "y": UNIT, "c": Category(("u", "v"), missing=False)}
 DOMAIN = Domain(COLUMNS)
 EMPTY = {"x": np.empty(0), "y": np.empty(0), "c": np.empty(0, dtype=object)}
 QUARTER = Fraction(1, 4)

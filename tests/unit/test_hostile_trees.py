@@ -19,7 +19,8 @@ from discreto.core.query import Block, Choice, Everyone, Ones, Sum
 from discreto.errors import DiscretoError
 from discreto.federated import Silo, messages
 
-DOMAIN = Domain({"x": Number(0, 1), "c": Category(("u", "v")), "t": Number(0, 1)})
+UNIT = Number(0, 1, missing=False)
+DOMAIN = Domain({"x": UNIT, "c": Category(("u", "v"), missing=False), "t": UNIT})
 GRID = Grid(("x", "c"), ((0.5,), ()))  # 2 codes, and 3
 VALUES = ((0.1,), (-0.1,))
 RIGHT = Tree((0,), ((0, 1),), VALUES)

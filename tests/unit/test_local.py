@@ -156,7 +156,7 @@ def test_noise_off_gives_the_clipped_rows_back():
     assert out["ill"].isna()[2]
     assert str(ledger.spent()) == "ε 4"
     shares = cleaner.frequencies(out, "ill")
-    assert shares.keys == ("no", "yes", "(missing)")
+    assert shares.keys == ("no", "yes", "(missing or other)")
 
 
 def test_a_row_does_not_depend_on_the_others():

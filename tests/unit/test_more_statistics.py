@@ -16,7 +16,7 @@ DOMAIN = dp.Domain(
     {
         "x": dp.Number(0, 10),
         "y": dp.Number(0, 50, missing=True),
-        "g": dp.Category(["a", "b"]),
+        "g": dp.Category(["a", "b"], missing=False),
         "h": dp.Category(["u", "v", "w"], missing=True),
         "w": dp.Number(0, 3),
     }

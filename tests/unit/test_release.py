@@ -15,7 +15,7 @@ from discreto.testing import simulate
 DOMAIN = dp.Domain(
     {
         "age": dp.Number(0, 120, unit="years"),
-        "sex": dp.Category(("f", "m")),
+        "sex": dp.Category(("f", "m"), missing=False),
         "flag": dp.Boolean(),
     }
 )

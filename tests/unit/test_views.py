@@ -34,11 +34,11 @@ DATA = {
     "who": np.arange(ROWS) // 3,
 }
 COLUMNS = {
-    "kg": dp.Number(30, 200),
-    "m": dp.Number(1, 2.5),
-    "age": dp.Number(0, 120, integer=True),
-    "sex": dp.Category(["F", "M"]),
-    "region": dp.Category(["north", "south", "east"]),
+    "kg": dp.Number(30, 200, missing=False),
+    "m": dp.Number(1, 2.5, missing=False),
+    "age": dp.Number(0, 120, integer=True, missing=False),
+    "sex": dp.Category(["F", "M"], missing=False),
+    "region": dp.Category(["north", "south", "east"], missing=False),
 }
 DOMAIN = dp.Domain(COLUMNS)
 OLD = DATA["age"] >= 65
@@ -53,7 +53,7 @@ def quiet(data=None, domain=DOMAIN, **more):
 
 def test_a_derived_column_has_the_bounds_that_follow():
     view = quiet().with_columns(bmi=dp.col("kg") / dp.col("m") ** 2)
-    assert view.domain["bmi"] == dp.Number(30 / 6.25, 200.0)
+    assert view.domain["bmi"] == dp.Number(30 / 6.25, 200.0, missing=False)
     mean = dp.stats.mean(view, "bmi", epsilon=1)
     assert mean.value == pytest.approx(BMI.mean(), abs=1e-6)
 

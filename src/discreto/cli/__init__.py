@@ -18,14 +18,17 @@ from discreto.cli import (
     compare,
     demo,
     domain,
+    evaluate,
     explain,
     federate,
     fit,
+    interrupt,
     ledger,
     plan,
     predict,
     query,
     report,
+    serve,
     silo,
 )
 from discreto.cli.terminal import SafeGroup
@@ -48,7 +51,8 @@ and categories), and a ledger (how much privacy may be spent, and what was spent
 5. `discreto ledger show patients.ledger`
 
 To learn a model: `discreto compare` tries all of them in a simulation, `discreto fit`
-does it for real, `discreto predict` uses it. `discreto report` writes a page about it.
+does it for real, `discreto evaluate` measures it on other rows, `discreto predict` uses
+it. `discreto report` writes a page about it, `discreto explain` says what an ε means.
 
 In a hurry: `discreto demo` shows all of it on public data in less than a minute.
 """
@@ -76,11 +80,13 @@ app.command("plan", epilog=plan.EXAMPLE)(plan.plan)
 app.command("query", epilog=query.EXAMPLE)(query.query)
 app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.add_typer(ledger.app, name="ledger")
+app.command("serve", epilog=serve.EXAMPLE)(serve.serve)
 app.add_typer(silo.app, name="silo")
 app.add_typer(federate.app, name="federate")
 app.command("audit", epilog=audit.EXAMPLE)(audit.audit)
 app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
 app.command("fit", epilog=fit.EXAMPLE)(fit.fit)
+app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict)
 app.command("report", epilog=report.EXAMPLE)(report.report)
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
@@ -110,4 +116,10 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    app()
+    interrupt.install()
+    try:
+        app()
+    except SystemExit as ending:
+        if ending.code == interrupt.CODE:
+            interrupt.end()  # threads that still work would keep us waiting
+        raise

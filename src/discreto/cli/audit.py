@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import math
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,6 +36,7 @@ def audit(
     ],
     columns: options.ColumnWords = None,
     *,
+    target: options.TargetWord = None,
     domain: Annotated[
         Path | None, typer.Option("--domain", help="The domain file (JSON).")
     ] = None,
@@ -81,6 +81,7 @@ def audit(
         findings = _examine(
             _subject(subject, columns, settings or [], epsilon, delta),
             domain,
+            target,
             runs=runs,
             confidence=confidence,
             workers=workers,
@@ -134,13 +135,16 @@ def _silo(path: Path | None) -> list[Any]:
         return [silo(known)]
 
 
-def _examine(subject: Any, path: Path | None, **options: Any) -> list[Any]:
+def _examine(
+    subject: Any, path: Path | None, target: str | None, **options: Any
+) -> list[Any]:
     from discreto.audit import examine
 
     if path is None:
         raise ParameterError("an audit needs --domain, the public facts of the rows.")
     with terminal.working("replaying answers on hostile neighbours"):
         known = read_domain(path)
+        known = known if target is None else known.with_(target=target)
     return examine(subject, known, **options)
 
 
@@ -170,7 +174,7 @@ def _print(
     findings: list[Any], out: Path | None, *, as_json: bool, planted: bool
 ) -> None:
     if as_json:
-        typer.echo(json.dumps({"findings": [f.to_dict() for f in findings]}))
+        terminal.print_json({"findings": [f.to_dict() for f in findings]})
         return
     console = terminal.out()
     console.print(_planted_table(findings) if planted else _table(findings))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,7 +78,7 @@ def compare(
     command = fit_command(made, data=data, domain=str(domain), ledger=ledger)
     comparison_page(made, command=command, name=Path(data).name).save(out)
     if as_json:
-        typer.echo(json.dumps(made.to_dict()))
+        terminal.print_json(made.to_dict())
     else:
         print_comparison(made)
         console = terminal.out()

@@ -23,7 +23,7 @@ DOMAIN = Domain(
         "radius": Number(0, 30, unit="px"),
         "texture": Number(0, 50),
         "concavity": Number(0, 0.5),
-        "diagnosis": Category(("benign", "malignant")),
+        "diagnosis": Category(("benign", "malignant"), missing=False),
     },
     target="diagnosis",
 )

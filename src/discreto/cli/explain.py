@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -42,7 +41,7 @@ def explain(
     """
     found = meaning_of(epsilon, delta, prior=prior)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+        terminal.print_json(found.to_dict())
         return
     console = terminal.out()
     console.print(terminal.plain_lines(str(found)), soft_wrap=True)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import glob
 import json
+import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+from discreto.cli import interrupt
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.errors import DomainError, LedgerError, ParameterError
@@ -124,6 +128,7 @@ def open_ledger(
     budget: str | None = None,
     budget_delta: str | None = None,
     anchor: Path | None = None,
+    chain_key: Path | None = None,
 ) -> Ledger:
     """The ledger file; it is made only when a budget is given."""
     if budget is None and not path.exists():
@@ -131,7 +136,45 @@ def open_ledger(
             f"there is no ledger {str(path)!r}. Say how much may be spent on these "
             "people in all to make one: discreto query ... --budget 3"
         )
-    return Ledger(path, epsilon=budget, delta=budget_delta, anchor=anchor)
+    key = read_key(chain_key)
+    return interrupt.watch(
+        Ledger(path, epsilon=budget, delta=budget_delta, anchor=anchor, key=key)
+    )
+
+
+def read_key(path: Path | None) -> bytes | None:
+    """The secret of a chain: the bytes of a file, without the line end."""
+    if path is None:
+        return None
+    try:
+        return path.read_bytes().rstrip(b"\r\n")
+    except OSError:
+        raise LedgerError(f"the chain key {str(path)!r} cannot be read.") from None
+
+
+@contextmanager
+def readable_ledger(
+    path: Path, *, anchor: Path | None = None, chain_key: Path | None = None
+) -> Iterator[Ledger]:
+    """A ledger to look at; where nothing can be written, a copy of it.
+
+    A ledger that is opened writes a log beside itself. On a disk that cannot be
+    written to nobody else writes either, so a copy is the ledger.
+    """
+    if not path.exists() or _writable(path):
+        yield open_ledger(path, anchor=anchor, chain_key=chain_key)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / path.name
+        for part in ("", "-wal"):
+            if Path(f"{path}{part}").exists():
+                shutil.copyfile(f"{path}{part}", f"{copy}{part}")
+        with open_ledger(copy, anchor=anchor, chain_key=chain_key) as book:
+            yield book
+
+
+def _writable(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
 
 
 @contextmanager
@@ -141,12 +184,15 @@ def reserved(path: Path) -> Iterator[TextIO]:
         file = open(path, "x", encoding="utf-8", newline="")  # noqa: SIM115
     except FileExistsError:
         raise _taken(path) from None
+    interrupt.unfinished(path)
     try:
         with file:
             yield file
     except BaseException:
         path.unlink(missing_ok=True)
         raise
+    finally:
+        interrupt.finished(path)
 
 
 def refuse_existing(path: Path) -> None:

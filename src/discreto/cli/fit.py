@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from discreto import Ledger, Table
+from discreto.cli import evaluate as scores
 from discreto.cli import options, terminal
 from discreto.cli.files import open_ledger, read_domain, refuse_existing, reserved
 from discreto.cli.plan import plan_table
-from discreto.core.cost import Cost, show
+from discreto.core.cost import show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
 
@@ -65,8 +66,13 @@ def fit(
         str | None,
         typer.Option("--evaluate", help="Also spend this on measuring the model."),
     ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option("--test", help="... on the rows of this file, not on DATA."),
+    ] = None,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
+    chain_key: options.ChainKey = None,
     card: Annotated[
         Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
     ] = None,
@@ -79,27 +85,34 @@ def fit(
     known = _narrow(read_domain(domain), columns, target)
     learner = _make(model, settings or [], epsilon=epsilon, delta=delta)
     planned = learner.plan(known, target)
-    if evaluate is not None and not learner._needs_target:
-        raise ParameterError(f"{model} predicts nothing: there is nothing to evaluate.")
-    price = None if evaluate is None else Cost.of(evaluate, delta)
+    if test is not None and evaluate is None:
+        raise ParameterError("--test needs --evaluate EPSILON: what may it cost?")
+    if evaluate is not None:
+        scores.check(learner, evaluate, delta)
     card = card or out.with_suffix(".html")
     refuse_existing(card)
     if not ledger.exists():  # refuse what can be refused before a ledger is made
         Table(data, known, Ledger(epsilon=1))
     with reserved(out) as file:
         book = open_ledger(
-            ledger, budget=budget, budget_delta=budget_delta, anchor=anchor
+            ledger,
+            budget=budget,
+            budget_delta=budget_delta,
+            anchor=anchor,
+            chain_key=chain_key,
         )
-        table = Table(data, known, book.analyst(analyst) if analyst else book)
+        payer = book.analyst(analyst) if analyst else book
+        table = Table(data, known, payer)
+        others = table if test is None else Table(test, known, payer)
         terminal.out().print(plan_table(planned))
         file.write(_fit(learner, table, target))
     judged = None
     try:
-        if price is not None:
-            judged = _measure(learner, table, str(evaluate), delta)
+        if evaluate is not None:
+            judged = scores.measure(learner, others, evaluate, delta)
     finally:  # the model is paid for, whatever its evaluation says
         _write_card(card, learner, judged)
-    _print(learner, judged, book, {"model": out, "card": card})
+    _print(learner, judged, book, {"model": out, "card": card}, apart=test is not None)
 
 
 def _fit(learner: Any, table: Table, target: str | None) -> str:
@@ -109,13 +122,6 @@ def _fit(learner: Any, table: Table, target: str | None) -> str:
     with terminal.working(f"fitting {type(learner).__name__}"):
         learner.fit(table, target if learner._needs_target else None)
     return dumps(learner)
-
-
-def _measure(learner: Any, table: Table, epsilon: str, delta: str) -> Any:
-    from discreto.models import evaluate
-
-    with terminal.working("measuring the model"):
-        return evaluate(learner, table, epsilon=epsilon, delta=delta)
 
 
 def _narrow(known: Domain, columns: str | None, target: str | None) -> Domain:
@@ -182,13 +188,15 @@ def _write_card(path: Path, learner: Any, judged: Any) -> None:
     model_page(learner, evaluation=judged).save(path)
 
 
-def _print(learner: Any, judged: Any, book: Ledger, files: dict[str, Path]) -> None:
+def _print(
+    learner: Any, judged: Any, book: Ledger, files: dict[str, Path], *, apart: bool
+) -> None:
     console = terminal.out()
     privacy = learner.privacy_
     console.print(f"fitted    {type(learner).__name__}, {privacy}", highlight=False)
     if judged is not None:
-        for line in str(judged).splitlines():
-            console.print(terminal.plain(f"          {line}"), soft_wrap=True)
+        scores.print_scores(judged)
+        console.print(scores.SAMPLING if apart else scores.TRAINING, style="dim")
     console.print(terminal.protects(learner.space_.domain))
     console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")
     for what, path in files.items():

@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from discreto.cli import terminal
-from discreto.cli.files import open_ledger, write_new
+from discreto.cli import options, terminal
+from discreto.cli.files import open_ledger, readable_ledger, write_new
 from discreto.core.cost import Cost
 from discreto.core.ledger import Ledger
 from discreto.export import harmless
@@ -45,13 +45,14 @@ def show(
         int, typer.Option("--last", min=1, help="How many entries, newest ones.")
     ] = 30,
     anchor: AnchorFile = None,
+    chain_key: options.ChainKey = None,
 ) -> None:
     """Show the entries of a ledger and what is left."""
-    book = open_ledger(ledger, anchor=anchor)
-    print_ledger(book, last)
+    with readable_ledger(ledger, anchor=anchor, chain_key=chain_key) as book:
+        print_ledger(book, last, str(ledger))
 
 
-def print_ledger(book: Ledger, last: int = 30) -> None:
+def print_ledger(book: Ledger, last: int = 30, path: str = "LEDGER") -> None:
     """The newest entries and a bar of what is spent, on the console."""
     entries, console = book.entries(), terminal.out()
     name = f"ledger of {book.population}" if book.population else "ledger"
@@ -77,7 +78,7 @@ def print_ledger(book: Ledger, last: int = 30) -> None:
     if book.shut:
         console.print(
             "[red]shut[/]: an answer could not be computed. Look into it, then: "
-            f"discreto ledger reopen {terminal.plain(book.path)}"
+            f"discreto ledger reopen {terminal.plain(path)}"
         )
     for analyst in sorted({entry["analyst"] for entry in entries} - {""}):
         console.print(terminal.budget_line(book, analyst))
@@ -86,13 +87,18 @@ def print_ledger(book: Ledger, last: int = 30) -> None:
 @app.command(
     epilog="Example: `discreto ledger verify patients.ledger --anchor /other/anchor`"
 )
-def verify(ledger: LedgerFile, anchor: AnchorFile = None) -> None:
+def verify(
+    ledger: LedgerFile,
+    anchor: AnchorFile = None,
+    chain_key: options.ChainKey = None,
+) -> None:
     """Check that no entry was changed, taken out or put in.
 
     The chain of hashes finds edits. Only an anchor, kept on another disk, finds an old
     backup that was put back.
     """
-    count = open_ledger(ledger, anchor=anchor).verify()
+    with readable_ledger(ledger, anchor=anchor, chain_key=chain_key) as book:
+        count = book.verify()
     many = "entry" if count == 1 else "entries"
     also = ", as the anchor says" if anchor else ""
     terminal.out().print(f"[green]chain intact[/]: {count} {many}{also}")
@@ -104,13 +110,14 @@ def verify(ledger: LedgerFile, anchor: AnchorFile = None) -> None:
 def reopen(
     ledger: LedgerFile,
     comment: Annotated[str, typer.Option(help="What it was; it is written down.")] = "",
+    chain_key: options.ChainKey = None,
 ) -> None:
     """Go on after a failure that shut the ledger, once you have looked into it.
 
     An answer that could not be computed after it was paid for shuts a ledger, because
     that it failed may depend on somebody's row.
     """
-    book = open_ledger(ledger)
+    book = open_ledger(ledger, chain_key=chain_key)
     if not book.shut:
         terminal.out().print("The ledger is not shut: there is nothing to do.")
         return
@@ -127,9 +134,11 @@ def allow(
         str, typer.Argument(help="Whose budget; '' is the population's.")
     ],
     epsilon: Annotated[str, typer.Option(help="The new limit.")],
+    anchor: AnchorFile = None,
+    chain_key: options.ChainKey = None,
 ) -> None:
     """Set the budget of an analyst, or of the population, as an entry of the chain."""
-    book = open_ledger(ledger)
+    book = open_ledger(ledger, anchor=anchor, chain_key=chain_key)
     book.allow(analyst, epsilon)
     terminal.out().print(terminal.budget_line(book, analyst))
 
@@ -143,10 +152,14 @@ def export(
     out: Annotated[
         Path | None, typer.Option("--out", help="A new file; else to the console.")
     ] = None,
+    chain_key: options.ChainKey = None,
 ) -> None:
-    """Write all entries as JSON or CSV, for an auditor or a spreadsheet."""
-    book = open_ledger(ledger)
-    text = as_csv(book) if form is Format.csv else as_json(book)
+    """Write all entries as JSON or CSV, for an auditor or a spreadsheet.
+
+    CSV has exact fractions, JSON has numbers.
+    """
+    with readable_ledger(ledger, chain_key=chain_key) as book:
+        text = as_csv(book) if form is Format.csv else as_json(book)
     if out is None:
         typer.echo(text, nl=False)
     else:
@@ -165,7 +178,7 @@ def as_json(book: Ledger) -> str:
         "left": book.remaining(),
         "entries": book.entries(),
     }
-    return json.dumps(facts, indent=1) + "\n"
+    return json.dumps(terminal.as_numbers(facts), indent=1) + "\n"
 
 
 def as_csv(book: Ledger) -> str:

@@ -26,6 +26,7 @@ from discreto.stats import (
     CorrelationTest,
     Count,
     Covariance,
+    Crosstab,
     Distribution,
     Extremum,
     Histogram,
@@ -43,6 +44,7 @@ from discreto.stats import (
     Top,
     Total,
     Trend,
+    UnknownKeys,
     Variance,
     WeightedMean,
     sentence,
@@ -104,6 +106,7 @@ KINDS = {
     "variance": Kind(1, 1, lambda w: Variance(w.columns[0], by=w.by), BY),
     "std": Kind(1, 1, lambda w: Variance(w.columns[0], root=True, by=w.by), BY),
     "histogram": Kind(1, None, lambda w: Histogram(w.columns, w.bins), ("bins",)),
+    "crosstab": Kind(2, 5, lambda w: Crosstab(w.columns)),
     "mode": Kind(1, 1, lambda w: Mode(w.columns[0]), interval=False),
     "median": Kind(1, 1, _median, BY),
     "quantile": Kind(1, 1, _quantile, ("probability", "by")),
@@ -131,6 +134,7 @@ KINDS = {
     "distribution": Kind(1, 1, _points, ("bins",)),
     "gini": Kind(1, 1, lambda w: Inequality(w.columns[0])),
     "lorenz": Kind(1, 1, lambda w: Inequality(w.columns[0], curve=True)),
+    "unknown_keys": Kind(1, 1, lambda w: UnknownKeys(w.columns[0])),
     "top": Kind(1, 1, lambda w: Top(w.columns[0])),
 }
 
@@ -141,6 +145,14 @@ StatWord = Annotated[
         metavar="STAT",
         help=f"One of: {', '.join(KINDS)}; or a sentence: 'mean(kg / m ** 2) where "
         "age >= 65 by region'.",
+    ),
+]
+OptionalStat = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="STAT",
+        help=f"One of: {', '.join(KINDS)}; or a sentence: 'mean(kg / m ** 2) where "
+        "age >= 65 by region'. Not with --batch.",
     ),
 ]
 ColumnWords = Annotated[
@@ -184,6 +196,14 @@ AnalystWord = Annotated[
 AnchorFile = Annotated[
     Path | None,
     typer.Option("--anchor", help="A file elsewhere that learns every entry."),
+]
+ChainKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--chain-key",
+        envvar="DISCRETO_CHAIN_KEY",
+        help="A file with the secret of the ledger's chain.",
+    ),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 

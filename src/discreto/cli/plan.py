@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -63,7 +62,7 @@ def plan(
         epsilon = _price(known, wanted, error, rows, delta)
     made = statistics(known, wanted, epsilon=str(epsilon), delta=delta, rows=rows)
     if as_json:
-        typer.echo(json.dumps({"epsilon": epsilon, **made.to_dict()}))
+        terminal.print_json({"epsilon": str(epsilon), **made.to_dict()})
     else:
         _print(made, str(epsilon), error, interval=interval)
 

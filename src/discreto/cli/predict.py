@@ -7,11 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
+from discreto import export
 from discreto.cli import options, terminal
 from discreto.cli.files import PARQUET, TEXT, refuse_existing
 from discreto.errors import ParameterError
 
-EXAMPLE = "Example: `discreto predict model.json new.csv --out predictions.csv`"
+EXAMPLE = """Examples:
+
+`discreto predict model.json new.csv --out predictions.csv`
+
+`discreto predict model.json new.csv | head`
+"""
 BATCH = 1 << 16
 
 
@@ -21,7 +27,10 @@ def predict(
     ],
     data: options.DataWord,
     *,
-    out: Annotated[Path, typer.Option("--out", help="A new .csv or .parquet file.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="A new .csv or .parquet file; else to stdout."),
+    ] = None,
     probabilities: Annotated[
         bool,
         typer.Option(
@@ -36,9 +45,10 @@ def predict(
     """
     from discreto.models import load
 
-    refuse_existing(out)
-    if out.suffix.lower() not in (*PARQUET, *TEXT):
-        raise ParameterError("--out must end in .csv, .tsv or .parquet.")
+    if out is not None and str(out) != "-":
+        refuse_existing(out)
+        if out.suffix.lower() not in (*PARQUET, *TEXT):
+            raise ParameterError("--out must end in .csv, .tsv or .parquet.")
     learner = load(model)
     if probabilities and not hasattr(learner, "predict_proba"):
         raise ParameterError(
@@ -46,11 +56,15 @@ def predict(
         )
     with terminal.working("predicting"):
         columns = _columns(learner, data, probabilities=probabilities)
+    if out is None or str(out) == "-":
+        typer.echo(export.to_csv(columns, None), nl=False)
+    else:
         _write(out, columns)
-    console = terminal.out()
+    console = terminal.err()
     stamp = "SIMULATED " if learner.privacy_.simulated else ""
     console.print(f"{stamp}predicted {len(columns['prediction'])} rows, free of charge")
-    console.print(terminal.plain(f"wrote {out}"), soft_wrap=True)
+    if out is not None:
+        console.print(terminal.plain(f"wrote {out}"), soft_wrap=True)
     console.print("What is said about a private row is private, too.", style="dim")
 
 

@@ -1,8 +1,10 @@
-"""``discreto query``: ask one private statistic and pay for it."""
+"""``discreto query``: ask private statistics and pay for them."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +14,9 @@ from discreto.cli import options, terminal
 from discreto.cli.files import open_ledger, read_domain
 from discreto.core.cost import show
 from discreto.core.domain import Domain
+from discreto.errors import ParameterError
 from discreto.plan import statistics
+from discreto.stats.batches import read_batch
 
 EXAMPLE = """Examples:
 
@@ -21,18 +25,35 @@ EXAMPLE = """Examples:
 
 `discreto query patients.parquet quantile age --probability 0.1,0.5,0.9 --epsilon 0.2
 --domain d.json --ledger patients.ledger --json`
+
+`discreto query patients.parquet --batch questions.toml --domain d.json
+--ledger patients.ledger`
 """
 
 
 def query(
     data: options.DataWord,
-    stat: options.StatWord,
+    stat: options.OptionalStat = None,
     columns: options.ColumnWords = None,
     *,
     domain: options.DomainFile,
     ledger: options.LedgerFile,
-    epsilon: Annotated[str, typer.Option("--epsilon", help="What this may cost.")],
-    delta: options.DeltaWord = "0",
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="What this may cost.")
+    ] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            "--delta", help="Above 0: Gaussian noise; the ledger needs a delta."
+        ),
+    ] = None,
+    batch: Annotated[
+        Path | None,
+        typer.Option("--batch", help="A TOML file of questions, for one cost."),
+    ] = None,
+    only_plan: Annotated[
+        bool, typer.Option("--plan", help="With --batch: show the plan, ask nothing.")
+    ] = False,
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
     by: options.ByWords = None,
@@ -44,33 +65,52 @@ def query(
     ] = None,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
+    chain_key: options.ChainKey = None,
     as_json: options.JsonFlag = False,
 ) -> None:
-    """Ask one private statistic, and pay for it from the ledger.
+    """Ask a private statistic, or a file of them, and pay for it from the ledger.
 
     The charge is written down before any row is read, and nothing is given back. Use
-    `discreto plan` to see the cost and the error first.
+    `discreto plan` (or `--plan` with a file) to see the cost and the error first.
     """
     known = read_domain(domain)
+
+    def open_book() -> Ledger:
+        if not ledger.exists():
+            Table(data, known, Ledger(epsilon=1))
+        return open_ledger(
+            ledger,
+            budget=budget,
+            budget_delta=budget_delta,
+            anchor=anchor,
+            chain_key=chain_key,
+        )
+
+    if batch is not None:
+        if stat or columns or by or bins or probability or key:
+            raise ParameterError("--batch says it all: leave out STAT and its options.")
+        asked = Request(batch, data, known, epsilon, delta, analyst)
+        asked.run(open_book, only_plan=only_plan, as_json=as_json)
+        return
+    if stat is None or epsilon is None or only_plan:
+        raise ParameterError("give STAT and --epsilon, or --batch FILE.")
     wanted = options.statistic(stat, columns, by=by, bins=bins, probability=probability)
-    interval = options.kind_of(stat).interval
+    interval, delta = options.kind_of(stat).interval, delta or "0"
     # Refuse whatever can be refused before a new ledger file is made.
     statistics(known, wanted, epsilon=epsilon, delta=delta, rows=1)
-    if not ledger.exists():
-        Table(data, known, Ledger(epsilon=1))
-    book = open_ledger(ledger, budget=budget, budget_delta=budget_delta, anchor=anchor)
+    book = open_book()
     payer = book.analyst(analyst) if analyst else book
     with terminal.working(f"asking for the {wanted.label}"):
         release = Table(data, known, payer).answer(
             wanted, epsilon=epsilon, delta=delta, key=key
         )
     if as_json:
-        typer.echo(json.dumps(release.to_dict() | {"left": _left(book, analyst)}))
+        terminal.print_json(release.to_dict() | {"left": left_of(book, analyst)})
     else:
         _print(release, known, book, analyst, interval=interval)
 
 
-def _left(book: Ledger, analyst: str | None) -> dict[str, float]:
+def left_of(book: Ledger, analyst: str | None) -> dict[str, float]:
     left = {"epsilon": book.remaining(), "of": float(book.epsilon)}
     left |= {"delta": float(book.delta)} if book.delta else {}
     return left | ({"analyst": book.remaining(analyst)} if analyst else {})
@@ -90,8 +130,59 @@ def _print(
         console.print(terminal.plain(f"note      {release.note}"))
     seq = release.receipt.seq if release.receipt else "?"
     console.print(f"cost      {release.cost} (entry {seq} of the ledger)")
+    print_left(known, book, analyst)
+
+
+def print_left(known: Domain, book: Ledger, analyst: str | None) -> None:
+    """What is protected, and what is left to spend."""
+    console = terminal.out()
     console.print(terminal.protects(known))
     console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")
     if analyst:
         left = show(book.remaining(analyst))
         console.print(terminal.plain(f"          ε {left} for analyst {analyst}"))
+
+
+@dataclass(frozen=True)
+class Request:
+    """A file of questions and what it is asked of."""
+
+    path: Path
+    data: str
+    domain: Domain
+    epsilon: str | None
+    delta: str | None
+    analyst: str | None
+
+    def run(
+        self, open_book: Callable[[], Ledger], *, only_plan: bool, as_json: bool
+    ) -> None:
+        """Show the plan, or pay, ask and show the answers."""
+        batch = read_batch(self.path)
+        options = {"epsilon": self.epsilon, "delta": self.delta}
+        # A plan reads no row; it refuses whatever can be refused.
+        unasked = Table(self.data, self.domain, Ledger(epsilon=1))
+        plan = batch.plan(unasked, **options)
+        if only_plan:
+            if as_json:
+                terminal.print_json(plan.to_dict())
+            else:
+                terminal.out().print(terminal.plain_lines(str(plan)))
+            return
+        book = open_book()
+        payer = book.analyst(self.analyst) if self.analyst else book
+        with terminal.working(f"asking {len(batch.statistics)} questions"):
+            table = Table(self.data, self.domain, payer)
+            found = batch.answers(table, **options)
+        if as_json:
+            releases = [release.to_dict() for release in found]
+            left = left_of(book, self.analyst)
+            terminal.print_json({"releases": releases, "left": left})
+            return
+        for release in found:
+            terminal.out().print(terminal.show_release(release))
+            if release.note:
+                terminal.out().print(terminal.plain(f"note      {release.note}"))
+        entry = found[0].receipt.seq if found[0].receipt else "?"
+        terminal.out().print(f"cost      {plan.total} (entry {entry} of the ledger)")
+        print_left(self.domain, book, self.analyst)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreto.cli import terminal
-from discreto.cli.files import open_ledger
+from discreto.cli import options, terminal
+from discreto.cli.files import readable_ledger
 from discreto.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ EXAMPLE = """Examples:
 `discreto report findings.json`
 """
 KINDS = (
-    "a ledger file, a model file, the output folder of a study, or the findings of an "
-    "audit (JSON)"
+    "a ledger file, a model file (of a federation, too), the output folder of a study, "
+    "or the findings of an audit (JSON)"
 )
 
 
@@ -34,6 +34,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", help="The page; by default beside SOURCE.")
     ] = None,
+    chain_key: options.ChainKey = None,
 ) -> None:
     """Write one self-contained HTML page: no network, light and dark, ready to print.
 
@@ -42,11 +43,11 @@ def report(
     """
     beside = source / "report.html" if source.is_dir() else source.with_suffix(".html")
     with terminal.working("writing the page"):
-        path = page_of(source).save(out or beside)
+        path = page_of(source, chain_key).save(out or beside)
     terminal.out().print(terminal.plain(f"wrote {path}"), soft_wrap=True)
 
 
-def page_of(source: Path) -> Page:
+def page_of(source: Path, chain_key: Path | None = None) -> Page:
     """The page of whatever a file or folder holds."""
     study_page = importlib.import_module("discreto.lab.report").study_page
     from discreto.report import ledger_page
@@ -57,7 +58,8 @@ def page_of(source: Path) -> Page:
         raise ParameterError(f"there is no file or folder {str(source)!r}.")
     with source.open("rb") as file:
         if file.read(16) == b"SQLite format 3\0":
-            return ledger_page(open_ledger(source))
+            with readable_ledger(source, chain_key=chain_key) as book:
+                return ledger_page(book)
     return _json_page(source)
 
 
@@ -72,6 +74,11 @@ def _json_page(source: Path) -> Page:
         raise ParameterError(f"{str(source)!r} is not {KINDS}.") from None
     if isinstance(data, dict) and "discreto_model" in data:
         return model_page(loads(text))
+    if isinstance(data, dict) and "discreto_federated" in data:
+        from discreto.federated.model import FederatedModel
+        from discreto.report import federated_page
+
+        return federated_page(FederatedModel.from_dict(data))
     several = data.get("findings", [data]) if isinstance(data, dict) else data
     listed = isinstance(several, list) and several
     if listed and all(isinstance(f, dict) and "violation" in f for f in several):

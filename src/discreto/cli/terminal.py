@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import math
 import os
 import traceback
@@ -14,13 +15,18 @@ from typing import Any, ClassVar
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.panel import Panel
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from discreto.core.cost import show
+from discreto.cli import interrupt
+from discreto.cli.advice import shell_words
+from discreto.core.cost import read_amount, show
+from discreto.core.dates import is_date_unit, show_date
 from discreto.core.describe import column_words, unit_of_privacy
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
@@ -29,6 +35,7 @@ from discreto.release import Release, show_key
 
 MOST_ROWS = 100  # of a printed answer
 BAR = 40  # characters
+AMOUNTS = ("epsilon", "rho", "block_epsilon", "delta")  # of a cost, in JSON
 
 
 def out() -> Console:
@@ -54,12 +61,15 @@ def plain_lines(text: str) -> Text:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """A spinner on a terminal; nothing in a pipe."""
+    """A spinner with a clock on a terminal; nothing in a pipe."""
     console = err()
     if not console.is_terminal:
         yield
         return
-    with console.status(plain(what)):
+    # How long it takes is all that is shown: how much was read says how many rows.
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        progress.add_task(escape(plain(what).plain), total=None)
         yield
 
 
@@ -90,6 +100,9 @@ class SafeGroup(TyperGroup):
             raise typer.Exit(error.exit_code) from None
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
+        except KeyboardInterrupt:
+            interrupt.say()
+            raise typer.Exit(interrupt.CODE) from None
         except Exception as error:
             if hasattr(error, "show"):  # a wrong option: it prints itself
                 raise
@@ -98,9 +111,8 @@ class SafeGroup(TyperGroup):
 
 
 def _complain(title: str, message: str) -> None:
-    err().print(
-        Panel(plain(message), title=title, title_align="left", border_style="red")
-    )
+    words = plain(shell_words(message))
+    err().print(Panel(words, title=title, title_align="left", border_style="red"))
 
 
 def _unexpected(error: Exception) -> tuple[str, str]:
@@ -119,6 +131,27 @@ def _unexpected(error: Exception) -> tuple[str, str]:
     )
 
 
+def print_json(data: Any) -> None:
+    """JSON for a program: every amount is a number."""
+    typer.echo(json.dumps(as_numbers(data), ensure_ascii=False))
+
+
+def as_numbers(data: Any) -> Any:
+    """Exact fractions, which files keep as text, as numbers.
+
+    >>> as_numbers({"cost": {"epsilon": "1/10"}, "label": "1/10", "n": [1]})
+    {'cost': {'epsilon': 0.1}, 'label': '1/10', 'n': [1]}
+    """
+    if isinstance(data, dict):
+        return {
+            name: float(read_amount(part, name, zero=True))
+            if name in AMOUNTS and isinstance(part, str)
+            else as_numbers(part)
+            for name, part in data.items()
+        }
+    return [as_numbers(part) for part in data] if isinstance(data, list) else data
+
+
 # Answers
 
 
@@ -133,7 +166,8 @@ def show_release(release: Release, *, interval: bool = True) -> Table:
         table.add_column("95 % interval", justify="right")
     for key, value, span in _lines(release)[:MOST_ROWS]:
         cells = [plain(key)] if release.keys else []
-        cells.append(plain(f"{value} {release.unit}".strip()))
+        unit = "" if is_date_unit(release.unit) else release.unit
+        cells.append(plain(f"{value} {unit}".strip()))
         table.add_row(*cells, *([plain(span)] if interval else []))
     more = len(release.keys) - MOST_ROWS
     if more > 0:
@@ -148,6 +182,12 @@ def _lines(release: Release) -> list[tuple[str, str, str]]:
         np.ravel(part).tolist() for part in (release.value, release.low, release.high)
     ]
     keys = release.keys or ("",)
+    if is_date_unit(release.unit):
+        texts = [[show_date(number, release.unit) for number in part] for part in parts]
+        return [
+            (show_key(key), value, f"{low} to {high}")
+            for key, value, low, high in zip(keys, *texts, strict=True)
+        ]
     return [
         (show_key(key), *one_line(value, low, high))
         for key, value, low, high in zip(keys, *parts, strict=True)

@@ -41,16 +41,18 @@ class Budget:
         return after if self.has_delta_for(spent, cost) and self.fits(after) else None
 
     def after(self, spent: Cost, cost: Cost) -> Cost:
-        """What would be spent: which account each part of the cost falls on."""
+        """What would be spent."""
+        return spent + self.counted(spent, cost)
+
+    def counted(self, spent: Cost, cost: Cost) -> Cost:
+        """What a charge counts as: which account each part of it falls on."""
         if not self.delta or self._open(spent):
-            return spent + cost
+            return cost
         room = _NOTHING if self.pure is None else self.pure - _adding(spent)
         if _adding(cost) <= room:
-            return spent + cost
+            return cost
         gauss = rho_of_pure(cost.epsilon) + rho_of_pure(cost.block_epsilon)
-        return spent + Cost(
-            rho=cost.rho + gauss, delta=cost.delta, infinite=cost.infinite
-        )
+        return Cost(rho=cost.rho + gauss, delta=cost.delta, infinite=cost.infinite)
 
     def has_delta_for(self, spent: Cost, cost: Cost) -> bool:
         """Whether the basic account has the delta of a block."""

@@ -27,7 +27,7 @@ _FINEST = 10**18  # amounts are kept to this denominator, rounded up
 # "ln 3", "ln(3)", "ln 3/2", "ln 1.5"
 _NUMBER = r"(\d{1,9}(?:[./]\d{1,9})?)"
 _LOGARITHM = re.compile(rf"ln\s*(?:{_NUMBER}|\(\s*{_NUMBER}\s*\))", re.ASCII)
-_COARSEST_TOTAL = 10**60  # totals whose denominator grows past this are rounded up
+FINEST_TOTAL = 10**60  # totals whose denominator grows past this are rounded up
 
 
 def read_amount(value: Amount, name: str, *, zero: bool = False) -> Fraction:
@@ -276,7 +276,7 @@ def read_delta(value: Amount) -> Fraction:
 
 
 def _tidy(total: Fraction) -> Fraction:
-    if total.denominator <= _COARSEST_TOTAL:
+    if total.denominator <= FINEST_TOTAL:
         return total
     return Fraction(math.ceil(total * _FINEST), _FINEST)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Column, Domain, Number
 from discreto.markup import Html, html_table
 
@@ -11,6 +12,9 @@ MOST_CATEGORIES = 12
 def column_words(column: Column) -> tuple[str, str, str]:
     """The kind, the values, and "yes" or "no" for missing ones."""
     missing = "yes" if getattr(column, "missing", False) else "no"
+    if isinstance(column, DateTime):
+        ends = f"{column.show(column.lower)} to {column.show(column.upper)}"
+        return column.resolution, f"{ends} {column.zone}".strip(), missing
     if isinstance(column, Number):
         kind = "whole number" if column.integer else "number"
         ends = f"{column.lower:g} to {column.upper:g} {column.unit}".strip()

@@ -37,7 +37,9 @@ class Number:
     integer
         Whether only whole numbers occur.
     missing
-        Whether a value may be missing.
+        Whether a value may be missing (default): a gap is then left out of means and
+        counted as missing. ``False`` is a promise that there are no gaps; one that is
+        there all the same counts as the middle of the range.
     unit
         What the numbers count, such as ``"years"``; answers show it.
 
@@ -55,7 +57,7 @@ class Number:
     lower: float
     upper: float
     integer: bool = False
-    missing: bool = False
+    missing: bool = True
     unit: str = ""
 
     def __post_init__(self) -> None:
@@ -85,14 +87,16 @@ class Number:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Category:
-    """A column with a public, closed list of values; others count as missing.
+    """A column with a public, closed list of values; others are unknown.
 
     Parameters
     ----------
     categories
         The values that may occur: texts or numbers, each once.
     missing
-        Whether a value may be missing; then that is a category of its own.
+        Whether a value may be missing or unknown (default): tables then have a cell
+        for both together. ``False`` is a promise that there is no such value; one that
+        is there all the same is in no cell.
 
     Raises
     ------
@@ -106,9 +110,9 @@ class Category:
     """
 
     categories: tuple[Value, ...]
-    missing: bool = False
+    missing: bool = True
 
-    def __init__(self, categories: Iterable[Value], missing: bool = False) -> None:
+    def __init__(self, categories: Iterable[Value], missing: bool = True) -> None:
         if isinstance(categories, str) or not isinstance(categories, Iterable):
             raise DomainError("Category needs a list of values.")
         object.__setattr__(self, "categories", tuple(categories))
@@ -131,7 +135,7 @@ class Category:
             seen.add(value)
 
 
-def Boolean(*, missing: bool = False) -> Category:
+def Boolean(*, missing: bool = True) -> Category:
     """A yes/no column.
 
     Parameters
@@ -242,7 +246,7 @@ class Domain:
 
     @classmethod
     def cube(cls, width: int, **options: Any) -> Domain:
-        """``width`` number columns x0, x1, ... on [-1, 1].
+        """``width`` number columns x0, x1, ... on [-1, 1], without gaps.
 
         Parameters
         ----------
@@ -256,7 +260,8 @@ class Domain:
         >>> Domain.cube(2)
         Domain(x0: -1 to 1, x1: -1 to 1; neighbours: add-remove)
         """
-        return cls({f"x{i}": Number(-1, 1) for i in range(width)}, **options)
+        unit = Number(-1, 1, missing=False)
+        return cls({f"x{i}": unit for i in range(width)}, **options)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.columns)
@@ -450,7 +455,9 @@ class Domain:
         texts = []
         for name, column in self.columns.items():
             if isinstance(column, Number):
-                texts.append(f"{name}: {column.lower:g} to {column.upper:g}")
+                show = getattr(column, "show", "{:g}".format)  # dates have their own
+                ends = f"{show(column.lower)} to {show(column.upper)}"
+                texts.append(f"{name}: {ends}")
             elif isinstance(column, Category):
                 shown = " | ".join(map(str, column.categories[:4]))
                 more = len(column.categories) - 4
@@ -470,6 +477,9 @@ def _whole(value: object, least: int) -> bool:
 
 
 def _column_dict(column: Column) -> dict[str, Any]:
+    if hasattr(column, "to_dict"):  # a kind with a file of its own: dates
+        own: dict[str, Any] = column.to_dict()
+        return own
     if isinstance(column, Opaque):
         return {"type": column.kind}
     if isinstance(column, Category):
@@ -510,6 +520,14 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
             return Category(tuple(data["categories"]), missing=missing)
         if kind == "boolean":
             return Boolean(missing=missing)
+        if kind == "text":
+            from discreto.core.unknown_keys import OpenText  # which needs Opaque
+
+            return OpenText()
+        if kind in ("date", "datetime") and "first" in data:
+            from discreto.core.dates import column_from_dict  # which needs Number
+
+            return column_from_dict(data, missing=missing)
         if kind in ("identifier", "datetime", "constant"):
             return Opaque(kind)
     except KeyError as key:
@@ -520,5 +538,5 @@ def _column(name: str, data: Mapping[str, Any]) -> Column:
         raise DomainError(f"column {name!r}: {error}") from None
     raise DomainError(
         f"column {name!r} has the unknown type {kind!r}. Known types: numeric, "
-        "categorical, boolean, identifier, datetime."
+        "categorical, boolean, date, datetime, text, identifier."
     )

@@ -2,8 +2,9 @@
 
 ``measure`` releases exact sums, or a function of them, with noise; ``step`` the sums
 over a secret sample of rows, as one of many steps that are paid for together;
-``select`` the index of a noisy largest score; ``randomise`` rows that were perturbed
-one by one. ``parts`` opens gates to disjoint parts of the rows for the cost of one.
+``select`` the index of a noisy largest score; ``discover`` the values that many rows
+have of a column that nobody has listed; ``randomise`` rows that were perturbed one by
+one. ``parts`` opens gates to disjoint parts of the rows for the cost of one.
 Each first decides everything from public facts (scale, cost, refusals), then charges,
 and only then lets the source touch a row. Nothing else in the package returns a value
 that depends on rows.
@@ -51,6 +52,8 @@ from discreto.core.query import (
 )
 from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
+from discreto.core.unknown_keys import Keys, KeysNoise, keys_noise, shown_keys
+from discreto.core.validation import check_parts
 from discreto.errors import DomainError, KernelFault, ParameterError
 
 T = TypeVar("T")
@@ -67,6 +70,7 @@ class Source(Protocol):
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]: ...
     def column(self, name: str) -> Floats | Ints: ...
+    def texts(self, name: str) -> NDArray[Any]: ...
     def seen(self, step: Step, domain: Domain) -> Source: ...
 
 
@@ -92,6 +96,16 @@ class Selection:
 
     indices: Ints
     scale: Fraction
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """Values that had enough rows, their noisy counts, and the noise on them."""
+
+    keys: tuple[str, ...]
+    counts: Ints
+    noise: KeysNoise
     receipt: Receipt
 
 
@@ -218,6 +232,39 @@ class Gate:
             text = json.dumps([indices.tolist()])
             indices = _tables(self.ledger.keep(receipt, text))[0]
         return Selection(indices, scale, receipt)
+
+    def discover(self, query: Keys, cost: Cost, label: str) -> Discovery:
+        """The frequent values of a column whose values nobody has listed."""
+        check_parts(query, self.domain)
+        if self._partition is not None:
+            raise ParameterError(f"{label!r} cannot be asked of a part of a table.")
+        if cost != Cost(block_epsilon=cost.block_epsilon, delta=cost.delta):
+            raise ParameterError(f"{label!r} costs an (epsilon, delta) as one block.")
+        noise = keys_noise(cost.block_epsilon, cost.delta, self.domain)
+        event = {
+            "door": "discover",
+            "query": digest(query),
+            "domain": self.domain.fingerprint,
+            "neighbours": self.domain.neighbours,
+            "noise": {
+                "scale": str(noise.scale),
+                "reach": noise.reach,
+                "shorter": noise.shorter,
+            },
+            **({"table": self.name} if self.name else {}),
+        }
+        wanted = getattr(self.ledger, "wants_events", True)
+        receipt = self.ledger.charge(cost, label, event if wanted else None)
+        simulation = self.ledger.simulation
+        silent = simulation is not None and not simulation.noise
+        sampler = None if silent else self._sampler()
+        drawn = noise if sampler is None else noise.settled(sampler)
+
+        def work() -> tuple[tuple[str, ...], Ints]:
+            return shown_keys(self._source.texts(query.column), drawn, sampler)
+
+        keys, counts = self._quietly(label, work)
+        return Discovery(keys, counts, drawn, receipt)
 
     def randomise(self, query: Randomise, cost: Cost, label: str) -> Ints:
         """Every row's value, perturbed on its own.
@@ -383,6 +430,7 @@ def _tables(text: str) -> tuple[Ints, ...]:
 
 __all__ = [
     "Bound",
+    "Discovery",
     "Gate",
     "Keep",
     "Measurement",

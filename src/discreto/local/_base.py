@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 from discreto.core.cost import Cost, read_amount
 from discreto.core.domain import Domain, Opaque
 from discreto.core.ledger import Ledger
+from discreto.core.maps.cells import MISSING
 from discreto.data.frames.native import frame_of, like
 from discreto.errors import DomainError, ParameterError
 from discreto.local._estimates import counts_of, frequencies, mean
 from discreto.local._noise import (
-    MISSING,
     MOST_EPSILON,
     NoiseSpread,
     Response,
@@ -31,6 +31,7 @@ from discreto.local._noise import (
     mechanism_for,
     perturb,
 )
+from discreto.models._features import as_matrix
 from discreto.release import Release
 from discreto.tables import Table
 
@@ -78,6 +79,29 @@ class RowTransformer(TransformerMixin, BaseEstimator):
             ledger = Ledger(epsilon=self.epsilon)
         domain = self.domain_.with_(neighbours="replace", rows=rows)
         return perturb(Table(columns, domain, ledger), self.columns_, label)
+
+    def _matrix_to_fit(self, X: Any) -> Any:
+        """A 2-d array with a row in it; how many there are is public here."""
+        array = as_matrix(X)
+        if not len(array):
+            raise ParameterError(
+                "Found array with 0 sample(s) while a minimum of 1 is required."
+            )
+        return array
+
+    def _check_width(self, array: Any) -> None:
+        if array.shape[1] != self.n_features_in_:
+            raise ParameterError(
+                f"X has {array.shape[1]} features, but {type(self).__name__} is "
+                f"expecting {self.n_features_in_} features as input."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        tags.non_deterministic = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """The names of the columns, which stay as they are.

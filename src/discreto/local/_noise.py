@@ -20,7 +20,6 @@ from discreto.tables import Table
 Plan = Mapping[str, tuple[str, Fraction]]  # column: mechanism and epsilon
 # What one column can use: beyond it the noise is far below the grid.
 MOST_EPSILON = 256
-MISSING = "(missing)"
 
 
 def perturb(table: Table, plan: Plan, label: str) -> dict[str, Any]:

@@ -122,8 +122,10 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         out = cleaner.fit()._perturb(columns)
         kinds = domain.category(target).categories
         code = {kind: i for i, kind in enumerate(kinds)}
-        labels = np.array(kinds)[[code[value] for value in out[target]]]
-        features = np.column_stack([out[name] for name in names])
+        # What came out as missing teaches nothing; it was perturbed as well.
+        there = np.array([value is not None for value in out[target]], dtype=bool)
+        labels = np.array(kinds)[[code[value] for value in out[target][there]]]
+        features = np.column_stack([out[name] for name in names])[there]
         self.sanitizer_, self.domain_ = cleaner, domain
         self.estimator_ = clone(self.estimator).fit(features, labels)
         self.classes_ = self.estimator_.classes_
@@ -183,7 +185,7 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             target = "y"
             while target in columns:
                 target += "_"
-            goal = {target: Category(tuple(self.classes))}
+            goal = {target: Category(tuple(self.classes), missing=False)}
             domain = Domain({**columns, **goal}, target=target)
         if domain.target is None:
             raise DomainError("the domain needs target='COLUMN' for a LocalLearner.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Self
 
 import numpy as np
@@ -10,8 +9,9 @@ import numpy as np
 from discreto.core.cost import read_amount
 from discreto.core.domain import Category, Domain
 from discreto.errors import ParameterError
-from discreto.local._base import RowTransformer
+from discreto.local._base import RowTransformer, check_is_fitted
 from discreto.local._noise import Response
+from discreto.models._features import as_matrix
 from discreto.release import Release
 
 
@@ -112,7 +112,9 @@ class RandomizedResponse(RowTransformer):
         self
             Ready to ``transform``.
         """
-        width = 1 if X is None or np.ndim(X) == 1 else np.shape(X)[1]
+        width = 1
+        if X is not None and not self._is_one_column(X):
+            width = self._matrix_to_fit(X).shape[1]
         try:
             column = Category(tuple(self.categories), missing=bool(self.missing))
         except TypeError:
@@ -136,19 +138,25 @@ class RandomizedResponse(RowTransformer):
         -------
         Each row is perturbed on its own; a row costs ``epsilon``, whatever it answers.
         """
-        array = np.asarray(X, dtype=object)
-        table = array.reshape(len(array), math.prod(array.shape[1:]) or 1)
-        names = list(self.columns_) if hasattr(self, "columns_") else []
-        if names and (array.ndim > 2 or table.shape[1] != len(names)):
-            raise ParameterError(
-                f"X has {table.shape[1]} columns of answers, but {len(names)} expected."
-            )
-        done = self._perturb({n: table[:, i] for i, n in enumerate(names)} or {"": []})
+        check_is_fitted(self, "columns_")
+        names = list(self.columns_)
+        if len(names) == 1 and self._is_one_column(X):
+            array = np.asarray(X, dtype=object)
+            table = array.reshape(-1, 1)
+        else:
+            array = table = as_matrix(X).astype(object)
+            self._check_width(table)
+        done = self._perturb({n: table[:, i] for i, n in enumerate(names)})
         out = np.column_stack([part.astype(object) for part in done.values()])
         kinds = {type(value) for value in self.categories}
         if len(kinds) == 1 and not self.missing:
             out = out.astype(np.array(list(self.categories)).dtype)
         return out.reshape(array.shape)
+
+    @staticmethod
+    def _is_one_column(X: Any) -> bool:
+        """Whether these are the answers to one question, in a plain list."""
+        return not hasattr(X, "tocsr") and np.asarray(X).ndim == 1
 
     def frequencies(self, responses: Any, column: int = 0) -> Release:
         """The true shares of the answers, with 95 % intervals. Free.

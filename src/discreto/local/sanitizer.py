@@ -9,6 +9,7 @@ import numpy as np
 from discreto.core.domain import Domain, Number
 from discreto.errors import DomainError, ParameterError
 from discreto.local._base import RowTransformer, frame_of, known_columns, like
+from discreto.models._features import as_matrix
 from discreto.release import Release
 from discreto.tables import Table
 
@@ -135,10 +136,9 @@ class LocalSanitizer(RowTransformer):
                 n: frame.get_column(n).to_numpy() for n in names if n in frame.columns
             }
         else:
-            array = _matrix(X)
-            columns = dict(zip(names, array.T, strict=False))
-            if array.shape[1] != len(names):
-                columns = {}
+            array = as_matrix(X)
+            self._check_width(array)
+            columns = dict(zip(names, array.T, strict=True))
         if len(columns) != len(names):
             raise ParameterError(
                 f"X does not have the {len(names)} columns that were fitted: "
@@ -180,7 +180,7 @@ class LocalSanitizer(RowTransformer):
         frame = frame_of(responses)
         if frame is not None:
             return frame.get_column(name).to_numpy()
-        return _matrix(responses)[:, list(self.columns_).index(name)]
+        return as_matrix(responses)[:, list(self.columns_).index(name)]
 
     def _names(self, X: Any, domain: Any) -> list[str]:
         names = known_columns(domain)
@@ -189,7 +189,7 @@ class LocalSanitizer(RowTransformer):
         frame = frame_of(X)
         if frame is not None:
             return [name for name in names if name in frame.columns]
-        width = _matrix(X).shape[1]
+        width = self._matrix_to_fit(X).shape[1]
         if width == len(names) - 1 and domain.target in names:
             names.remove(domain.target)
         if width != len(names):
@@ -205,7 +205,7 @@ class LocalSanitizer(RowTransformer):
         if frame is not None:
             names = list(frame.columns)
         else:
-            names = [f"x{i}" for i in range(_matrix(X).shape[1])]
+            names = [f"x{i}" for i in range(self._matrix_to_fit(X).shape[1])]
         try:
             low, high = (
                 np.broadcast_to(np.asarray(end, dtype=float), len(names))
@@ -218,10 +218,3 @@ class LocalSanitizer(RowTransformer):
             ) from None
         ends = zip(names, low.tolist(), high.tolist(), strict=True)
         return Domain({name: Number(a, b) for name, a, b in ends})
-
-
-def _matrix(X: Any) -> Any:
-    array = np.asarray(X)
-    if array.ndim != 2:
-        raise ParameterError(f"Expected 2D array, got {array.ndim}D array instead.")
-    return array

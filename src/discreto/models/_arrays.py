@@ -17,6 +17,7 @@ from discreto.core.ledger import Ledger
 from discreto.data.frames.native import frame_of
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.models._features import as_matrix, columns_of
+from discreto.models._pipelines import warn_of_leaks
 from discreto.tables import Table
 
 
@@ -45,6 +46,8 @@ class TakesArrays:
         validate_data(self, X, skip_check_array=True)
         domain, columns, target = self._describe(X, y)
         ledger = self._payer()
+        if ledger.simulation is None:
+            warn_of_leaks()
         return Table(columns, domain, ledger), target
 
     def _payer(self) -> Any:

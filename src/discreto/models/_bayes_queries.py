@@ -145,8 +145,7 @@ def _by_class(
     ask: Ask, space: Space, features: Any, label: str, share: Fraction
 ) -> tuple[Array, float]:
     """Sums by class in ones, and the variance of their noise."""
-    query = Sum(Categories((space.goal,)), (Block(features),))
+    query = Sum(Categories((space.goal,), declared=True), (Block(features),))
     answer = ask.measure(query, label, share)
-    # A target that may be missing has one cell more, which is no class.
-    table = answer.tables[0][: len(space.classes)] / _STEP
+    table = answer.tables[0] / _STEP
     return table, answer.noises[0].variance / _STEP**2

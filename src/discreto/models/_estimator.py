@@ -7,9 +7,11 @@ of releases and public facts, so they are safe to publish.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -17,8 +19,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.errors import DomainError, ParameterError
+from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
+from discreto.models._exports import to_sklearn
 from discreto.models._features import Ready, Space, as_matrix
+from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
 from discreto.parameters import Reader
 from discreto.perform import perform
@@ -31,6 +36,8 @@ _ELSEWHERE = (
     *("ledger", "domain", "bounds", "classes", "target_bounds"),
     *("epsilon", "delta"),
 )
+# What others want to do with a model that was just fitted, by who they are.
+AFTER_FIT: dict[str, Callable[[Any], None]] = {}
 _SIMPLE = (bool, int, float, str, Fraction)
 _PLANS: dict[tuple[Any, ...], Plan] = {}  # a cache; see PrivateEstimator._plan_for
 
@@ -119,11 +126,22 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         """
         cost = Reader(self).cost()
         table, target = self._table(X, y)
-        return self._fit_table(table, target, cost)
+        self._fit_table(table, target, cost)
+        if isinstance(X, Table):
+            self.feature_names_in_ = np.array(self.space_.features, dtype=object)
+            self._from_table = True
+        else:
+            self._from_table = False
+        for after in AFTER_FIT.values():
+            after(self)
+        return self
 
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
         space = self._space(table.domain, target)
         plan = self._plan_for(space, cost)
+        elsewhere = getattr(table, "fit_model", None)
+        if elsewhere is not None:  # the rows are in a service, which fits and charges
+            return self._take(elsewhere(self, target))
         label = f"fit {type(self).__name__}"
         done = perform(
             table, lambda ask: self._learn(ask, space), cost, label, plan=plan
@@ -138,6 +156,19 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             done.receipt,
             table.domain.person,
         )
+        return self
+
+    def _take(self, text: str) -> Self:
+        """What was learned elsewhere, from a model's JSON text."""
+        from discreto.models.persist import loads
+
+        fitted = loads(text)
+        if type(fitted) is not type(self):
+            raise ParameterError("this is another model than the one that was asked.")
+        own = self.get_params(deep=False)
+        learned = {k: v for k, v in vars(fitted).items() if k not in own}
+        for name, value in learned.items():
+            setattr(self, name, value)
         return self
 
     def _plan_for(self, space: Space, cost: Cost) -> Plan:
@@ -195,10 +226,53 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             return X
         if not hasattr(X, "columns") and not isinstance(X, Table):
             as_matrix(X)
-        if hasattr(X, "columns") and not hasattr(self, "feature_names_in_"):
-            return X  # fitted from a Table: the space finds the columns by name
+        # A file of 0.1 says neither.
+        named = not hasattr(self, "feature_names_in_")
+        if getattr(self, "_from_table", named):
+            return X  # the space finds columns by name, or counts those of an array
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
+
+    def to_sklearn(self) -> Any:
+        """The fitted model as plain scikit-learn: for those who must not need discreto.
+
+        Returns
+        -------
+        estimator
+            A pipeline that clips to the public bounds and predicts the same. It holds
+            released numbers and public facts only.
+
+        Raises
+        ------
+        ParameterError
+            scikit-learn has no model of this form.
+        """
+        check_is_fitted(self, "space_")
+        return to_sklearn(self)
+
+    def to_onnx(self) -> Any:
+        """The fitted model as an ONNX graph, in double precision.
+
+        Returns
+        -------
+        onnx.ModelProto
+            One input ``X`` of doubles, the features in order; it predicts the same.
+
+        Raises
+        ------
+        MissingExtraError
+            onnx is not installed.
+        ParameterError
+            There is no form for this model.
+        """
+        check_is_fitted(self, "space_")
+        return to_onnx(self)
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        if "ledger" not in state:
+            return state
+        return state | {"ledger": travelling(state["ledger"])}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

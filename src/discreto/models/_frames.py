@@ -17,7 +17,7 @@ from discreto.core.gate import bind, noises_for
 from discreto.core.maps import Scaled
 from discreto.core.maps.columns import Term
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Cells, Sum
 from discreto.models._least_squares import Floats, unfold
 from discreto.session import Ask
 
@@ -35,6 +35,7 @@ class Design:
     columns: int  # how many columns they are made of
     gaussian: bool
     bounded: bool  # whether rows of a large norm are scaled down
+    known: Cells  # the rows that have a target
 
     @property
     def width(self) -> int:
@@ -67,7 +68,7 @@ class Design:
     def noise(self, ask: Ask, share: Fraction) -> float:
         """The spread of the noise on a sum of rows whose norm is 1 at most."""
         rows = self.rows(np.zeros(self.width), self.typical, 1.0, 1.0)
-        bound = bind(Sum(Everyone(), (Block(rows),)), ask.domain)
+        bound = bind(Sum(self.known, (Block(rows),)), ask.domain)
         law = noises_for(bound, ask.cost * share)[0]
         return math.sqrt(law.variance) / (1 << SUM_BITS)
 
@@ -108,7 +109,7 @@ def spreads(ask: Ask, design: Design, middle: Floats, share: Fraction) -> Floats
     """Standard deviations around ``middle``, drawn together by the noise."""
     typical = design.typical
     rows = replace(design.rows(middle, typical, 1.0, 0.05), power=2)
-    sums = ask_sums(ask, Sum(Everyone(), (Block(rows),)), "spreads", share, rows)
+    sums = ask_sums(ask, Sum(design.known, (Block(rows),)), "spreads", share, rows)
     values = sums.values[0]
     total = max(values[0], 1.0)
     squares = values[1:] / total
@@ -146,7 +147,7 @@ def frame(
     if design.bounded:
         rows = replace(rows, reach=reach)
     rows = replace(rows, bits=PRODUCT_BITS)
-    query = Sum(Everyone(), (Block(rows, "gram"),))
+    query = Sum(design.known, (Block(rows, "gram"),))
     answer = ask.measure(query, "products of the columns", share)
     step = rows.steps() ** 2
     sums = unfold(answer.tables[0][0] / step, width)

@@ -70,9 +70,9 @@ def by_means(ask: Ask, task: Task, share: Fraction) -> Start:
     rows = task.rows(np.zeros(task.width), typical, constant, 0.1)
     turn = not task.gaussian and bool(task.numbers.any())
     rows = replace(rows, rotate=turn)
-    cells = Categories((task.target,))
+    cells = Categories((task.target,), declared=True)
     sums = ask_sums(ask, Sum(cells, (Block(rows),)), "class sums", share, rows)
-    values, variance = sums.values[: task.classes], sums.variance
+    values, variance = sums.values, sums.variance
     sizes = toward_mean(values[:, 0] / constant, variance / constant**2)
     total = max(float(sizes.sum()), 1.0)
     sizes = np.maximum(sizes, 0.02 * total / task.classes)
@@ -99,7 +99,7 @@ def by_taylor(ask: Ask, task: Task) -> Floats:
     size = task.width + 1
     first = Fraction(size, size + 4)
     values = Values(task.names, bits=PRODUCT_BITS, constant=True)
-    query = Sum(Everyone(), (Block(values, "gram", noise="cube"),))
+    query = Sum(task.known, (Block(values, "gram", noise="cube"),))
     answer = ask.measure(query, "curvature", first)
     step = float(1 << (2 * PRODUCT_BITS))
     gram = unfold(answer.tables[0][0] / step, size)
@@ -127,9 +127,10 @@ def _class_slopes(ask: Ask, task: Task, share: Fraction) -> Sums:
     if task.gaussian:
         rows = replace(rows, norm="l2", reach=math.sqrt(task.columns + 1))
     if task.classes != 2:
-        query = Sum(Categories((task.target,)), (Block(rows),))
+        cells = Categories((task.target,), declared=True)
+        query = Sum(cells, (Block(rows),))
         sums = ask_sums(ask, query, "slopes", share, rows)
-        values = sums.values[: task.classes]
+        values = sums.values
         return Sums(2 * values - values.sum(axis=0), 4 * sums.variance)
     weights = rows_of(np.zeros((1, task.width + 1)))
     gradient = LogisticGradient(rows, task.target, weights, 0.5)

@@ -16,10 +16,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreto.core.maps import Bins, Deviations, Ranks, Rings, Scaled, SquaredGradient
+from discreto.core.maps import (
+    Bins,
+    Cross,
+    Deviations,
+    Ranks,
+    Rings,
+    Scaled,
+    SquaredGradient,
+)
 from discreto.core.maps.clusters import steps_of
 from discreto.core.maps.features import PRODUCT_BITS
-from discreto.core.query import Block, Choice, Everyone, Ones, Sum
+from discreto.core.query import Block, Cells, Choice, Everyone, Ones, Sum
 from discreto.models._frames import (
     Design,
     Frame,
@@ -40,6 +48,7 @@ from discreto.models._least_squares import (
 from discreto.session import Ask
 
 LOOKS = 4
+_COUNT = (Block(Ones()),)
 _PLACES = 256  # of the median, over the range of the target
 _RINGS = 26  # of its spread, down to a 6,000th of the range
 _TARGET = 1.5  # the weight of the target beside a row
@@ -76,9 +85,9 @@ class _Estimate:
 
 def by_residuals(ask: Ask, design: Design, target: str) -> Line:
     """A line through the rows; it asks for all of the cost."""
-    answer = ask.measure(Sum(Everyone(), (Block(Ones()),)), "rows", _ROWS)
+    answer = ask.measure(Sum(design.known, (Block(Ones()),)), "rows", _ROWS)
     heard = float(answer.tables[0][0, 0]) / math.sqrt(answer.noises[0].variance)
-    middle, unit = _place(ask, target, _PLACE, _SPREAD)
+    middle, unit = _place(ask, design.known, target, _PLACE, _SPREAD)
     if heard < 2:  # so few rows that the median is anywhere: the middle is safer
         middle, unit = 0.0, 1.0
     mean, total = _means(ask, design)
@@ -96,7 +105,7 @@ def by_residuals(ask: Ask, design: Design, target: str) -> Line:
 
 def by_products(ask: Ask, design: Design, target: str) -> Line:
     """A line from one release of products, for all of the cost: where rows are few."""
-    middle, unit = _place(ask, target, _PLACE, _SPREAD)
+    middle, unit = _place(ask, design.known, target, _PLACE, _SPREAD)
     width, one = design.columns + 2, 0.7
     rows = Scaled(
         (*design.names, target),
@@ -108,7 +117,7 @@ def by_products(ask: Ask, design: Design, target: str) -> Line:
         bits=PRODUCT_BITS,
     )
     share = 1 - _PLACE - _SPREAD
-    query = Sum(Everyone(), (Block(rows, "gram"),))
+    query = Sum(design.known, (Block(rows, "gram"),))
     answer = ask.measure(query, "products of the columns", share)
     weights = np.array([one, *np.ones(design.width), _TARGET])
     upper, variance = answer.tables[0][0], answer.noises[0].variance
@@ -119,13 +128,13 @@ def by_products(ask: Ask, design: Design, target: str) -> Line:
     return Line(start, slopes, np.zeros(design.width))
 
 
-def constant(ask: Ask, target: str) -> float:
+def constant(ask: Ask, known: Cells, target: str) -> float:
     """The noisy mean of the target on [-1, 1], for all of the cost."""
-    middle, unit = _place(ask, target, Fraction(6, 10), Fraction(2, 10))
+    middle, unit = _place(ask, known, target, Fraction(6, 10), Fraction(2, 10))
     ways = Deviations((target,), ((middle,),), min(2 * unit, 2.0))
     share = Fraction(3, 10)
     blocks = (Block(Ones(), share=share), Block(ways, share=1 - share))
-    answer = ask.measure(Sum(Everyone(), blocks), "mean of the target", Fraction(1, 5))
+    answer = ask.measure(Sum(known, blocks), "mean of the target", Fraction(1, 5))
     noise = math.sqrt(answer.noises[0].variance)
     rows = max(float(answer.tables[0][0, 0]), 2 * noise, 1.0)
     unit = ways.radius / steps_of(1)
@@ -135,14 +144,14 @@ def constant(ask: Ask, target: str) -> float:
 
 
 def _place(
-    ask: Ask, target: str, first: Fraction, second: Fraction
+    ask: Ask, known: Cells, target: str, first: Fraction, second: Fraction
 ) -> tuple[float, float]:
     """About where the target is, and how far most of it is from there."""
-    tally = Sum(Bins(target, _PLACES), (Block(Ones()),))
+    tally = Sum(Bins(target, _PLACES), _COUNT)  # a missing target is in no bin
     chosen = ask.select(Choice(tally, Ranks((1,), 2)), "median of the target", first)
     middle = (2 * int(chosen.indices[0]) + 1) / _PLACES - 1
     rings = Rings((target,), ((middle,),), _RINGS)
-    tally = Sum(rings, (Block(Ones()),))
+    tally = Sum(rings if isinstance(known, Everyone) else Cross(known, rings), _COUNT)
     chosen = ask.select(Choice(tally, Ranks((2,), 3)), "spread of the target", second)
     return middle, min(2 * rings.edge(int(chosen.indices[0])), 2.0)
 
@@ -151,7 +160,7 @@ def _means(ask: Ask, design: Design) -> tuple[Floats, float]:
     """The mean row and about how many rows there are."""
     typical = design.typical
     rows = design.rows(np.zeros(design.width), typical, 1.0, 0.3)
-    query = Sum(Everyone(), (Block(rows),))
+    query = Sum(design.known, (Block(rows),))
     sums = ask_sums(ask, query, "means", _MEANS, rows)
     total = max(float(sums.values[0, 0]), 2 * math.sqrt(sums.variance), 1.0)
     means = sums.values[0, 1:] / total
@@ -196,7 +205,7 @@ def _first(
         bits=PRODUCT_BITS,
         basis=rows_of(basis),
     )
-    query = Sum(Everyone(), (Block(rows, "gram"),))
+    query = Sum(design.known, (Block(rows, "gram"),))
     answer = ask.measure(query, "products with the target", _LINE)
     step = rows.steps() ** 2
     sums = unfold(answer.tables[0][0] / step, width + 1)

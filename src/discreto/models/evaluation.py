@@ -1,12 +1,14 @@
 """How good is a model on private rows? A question like any other, and paid for.
 
 The rows are compared with the model's predictions behind the gate; what comes out is a
-noisy confusion matrix, a noisy mean loss, noisy error sums.
+noisy confusion matrix, noisy sums of losses, noisy counts of scores. Each score has two
+intervals: for the population that the rows were drawn from, and for these rows alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -15,43 +17,58 @@ import numpy as np
 
 from discreto.core.cost import Amount, Cost
 from discreto.core.domain import Category
-from discreto.core.maps import Bernstein, Categories, Cross, Everyone, Ones, Present
-from discreto.core.maps.features import SUM_BITS
+from discreto.core.maps import Categories, Cross, Ones, Present
+from discreto.core.maps.losses import LOG_BOUND, LossParts, ScoreBins
 from discreto.core.maps.predictions import (
     CONFIDENCE_BINS,
-    LOSS_BOUND,
     Predicted,
     Right,
-    RowLoss,
     predictor_of,
 )
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
-from discreto.models import persist
+from discreto.models import _scores, persist
 from discreto.models._estimator import PrivateEstimator
+from discreto.models._number_scores import number_scores
+from discreto.models._scores import ModelScore
 from discreto.perform import perform
-from discreto.release import Release
+from discreto.release import LEVEL, Release, read_level
 from discreto.session import Ask
-from discreto.stats._intervals import combined_reach, ratio_interval, reach
 from discreto.tables import Table
 
-_STEPS = 1 << SUM_BITS
+CLASS_METRICS = {"accuracy": 4, "auc": 1, "log_loss": 1, "brier": 1, "calibration": 1}
+NUMBER_METRICS = {"rmse": 2, "r2": 1}
+# What others want to do with an evaluation, by who they are.
+AFTER_EVALUATION: dict[str, Callable[[Any], None]] = {}
 
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
     """Private measures of a model, each a Release; ``None`` where it does not apply.
 
+    Intervals are for the population that the rows were drawn from: noise and sampling
+    together. ``on_these_rows`` has the same values with intervals for the table alone.
+
     Parameters
     ----------
-    accuracy, confusion
-        The share of correct classes, and the counts of true and predicted ones.
-    log_loss
-        The mean of minus the logarithm of the true class's probability.
+    accuracy, confusion, recall, macro_f1
+        The share of correct classes, the counts of true and predicted ones, the share
+        of each class that was found, and the mean F1 over classes.
+    auc
+        The chance that a row of a class scores higher than one of another; with more
+        than two classes, the mean of each class against the rest.
+    log_loss, brier
+        The mean of minus the logarithm of the true class's probability, and of the
+        squared error of probabilities (over all classes where there are more than two).
     calibration
         For each range of probabilities, how often it was right.
+    group_accuracy, group_recall, group_rates
+        With ``by``: accuracy, recall of each class, and how often each class is
+        predicted, in each group.
     rmse, r2
         Of a regressor: the root of the mean squared error, and R².
+    on_these_rows
+        The same with intervals that cover the scores on this table, over the noise.
     """
 
     accuracy: Release | None = None
@@ -60,12 +77,21 @@ class Evaluation:
     calibration: Release | None = None
     rmse: Release | None = None
     r2: Release | None = None
+    recall: Release | None = None
+    macro_f1: Release | None = None
+    auc: Release | None = None
+    brier: Release | None = None
+    group_accuracy: Release | None = None
+    group_recall: Release | None = None
+    group_rates: Release | None = None
+    on_these_rows: Evaluation | None = None
 
     def items(self) -> list[tuple[str, Release]]:
-        """The measures there are, by name."""
-        names = ("accuracy", "log_loss", "rmse", "r2", "confusion", "calibration")
+        """The measures there are, by name: single numbers first."""
+        names = [part.name for part in fields(self) if part.name != "on_these_rows"]
         parts = [(name, getattr(self, name)) for name in names]
-        return [(name, part) for name, part in parts if part is not None]
+        given = [(name, part) for name, part in parts if part is not None]
+        return sorted(given, key=lambda pair: bool(pair[1].keys))
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {part}" for name, part in self.items())
@@ -84,11 +110,15 @@ def evaluate(
     *,
     epsilon: Amount,
     delta: Amount = 0,
+    metrics: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+    level: float = LEVEL,
 ) -> Evaluation:
     """Measure a fitted model on a private table.
 
-    A classifier gets its confusion matrix and accuracy (half of the cost), mean log
-    loss and calibration (a quarter each); a regressor RMSE and R².
+    A classifier gets its confusion matrix with accuracy, recall and F1 (half of the
+    cost), AUC, mean log loss, Brier score and calibration (an eighth each). A regressor
+    gets RMSE (two thirds) and R². Ask for fewer and each has more of the cost.
 
     Parameters
     ----------
@@ -101,15 +131,25 @@ def evaluate(
         same.
     delta : int, float, str or Fraction
         Above 0 the noise is Gaussian, and the charge is the rho that (ε, δ) allows.
+    metrics : str or list of str, optional
+        Some of accuracy (with confusion, recall and F1), auc, log_loss, brier,
+        calibration; or of rmse, r2. By default all that apply.
+    by : str or list of str, optional
+        Category columns: accuracy, recall and predicted classes of each group as well.
+        It costs nothing more, but the noise of all groups adds up in the whole.
+    level
+        With what probability intervals cover.
 
     Returns
     -------
     Evaluation
-        Releases by name.
+        Releases by name. Their intervals are for the population; those of
+        ``on_these_rows`` are for this table.
 
     Privacy
     -------
-    Charged to the table's ledger before a row is read.
+    Charged to the table's ledger before a row is read. A row is in one cell of every
+    count, and is split into parts of one for every loss.
 
     Examples
     --------
@@ -125,100 +165,123 @@ def evaluate(
     """
     text, cost = persist.dumps(model), Cost.of(epsilon, delta)
     goal = model.space_.goal
-    judge = (
-        _judge_classes if isinstance(table.domain[goal], Category) else _judge_number
-    )
+    classes = isinstance(table.domain[goal], Category)
+    known = CLASS_METRICS if classes else NUMBER_METRICS
+    parts = _shares(metrics, known)
+    groups = (by,) if isinstance(by, str) else tuple(by or ())
+    if groups and "accuracy" not in parts:
+        raise ParameterError("groups need a classifier's metric 'accuracy'.")
+    asked = _Asked(text, goal, parts, groups, read_level(level))
+    work = _judge_classes if classes else _judge_number
     label = f"evaluate {type(model).__name__}"
-    done = perform(table, lambda ask: judge(ask, text, goal), cost, label)
-    paid = {
-        name: part.paid(done.receipt, cost, table.domain.neighbours)
-        for name, part in done.result.items()
-    }
-    return Evaluation(**paid)
+    done = perform(table, lambda ask: work(ask, asked), cost, label)
+
+    def released(*, population: bool) -> Evaluation:
+        made: dict[str, Any] = {}
+        for name, score in done.result.items():
+            one = score.release(asked.level, population=population)
+            made[name] = one.paid(done.receipt, cost, table.domain.neighbours)
+        return Evaluation(**made)
+
+    rows = released(population=False)
+    judged = replace(released(population=True), on_these_rows=rows)
+    for after in AFTER_EVALUATION.values():
+        after(judged)
+    return judged
 
 
-def _judge_classes(ask: Ask, text: str, goal: str) -> dict[str, Release]:
-    classes = list(predictor_of(text).classes)
-    if tuple(classes) != ask.domain.category(goal).categories:
+def _shares(
+    metrics: str | Sequence[str] | None, known: dict[str, int]
+) -> dict[str, Fraction]:
+    """What part of the cost each metric has."""
+    wanted = [metrics] if isinstance(metrics, str) else list(metrics or known)
+    if not wanted or any(name not in known for name in wanted):
+        raise ParameterError(
+            f"metrics are some of {', '.join(known)}. Got {metrics!r}."
+        )
+    total = sum(known[name] for name in set(wanted))
+    return {name: Fraction(known[name], total) for name in known if name in wanted}
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What an evaluation asks for."""
+
+    text: str
+    goal: str
+    parts: dict[str, Fraction]
+    by: tuple[str, ...]
+    level: float
+
+
+def _judge_classes(ask: Ask, asked: _Asked) -> dict[str, ModelScore]:
+    classes = list(predictor_of(asked.text).classes)
+    if tuple(classes) != ask.domain.category(asked.goal).categories:
         raise ParameterError("the model's classes are not those of the table's domain.")
-    half, quarter = Fraction(1, 2), Fraction(1, 4)
-    cells = Cross(Categories((goal,)), Predicted(text))
-    answer = ask.measure(Sum(cells, (Block(Ones()),)), "confusion matrix", half)
+    out: dict[str, ModelScore] = {}
+    for name, part in asked.parts.items():
+        if name == "accuracy":
+            out |= _confusion(ask, asked, classes, part)
+        elif name == "auc":
+            out["auc"] = _auc(ask, asked, len(classes), part)
+        elif name == "calibration":
+            out["calibration"] = _calibration(ask, asked, part)
+        else:
+            out[name] = _loss(ask, asked, name, len(classes), part)
+    return out
+
+
+def _confusion(
+    ask: Ask, asked: _Asked, classes: list[Any], part: Fraction
+) -> dict[str, ModelScore]:
     size = len(classes)
-    counts = answer.tables[0][:, 0].reshape(-1, size)[:size].astype(float)
-    far = reach(answer.noises[0])
-    keys = tuple((a, b) for a in classes for b in classes)
-    confusion = Release(
-        "confusion matrix (true, predicted)",
-        counts,
-        np.maximum(counts - far, 0),
-        np.maximum(counts + far, 0),
-        keys,
-    )
-    right, noise = np.trace(counts), answer.noises[0]
-    accuracy = _share(right, counts.sum() - right, size, size * (size - 1), noise)
-    loss = ask.measure(
-        Sum(Present((goal,)), (Block(RowLoss(text), "pair"),)), "log loss", quarter
-    )
-    a, b = loss.tables[0][0]
-    mean, low, high = ratio_interval(float(a), float(b), loss.noises[0])
-    mean, low, high = ((part + 1) / 2 * LOSS_BOUND for part in (mean, low, high))
-    note = f"rows count up to {LOSS_BOUND:.3g}"
-    return {
-        "accuracy": accuracy,
-        "confusion": confusion,
-        "log_loss": Release("log loss", mean, low, high, note=note),
-        "calibration": _calibration(ask, text, quarter),
-    }
-
-
-def _calibration(ask: Ask, text: str, share: Fraction) -> Release:
-    cells = Cross(Predicted(text, confidence=True), Right(text))
-    answer = ask.measure(Sum(cells, (Block(Ones()),)), "calibration", share)
+    truth = Cross(Categories((asked.goal,), declared=True), Predicted(asked.text))
+    cells = Cross(Categories(asked.by), truth) if asked.by else truth
+    answer = ask.measure(Sum(cells, (Block(Ones()),)), "confusion matrix", part)
+    names = list(Categories(asked.by).labels(ask.domain)) if asked.by else [()]
+    table = answer.tables[0][:, 0].astype(float)
+    counts = table.reshape(len(names), size, size)
     noise = answer.noises[0]
+    out = _scores.of_confusion(counts, noise, classes, asked.level)
+    if asked.by:
+        out |= _scores.of_groups(counts, noise, classes, names, asked.level)
+    return out
+
+
+def _auc(ask: Ask, asked: _Asked, size: int, part: Fraction) -> ModelScore:
+    places = [1] if size == 2 else range(size)
+    tables = []
+    for place in places:
+        query = Sum(ScoreBins(asked.text, place), (Block(Ones()),))
+        share = part / len(places)
+        answer = ask.measure(query, f"scores of class {place + 1}", share)
+        tables.append(answer.tables[0])
+    return _scores.of_score_bins(tables, answer.noises[0], asked.level)
+
+
+def _loss(ask: Ask, asked: _Asked, name: str, size: int, part: Fraction) -> ModelScore:
+    log = name == "log_loss"
+    most = LOG_BOUND if log else 1.0
+    block = Block(LossParts(asked.text, "log" if log else "brier", most))
+    label = "log loss" if log else "Brier score"
+    answer = ask.measure(Sum(Present((asked.goal,)), (block,)), label, part)
+    note = f"rows count up to {most:.3g}" if log else ""
+    # With more than two classes the Brier score is not halved, as in scikit-learn.
+    scale = 2.0 if not log and size > 2 else 1.0
+    noise = answer.noises[0]
+    return _scores.of_loss_parts(
+        label, answer.tables[0], noise, most * scale, asked.level, note
+    )
+
+
+def _calibration(ask: Ask, asked: _Asked, part: Fraction) -> ModelScore:
+    cells = Cross(Predicted(asked.text, confidence=True), Right(asked.text))
+    answer = ask.measure(Sum(cells, (Block(Ones()),)), "calibration", part)
     bins = answer.tables[0][:, 0].reshape(CONFIDENCE_BINS, 2).astype(float)
-    rows = [_share(right, wrong, 1, 1, noise) for wrong, right in bins]
     edges = np.linspace(0, 1, CONFIDENCE_BINS + 1)
     keys = tuple(f"{a:.1f} to {b:.1f}" for a, b in pairwise(edges))
-    value, low, high = (
-        np.array([getattr(row, part) for row in rows])
-        for part in ("value", "low", "high")
-    )
-    return Release("share right by confidence", value, low, high, keys)
+    return _scores.of_calibration(bins, answer.noises[0], keys, asked.level)
 
 
-def _share(
-    right: float, wrong: float, right_cells: int, wrong_cells: int, noise: Any
-) -> Release:
-    """right / (right + wrong) of noisy counts that are sums of some cells each."""
-    rows = right + wrong
-    if rows <= 0:
-        return Release("accuracy", 0.5, 0.0, 1.0)
-    value = min(max(right / rows, 0.0), 1.0)
-    weights = [1 - value] * right_cells + [value] * wrong_cells
-    far = combined_reach(weights, noise) / rows
-    return Release("accuracy", value, max(value - far, 0.0), min(value + far, 1.0))
-
-
-def _judge_number(ask: Ask, text: str, goal: str) -> dict[str, Release]:
-    column = ask.domain.number(goal)
-    half = Fraction(1, 2)
-    cells = Present((goal,)) if column.missing else Everyone()
-    error = ask.measure(
-        Sum(cells, (Block(RowLoss(text), "pair"),)), "squared error", half
-    )
-    a, b = error.tables[0][0]
-    parts = np.array(ratio_interval(float(a), float(b), error.noises[0]))
-    mse = (parts + 1) / 2 * (2 * column.half) ** 2
-    spread = ask.measure(Sum(cells, (Block(Bernstein((goal,), 2)),)), "spread", half)
-    b0, b1, b2 = spread.tables[0][0] / _STEPS
-    rows = max(b0 + b1 + b2, 1.0)
-    variance = max((b0 + b2 - b1) / rows - ((b2 - b0) / rows) ** 2, 1e-9)
-    variance *= column.half**2
-    value, low, high = np.sqrt(np.maximum(mse, 0)).tolist()
-    r2 = 1 - mse / variance
-    note = "the interval covers the error's noise, not the spread's"
-    return {
-        "rmse": Release("rmse", value, low, high, unit=column.unit),
-        "r2": Release("r2", float(r2[0]), float(r2[2]), float(r2[1]), note=note),
-    }
+def _judge_number(ask: Ask, asked: _Asked) -> dict[str, ModelScore]:
+    return number_scores(ask, asked.text, asked.goal, asked.parts, asked.level)

@@ -125,9 +125,11 @@ class CellNeighborsClassifier(PrivateClassifier):
         toss = generator(read.seed())
         centre, left = self._locate(ask, space)
         cuts = draw_cuts(space, centre, tables, size, toss)
-        query = Sum(Categories((space.goal,)), (Block(Memberships(cuts)),))
+        query = Sum(
+            Categories((space.goal,), declared=True), (Block(Memberships(cuts)),)
+        )
         answer = ask.measure(query, "classes in the cells", left)
-        counts = answer.tables[0][: len(space.classes)].T.astype(float)
+        counts = answer.tables[0].T.astype(float)
         counts = counts.reshape(tables, 1 << size, -1)
         prior, odds = log_votes(counts, answer.noises[0].variance)
         # Cuts beyond twice the number of columns say again what others said.

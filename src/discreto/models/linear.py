@@ -13,10 +13,10 @@ from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain import Domain
 from discreto.core.gate import Measurement
-from discreto.core.maps import Bernstein, Scaled, Values
+from discreto.core.maps import Bernstein, Scaled, Values, present_in
 from discreto.core.maps.columns import Indicator, Term
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS, grid
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
 from discreto.models._features import Space
 from discreto.models._frames import Design
@@ -161,14 +161,17 @@ class LinearRegression(PrivateRegressor):
     def _look(self, ask: Ask, terms: Terms) -> None:
         space = terms.space
         gaussian = bool(ask.cost.rho)
-        design = Design(terms.names, terms.numbers, terms.columns, gaussian, True)
+        known = present_in((space.goal,), space.domain)
+        design = Design(
+            terms.names, terms.numbers, terms.columns, gaussian, True, known
+        )
         target = space.domain.number(space.goal)
         room = math.inf
         if ask.domain.rows is not None:
             room = ask.domain.rows / design.noise(ask, Fraction(1))
         if room < _CONSTANT:
             zeros = np.zeros(design.width)
-            line = Line(constant(ask, space.goal), zeros, zeros)
+            line = Line(constant(ask, known, space.goal), zeros, zeros)
         elif room < _PRODUCTS * design.columns:
             line = by_products(ask, design, space.goal)
         else:
@@ -213,14 +216,16 @@ class LinearRegression(PrivateRegressor):
     ) -> tuple[Sum, Any, float]:
         """What is asked, by what columns were multiplied, and steps per unit."""
         width = len(names) + read.intercept
+        numbers = tuple(name for name in names if isinstance(name, str))
+        cells = present_in(numbers, space.domain)
         if read.method == "functional":
             values = Values(names, PRODUCT_BITS, read.origin, read.intercept)
-            query = Sum(Everyone(), (Block(values, "gram", noise="cube"),))
+            query = Sum(cells, (Block(values, "gram", noise="cube"),))
             return query, np.ones(width), float(1 << (2 * PRODUCT_BITS))
         rows = self._rows_of(read, names, space, gaussian)
         weights = np.array([_ONE] * read.intercept + [1.0] * len(names))
         weights[-1] = _TARGET
-        query = Sum(Everyone(), self._blocks(read, rows, space.goal))
+        query = Sum(cells, self._blocks(read, rows, space.goal))
         return query, weights, rows.steps() ** 2
 
     def _blocks(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain import Domain
+from discreto.core.maps import present_in
 from discreto.errors import ParameterError
 from discreto.models._features import Space
 from discreto.models._frames import WIDE, frame, spreads
@@ -132,6 +133,7 @@ class LogisticRegression(PrivateClassifier):
             terms.columns,
             bool(ask.cost.rho),
             read.truth("clipping"),
+            present_in((space.goal,), space.domain),
             space.goal,
             len(space.classes),
             self._ridge(read),

@@ -9,6 +9,7 @@ A :class:`Page` is made of sections, a section of blocks: ``text``, ``facts``,
 
 from discreto.report.audits import audit_page
 from discreto.report.comparison import comparison_page, fit_command
+from discreto.report.federated import federated_page
 from discreto.report.markup import (
     Html,
     Measured,
@@ -33,6 +34,7 @@ __all__ = [
     "code",
     "comparison_page",
     "facts",
+    "federated_page",
     "figure",
     "fit_command",
     "ledger_page",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -139,15 +140,16 @@ def _meaning(privacy: Any) -> Html:
 
 def evaluation_tables(evaluation: Any) -> list[Html]:
     """A private evaluation, one table for each measure."""
-    names = ("accuracy", "log_loss", "rmse", "r2", "confusion", "calibration")
+    names = [part.name for part in fields(evaluation) if part.name != "on_these_rows"]
     blocks = []
     for name in names:
         release = getattr(evaluation, name)
         if release is not None:
             blocks.append(release_table(release))
     remark = (
-        "Measured privately; intervals are for 95 % of the noise. On the rows that a "
-        "model was fitted to, it looks better than it is."
+        "Measured privately. Intervals are for the population that the rows come from: "
+        "noise and sampling together; those of counts are for the noise. On the rows "
+        "that a model was fitted to, it looks better than it is."
     )
     return [text(remark), *blocks]
 
@@ -165,7 +167,8 @@ def release_table(release: Any) -> Html:
     unit = f" ({release.unit})" if release.unit else ""
     caption = f"{release.label}{unit}, {release.cost}"
     caption += f"; {release.note}" if release.note else ""
-    return table(["", "value", "95 % from", "to"], lines, caption=caption)
+    sure = f"{100 * release.level:g} % from"
+    return table(["", "value", sure, "to"], lines, caption=caption)
 
 
 def _end(value: float, error: float) -> Measured:

@@ -28,6 +28,7 @@ from discreto.stats._population import (
 )
 from discreto.stats._ranks import bounds, histogram, max, median, min, mode, quantile
 from discreto.stats._relations import (
+    crosstab,
     distribution,
     gini,
     lorenz,
@@ -42,6 +43,7 @@ from discreto.stats.comparisons import (
     ProportionDifference,
 )
 from discreto.stats.covariances import Covariance
+from discreto.stats.crosstabs import Crosstab
 from discreto.stats.describe import Description, describe
 from discreto.stats.distributions import Distribution, Inequality
 from discreto.stats.histograms import Bounds, Histogram, Mode, Top
@@ -51,6 +53,7 @@ from discreto.stats.quantiles import Extremum, Quantile, Quantiles
 from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
 from discreto.stats.sentences import sentence
 from discreto.stats.trends import CorrelationTest, Trend
+from discreto.stats.unknown_keys import UnknownKeys, unknown_keys
 from discreto.stats.views import Viewed
 
 __all__ = [
@@ -58,6 +61,7 @@ __all__ = [
     "CorrelationTest",
     "Count",
     "Covariance",
+    "Crosstab",
     "Description",
     "Distribution",
     "Extremum",
@@ -76,6 +80,7 @@ __all__ = [
     "Top",
     "Total",
     "Trend",
+    "UnknownKeys",
     "Variance",
     "Viewed",
     "WeightedMean",
@@ -84,6 +89,7 @@ __all__ = [
     "correlation_test",
     "count",
     "covariance",
+    "crosstab",
     "describe",
     "distribution",
     "gini",
@@ -106,6 +112,7 @@ __all__ = [
     "sum",
     "top",
     "trend",
+    "unknown_keys",
     "variance",
     "weighted_mean",
 ]

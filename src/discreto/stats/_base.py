@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from discreto.core.cost import Amount, read_amount
-from discreto.core.domain import Domain
-from discreto.core.maps import Categories, Cross, Everyone
+from discreto.core.dates import is_date_unit, show_date
+from discreto.core.domain import Category, Domain, Number
+from discreto.core.maps import Bins, Categories, Cross, Everyone
+from discreto.core.maps.cells import whole_numbers
 from discreto.core.query import Cells
-from discreto.errors import ParameterError
+from discreto.errors import DomainError, ParameterError
 from discreto.plan import Statistic
 from discreto.release import Release
 from discreto.tables import Table
 
+MOST_GROUPS = 10_000  # of one column of whole numbers
 Names = str | list[str] | tuple[str, ...]
 
 
@@ -38,17 +43,59 @@ def names_of(names: Names | None) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def grouped(by: tuple[str, ...], inner: Cells) -> Cells:
+def grouped(by: tuple[str, ...], inner: Cells, domain: Domain) -> Cells:
     """The cells of ``inner`` within each group of the columns ``by``."""
     if not by:
         return inner
-    outer = Categories(by)
+    outer = group_cells(by, domain)
     return outer if isinstance(inner, Everyone) else Cross(outer, inner)
+
+
+def group_cells(by: tuple[str, ...], domain: Domain) -> Cells:
+    """A cell for each group: of categories, of whole numbers and of days."""
+    if all(isinstance(domain[name], Category) for name in by):
+        return Categories(by)
+    parts = [_one_column(name, domain) for name in by]
+    cells = parts[0]
+    for part in parts[1:]:
+        cells = Cross(cells, part)
+    return cells
+
+
+def _one_column(name: str, domain: Domain) -> Cells:
+    column = domain[name]
+    if not isinstance(column, Number):
+        return Categories((name,))
+    count = whole_numbers(column)
+    if not 1 <= count <= MOST_GROUPS:
+        raise DomainError(
+            f"groups of {name!r} would be too many. Make some: dp.col({name!r}).cut("
+            "[...]), or .period('month') of a date."
+        )
+    return Bins(name, count)
+
+
+def whole_keys(name: str, domain: Domain) -> list[Any]:
+    """The names of the whole numbers of a column: numbers, or dates."""
+    column = domain.number(name)
+    first, count = math.ceil(column.lower), whole_numbers(column)
+    numbers = range(first, first + count)
+    if is_date_unit(column.unit):
+        return [show_date(number, column.unit) for number in numbers]
+    return list(numbers)
 
 
 def group_keys(by: tuple[str, ...], domain: Domain) -> tuple[Any, ...]:
     """The names of the groups."""
-    return tuple(Categories(by).labels(domain)) if by else ()
+    if not by:
+        return ()
+    lists = []
+    for name in by:
+        if isinstance(domain[name], Number):
+            lists.append(whole_keys(name, domain))
+        else:
+            lists.append(list(Categories((name,)).labels(domain)))
+    return tuple(lists[0]) if len(lists) == 1 else tuple(product(*lists))
 
 
 def spread(

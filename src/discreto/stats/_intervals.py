@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.gate import Noise
+from discreto.core.query import Ints
 from discreto.release import LEVEL
 
 Floats = NDArray[np.float64]
 _normal = NormalDist().inv_cdf
+_CLEAR = 2.0  # with fewer rows than this many deviations of noise, nothing is known
 
 
 def reach(noise: Noise, level: float = LEVEL) -> int:
@@ -37,19 +39,36 @@ def reach(noise: Noise, level: float = LEVEL) -> int:
 
 
 def combined_reach(
-    weights: Sequence[float] | Floats, noise: Noise, level: float = LEVEL
+    weights: Sequence[float] | Floats,
+    noise: Noise,
+    level: float = LEVEL,
+    sampling: float = 0.0,
 ) -> float:
-    """c with P[|sum of weights times independent draws| <= c] = level."""
+    """c with P[|sum of weights times independent draws| <= c] = level.
+
+    ``sampling`` is the deviation of a normal error that comes on top: that of the
+    rows, which are a sample of a population.
+    """
     sizes = np.abs(np.asarray(weights, dtype=float))
     largest = sizes.max(initial=0.0)
+    z = _normal(0.5 + level / 2)
     if largest == 0:
-        return 0.0
+        return sampling * z
     if noise.law == "gaussian":
-        spread = math.sqrt(float(noise.amount)) * math.sqrt(float(np.sum(sizes**2)))
-        return spread * _normal(0.5 + level / 2)
+        both = float(noise.amount) * float(np.sum(sizes**2)) + sampling**2
+        return math.sqrt(both) * z
+    unit, ratios = float(noise.amount) * largest, _ratios(sizes)
+    if sampling > 50 * unit * math.sqrt(len(ratios)):  # noise hardly matters
+        both = 2 * float(noise.amount) ** 2 * float(np.sum(sizes**2)) + sampling**2
+        return math.sqrt(both) * z
+    return unit * _laplace_reach(ratios, level, round(sampling / unit, 4))
+
+
+def _ratios(sizes: Floats) -> tuple[float, ...]:
+    """Weights over the largest, without those that make no difference."""
+    largest = sizes.max()
     ratios = np.sort(sizes[sizes > 1e-6 * largest] / largest)
-    key = tuple(np.round(ratios, 6).tolist())
-    return float(noise.amount) * largest * _laplace_reach(key, level)
+    return tuple(np.round(ratios, 6).tolist())
 
 
 def sum_reach(squares: Floats, fourths: Floats, noise: Noise, level: float) -> Floats:
@@ -63,23 +82,27 @@ def sum_reach(squares: Floats, fourths: Floats, noise: Noise, level: float) -> F
 
 
 @lru_cache(maxsize=4096)
-def _laplace_reach(ratios: tuple[float, ...], level: float) -> float:
-    """The level quantile of |sum of ratio_i * Laplace(1)|."""
-    if len(ratios) == 1:
+def _laplace_reach(
+    ratios: tuple[float, ...], level: float, sampling: float = 0.0
+) -> float:
+    """The level quantile of |sum of ratio_i * Laplace(1) + sampling * normal|."""
+    if len(ratios) == 1 and not sampling:
         return ratios[0] * -math.log(1 - level)
     r = np.array(ratios)
-    spread = math.sqrt(2 * float(np.sum(r * r)))
-    tails = 3 * float(np.sum(r**4)) / float(np.sum(r**2)) ** 2  # excess kurtosis
+    variance = 2 * float(np.sum(r * r)) + sampling**2
+    spread = math.sqrt(variance)
+    tails = 12 * float(np.sum(r**4)) / variance**2  # excess kurtosis
     if tails < 1:  # four or more draws: close to normal (Cornish and Fisher)
         z = _normal(0.5 + level / 2)
         return spread * (z + tails / 24 * (z**3 - 3 * z))
     # P[|X| <= c] = 2/pi * integral of phi(t) sin(ct) / t, phi the product of
     # 1 / (1 + (r t)^2). Past `top` phi is below 1e-7.
     top = 1.0
-    while np.sum(np.log1p((r * top) ** 2)) < 16:
+    while np.sum(np.log1p((r * top) ** 2)) + (sampling * top) ** 2 / 2 < 16:
         top *= 1.3
     t = (np.arange(2048) + 0.5) * (top / 2048)
-    phi = np.exp(-np.sum(np.log1p(np.outer(r, t) ** 2), axis=0)) / t
+    fall = np.sum(np.log1p(np.outer(r, t) ** 2), axis=0) + (sampling * t) ** 2 / 2
+    phi = np.exp(-fall) / t
     step = 2 / math.pi * top / 2048
     low, high = 0.0, 12 * spread
     for _ in range(24):
@@ -91,27 +114,82 @@ def _laplace_reach(ratios: tuple[float, ...], level: float) -> float:
     return (low + high) / 2
 
 
+def share_interval(
+    yes: float,
+    no: float,
+    cells: tuple[int, int],
+    noise: Noise,
+    level: float = LEVEL,
+    *,
+    population: bool = False,
+) -> tuple[float, float, float]:
+    """yes / (yes + no) of noisy counts, sums of so many cells each, and its interval.
+
+    Fieller's construction: p is in the interval when yes (1 - p) - no p, which is 0 for
+    the true p but for the noise, is within reach of that noise. For the population
+    its rows, counted by chance, add n p (1 - p) to the variance, as Wilson has it.
+    """
+    rows = yes + no
+    if rows <= 0:
+        return 0.5, 0.0, 1.0
+    if rows < _CLEAR * math.sqrt(noise.variance * sum(cells)):
+        return min(max(yes / rows, 0.0), 1.0), 0.0, 1.0
+    value = min(max(yes / rows, 0.0), 1.0)
+    knots = np.sin(np.linspace(0, math.pi / 2, 33)) ** 2
+    reaches = []
+    for p in knots.tolist():
+        weights = [1 - p] * cells[0] + [p] * cells[1]
+        sampling = math.sqrt(rows * p * (1 - p)) if population else 0.0
+        reaches.append(combined_reach(weights, noise, level, sampling))
+    ends = []
+    for side in (-1.0, 1.0):
+        steps = knots[knots < value][::-1] if side < 0 else knots[knots > value]
+        steps = np.concatenate([[value], steps])
+        spare = np.interp(steps, knots, reaches) - np.abs(yes - steps * rows)
+        out = int(np.argmax(np.append(spare, -1.0) < 0))
+        if out == 0 or out == steps.size:  # even the observed share, or all of them
+            ends.append(float(steps[max(out - 1, 0)]))
+            continue
+        part = spare[out - 1] / (spare[out - 1] - spare[out])
+        ends.append(float(steps[out - 1] + part * (steps[out] - steps[out - 1])))
+    return value, ends[0], ends[1]
+
+
 def ratio_interval(
     first: float, second: float, noise: Noise
 ) -> tuple[float, float, float]:
-    """m = (A - B) / (A + B) of two noisy non-negative sums, and its 95 % interval.
+    """:func:`ratio_intervals` of one pair."""
+    value, low, high = ratio_intervals(np.array([[first, second]]), noise)[0].tolist()
+    return value, low, high
 
-    Fieller's construction: m is in the interval when A (1 - m) - B (1 + m), which is
-    0 for the true m but for the noise, is within that noise's 95 % reach.
+
+def ratio_intervals(pairs: Floats | Ints, noise: Noise) -> Floats:
+    """m = (A - B) / (A + B) of noisy non-negative sums, and its 95 % interval.
+
+    A row (m, low, high) for each pair. Fieller's construction: m is in the interval
+    when A (1 - m) - B (1 + m), which is 0 for the true m but for the noise, is within
+    that noise's 95 % reach.
     """
-    rows, difference = first + second, first - second
-    if rows <= 0:
-        return 0.0, -1.0, 1.0
-    value = min(max(difference / rows, -1.0), 1.0)
-    reaches = [combined_reach((1 - m, 1 + m), noise) for m in _HALF_KNOTS]
-    far = np.array(reaches[:0:-1] + reaches)
     # Between knots the reach is close to its chord, so the ends of
     # |difference - m rows| <= reach(m) follow from linear equations.
+    far = _reach_at_knots(noise)
     slope = np.diff(far) / np.diff(_KNOTS)
     base = far[:-1] - slope * _KNOTS[:-1]
-    left, right = _KNOTS[:-1], _KNOTS[1:]
-    low, high = left.copy(), right.copy()
-    empty = np.zeros(left.size, dtype=bool)
+    parts = [
+        _fieller(pairs[start : start + 4096], base, slope)  # in the cache
+        for start in range(0, len(pairs), 4096)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _fieller(pairs: Floats | Ints, base: Floats, slope: Floats) -> Floats:
+    """``ratio_intervals`` where the reach is ``base + slope m`` between knots."""
+    first, second = np.asarray(pairs, dtype=float).T[..., None]
+    rows, difference = first + second, first - second
+    low, high, possible = _KNOTS[:-1], _KNOTS[1:], rows > 0
+    value = np.divide(difference, rows, out=np.zeros_like(rows), where=possible)
+    value = np.minimum(np.maximum(value, -1.0), 1.0)
+    inside = np.broadcast_to(possible, (len(rows), base.size))
     for sign in (1.0, -1.0):
         # sign * (difference - m rows) <= base + slope m, that is k m >= c
         c, k = sign * difference - base, sign * rows + slope
@@ -119,14 +197,37 @@ def ratio_interval(
             end = c / k
         low = np.where(k > 0, np.maximum(low, end), low)
         high = np.where(k < 0, np.minimum(high, end), high)
-        empty |= (k == 0) & (c > 0)
-    inside = (low <= high) & ~empty
-    if not inside.any():
-        return value, value, value
-    return value, min(float(low[inside][0]), value), max(float(high[inside][-1]), value)
+        inside = inside & ~((k == 0) & (c > 0))
+    inside = inside & (low <= high)
+    lowest = np.where(inside, low, np.inf).min(axis=1, keepdims=True)
+    highest = np.where(inside, high, -np.inf).max(axis=1, keepdims=True)
+    lowest = np.where(possible, np.minimum(lowest, value), -1.0)
+    highest = np.where(possible, np.maximum(highest, value), 1.0)
+    return np.hstack([value, lowest, highest])
 
 
-_HALF_KNOTS = np.linspace(0, 1, 9).tolist()
+def _reach_at_knots(noise: Noise) -> Floats:
+    """The reach of A (1 - m) - B (1 + m) for each knot m."""
+    size, unit = _unit_reaches(noise.law)
+    amount = float(noise.amount)
+    return (math.sqrt(amount) if noise.law == "gaussian" else amount) * size * unit
+
+
+@lru_cache(maxsize=4)
+def _unit_reaches(law: str) -> tuple[Floats, Floats]:
+    """For each knot, the two factors that noise of amount 1 would reach."""
+    half = []
+    for m in np.linspace(0, 1, 9).tolist():
+        weights = np.array([1 - m, 1 + m])
+        if law == "gaussian":
+            size, unit = math.sqrt(float(np.sum(weights**2))), _normal(0.5 + LEVEL / 2)
+        else:
+            size, unit = weights.max(), _laplace_reach(_ratios(weights), LEVEL)
+        half.append((size, unit))
+    size, unit = np.array([*half[:0:-1], *half]).T
+    return size, unit
+
+
 _KNOTS = np.linspace(-1, 1, 17)
 DRAWS = 4096
 _TAIL = 0.0225  # below 2.5 %: for bent functions, and as draws are not endless

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from discreto.core.cost import Amount
 from discreto.release import Release
 from discreto.stats._base import Names, names_of, read_probability, run
-from discreto.stats.histograms import Bounds, Histogram, Mode
+from discreto.stats.histograms import Bounds, Histogram, Mode, bins_by_column
 from discreto.stats.quantiles import Extremum, Quantile, Quantiles
 from discreto.tables import Table
 
@@ -16,7 +18,7 @@ def histogram(
     table: Table,
     columns: Names,
     *,
-    bins: int | list[float] | tuple[float, ...] | None = None,
+    bins: int | Sequence[Any] | Mapping[str, Any] | None = None,
     epsilon: Amount,
     delta: Amount = 0,
     key: str | None = None,
@@ -29,9 +31,10 @@ def histogram(
         The rows with their domain and ledger.
     columns : str or list of str
         Number or Category columns; several are crossed.
-    bins : int or list of float, optional
-        The number of equal bins of each Number column, or the cuts between them. By
-        default 20, or a bin for each whole number where there are fewer.
+    bins : int, list of float, dict or list of them, optional
+        The number of equal bins of each Number column, or the cuts between them. A dict
+        has them by column, a list of lists for each column in turn. By default 20, or a
+        bin for each whole number where there are fewer.
     epsilon : int, float, str or Fraction
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
@@ -46,7 +49,8 @@ def histogram(
     Returns
     -------
     Release
-        A count for each of its ``keys``: categories or ranges.
+        A count for each of its ``keys``: categories or ranges. ``matrix()`` has the
+        counts of two columns as a table with a line for each bin of the first.
 
     Privacy
     -------
@@ -61,8 +65,9 @@ def histogram(
     >>> dp.stats.histogram(table, "sex", epsilon="1/2").keys
     ('f', 'm')
     """
-    fixed = tuple(bins) if isinstance(bins, list | tuple) else bins
-    return run(table, Histogram(names_of(columns), fixed), epsilon, delta, key)
+    names = names_of(columns)
+    asked = Histogram(names, bins_by_column(bins, names))
+    return run(table, asked, epsilon, delta, key)
 
 
 def mode(

@@ -9,6 +9,7 @@ from discreto.expression_text import expression
 from discreto.expressions import Expr
 from discreto.release import Release
 from discreto.stats._base import Names, names_of, run
+from discreto.stats.crosstabs import Crosstab
 from discreto.stats.distributions import Distribution, Inequality
 from discreto.stats.histograms import Top
 from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
@@ -312,6 +313,55 @@ def lorenz(
     9
     """
     return run(table, Inequality(column, curve=True), epsilon, delta, key)
+
+
+def crosstab(
+    table: Table,
+    columns: Names,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """Counts by several columns, and by some of them, and in all: they add up.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    columns : list of str
+        Two to five columns that can be groups: categories, whole numbers with few
+        values, periods of dates.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
+        allows.
+    key : str, optional
+        A name for this request: asked again under it, the stored answer costs nothing
+        more. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The counts; where a column is summed up, its part of a key is ``"(all)"``.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`Crosstab`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"g": dp.Category(["a", "b"]), "h": dp.Category([0, 1])})
+    >>> rows = {"g": ["a", "a", "b", "b"] * 500, "h": [0, 1, 0, 1] * 500}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> found = dict(dp.stats.crosstab(table, ["g", "h"], epsilon=1).items())
+    >>> abs(found["a", "(all)"] - 1000) < 20
+    True
+    """
+    return run(table, Crosstab(names_of(columns)), epsilon, delta, key)
 
 
 def top(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
 from discreto.core.expressions import Expression
 from discreto.core.gate import Noise
@@ -104,7 +105,13 @@ class MeanDifference:
         ends = estimate + np.array([0.0, -Z, Z]) * min(error, 1e6)
         ends = column.half * np.clip(ends, -2, 2)
         p = two_sided(estimate / error) if error > 0 else 1.0
-        return with_p_value(self.label, ("difference",), p, ends[:, None], column.unit)
+        return with_p_value(
+            self.label,
+            ("difference",),
+            p,
+            ends[:, None],
+            difference_unit(column.unit),
+        )
 
 
 def _means(sums: Floats, noise: float) -> tuple[Floats, Floats]:
@@ -167,13 +174,11 @@ class ProportionDifference:
         Release
             The answer with its error bar.
         """
-        groups = two_groups(self.group, ask.domain)
+        two_groups(self.group, ask.domain)
         ask = truths_of(ask, self.condition)
-        cells = Categories((self.group, MADE))
+        cells = Categories((self.group, MADE), declared=True)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
-        truths = 2 + ask.domain.category(MADE).missing
-        count = len(groups) + ask.domain.category(self.group).missing
-        sums = answer.tables[0][:, 0].reshape(count, truths)[:2, :2].astype(float)
+        sums = answer.tables[0][:, 0].reshape(2, 2).astype(float)
         shares, errors = _shares(sums, answer.noises[0].variance)
         estimate, error = float(shares[1] - shares[0]), float(math.hypot(*errors))
         ends = np.clip(estimate + np.array([0.0, -Z, Z]) * min(error, 1e6), -1, 1)
@@ -204,7 +209,8 @@ class Independence:
     Parameters
     ----------
     first, second
-        Names of Category columns.
+        Names of Category columns. Rows in which either is missing or was not declared
+        are left out.
 
     Privacy
     -------
@@ -242,12 +248,12 @@ class Independence:
         """
         domain = ask.domain
         sizes = [
-            len(column.categories) + column.missing
+            len(column.categories)
             for column in map(domain.category, (self.first, self.second))
         ]
         if min(sizes) < 2:
             raise ParameterError(f"{self.label!r} needs two categories or more each.")
-        cells = Categories((self.first, self.second))
+        cells = Categories((self.first, self.second), declared=True)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
         table = answer.tables[0][:, 0].reshape(sizes)
         size, p = _chi_square(table, answer.noises[0])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.dates import show_date
 from discreto.core.domain import Domain, Number
 from discreto.core.maps import Bins, Categories, Cross, Edges, Largest, Magnitudes, Ones
 from discreto.core.maps.cells import MAX_BINS, whole_numbers
@@ -16,10 +17,11 @@ from discreto.core.query import Block, Cells, Choice, Sum
 from discreto.errors import ParameterError
 from discreto.release import LEVEL, Release
 from discreto.session import Ask
-from discreto.stats._base import spread
+from discreto.stats._base import spread, whole_keys
 from discreto.stats._intervals import reach
 
 DEFAULT_BINS = 20
+EachBins = int | tuple[float, ...] | None
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Histogram:
     columns
         Names of Number or Category columns.
     bins
-        The number of equal bins of each Number column, or the cuts between them.
+        The number of equal bins of each Number column, or the cuts between them; or
+        pairs of a column and one of these.
 
     Privacy
     -------
@@ -46,7 +49,7 @@ class Histogram:
     """
 
     columns: tuple[str, ...]
-    bins: int | tuple[float, ...] | None = None
+    bins: EachBins | tuple[tuple[str, EachBins], ...] = None
 
     @property
     def label(self) -> str:
@@ -88,31 +91,65 @@ class Histogram:
             keys = [(*_tuple(a), b) for a in keys for b in more_keys]
         return cells, tuple(keys)
 
+    def _bins_of(self, name: str) -> EachBins:
+        """The bins of one column; those that are not named have the usual number."""
+        pairs = self.bins if isinstance(self.bins, tuple) else ()
+        if pairs and all(isinstance(pair, tuple) for pair in pairs):
+            return dict(pairs).get(name)  # type: ignore[arg-type]
+        return self.bins  # type: ignore[return-value]
+
     def _one(self, name: str, domain: Domain) -> tuple[Cells, list[Any]]:
         column = domain[name]
         if not isinstance(column, Number):
             cells = Categories((name,))
             return cells, cells.labels(domain)
-        if isinstance(self.bins, tuple):
-            Edges(name, self.bins)  # refuses what is not a list of rising numbers
-            cuts = [cut for cut in self.bins if column.lower < cut < column.upper]
+        bins = self._bins_of(name)
+        if isinstance(bins, tuple):
+            Edges(name, bins)  # refuses what is not a list of rising numbers
+            cuts = [cut for cut in bins if column.lower < cut < column.upper]
             edges = np.array([column.lower, *cuts, column.upper])
-            return Edges(name, tuple(map(float, cuts))), _ranges(edges)
+            return Edges(name, tuple(map(float, cuts))), _ranges(edges, column.unit)
         each = whole_numbers(column)
         count = each if 1 <= each <= DEFAULT_BINS else DEFAULT_BINS
-        count = count if self.bins is None else self.bins
+        count = count if bins is None else bins
         binned = Bins(name, count)
         if each == count:
-            return binned, [round(c) for c in binned.centres(domain)]
-        return binned, _ranges(binned.edges(domain))
+            return binned, whole_keys(name, domain)
+        return binned, _ranges(binned.edges(domain), column.unit)
+
+
+def bins_by_column(bins: Any, columns: tuple[str, ...]) -> Any:
+    """Bins as people write them, in the form that ``Histogram`` keeps.
+
+    >>> bins_by_column({"age": [18, 65]}, ("age", "sex"))
+    (('age', (18, 65)),)
+    >>> bins_by_column([[18, 65], 5], ("age", "bmi"))
+    (('age', (18, 65)), ('bmi', 5))
+    """
+    if isinstance(bins, list | tuple) and any(
+        isinstance(b, list | tuple) for b in bins
+    ):
+        if len(bins) != len(columns):
+            raise ParameterError(
+                f"bins has {len(bins)} parts for {len(columns)} columns. Give one for "
+                "each, or a dict by column."
+            )
+        bins = dict(zip(columns, bins, strict=True))
+    if not isinstance(bins, dict):
+        return tuple(bins) if isinstance(bins, list) else bins
+    unknown = [name for name in bins if name not in columns]
+    if unknown:
+        raise ParameterError(f"bins names {unknown[0]!r}, which is not a column here.")
+    pairs = ((n, tuple(b) if isinstance(b, list) else b) for n, b in bins.items())
+    return tuple(pairs)
 
 
 def _tuple(key: Any) -> tuple[Any, ...]:
     return key if isinstance(key, tuple) else (key,)
 
 
-def _ranges(edges: Any) -> list[str]:
-    return [f"{a:g} to {b:g}" for a, b in pairwise(edges)]
+def _ranges(edges: Any, unit: str = "") -> list[str]:
+    return [f"{show_date(a, unit)} to {show_date(b, unit)}" for a, b in pairwise(edges)]
 
 
 @dataclass(frozen=True)
@@ -162,7 +199,7 @@ class Top:
         if not isinstance(self.count, int) or self.count < 1:
             raise ParameterError("top needs a whole number from 1 up.")
         ask.domain.category(self.column)
-        cells = Categories((self.column,))
+        cells = Categories((self.column,), declared=True)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
         counts, keys = answer.tables[0][:, 0], cells.labels(ask.domain)
         first = np.argsort(-counts, kind="stable")[: self.count]
@@ -230,9 +267,9 @@ class Mode:
                     "with at most 4096 values. Use a histogram."
                 )
             cells = Bins(self.column, count)
-            keys = [round(c) for c in cells.centres(ask.domain)]
+            keys = whole_keys(self.column, ask.domain)
         else:
-            cells = Categories((self.column,))
+            cells = Categories((self.column,), declared=True)
             keys = cells.labels(ask.domain)
         tally = Sum(cells, (Block(Ones()),))
         choice = ask.select(Choice(tally, Largest()), self.label)

@@ -8,11 +8,14 @@ a mean, a twentieth for a correlation).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from discreto.core.dates import difference_unit
+from discreto.core.domain import Number
 from discreto.core.maps import Bernstein, Everyone, Ones, Values, present_in
 from discreto.core.maps.features import grid
 from discreto.core.query import Block, Sum
@@ -23,7 +26,7 @@ from discreto.stats._base import by_text, group_keys, grouped, spread
 from discreto.stats._intervals import (
     Floats,
     combined_reach,
-    ratio_interval,
+    ratio_intervals,
     reach,
 )
 from discreto.stats._propagation import STEP, row_count, smooth
@@ -75,7 +78,7 @@ class Count:
             raise ParameterError(
                 "the domain declares the number of rows public: it is domain.rows."
             )
-        query = Sum(grouped(self.by, Everyone()), (Block(Ones()),))
+        query = Sum(grouped(self.by, Everyone(), domain), (Block(Ones()),))
         answer = ask.measure(query, self.label)
         counts = answer.tables[0][:, 0]
         far = reach(answer.noises[0])
@@ -134,14 +137,29 @@ class Total:
         fixed = domain.neighbours == "replace" and not (self.by or column.missing)
         origin: Literal["centre", "zero"] = "centre" if fixed else "zero"
         block = Block(Values((self.column,), origin=origin))
-        answer = ask.measure(Sum(grouped(self.by, Everyone()), (block,)), self.label)
+        answer = ask.measure(
+            Sum(grouped(self.by, Everyone(), domain), (block,)), self.label
+        )
         start, half = grid(column, origin)
         # With a public number of rows the middle of the range is known to all.
         known = start * (domain.rows or 0)
         totals = known + answer.tables[0][:, 0] * (half / STEP)
         far = combined_reach([half / STEP], answer.noises[0])
         keys = group_keys(self.by, domain)
-        return spread(self.label, totals, totals - far, totals + far, keys, column.unit)
+        ends = _possible(column, domain.rows if fixed else None)
+        lows, highs = np.clip(totals - far, *ends), np.clip(totals + far, *ends)
+        totals = np.clip(totals, *ends)
+        return spread(self.label, totals, lows, highs, keys, column.unit)
+
+
+def _possible(column: Number, rows: int | None) -> tuple[float, float]:
+    """Between which ends a sum lies, for so many rows or for any number of them."""
+    if rows is not None:
+        return rows * column.lower, rows * column.upper
+    return (
+        0.0 if column.lower >= 0 else -math.inf,
+        0.0 if column.upper <= 0 else math.inf,
+    )
 
 
 @dataclass(frozen=True)
@@ -192,7 +210,7 @@ class Mean:
         domain = ask.domain
         column = domain.number(self.column)
         values = Values((self.column,))
-        cells = grouped(self.by, present_in((self.column,), domain))
+        cells = grouped(self.by, present_in((self.column,), domain), domain)
         keys = group_keys(self.by, domain)
         if domain.neighbours == "replace" and isinstance(cells, Everyone):
             answer = ask.measure(Sum(cells, (Block(values),)), self.label)
@@ -202,10 +220,7 @@ class Mean:
             parts = np.clip([[value, value - far, value + far]], -1, 1)
         else:
             answer = ask.measure(Sum(cells, (Block(values, "pair"),)), self.label)
-            noise = answer.noises[0]
-            parts = np.array(
-                [ratio_interval(float(a), float(b), noise) for a, b in answer.tables[0]]
-            )
+            parts = ratio_intervals(answer.tables[0], answer.noises[0])
         values_, lows, highs = (column.centre + column.half * parts).T
         return spread(self.label, values_, lows, highs, keys, column.unit)
 
@@ -261,7 +276,7 @@ class Variance:
         """
         domain = ask.domain
         column = domain.number(self.column)
-        cells = grouped(self.by, present_in((self.column,), domain))
+        cells = grouped(self.by, present_in((self.column,), domain), domain)
         block = Block(Bernstein((self.column,), 2))
         answer = ask.measure(Sum(cells, (block,)), self.label)
         found = [
@@ -269,7 +284,8 @@ class Variance:
         ]
         parts = np.array(found) * column.half**2
         values, lows, highs = (np.sqrt(parts) if self.root else parts).T
-        unit = column.unit if self.root or not column.unit else f"{column.unit}²"
+        unit = difference_unit(column.unit)
+        unit = unit if self.root or not unit else f"{unit}²"
         keys = group_keys(self.by, domain)
         return spread(self.label, values, lows, highs, keys, unit)
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreto.core.dates import difference_unit
 from discreto.core.gate import Noise
 from discreto.core.query import Ints
 from discreto.errors import ParameterError
@@ -74,7 +75,7 @@ class QuantileDifference:
             raise ParameterError(f"{self.label!r} needs a probability from 0 to 1.")
         domain, chance = ask.domain, float(self.probability)
         two_groups(self.group, domain)
-        column = domain.number(self.column)
+        unit = difference_unit(domain.number(self.column).unit)
         places, strides, sums, noise = cumulative(
             ask, self.column, (self.group,), self.label
         )
@@ -83,9 +84,7 @@ class QuantileDifference:
             3 * noise.variance
         ):
             ends = np.array([0.0, edges[0] - edges[-1], edges[-1] - edges[0]])
-            return with_p_value(
-                self.label, ("difference",), 1.0, ends[:, None], column.unit
-            )
+            return with_p_value(self.label, ("difference",), 1.0, ends[:, None], unit)
         first, second = (
             _possible(chance, part, strides, noise, last) for part in sums[:2]
         )
@@ -96,7 +95,7 @@ class QuantileDifference:
         ends = np.array([value, min(low, value), max(high, value)])
         error = max(value - low if value > 0 else high - value, 1e-300) / Z
         p = two_sided(value / error)
-        return with_p_value(self.label, ("difference",), p, ends[:, None], column.unit)
+        return with_p_value(self.label, ("difference",), p, ends[:, None], unit)
 
 
 def _rows(sums: Floats) -> float:

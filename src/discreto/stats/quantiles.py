@@ -255,7 +255,7 @@ def cumulative(
     sums = np.zeros((max(len(groups), 1), 4, places.bins + 1))
     above = places.bins + FAN * strides[0]  # the whole range is one cell above
     for level, stride in enumerate(strides):
-        cells = grouped(by, _level_cells(places, stride, domain))
+        cells = grouped(by, _level_cells(places, stride, domain), domain)
         query = Sum(cells, (Block(Ones()),))
         text = f"{label}, level {level + 1}"
         answer = ask.measure(query, text, Fraction(1, len(strides)))

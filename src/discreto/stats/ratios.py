@@ -20,8 +20,8 @@ from discreto.core.query import Block, Sum
 from discreto.errors import DomainError
 from discreto.release import Release
 from discreto.session import Ask
-from discreto.stats._base import by_text, group_keys, spread
-from discreto.stats._intervals import Floats, ratio_interval
+from discreto.stats._base import by_text, group_keys, grouped, spread
+from discreto.stats._intervals import Floats, ratio_intervals
 from discreto.stats._propagation import STEP, ends_of
 
 MADE = "(asked)"  # the name of a column that lives inside of one question
@@ -82,11 +82,11 @@ class Proportion:
             The answer with its error bar.
         """
         ask = truths_of(ask, self.condition)
-        cells = Categories((*self.by, MADE))
+        cells = grouped(self.by, Categories((MADE,)), ask.domain)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
         noise, keys = answer.noises[0], group_keys(self.by, ask.domain)
         sums = answer.tables[0][:, 0].reshape(max(len(keys), 1), -1).astype(float)
-        parts = np.array([ratio_interval(row[1], row[0], noise) for row in sums])
+        parts = ratio_intervals(sums[:, [1, 0]], noise)
         values, lows, highs = ((1 + parts) / 2).T
         return spread(self.label, values, lows, highs, keys)
 

@@ -26,6 +26,7 @@ from discreto.stats.comparisons import (
     ProportionDifference,
 )
 from discreto.stats.covariances import Covariance
+from discreto.stats.crosstabs import Crosstab
 from discreto.stats.distributions import Distribution, Inequality
 from discreto.stats.histograms import Bounds, Histogram, Mode, Top
 from discreto.stats.moments import Count, Mean, Total, Variance
@@ -33,6 +34,7 @@ from discreto.stats.quantile_differences import QuantileDifference
 from discreto.stats.quantiles import Extremum, Quantile, Quantiles
 from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
 from discreto.stats.trends import CorrelationTest, Trend
+from discreto.stats.unknown_keys import UnknownKeys
 from discreto.stats.views import Viewed
 
 Make = Callable[[tuple[Any, ...], tuple[Any, ...], tuple[str, ...]], Statistic]
@@ -198,6 +200,13 @@ def _top(
     return Top(columns[0], *options)
 
 
+def _unknown_keys(
+    columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
+) -> Statistic:
+    _alone("unknown_keys", by)
+    return UnknownKeys(columns[0], *options)
+
+
 def _distribution(
     columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
 ) -> Statistic:
@@ -283,12 +292,14 @@ KINDS: dict[str, tuple[int, int, Make]] = {
     "gini": (1, 1, _plain("gini", lambda c: Inequality(c[0]))),
     "lorenz": (1, 1, _plain("lorenz", lambda c: Inequality(c[0], curve=True))),
     "top": (1, 1, _top),
+    "unknown_keys": (1, 1, _unknown_keys),
     "quantile": (1, 1, _quantiles),
     "min": (1, 1, _plain("min", lambda c: Extremum(c[0], "low"))),
     "max": (1, 1, _plain("max", lambda c: Extremum(c[0], "high"))),
     "bounds": (1, 1, _plain("bounds", lambda c: Bounds(c[0]))),
     "mode": (1, 1, _plain("mode", lambda c: Mode(c[0]))),
     "histogram": (1, 4, _histogram),
+    "crosstab": (2, 5, _plain("crosstab", lambda c: Crosstab(c))),
     "covariance": (2, 50, _plain("covariance", lambda c: Covariance(c))),
     "correlation": (
         2,

@@ -32,6 +32,11 @@ class Viewed:
     view: tuple[Step, ...]
 
     @property
+    def block(self) -> bool:
+        """Whether it costs an (epsilon, delta) block."""
+        return bool(getattr(self.statistic, "block", False))
+
+    @property
     def label(self) -> str:
         """What is asked, and of which rows."""
         conditions = [str(step) for step in self.view if isinstance(step, Where)]

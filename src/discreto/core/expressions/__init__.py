@@ -9,6 +9,7 @@ depends on that row alone.
 from __future__ import annotations
 
 from discreto.core.expressions.arithmetic import Apply, Arithmetic, Clip, Power
+from discreto.core.expressions.dates import AgeAt, DatePart, DaysBetween, Period
 from discreto.core.expressions.kinds import (
     Expression,
     Kind,
@@ -41,6 +42,7 @@ from discreto.core.expressions.view import (
 )
 
 __all__ = [
+    "AgeAt",
     "Apply",
     "Arithmetic",
     "Clip",
@@ -48,6 +50,8 @@ __all__ = [
     "Compare",
     "Const",
     "Cut",
+    "DatePart",
+    "DaysBetween",
     "Expression",
     "Fill",
     "IfElse",
@@ -58,6 +62,7 @@ __all__ = [
     "Logic",
     "Named",
     "Not",
+    "Period",
     "Power",
     "Real",
     "Recode",

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from discreto.core.dates import Date, DateTime, show_date
 from discreto.core.domain import Category, Column, Domain, Number, Value
 from discreto.core.field_types import forms_of
 from discreto.core.frame import Array
@@ -30,6 +31,7 @@ class Real:
     upper: float
     integer: bool = False
     missing: bool = False
+    calendar: tuple[str, ...] = ()  # of dates: their resolution and zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,4 +153,21 @@ def column_of(kind: Kind, text: str) -> Column:
             f"{text} has no useful bounds, since it may divide by what is nearly 0 or "
             "grow without end. Say which values count: (...).clip(lower, upper)."
         )
+    if kind.calendar:
+        return _date_column(kind)
     return Number(kind.lower, kind.upper, integer=kind.integer, missing=kind.missing)
+
+
+def _date_column(kind: Real) -> Column:
+    """A column of dates with the range and the clock of another."""
+    resolution, zone = kind.calendar
+    kept = DateTime(
+        show_date(kind.lower, f"{resolution}s since 1970-01-01"),
+        show_date(kind.upper, f"{resolution}s since 1970-01-01"),
+        resolution=resolution,  # type: ignore[arg-type]
+        zone=zone,
+        missing=kind.missing,
+    )
+    if zone or resolution != "day":
+        return kept
+    return Date(kept.show(kept.lower), kept.show(kept.upper), missing=kind.missing)

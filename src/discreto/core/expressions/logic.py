@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from discreto.core.domain import Domain
+from discreto.core.expressions.dates import dated
 from discreto.core.expressions.kinds import (
     TRUTHS,
     Expression,
@@ -34,10 +35,19 @@ class Compare(Operation):
     left: Expression
     right: Expression
 
+    def _parts(self, domain: Domain) -> tuple[Expression, Expression]:
+        """Both sides; a text beside a date is a date."""
+        return dated(self.left, self.right, domain), dated(
+            self.right, self.left, domain
+        )
+
     def kind(self, domain: Domain) -> Labels:
-        a, b = self.left.kind(domain), self.right.kind(domain)
+        a, b = (part.kind(domain) for part in self._parts(domain))
         if isinstance(a, Real) != isinstance(b, Real):
             raise DomainError(f"{self} compares a number with a category.")
+        clocks = {k.calendar for k in (a, b) if isinstance(k, Real) and k.calendar}
+        if len(clocks) > 1:
+            raise DomainError(f"{self} compares dates of different clocks.")
         if isinstance(a, Labels) and self.op not in ("==", "!="):
             raise DomainError(f"{self}: categories have no order; use == or is_in.")
         if isinstance(a, Labels) and isinstance(b, Labels):
@@ -45,8 +55,9 @@ class Compare(Operation):
         return Labels(TRUTHS, a.missing or b.missing)
 
     def rows(self, batch: Batch, domain: Domain) -> Ints:
-        a, b = self.left.rows(batch, domain), self.right.rows(batch, domain)
-        kinds = self.left.kind(domain), self.right.kind(domain)
+        left, right = self._parts(domain)
+        a, b = left.rows(batch, domain), right.rows(batch, domain)
+        kinds = left.kind(domain), right.kind(domain)
         if isinstance(kinds[0], Real) or isinstance(kinds[1], Real):
             absent = np.isnan(a) | np.isnan(b)
         else:

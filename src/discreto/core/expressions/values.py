@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.expressions.kinds import (
     TRUTHS,
@@ -35,7 +36,10 @@ class Col(Operation):
         column = domain[self.name]
         if isinstance(column, Number):
             low, high = tidy_ends(column.lower, column.upper)
-            return Real(low, high, column.integer, column.missing)
+            clock = (
+                (column.resolution, column.zone) if isinstance(column, DateTime) else ()
+            )
+            return Real(low, high, column.integer, column.missing, clock)
         if isinstance(column, Category):
             return Labels(column.categories, column.missing)
         raise DomainError(f"{self.name!r} is opaque: it cannot be asked about.")

@@ -15,6 +15,7 @@ import numpy as np
 
 from discreto.core.domain import Category, Domain
 from discreto.core.expressions.arithmetic import Apply, Arithmetic, Clip, Power
+from discreto.core.expressions.dates import AgeAt, DatePart, DaysBetween, Period
 from discreto.core.expressions.kinds import Expression, column_of, truth
 from discreto.core.expressions.logic import (
     Compare,
@@ -31,6 +32,7 @@ from discreto.core.field_types import check_plain
 from discreto.core.frame import Array, Frame
 from discreto.core.query import Batch
 from discreto.core.question_json import decode, encode
+from discreto.core.unknown_keys import OpenText
 from discreto.core.validation import check_parts
 from discreto.errors import DomainError, ParameterError
 
@@ -187,6 +189,7 @@ Step = WithColumns | Where | Select
 KINDS: dict[str, type] = {
     kind.__name__: kind
     for kind in (
+        AgeAt,
         Apply,
         Arithmetic,
         Clip,
@@ -194,6 +197,8 @@ KINDS: dict[str, type] = {
         Compare,
         Const,
         Cut,
+        DatePart,
+        DaysBetween,
         Fill,
         IfElse,
         IsIn,
@@ -201,6 +206,7 @@ KINDS: dict[str, type] = {
         Logic,
         Named,
         Not,
+        Period,
         Power,
         Recode,
         Select,
@@ -260,7 +266,20 @@ class ViewFrame:
         return np.empty(0, dtype=np.int64 if whole else np.float64)
 
     def raw(self, name: str) -> Array:
-        raise DomainError(f"{name!r} does not say whose rows these are.")
+        if not isinstance(self.step.domain(self.domain)[name], OpenText):
+            raise DomainError(f"{name!r} does not say whose rows these are.")
+        texts = self.frame.raw(name)
+        if not isinstance(self.step, Where):
+            return texts
+        return texts[self._chosen(self.step)]
+
+    def _chosen(self, step: Where) -> Array:
+        """Which rows of the frame are in the view."""
+        found = [np.empty(0, dtype=bool)]
+        for batch, rows in self.frame.batches(step.needs(()), 1 << 16):
+            with np.errstate(all="ignore"):
+                found.append(step.chosen(batch, rows, self.domain))
+        return np.concatenate(found)
 
     def batches(
         self, names: Sequence[str], size: int

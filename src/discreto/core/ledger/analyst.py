@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 
 class AnalystLedger:
-    """A ledger as one analyst sees it: every charge falls on both budgets."""
+    """A ledger as one analyst sees it: every charge falls on all of their budgets."""
 
-    def __init__(self, ledger: Ledger, name: str) -> None:
-        self.ledger, self.name = ledger, name
-        ledger.spent(name)
+    def __init__(
+        self, ledger: Ledger, name: str, accounts: tuple[str, ...] = ()
+    ) -> None:
+        self.ledger, self.name, self.accounts = ledger, name, accounts
+        for account in (name, *accounts):
+            ledger.spent(account)
 
     @property
     def simulation(self) -> Simulation | None:
@@ -31,7 +34,7 @@ class AnalystLedger:
         key: str | None = None,
     ) -> Receipt:
         """Charge the analyst and the population."""
-        return self.ledger.charge(cost, label, event, key, analyst=self.name)
+        return self.ledger.charge(cost, label, event, key, self.name, self.accounts)
 
     def note(self, label: str, event: Event, key: str) -> Receipt:
         """Commit an entry that costs nothing, in this analyst's name."""
@@ -53,7 +56,8 @@ class AnalystLedger:
 
     def remaining(self) -> float:
         """What this analyst may still spend."""
-        return min(self.ledger.remaining(self.name), self.ledger.remaining())
+        names = (self.name, *self.accounts, "")
+        return min(self.ledger.remaining(name) for name in names)
 
     def __repr__(self) -> str:
         return f"AnalystLedger({self.name!r} in {self.ledger!r})"

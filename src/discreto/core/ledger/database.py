@@ -48,8 +48,11 @@ class LedgerStore(Protocol):
     def remember(self, seq: int, link: str) -> None:
         """An entry that was committed here: it must be there from now on."""
 
-    def is_sound(self, db: Database) -> bool:
-        """Whether the tables and triggers are whole and the ones that were made."""
+    def is_sound(self, db: Database, *, thorough: bool) -> bool:
+        """Whether the tables and triggers are the ones that were made, and whole.
+
+        ``thorough`` reads all of it.
+        """
 
     def close(self) -> None:
         """Let go of it, for good."""

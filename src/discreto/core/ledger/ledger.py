@@ -12,9 +12,18 @@ from typing import Any, Self
 from discreto.core.budget import Budget
 from discreto.core.charge import Event, Receipt, Reservation, Simulation
 from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
+from discreto.core.ledger import entries as rows
+from discreto.core.ledger import faults as failures
+from discreto.core.ledger import opening
 from discreto.core.ledger.analyst import AnalystLedger
 from discreto.core.ledger.anchor import Anchor
-from discreto.core.ledger.chain import POPULATION, Chain, budget_of, dump
+from discreto.core.ledger.chain import (
+    POPULATION,
+    Chain,
+    budget_of,
+    dump,
+    payers,
+)
 from discreto.core.ledger.checks import (
     check_content,
     check_cost,
@@ -22,28 +31,12 @@ from discreto.core.ledger.checks import (
     check_name,
     refusal,
 )
-from discreto.core.ledger.database import Database, LedgerStore
-from discreto.core.ledger.entries import append, earlier, fill, read_history
-from discreto.core.ledger.faults import (
-    OwnEntry,
-    count_faults,
-    fault_entry,
-    is_shut,
-    own_entry,
-    refuse_shut,
-    reopening,
-)
+from discreto.core.ledger.database import Database
+from discreto.core.ledger.history import check_history
 from discreto.core.ledger.notebook import ledger_html
-from discreto.core.ledger.opening import (
-    PARTS,
-    check_people,
-    check_version,
-    check_wanted,
-    new_meta,
-    read_aside,
-)
-from discreto.core.ledger.postgres import PostgresStore, is_postgres
-from discreto.core.ledger.store import MEMORY, Store
+from discreto.core.ledger.proof import proof_of
+from discreto.core.ledger.store import MEMORY
+from discreto.core.ledger.stores import store_of
 from discreto.errors import BudgetError, LedgerError, ParameterError, UnsafeError
 
 
@@ -111,7 +104,7 @@ class Ledger:
         wanted = {
             "epsilon": None if epsilon is None else read_amount(epsilon, "epsilon"),
             "delta": None if delta is None else read_delta(delta),
-            **read_aside(epsilon, delta, pure, block_delta),
+            **opening.read_aside(epsilon, delta, pure, block_delta),
         }
         limits = {
             check_name(name, "an analyst's name"): read_amount(
@@ -121,23 +114,23 @@ class Ledger:
         }
         if population:
             check_name(population, "the population")
-        self._store, self.path = _store_of(self.path, timeout)
+        self._store, self.path = store_of(self.path, timeout)
         if anchor and os.path.realpath(anchor) == self._store.path:
             raise ParameterError("the anchor must be another file than the ledger.")
         if not self._store.exists():
-            meta = new_meta(wanted, population or "", limits, self.path)
+            meta = opening.new_meta(wanted, population or "", limits, self.path)
             meta["seal"] = self._chain.seal(meta)
-            self._store.create(lambda db: fill(db, meta))
+            self._store.create(lambda db: rows.fill(db, meta))
         with self._store.reading() as db:
             self._meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
-        check_version(self.path, self._meta)
-        count = self.verify()
+        opening.check_version(self.path, self._meta)
+        count = self._verify(recent=True)
         self.id, self.population = self._meta["id"], self._meta["population"]
         self.delta = Fraction(self._meta["delta"])
         have = {"epsilon": self.epsilon}
-        have |= {n: Fraction(v) for n, v in self._meta.items() if n in PARTS}
-        check_wanted(self.path, wanted, have)
-        check_people(self.path, population, self.population)
+        have |= {n: Fraction(v) for n, v in self._meta.items() if n in opening.PARTS}
+        opening.check_wanted(self.path, wanted, have)
+        opening.check_people(self.path, population, self.population)
         for name, value in limits.items():
             if self.limit(name) != value:
                 raise LedgerError(
@@ -156,6 +149,7 @@ class Ledger:
         event: Event | None = None,
         key: str | None = None,
         analyst: str = POPULATION,
+        accounts: tuple[str, ...] = (),
     ) -> Receipt:
         """Commit a charge, or raise and change nothing.
 
@@ -172,6 +166,8 @@ class Ledger:
             its stored answer; the same key with other content is refused.
         analyst
             Whose budget pays besides the population's; nothing: nobody's.
+        accounts
+            Further budgets that pay, each set with ``allow``: that of a table, say.
 
         Returns
         -------
@@ -183,7 +179,8 @@ class Ledger:
         BudgetError
             There is less left. Nothing was charged.
         """
-        return self._enter(check_cost(cost, label), label, event, key, analyst)
+        cost = check_cost(cost, label)
+        return self._enter(cost, label, event, key, analyst, accounts)
 
     def note(
         self, label: str, event: Event, key: str, analyst: str = POPULATION
@@ -210,11 +207,13 @@ class Ledger:
         event: Event | None,
         key: str | None,
         analyst: str,
+        accounts: tuple[str, ...] = (),
     ) -> Receipt:
         if key is not None:
             check_key(key)
-        if analyst != POPULATION:
-            check_name(analyst, "an analyst's name")
+        for name in (analyst, *accounts):
+            if name != POPULATION:
+                check_name(name, "an analyst's name")
         content = check_content(
             {
                 "label": str(label)[:200],
@@ -222,15 +221,20 @@ class Ledger:
                 "analyst": analyst,
                 "event": dict(event or {}),
             }
+            | ({"accounts": list(accounts)} if accounts else {})
         )
         with self._store.writing() as db:
-            receipt = None if key is None else earlier(db, key, content)
+            receipt = (
+                None if key is None else rows.earlier(db, self._chain, key, content)
+            )
             if receipt is None or receipt.answer is None:
-                refuse_shut(db, self.path)
+                failures.refuse_shut(db, self.path)
             if receipt is None:
-                for name in dict.fromkeys((analyst, POPULATION)):
+                for name in payers(analyst, accounts):
                     self._spend(db, name, cost, label)
-                seq, link = append(db, self._chain, self._meta["seal"], content, key)
+                seq, link = rows.append(
+                    db, self._chain, self._meta["seal"], content, key
+                )
                 receipt = Receipt(seq, content["label"], cost, link)
         self._store.remember(receipt.seq, receipt.hash)
         # A repeated charge too: whoever made it may have died before this line.
@@ -315,19 +319,21 @@ class Ledger:
                 "SET epsilon = excluded.epsilon",
                 (analyst, limit),
             )
-            return own_entry(label, analyst) | {"allow": limit}, None
+            return failures.own_entry(label, analyst) | {"allow": limit}, None
 
         self._own(entry, what)
 
-    def analyst(self, name: str) -> AnalystLedger:
+    def analyst(self, name: str, accounts: tuple[str, ...] = ()) -> AnalystLedger:
         """This ledger as one analyst may use it.
 
         Parameters
         ----------
         name
             One of the ``analysts``.
+        accounts
+            Further budgets that every charge falls on.
         """
-        return AnalystLedger(self, check_name(name, "an analyst's name"))
+        return AnalystLedger(self, check_name(name, "an analyst's name"), accounts)
 
     # Reading
 
@@ -349,6 +355,11 @@ class Ledger:
     def epsilon(self) -> Fraction:
         """The population's whole budget."""
         return self._account(POPULATION)[0].epsilon
+
+    def accounts(self) -> list[str]:
+        """The names of all budgets; ``""`` is the population's."""
+        with self._store.reading() as db:
+            return [row[0] for row in db.execute("SELECT name FROM account")]
 
     def limit(self, analyst: str) -> Fraction:
         """An analyst's whole budget.
@@ -415,32 +426,74 @@ class Ledger:
             return float(budget.room(spent))
         return float(budget.gaussian_room(spent)) if budget.delta else 0.0
 
-    def entries(self) -> list[dict[str, Any]]:
-        """Every entry, oldest first."""
+    def entries(self, last: int | None = None) -> list[dict[str, Any]]:
+        """Every entry, oldest first.
+
+        Parameters
+        ----------
+        last
+            Only so many of the newest.
+        """
         with self._store.reading() as db:
-            rows = db.execute("SELECT body, hash FROM entry ORDER BY seq").fetchall()
-        return [json.loads(body) | {"hash": link} for body, link in rows]
+            return rows.newest(db, last)
+
+    def find(self, key: str) -> dict[str, Any] | None:
+        """The entry that was made under a key, with its answer, if there is one.
+
+        Parameters
+        ----------
+        key
+            As it was given to ``charge`` or ``note``.
+        """
+        with self._store.reading() as db:
+            return rows.found(db, self._chain, check_name(key, "a key"))
+
+    def unanswered(self) -> list[tuple[str, dict[str, Any]]]:
+        """Keys and entries of charges whose answer was not stored: work that died."""
+        with self._store.reading() as db:
+            return rows.unanswered(db)
+
+    def proof(self) -> dict[str, Any]:
+        """The whole chain as JSON data, which ``check_proof`` checks without this file.
+
+        Answers are not in it; their receipts are. With a key the chain can be checked
+        by those who have it.
+        """
+        with self._store.reading() as db:
+            return proof_of(rows.read_history(db))
 
     def verify(self) -> int:
-        """Check the file, the chain, the sums and the anchor; the number of entries."""
+        """Check the file, the chain, the sums and the anchor; the number of entries.
+
+        Opening a ledger checks its last entries, from the last totals on that are
+        written in the chain; this checks everything from the beginning.
+        """
+        return self._verify(recent=False)
+
+    def _verify(self, *, recent: bool) -> int:
         # The anchor first: whatever it holds now, the ledger holds when read after.
         lines = self._anchor.read() if self._anchor else None
         with self._store.reading() as db:
-            sound, history = self._store.is_sound(db), read_history(db)
-        if not sound:
+            history = rows.read_history(db, recent=recent)
+            count, last = db.execute("SELECT count(*), max(seq) FROM entry").fetchone()
+            sound = self._store.is_sound(db, thorough=not history.recent)
+        if not sound or count != (last or 0):
             raise LedgerError(f"{self.path!r} is damaged or was changed: restore it.")
         try:
-            checked = self._chain.check(history)
+            checked = check_history(self._chain, history)
         except (ValueError, TypeError, KeyError, ArithmeticError):
             raise LedgerError(f"{self.path!r} is damaged: restore it.") from None
         links = checked.links
         if self._anchor:
             if lines is None and links and self._anchor.path.exists():
-                return self.verify()  # it was made while we were reading
+                return self._verify(recent=recent)  # made while we were reading
+            if lines and history.recent:  # a link stands for all before it
+                first = history.entries[0][0]
+                lines = [line for line in lines if line[1] >= first]
             self._anchor.check(lines, history.meta["id"], links)
         if checked.stale:
-            self._bring_up(len(links), checked.stale)
-        return len(links)
+            self._bring_up(count, checked.stale)
+        return int(count)
 
     def _bring_up(self, entries: int, totals: Mapping[str, str]) -> None:
         """Totals of version 1, counted by today's rule, unless somebody was faster."""
@@ -462,7 +515,7 @@ class Ledger:
         label
             What could not be computed.
         """
-        self._own(fault_entry, label)
+        self._own(failures.fault_entry, label)
 
     def reopen(self, comment: str = "") -> None:
         """Go on after a failure: the owner has looked into it. It is an entry.
@@ -472,14 +525,14 @@ class Ledger:
         comment
             What the owner found; it is kept with the entry.
         """
-        self._own(reopening, comment)
+        self._own(failures.reopening, comment)
 
-    def _own(self, entry: OwnEntry, text: str) -> None:
+    def _own(self, entry: failures.OwnEntry, text: str) -> None:
         with self._store.writing() as db:
             content, key = entry(db, text)
             if content is None:
                 return
-            seq, link = append(db, self._chain, self._meta["seal"], content, key)
+            seq, link = rows.append(db, self._chain, self._meta["seal"], content, key)
         self._store.remember(seq, link)
         if self._anchor:
             self._anchor.write(self.id, seq, link)
@@ -488,13 +541,13 @@ class Ledger:
     def faults(self) -> int:
         """How many answers could not be computed so far."""
         with self._store.reading() as db:
-            return count_faults(db)
+            return failures.count_faults(db)
 
     @property
     def shut(self) -> bool:
         """Whether a failure was not looked into yet."""
         with self._store.reading() as db:
-            return is_shut(db)
+            return failures.is_shut(db)
 
     def close(self) -> None:
         """Let go of the file; whatever is asked of this ledger afterwards is refused.
@@ -560,14 +613,6 @@ class Ledger:
 
     def _repr_html_(self) -> str:
         return ledger_html(self)
-
-
-def _store_of(path: str, timeout: float) -> tuple[LedgerStore, str]:
-    """The store that a path names, and the path as it may be shown."""
-    if is_postgres(path):
-        store = PostgresStore(path, timeout)
-        return store, store.path  # without the password
-    return Store(path, timeout), path
 
 
 def _reopen(path: str, anchor: Path | None, timeout: float, name: str) -> Ledger:

@@ -1,8 +1,8 @@
 """The PostgreSQL schema under a ledger, for several processes and hosts.
 
 ``postgresql://host/database#patients`` is the ledger ``patients``: a schema of its own,
-with the same tables, chain and fractions as a file. Writers take turns by a lock on the
-table of accounts; a commit is on the server's disk before it is reported. A connection
+with the same tables, chain and fractions as a file. Writers take turns by a lock on a
+table; a commit is on the server's disk before it is reported. A connection
 that breaks is opened anew, and what this process has committed must still be there.
 """
 
@@ -91,7 +91,12 @@ class PostgresStore:
     opened again after it.
     """
 
-    def __init__(self, path: str, timeout: float) -> None:
+    def __init__(
+        self, path: str, timeout: float, schema: tuple[str, ...] = SCHEMA
+    ) -> None:
+        self._statements = schema
+        # The first table is the one whose lock makes writers take turns.
+        self._turns = schema[0].removeprefix("CREATE TABLE ").partition("(")[0]
         parts = urlsplit(path)
         if not _NAME.fullmatch(parts.fragment):
             raise ParameterError(
@@ -118,7 +123,7 @@ class PostgresStore:
         """Whether there is a ledger already."""
         with self._lock, self._telling():
             found = self._connection().execute(
-                "SELECT to_regclass(%s)", (f"{self._schema}.meta",)
+                "SELECT to_regclass(%s)", (f"{self._schema}.{self._turns}",)
             )
             return found.fetchone()[0] is not None
 
@@ -133,7 +138,7 @@ class PostgresStore:
                 query = "SELECT 1 FROM pg_namespace WHERE nspname = %s"
                 if db.execute(query, (self._schema,)).fetchone() is None:
                     db.execute(f"CREATE SCHEMA {self._schema}")
-                    for statement in SCHEMA:
+                    for statement in self._statements:
                         db.execute(statement)
                     fill(_Transaction(db))
                 db.execute("COMMIT")
@@ -187,7 +192,7 @@ class PostgresStore:
     def writing(self) -> Iterator[Database]:
         """One transaction that no other writer interleaves with, synced at its end."""
         with self._transaction("BEGIN ISOLATION LEVEL READ COMMITTED") as db:
-            db.execute("LOCK TABLE account IN EXCLUSIVE MODE")
+            db.execute(f"LOCK TABLE {self._turns} IN EXCLUSIVE MODE")
             self._check_last(db)
             yield db
 
@@ -277,7 +282,7 @@ class PostgresStore:
             "released."
         ) from None
 
-    def is_sound(self, db: Database) -> bool:
+    def is_sound(self, db: Database, *, thorough: bool) -> bool:
         """Whether the tables and triggers are the ones we made."""
         return {row[0] for row in db.execute(_COLUMNS)} == _MADE_COLUMNS and {
             row[0] for row in db.execute(_TRIGGERS)

@@ -57,7 +57,10 @@ class Store:
     opened again after it.
     """
 
-    def __init__(self, path: str, timeout: float) -> None:
+    def __init__(
+        self, path: str, timeout: float, schema: tuple[str, ...] = SCHEMA
+    ) -> None:
+        self._schema = schema
         self._db: sqlite3.Connection | None = None
         self._pid, self._timeout = os.getpid(), timeout
         self._lock = threading.RLock()
@@ -85,7 +88,7 @@ class Store:
             self._db = sqlite3.connect(
                 MEMORY, isolation_level=None, check_same_thread=False
             )
-            _build(self._db, fill)
+            _build(self._db, self._schema, fill)
             return
         if os.path.exists(f"{self.path}-wal") and not self.exists():
             raise LedgerError(
@@ -98,7 +101,7 @@ class Store:
                 db = sqlite3.connect(draft, isolation_level=None)
                 try:
                     db.execute("PRAGMA synchronous=FULL")
-                    _build(db, fill)
+                    _build(db, self._schema, fill)
                 finally:
                     db.close()
                 with suppress(FileExistsError):
@@ -231,12 +234,12 @@ class Store:
     def remember(self, seq: int, link: str) -> None:
         """Nothing to do: a file that was replaced is known by its place on disk."""
 
-    def is_sound(self, db: Database) -> bool:
+    def is_sound(self, db: Database, *, thorough: bool) -> bool:
         """Whether the file is whole, with the tables and triggers that we made."""
-        if db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+        if thorough and db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
             return False
         made = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        return {row[0] for row in made} == set(SCHEMA)
+        return {row[0] for row in made} == set(self._schema)
 
     def _check_process(self) -> None:
         if self._pid == os.getpid():
@@ -321,9 +324,9 @@ class Store:
         self._release()
 
 
-def _build(db: sqlite3.Connection, fill: Fill) -> None:
+def _build(db: sqlite3.Connection, schema: tuple[str, ...], fill: Fill) -> None:
     db.execute("BEGIN IMMEDIATE")
-    for statement in SCHEMA:
+    for statement in schema:
         db.execute(statement)
     fill(db)
     db.execute("COMMIT")

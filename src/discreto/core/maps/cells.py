@@ -13,7 +13,7 @@ from discreto.core.maps._names import check_names
 from discreto.core.query import Batch, Cells, Everyone, Floats, Ints
 from discreto.errors import DomainError, ParameterError
 
-MISSING = "(missing)"
+MISSING = "(missing or other)"  # no value, or one that was not declared
 MAX_BINS = 1 << 20
 
 
@@ -45,29 +45,43 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """One cell for each combination of the declared categories of these columns."""
+    """One cell for each combination of the declared categories of these columns.
+
+    A column that may be missing has one category more, for values that are missing or
+    were not declared; ``declared`` leaves such rows out instead.
+    """
 
     names: tuple[str, ...]
+    declared: bool = False
 
     def __post_init__(self) -> None:
         check_names(self.names)
+        if not isinstance(self.declared, bool):
+            raise ParameterError("declared is True or False.")
 
     def check(self, domain: Domain) -> None:
         for name in self.names:
             domain.category(name)
 
     def count(self, domain: Domain) -> int:
-        return math.prod(_size(domain.category(name)) for name in self.names)
+        return math.prod(self._size(domain.category(name)) for name in self.names)
+
+    def _size(self, column: Category) -> int:
+        return len(column.categories) + self._with_gaps(column)
+
+    def _with_gaps(self, column: Category) -> bool:
+        return column.missing and not self.declared
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         out = np.zeros(len(batch[self.names[0]]), dtype=np.int64)
         outside = np.zeros(out.size, dtype=bool)
         for name in self.names:
             column, codes = domain.category(name), batch[name]
-            if column.missing:
-                codes = np.where(codes < 0, len(column.categories), codes)
-            outside |= (codes < 0) | (codes >= _size(column))
-            out = out * _size(column) + codes
+            size = self._size(column)
+            if self._with_gaps(column):
+                codes = np.where(codes < 0, size - 1, codes)
+            outside |= (codes < 0) | (codes >= size)
+            out = out * size + codes
         out[outside] = -1
         return out
 
@@ -79,7 +93,8 @@ class Categories:
         lists = []
         for name in self.names:
             column = domain.category(name)
-            lists.append([*column.categories, *([MISSING] if column.missing else [])])
+            gaps = [MISSING] if self._with_gaps(column) else []
+            lists.append([*column.categories, *gaps])
         return lists[0] if len(lists) == 1 else list(product(*lists))
 
 
@@ -273,7 +288,3 @@ def present_in(names: tuple[str, ...], domain: Domain) -> Cells:
         else:
             raise DomainError(f"{name!r} is opaque: it cannot be asked about.")
     return Everyone()
-
-
-def _size(column: Category) -> int:
-    return len(column.categories) + column.missing

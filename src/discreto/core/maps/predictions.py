@@ -157,7 +157,7 @@ class Right:
         return np.where(truth < 0, -1, right.astype(np.int64))
 
     def columns(self) -> tuple[str, ...]:
-        return _all_columns(self.model)
+        return all_columns(self.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +189,11 @@ class RowLoss:
         return (2 * lost - 1)[None, :] * float(_STEPS)
 
     def columns(self) -> tuple[str, ...]:
-        return _all_columns(self.model)
+        return all_columns(self.model)
 
 
-def _all_columns(text: str) -> tuple[str, ...]:
+def all_columns(text: str) -> tuple[str, ...]:
+    """The features and the target of a model."""
     model = predictor_of(text)
     return (*model.features, model.goal)
 

@@ -13,14 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.dates import DateTime
 from discreto.core.domain import Category
 from discreto.data.frames.base import Array
+from discreto.data.frames.dates import dates
 
 
 def convert(values: Any, column: object) -> Array:
     """A column in the terms of the domain: float64, or int64 codes."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        if isinstance(column, DateTime):
+            return dates(values, column)
         if isinstance(column, Category):
             codes = _text_codes(values, column)
             return _codes(plain(values), column) if codes is None else codes
@@ -93,6 +97,8 @@ def owned(values: Any, column: object) -> tuple[Array, bool]:
     Numbers stay in their own type, which may be small. All else is converted, since
     the objects in it might change.
     """
+    if isinstance(column, DateTime):
+        return convert(values, column), True
     codes = _text_codes(values, column) if isinstance(column, Category) else None
     if codes is not None:
         return codes, True

@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.dates import DateTime
 from discreto.core.domain import Domain
+from discreto.core.unknown_keys import OpenText
 from discreto.data.frames.base import Array, Frame, asked, need_columns, wrong_type
 from discreto.data.frames.convert import convert, listed, owned
 from discreto.data.frames.people import people_of
@@ -63,7 +65,9 @@ def dict_columns(data: Mapping[Any, Any], domain: Domain) -> dict[str, Array]:
         if isinstance(columns[name], str) or not hasattr(columns[name], "__len__"):
             raise DomainError(f"column {name!r} must be an array or a list of values.")
     return {
-        name: _ids(columns[name]) if name == domain.person else listed(columns[name])
+        name: _ids(columns[name])
+        if name == domain.person or isinstance(domain[name], OpenText)
+        else listed(columns[name])
         for name in domain
     }
 
@@ -92,7 +96,11 @@ def native_columns(data: Any, domain: Domain) -> dict[str, Any]:
     need_columns(domain, names)
     for name, column in domain.columns.items():
         dtype = schema[name]
-        odd = dtype.is_nested() or dtype.is_temporal() or dtype == nw.Binary
+        if isinstance(column, DateTime):
+            fits = dtype in (nw.Date, nw.Datetime, nw.String, nw.Object, nw.Unknown)
+            odd = not fits and not isinstance(dtype, nw.Datetime | nw.Categorical)
+        else:
+            odd = dtype.is_nested() or dtype.is_temporal() or dtype == nw.Binary
         if odd and asked(column):
             raise wrong_type(name, column, str(dtype))
     return {name: frame.get_column(name) for name in domain}
@@ -105,8 +113,9 @@ class MemoryFrame:
         need_columns(domain, list(columns))
         for name, spec in domain.columns.items():
             values = columns[name]
+            wrong = "mcVfiub" if isinstance(spec, DateTime) else "mMcV"
             if isinstance(values, np.ndarray) and (
-                values.ndim != 1 or (values.dtype.kind in "mMcV" and asked(spec))
+                values.ndim != 1 or (values.dtype.kind in wrong and asked(spec))
             ):
                 raise wrong_type(name, spec, str(values.dtype))
         lengths = {len(columns[name]) for name in domain}
@@ -120,7 +129,11 @@ class MemoryFrame:
                 copy, ready = owned(columns[name], spec)
                 (self._ready if ready else self._numbers)[name] = copy
         person = domain.person
-        self._people = None if person is None else people_of(columns[person])
+        self._texts = {
+            name: people_of(columns[name])
+            for name, spec in domain.columns.items()
+            if name == person or isinstance(spec, OpenText)
+        }
         self._memories: dict[tuple[int, int], dict[str, Any]] = {}
         self._lock = threading.Lock()
 
@@ -137,9 +150,9 @@ class MemoryFrame:
             return self._ready[name]
 
     def raw(self, name: str) -> Array:
-        if self._people is None or name != self._domain.person:
+        if name not in self._texts:
             raise DomainError(f"{name!r} does not say whose rows these are.")
-        return self._people
+        return self._texts[name]
 
     def memory(self, place: tuple[int, int]) -> dict[str, Any]:
         """What was kept for the rows from one number up to another."""

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.dates import DateTime
 from discreto.core.domain import Domain
 from discreto.data.frames.base import Array, Frame, asked, need_columns, wrong_type
 from discreto.data.frames.convert import convert, readable
+from discreto.data.frames.dates import is_date_type
 from discreto.data.frames.people import join, people_of
 from discreto.data.frames.records import Dialect, ahead, header, tables
 from discreto.errors import DomainError
@@ -37,6 +39,8 @@ class StreamFrame:
                         f"{path.name!r} has two columns {name!r}. Rename one."
                     )
                 if asked(spec) and (found := types.get(name)):
+                    if isinstance(spec, DateTime) and is_date_type(found):
+                        continue
                     raise wrong_type(name, spec, found)
             units += [(str(path.absolute()), group) for group in groups]
         self._domain, self.units = domain, units

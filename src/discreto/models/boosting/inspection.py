@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain import Category, Domain
+from discreto.core.maps.cells import MISSING
 from discreto.core.maps.trees import Grid, Tree
 from discreto.errors import ParameterError
 from discreto.models.boosting.forest import Shipped
@@ -61,7 +62,7 @@ def branch_text(grid: Grid, domain: Domain, column: int, codes: list[int]) -> st
     if len(codes) == size:
         return f"{name}: any"
     if isinstance(kind, Category):
-        labels = [*map(str, kind.categories), _MISSING if kind.missing else "(other)"]
+        labels = [*map(str, kind.categories), MISSING]
         return f"{name} is {' or '.join(labels[code] for code in codes)}"
     cuts = grid.cuts[column]
     absent = [code for code in codes if code > len(cuts)]

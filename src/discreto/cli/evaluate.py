@@ -1,0 +1,110 @@
+"""``discreto evaluate``: how good a fitted model is, on rows that it has not seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreto import Ledger, Table
+from discreto.cli import options, terminal
+from discreto.cli.files import open_ledger, read_domain
+from discreto.core.cost import Cost, show
+from discreto.core.domain import Domain
+from discreto.errors import ParameterError
+
+EXAMPLE = """Example:
+
+`discreto evaluate model.json test.parquet --domain d.json --epsilon 0.5
+--ledger patients.ledger`
+"""
+SAMPLING = "The intervals cover the noise, and that these are some rows of many."
+TRAINING = "Measured on the rows it was fitted to: it looks better than it is."
+
+
+def evaluate(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A model file (JSON).")
+    ],
+    data: options.DataWord,
+    *,
+    epsilon: Annotated[str, typer.Option("--epsilon", help="What this may cost.")],
+    ledger: options.LedgerFile,
+    domain: Annotated[
+        Path | None,
+        typer.Option("--domain", help="The domain of DATA; by default the model's."),
+    ] = None,
+    delta: options.DeltaWord = "0",
+    budget: options.BudgetWord = None,
+    budget_delta: options.BudgetDeltaWord = None,
+    analyst: options.AnalystWord = None,
+    anchor: options.AnchorFile = None,
+    chain_key: options.ChainKey = None,
+    card: Annotated[
+        Path | None,
+        typer.Option("--card", help="Write the model's card (HTML) with the score."),
+    ] = None,
+    as_json: options.JsonFlag = False,
+) -> None:
+    """Measure a fitted model on private rows, and pay for it from their ledger.
+
+    Give it rows that the model was not fitted to: on its own rows a model looks better
+    than it is. The charge is written down before any row is read.
+    """
+    from discreto.models import load
+
+    learner = load(model)
+    known = learner.space_.domain if domain is None else read_domain(domain)
+    check(learner, epsilon, delta)
+    if not ledger.exists():  # refuse what can be refused before a ledger is made
+        Table(data, known, Ledger(epsilon=1))
+    book = open_ledger(
+        ledger,
+        budget=budget,
+        budget_delta=budget_delta,
+        anchor=anchor,
+        chain_key=chain_key,
+    )
+    table = Table(data, known, book.analyst(analyst) if analyst else book)
+    judged = measure(learner, table, epsilon, delta)
+    if card is not None:
+        from discreto.report import model_page
+
+        model_page(learner, evaluation=judged).save(card)
+    if as_json:
+        terminal.print_json({name: r.to_dict() for name, r in judged.items()})
+        return
+    _print(judged, known, book)
+    if card is not None:
+        terminal.out().print(terminal.plain(f"card      {card}"), soft_wrap=True)
+
+
+def check(learner: Any, epsilon: str, delta: str) -> None:
+    """Refuse what can be refused before a fit or a charge."""
+    if not learner._needs_target:
+        name = type(learner).__name__
+        raise ParameterError(f"{name} predicts nothing: there is nothing to evaluate.")
+    Cost.of(epsilon, delta)
+
+
+def measure(learner: Any, table: Table, epsilon: str, delta: str) -> Any:
+    """A private evaluation."""
+    from discreto.models import evaluate as run
+
+    with terminal.working("measuring the model"):
+        return run(learner, table, epsilon=epsilon, delta=delta)
+
+
+def print_scores(judged: Any) -> None:
+    """Every measure, on the console."""
+    for line in str(judged).splitlines():
+        terminal.out().print(terminal.plain(f"          {line}"), soft_wrap=True)
+
+
+def _print(judged: Any, known: Domain, book: Ledger) -> None:
+    console = terminal.out()
+    print_scores(judged)
+    console.print(terminal.plain(SAMPLING), style="dim")
+    console.print(terminal.protects(known))
+    console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")

@@ -1,0 +1,67 @@
+"""``discreto serve``: put tables behind a door and let analysts ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreto.errors import ParameterError
+
+EXAMPLE = """Examples:
+
+`discreto serve --demo`
+
+`discreto serve --config service.toml --token olga`
+
+`discreto serve --config service.toml --port 8000 --workers 2`
+"""
+
+
+def serve(
+    config: Annotated[
+        Path | None, typer.Option("--config", help="The TOML file; docs/service.md.")
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve a made-up table, to try.")
+    ] = False,
+    folder: Annotated[
+        Path, typer.Option("--folder", help="Where the demo keeps its files.")
+    ] = Path("discreto-demo"),
+    host: Annotated[
+        str, typer.Option("--host", help="The address to listen on.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="The port to listen on.")] = 8000,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=64, help="Worker processes.")
+    ] = 1,
+    token: Annotated[
+        str | None,
+        typer.Option("--token", help="Print a new token for this person, and end."),
+    ] = None,
+) -> None:
+    """Serve tables over HTTP: analysts ask, owners allow, auditors check.
+
+    Only JSON crosses, and every answer is charged to a ledger before a row is read.
+    """
+    from discreto.service import Service, read_config
+    from discreto.service.demo import write_demo
+    from discreto.service.run import serve as run
+
+    if (config is None) != demo:
+        raise ParameterError("serve needs either --config FILE or --demo.")
+    path = write_demo(folder) if config is None else config
+    service = Service(read_config(path))  # whatever is wrong with it is said now
+    try:
+        if token is not None:
+            typer.echo(service.add_token(token)["token"])
+            return
+        typer.echo(f"serving {path} at http://{host}:{port}", err=True)
+        if demo:
+            for person in service.state.people():
+                link = f"http://{host}:{port}{service.link(person.name, 86400)}"
+                typer.echo(f"  {person.role:<8} {person.name:<8} {link}", err=True)
+    finally:
+        service.close()
+    run(path, host=host, port=port, workers=workers)

@@ -1,0 +1,95 @@
+"""Fitted models as scikit-learn knows them: released numbers and bounds only.
+
+scikit-learn's objects want to be fitted. They are, to the corners of the domain, which
+are public; then the released numbers take the place of what that gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
+
+from discreto.errors import ParameterError
+
+
+def to_sklearn(model: Any) -> Any:
+    """A pipeline that predicts what the model does, and needs scikit-learn alone."""
+    make = _FORMS.get(type(model).__name__)
+    if make is None or model.space_.categories:
+        known = ", ".join(_FORMS)
+        raise ParameterError(
+            f"{type(model).__name__} of these columns has no form in scikit-learn. "
+            f"There is one for {known}, with Number columns. models.save writes any "
+            "model as JSON."
+        )
+    return make(model)
+
+
+def _before(model: Any, *, low: float, missing: float) -> list[Any]:
+    """Clip to the public bounds, scale to [low, 1], and fill what is missing."""
+    space = model.space_
+    ends = [space.domain.number(name) for name in space.numbers]
+    corners = np.array([[e.lower for e in ends], [e.upper for e in ends]])
+    scaler = MinMaxScaler(feature_range=(low, 1), clip=True).fit(corners)
+    filler = SimpleImputer(strategy="constant", fill_value=missing)
+    return [scaler, filler.fit(scaler.transform(corners))]
+
+
+def _on_unit(model: Any) -> tuple[Any, Any]:
+    """Coefficients and intercepts for columns on [0, 1]."""
+    space = model.space_
+    low, width = space.centres() - space.halves(), 2 * space.halves()
+    coef = np.atleast_2d(model.coef_)
+    return coef * width, np.atleast_1d(model.intercept_) + coef @ low
+
+
+def _linear(model: Any) -> TransformedTargetRegressor:
+    coef, intercept = _on_unit(model)
+    target = model.space_.domain.number(model.space_.goal)
+    clip = FunctionTransformer(
+        inverse_func=np.clip,
+        inv_kw_args={"a_min": target.lower, "a_max": target.upper},
+        check_inverse=False,
+    )
+    scaler, filler = _before(model, low=0, missing=0.5)
+    inner = make_pipeline(scaler, filler, LinearRegression())
+    wide = len(model.space_.features)
+    corners = np.array([scaler.data_min_, scaler.data_max_]).reshape(2, wide)
+    made = TransformedTargetRegressor(inner, transformer=clip)
+    made.fit(corners, [target.lower, target.upper])
+    last = made.regressor_[-1]
+    last.coef_, last.intercept_ = coef[0], float(intercept[0])
+    return made
+
+
+def _logistic(model: Any) -> Pipeline:
+    coef, intercept = _on_unit(model)
+    classes, wide = model.classes_, len(model.space_.features)
+    plain = LogisticRegression()
+    plain.fit(np.arange(len(classes) * wide).reshape(-1, wide), np.arange(len(classes)))
+    plain.classes_, plain.coef_, plain.intercept_ = classes, coef, intercept
+    return make_pipeline(*_before(model, low=0, missing=0.5), plain)
+
+
+def _kmeans(model: Any) -> Pipeline:
+    space = model.space_
+    centres = (model.cluster_centers_ - space.centres()) / space.halves()
+    plain = KMeans(len(centres), init=centres, n_init=1, max_iter=1)
+    plain.fit(centres + 0 * centres)
+    plain.cluster_centers_ = np.ascontiguousarray(centres)
+    return make_pipeline(*_before(model, low=-1, missing=0), plain)
+
+
+_FORMS: dict[str, Callable[[Any], Any]] = {
+    "LinearRegression": _linear,
+    "LogisticRegression": _logistic,
+    "KMeans": _kmeans,
+}

@@ -1,0 +1,146 @@
+"""Fitted models as ONNX graphs: released numbers and public bounds, in doubles.
+
+The graphs are small and built by hand: the converters for scikit-learn make nodes for
+missing values that onnxruntime has in single precision only, and then predictions
+would not be the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreto.errors import MissingExtraError, ParameterError
+
+OPSET, FORMAT = 18, 9
+
+
+def to_onnx(model: Any) -> Any:
+    """The model as a graph with one input ``X``: its features, as doubles."""
+    try:
+        import onnx
+    except ImportError:
+        raise MissingExtraError("ONNX needs: pip install 'discreto[onnx]'") from None
+    make = _FORMS.get(type(model).__name__)
+    if make is None or model.space_.categories:
+        raise ParameterError(
+            f"{type(model).__name__} of these columns has no ONNX form. There is one "
+            f"for {', '.join(_FORMS)}, with Number columns. models.save writes any "
+            "model as JSON."
+        )
+    graph = _Graph(onnx)
+    make(model, graph)
+    return graph.finish(len(model.space_.features), type(model).__name__)
+
+
+class _Graph:
+    """Nodes in order; each gives the name of its result."""
+
+    def __init__(self, onnx: Any) -> None:
+        self._onnx = onnx
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+        self._outputs: list[Any] = []
+
+    def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        name = f"{kind}_{len(self._nodes)}"
+        made = self._onnx.helper.make_node(kind, list(inputs), [name], **attributes)
+        self._nodes.append(made)
+        return name
+
+    def constant(self, value: Any) -> str:
+        array = np.asarray(value)
+        if array.dtype.kind in "OU":
+            array = array.astype(object)
+        name = f"constant_{len(self._constants)}"
+        self._constants.append(self._onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def output(self, source: str, name: str, kind: Any, shape: list[Any]) -> None:
+        same = self._onnx.helper.make_node("Identity", [source], [name])
+        self._nodes.append(same)
+        info = self._onnx.helper.make_tensor_value_info(name, kind, shape)
+        self._outputs.append(info)
+
+    def double(self) -> Any:
+        return self._onnx.TensorProto.DOUBLE
+
+    def kind_of(self, values: Any) -> Any:
+        types = self._onnx.TensorProto
+        kinds = {"i": types.INT64, "f": types.DOUBLE, "b": types.BOOL}
+        return kinds.get(np.asarray(values).dtype.kind, types.STRING)
+
+    def finish(self, width: int, name: str) -> Any:
+        helper = self._onnx.helper
+        rows = helper.make_tensor_value_info("X", self.double(), [None, width])
+        graph = helper.make_graph(
+            self._nodes, name, [rows], self._outputs, self._constants
+        )
+        made = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=FORMAT
+        )
+        self._onnx.checker.check_model(made)
+        return made
+
+
+def _within_bounds(model: Any, graph: _Graph) -> str:
+    """Rows clipped to the public bounds, missing values in their middle."""
+    space = model.space_
+    centres, halves = space.centres(), space.halves()
+    missing = graph.node("IsNaN", "X")
+    there = graph.node("Where", missing, graph.constant(centres), "X")
+    low = graph.node("Max", there, graph.constant(centres - halves))
+    return graph.node("Min", low, graph.constant(centres + halves))
+
+
+def _scores(model: Any, graph: _Graph) -> str:
+    coef = np.atleast_2d(model.coef_).astype(float)
+    rows = _within_bounds(model, graph)
+    product = graph.node("MatMul", rows, graph.constant(coef.T.copy()))
+    return graph.node(
+        "Add", product, graph.constant(np.atleast_1d(model.intercept_).astype(float))
+    )
+
+
+def _linear(model: Any, graph: _Graph) -> None:
+    target = model.space_.domain.number(model.space_.goal)
+    ends = [graph.constant(np.float64(e)) for e in (target.lower, target.upper)]
+    flat = graph.node("Squeeze", _scores(model, graph), graph.constant([1]))
+    clipped = graph.node("Clip", flat, *ends)
+    graph.output(clipped, "prediction", graph.double(), [None])
+
+
+def _logistic(model: Any, graph: _Graph) -> None:
+    scores = _scores(model, graph)
+    if len(model.classes_) == 2:
+        halves = graph.constant(np.array([[-0.5, 0.5]]))
+        scores = graph.node("Mul", scores, halves)
+    chances = graph.node("Softmax", scores, axis=1)
+    best = graph.node("ArgMax", chances, axis=1, keepdims=0)
+    classes = graph.constant(np.asarray(model.classes_))
+    named = graph.node("Gather", classes, best)
+    graph.output(named, "prediction", graph.kind_of(model.classes_), [None])
+    size = len(model.classes_)
+    graph.output(chances, "probabilities", graph.double(), [None, size])
+
+
+def _kmeans(model: Any, graph: _Graph) -> None:
+    space = model.space_
+    centres = (model.cluster_centers_ - space.centres()) / space.halves()
+    rows = _within_bounds(model, graph)
+    moved = graph.node("Sub", rows, graph.constant(space.centres()))
+    unit = graph.node("Div", moved, graph.constant(space.halves()))
+    apart = graph.node("Unsqueeze", unit, graph.constant([1]))
+    gaps = graph.node("Sub", apart, graph.constant(centres[None, :, :]))
+    squares = graph.node("Mul", gaps, gaps)
+    far = graph.node("ReduceSum", squares, graph.constant([2]), keepdims=0)
+    best = graph.node("ArgMin", far, axis=1, keepdims=0)
+    graph.output(best, "prediction", graph.kind_of([0]), [None])
+
+
+_FORMS = {
+    "LinearRegression": _linear,
+    "LogisticRegression": _logistic,
+    "KMeans": _kmeans,
+}

@@ -1,0 +1,25 @@
+"""The service: tables behind a door, for people who do not trust each other.
+
+``config`` is what the owner writes down; ``questions`` decodes JSON; ``door`` is the
+only way to a table: it checks, charges, answers; ``payer`` makes asking again free;
+``jobs`` is long work; ``state`` and ``credentials`` know people. ``guard``, ``api`` and
+``app`` speak HTTP. ``docs/service.md`` explains how to run one.
+"""
+
+from __future__ import annotations
+
+from discreto.errors import MissingExtraError
+
+try:
+    import argon2 as _argon2  # noqa: F401
+    import fastapi as _fastapi  # noqa: F401
+except ImportError:
+    raise MissingExtraError(
+        'the service needs FastAPI and others: pip install "discreto[service]".'
+    ) from None
+
+from discreto.service.config import ServiceConfig, read_config
+from discreto.service.door import Door
+from discreto.service.service import Service
+
+__all__ = ["Door", "Service", "ServiceConfig", "read_config"]

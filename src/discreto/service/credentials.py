@@ -1,0 +1,71 @@
+"""Tokens, sessions and links for signing in: shown once, stored as slow hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+import time
+from collections import OrderedDict
+
+from argon2 import PasswordHasher
+from argon2.exceptions import Argon2Error, InvalidHashError
+
+from discreto.service.errors import Refusal
+from discreto.service.state import Person, Secret, State
+
+_MOST = 4096  # checked secrets that a worker remembers
+# Second recommendation of RFC 9106 cut down: our secrets are 256 random bits.
+_HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
+_DECOY = _HASHER.hash("nobody has this one")
+
+
+class Credentials:
+    """Makes secrets and recognises them."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._lock = threading.Lock()
+        self._checked: OrderedDict[str, str] = OrderedDict()
+
+    def make(self, kind: str, person: str, seconds: float) -> tuple[str, Secret]:
+        """A new secret: the text to show once, and what is stored."""
+        id_, word = secrets.token_hex(8), secrets.token_urlsafe(32)
+        now = time.time()
+        extra = secrets.token_urlsafe(24) if kind == "session" else ""
+        secret = Secret(
+            id_, kind, person, _HASHER.hash(word), extra, now, now + seconds, 0
+        )
+        self._state.add_secret(secret)
+        return f"{id_}.{word}", secret
+
+    def check(self, text: str, kind: str) -> tuple[Secret, Person]:
+        """The secret that a text is, and whose; or a refusal, always the same one."""
+        id_, _, word = text.partition(".")
+        plain = text.isascii() and len(text) <= 100 and len(id_) == 16
+        found = self._state.secret(id_) if plain else None
+        secret = None if found is None else found[0]
+        if not self._fits(_DECOY if secret is None else secret.hash, word[:100]):
+            raise Refusal("unauthorised")
+        if found is None or found[0].kind != kind or not found[0].alive:
+            raise Refusal("unauthorised")
+        if not found[1].active:
+            raise Refusal("unauthorised")
+        return found
+
+    def _fits(self, stored: str, word: str) -> bool:
+        """Whether a word has this hash. The slow check is made once for each worker."""
+        quick = hashlib.sha256(f"{stored} {word}".encode()).hexdigest()
+        with self._lock:
+            if self._checked.get(quick) == stored:
+                self._checked.move_to_end(quick)
+                return True
+        try:
+            _HASHER.verify(stored, word)
+        except (Argon2Error, InvalidHashError):
+            return False
+        with self._lock:
+            self._checked[quick] = stored
+            while len(self._checked) > _MOST:
+                self._checked.popitem(last=False)
+        return True

@@ -1,0 +1,232 @@
+"""What a service remembers besides its ledgers: people, secrets, jobs.
+
+Workers share it, so that any of them can take any request: a SQLite file, or a schema
+in PostgreSQL. Secrets are stored as hashes. Nothing in it is about rows.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from discreto.core.ledger.database import Database, LedgerStore
+from discreto.core.ledger.postgres import PostgresStore, is_postgres
+from discreto.core.ledger.store import Store
+
+_SCHEMA = (
+    "CREATE TABLE person(name TEXT PRIMARY KEY, role TEXT NOT NULL, "
+    "email TEXT NOT NULL, active INTEGER NOT NULL)",
+    "CREATE TABLE secret(id TEXT PRIMARY KEY, kind TEXT NOT NULL, "
+    "person TEXT NOT NULL, hash TEXT NOT NULL, extra TEXT NOT NULL, "
+    "created REAL NOT NULL, expires REAL NOT NULL, revoked INTEGER NOT NULL)",
+    "CREATE TABLE job(id TEXT PRIMARY KEY, person TEXT NOT NULL, tbl TEXT NOT NULL, "
+    "label TEXT NOT NULL, answer TEXT NOT NULL, status TEXT NOT NULL, "
+    "message TEXT NOT NULL, done INTEGER NOT NULL, total INTEGER NOT NULL, "
+    "created REAL NOT NULL, beat REAL NOT NULL)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who may sign in."""
+
+    name: str
+    role: str
+    email: str = ""
+    active: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A token, a session or a link for signing in, without what it is hashed from."""
+
+    id: str
+    kind: str
+    person: str
+    hash: str
+    extra: str
+    created: float
+    expires: float
+    revoked: int
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be used."""
+        return not self.revoked and time.time() < self.expires
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A long piece of work and how far it has come."""
+
+    id: str
+    person: str
+    table: str
+    label: str
+    answer: str
+    status: str  # waiting, running, done, refused, cancelled, died
+    message: str
+    done: int
+    total: int
+    created: float
+    beat: float
+
+    @property
+    def open(self) -> bool:
+        """Whether there is still something to come."""
+        return self.status in ("waiting", "running")
+
+
+class State:
+    """People, secrets and jobs, shared by all workers."""
+
+    def __init__(self, path: str, timeout: float = 10.0) -> None:
+        self._store: LedgerStore
+        if is_postgres(path):
+            wide = tuple(s.replace(" REAL ", " DOUBLE PRECISION ") for s in _SCHEMA)
+            self._store = PostgresStore(path, timeout, wide)
+        else:
+            self._store = Store(path, timeout, tuple(f"{s} STRICT" for s in _SCHEMA))
+        if not self._store.exists():
+            self._store.create(lambda db: None)
+
+    def _write(self, sql: str, values: tuple[Any, ...]) -> None:
+        with self._store.writing() as db:
+            db.execute(sql, values)
+
+    def _read(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        with self._store.reading() as db:
+            return db.execute(sql, values).fetchall()
+
+    # People
+
+    def add_person(self, person: Person) -> None:
+        """Somebody new; who is there already stays as they are."""
+        self._write(
+            "INSERT INTO person VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (person.name, person.role, person.email.lower(), int(person.active)),
+        )
+
+    def people(self) -> list[Person]:
+        """Everybody, by name."""
+        rows = self._read("SELECT name, role, email, active FROM person ORDER BY name")
+        return [Person(n, role, email, bool(on)) for n, role, email, on in rows]
+
+    def person(self, name: str) -> Person | None:
+        """Somebody by name."""
+        return next((one for one in self.people() if one.name == name), None)
+
+    def by_email(self, email: str) -> Person | None:
+        """Somebody by the e-mail that a provider has verified."""
+        known = email.lower()
+        return next((p for p in self.people() if p.email and p.email == known), None)
+
+    def set_active(self, name: str, *, active: bool) -> None:
+        """Let somebody in, or no longer; their secrets end with it."""
+        with self._store.writing() as db:
+            values = (int(active), name)
+            db.execute("UPDATE person SET active = ? WHERE name = ?", values)
+            if not active:
+                db.execute("UPDATE secret SET revoked = 1 WHERE person = ?", (name,))
+
+    # Secrets
+
+    def add_secret(self, secret: Secret) -> None:
+        """Store a secret's hash."""
+        self._write(
+            "INSERT INTO secret VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(secret.id, secret.kind, secret.person, secret.hash, secret.extra),
+                *(secret.created, secret.expires, int(secret.revoked)),
+            ),
+        )
+
+    def secret(self, id_: str) -> tuple[Secret, Person] | None:
+        """A secret and whose it is."""
+        rows = self._read(
+            "SELECT secret.*, role, email, active FROM secret "
+            "JOIN person ON person.name = secret.person WHERE id = ?",
+            (id_,),
+        )
+        if not rows:
+            return None
+        *parts, role, email, active = rows[0]
+        secret = Secret(*parts)
+        return secret, Person(secret.person, role, email, bool(active))
+
+    def secrets(self, person: str = "") -> list[Secret]:
+        """The tokens of somebody, or of all, newest first."""
+        rows = self._read(
+            "SELECT * FROM secret WHERE kind = 'token' AND (person = ? OR ? = '') "
+            "ORDER BY created DESC",
+            (person, person),
+        )
+        return [Secret(*row) for row in rows]
+
+    def revoke(self, id_: str) -> bool:
+        """End a secret; whether it was still good, so that links work once."""
+        with self._store.writing() as db:
+            query = "SELECT 1 FROM secret WHERE id = ? AND revoked = 0"
+            good = db.execute(query, (id_,)).fetchone() is not None
+            db.execute("UPDATE secret SET revoked = 1 WHERE id = ?", (id_,))
+        return good
+
+    # Jobs
+
+    def add_job(self, job: Job) -> None:
+        """A new piece of work."""
+        self._write(
+            "INSERT INTO job VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(job.id, job.person, job.table, job.label, job.answer, job.status),
+                *(job.message, job.done, job.total, job.created, job.beat),
+            ),
+        )
+
+    def job(self, id_: str) -> Job | None:
+        """A job by its name."""
+        rows = self._read("SELECT * FROM job WHERE id = ?", (id_,))
+        return Job(*rows[0]) if rows else None
+
+    def jobs(self, person: str) -> list[Job]:
+        """The newest jobs of somebody."""
+        query = "SELECT * FROM job WHERE person = ? ORDER BY created DESC LIMIT 100"
+        return [Job(*row) for row in self._read(query, (person,))]
+
+    def set_job(self, id_: str, **parts: Any) -> None:
+        """Change what is known of a job that is still open."""
+        names = ", ".join(f"{name} = ?" for name in parts)
+        self._write(
+            f"UPDATE job SET {names} WHERE id = ? "  # noqa: S608 - names of our own
+            "AND status IN ('waiting', 'running')",
+            (*parts.values(), id_),
+        )
+
+    def beat(self, ids: list[str]) -> None:
+        """These jobs are alive."""
+        with self._store.writing() as db:
+            for id_ in ids:
+                _beat(db, id_)
+
+    def bury(self, before: float) -> list[Job]:
+        """Open jobs that have not been alive since; they count as died from now on."""
+        query = "SELECT * FROM job WHERE status IN ('waiting', 'running') AND beat < ?"
+        with self._store.writing() as db:
+            found = [Job(*row) for row in db.execute(query, (before,)).fetchall()]
+            for job in found:
+                db.execute("UPDATE job SET status = 'died' WHERE id = ?", (job.id,))
+        return found
+
+    def live_answers(self, since: float) -> set[str]:
+        """The keys of answers that living jobs work on."""
+        query = "SELECT answer FROM job WHERE status = 'running' AND beat >= ?"
+        return {row[0] for row in self._read(query, (since,))}
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._store.close()
+
+
+def _beat(db: Database, id_: str) -> None:
+    db.execute("UPDATE job SET beat = ? WHERE id = ?", (time.time(), id_))

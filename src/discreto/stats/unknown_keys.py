@@ -1,0 +1,153 @@
+"""The frequent values of a column whose values nobody has listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreto.core.cost import Amount
+from discreto.core.unknown_keys import Keys, KeysNoise
+from discreto.errors import ParameterError
+from discreto.release import LEVEL, Release
+from discreto.session import Ask
+from discreto.stats._base import run
+from discreto.stats._intervals import Floats
+from discreto.tables import Table
+
+
+@dataclass(frozen=True)
+class UnknownKeys:
+    """The values of a column of open texts that many rows have, with their counts.
+
+    Parameters
+    ----------
+    column
+        The name of an ``OpenText`` column.
+    most
+        Show at most so many, those with the largest noisy counts; 0 shows all.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         the noisy counts of the values that occur, if they are large enough.
+    Bound        1: a row has one value. One row alone is shown with a chance of delta.
+    Composition  one (epsilon, delta) block.
+
+    >>> from discreto import Domain, OpenText, plan
+    >>> domain = Domain({"town": OpenText()})
+    >>> found = plan.statistics(domain, UnknownKeys("town"), epsilon=1, delta="1e-6")
+    >>> [ask.door for ask in found], found.total
+    (['discover'], Cost((ε 1, δ 1e-06)))
+    """
+
+    column: str
+    most: int = 0
+    block = True  # it costs (epsilon, delta) as one, not rho
+
+    @property
+    def label(self) -> str:
+        """What is asked, as a ledger and a release name it."""
+        return f"{f'top {self.most} ' if self.most else ''}keys of {self.column}"
+
+    def learn(self, ask: Ask) -> Release:
+        """Ask, and make a release of the answers.
+
+        Parameters
+        ----------
+        ask
+            The session that puts the questions.
+
+        Returns
+        -------
+        Release
+            The answer with its error bar.
+        """
+        if not isinstance(self.most, int) or self.most < 0:
+            raise ParameterError("the most keys to show are a whole number from 0 up.")
+        Keys(self.column).check(ask.domain)
+        found = ask.discover(Keys(self.column), self.label)
+        keys, counts = found.keys, found.counts
+        if self.most:
+            keys, counts = keys[: self.most], counts[: self.most]
+        ends = [_interval(int(count), found.noise) for count in counts.tolist()]
+        low, high = np.array(ends, dtype=float).reshape(-1, 2).T
+        least = found.noise.reach + 1
+        note = f"values with a noisy count below {least} are not shown"
+        value: Floats = counts.astype(float)
+        return Release(self.label, value, low, high, keys, "", note)
+
+
+def _interval(shown: int, noise: KeysNoise) -> tuple[int, int]:
+    """The counts that may be behind a noisy count, given that it was shown.
+
+    A count is left out if so much, or so little, is shown for it with a chance of less
+    than 2.5 %, of what it is shown at all.
+    """
+    reach, scale = noise.reach, float(noise.scale)
+    sizes = np.arange(-reach, reach + 1)
+    chances = np.exp(-np.abs(sizes) / scale)
+    above = np.append(
+        np.cumsum(chances[::-1])[::-1], 0.0
+    )  # P[Z >= z], but for a factor
+    counts = np.arange(max(shown - reach, 1), shown + reach + 1)
+    tail = (1 - LEVEL) / 2
+
+    def at_least(z: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
+        return above[np.clip(z + reach, 0, 2 * reach + 1)]
+
+    whole = at_least(reach + 1 - counts)  # that it is shown
+    up, down = at_least(shown - counts), whole - at_least(shown + 1 - counts)
+    fits = counts[(up > tail * whole) & (down > tail * whole)]
+    if not fits.size:
+        return shown, shown
+    return int(min(fits[0], shown)), int(max(fits[-1], shown))
+
+
+def unknown_keys(
+    table: Table,
+    column: str,
+    most: int = 0,
+    *,
+    epsilon: Amount,
+    delta: Amount,
+    key: str | None = None,
+) -> Release:
+    """The frequent values of a column whose values nobody has listed, with counts.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    column : str
+        An ``OpenText`` column of the domain.
+    most : int
+        Show at most so many; 0 shows all that are frequent enough.
+    epsilon : int, float, str or Fraction
+        What the answer costs: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are the same.
+    delta : int, float, str or Fraction
+        The chance with which a value that one row alone has may be shown. It must be
+        above 0 and is charged together with ``epsilon``, as one block.
+    key : str, optional
+        A name for this request: asked again under it, the stored answer costs nothing
+        more. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The counts, the largest first; ``keys`` are the values.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`UnknownKeys`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"town": dp.OpenText()})
+    >>> rows = {"town": ["Bern"] * 900 + ["Chur"] * 300 + ["Sils"] * 2}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> dp.stats.unknown_keys(table, "town", epsilon=1, delta="1e-6").keys
+    ('Bern', 'Chur')
+    """
+    return run(table, UnknownKeys(column, most), epsilon, delta, key)

@@ -268,7 +268,8 @@ def test_categories_are_shares_of_a_centre():
 
     rng = np.random.default_rng(0)
     half = np.arange(600) < 300
-    mixed = Domain({"a": Number(0, 1), "c": Category(["x", "y", "z"])})
+    letters = Category(["x", "y", "z"], missing=False)
+    mixed = Domain({"a": Number(0, 1), "c": letters})
     columns = {
         "a": np.where(half, 0.2, 0.8) + rng.normal(0, 0.05, 600),
         "c": np.where(half, "x", np.where(rng.random(600) < 0.5, "y", "z")),

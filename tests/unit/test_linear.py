@@ -216,7 +216,8 @@ def test_bad_parameters_cost_nothing(line, options):
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_categories_have_coefficients(method, delta):
     rng = np.random.default_rng(0)
-    columns = {"x": Number(0, 10), "c": Category(["a", "b", "d"]), "y": Number(0, 20)}
+    letters = Category(["a", "b", "d"], missing=False)
+    columns = {"x": Number(0, 10), "c": letters, "y": Number(0, 20)}
     domain = Domain(columns)
     x, c = rng.uniform(0, 10, 3000), rng.choice(["a", "b", "d"], 3000)
     y = x + np.where(c == "a", 0, np.where(c == "b", 5, 8))

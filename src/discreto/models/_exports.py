@@ -40,7 +40,10 @@ def _before(model: Any, *, low: float, missing: float) -> list[Any]:
     corners = np.array([[e.lower for e in ends], [e.upper for e in ends]])
     scaler = MinMaxScaler(feature_range=(low, 1), clip=True).fit(corners)
     filler = SimpleImputer(strategy="constant", fill_value=missing)
-    return [scaler, filler.fit(scaler.transform(corners))]
+    filler.fit(scaler.transform(corners))
+    if hasattr(model, "fill_"):  # where the model puts missing numbers, on [-1, 1]
+        filler.statistics_ = low + (1 - low) * (model.fill_ + 1) / 2
+    return [scaler, filler]
 
 
 def _on_unit(model: Any) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from discreto.core.gate import bind, noises_for
 from discreto.core.maps import Deviations, Nearest, Ranks, Rings, Values
@@ -38,6 +39,7 @@ from discreto.models._terms import INDICATOR, Terms
 from discreto.parameters import Reader
 from discreto.rng import generator
 from discreto.session import Ask
+from discreto.tables import Table
 
 RINGS = 14  # distances from 1/90 of the largest one up
 MEAN_SHARE = Fraction(15, 100)
@@ -49,7 +51,9 @@ CELLS = 8  # the first round splits the rows in up to this many cells for a clus
 MOST_CELLS = 512
 
 
-class CentreClusterer(PrivateClusterer):
+class CentreClusterer(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateClusterer
+):
     """Clusters around centres that come from a few rounds of noisy sums."""
 
     def _query(self, search: Search, centres: Floats, radius: float) -> Sum:
@@ -178,6 +182,34 @@ class CentreClusterer(PrivateClusterer):
             One line for each row, one column for each cluster.
         """
         return distances_of(self._unit(X), self._centres)
+
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Floats:
+        """Fit, then the distances of the same rows (as anybody could who has them).
+
+        Parameters
+        ----------
+        X
+            A data frame or a 2-d array.
+        y
+            Not used; for pipelines.
+        options
+            Not used.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each cluster.
+        """
+        if isinstance(X, Table):
+            raise ParameterError(
+                "distances of a Table's rows are private. Use fit(table), then "
+                "transform rows of your own."
+            )
+        return self.fit(X).transform(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
 
     def _unit(self, X: Any) -> Floats:
         rows = self._rows(X)  # first: it says so if the model is not fitted

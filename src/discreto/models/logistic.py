@@ -37,19 +37,24 @@ class LogisticRegression(PrivateClassifier):
     epsilon, delta
         What a fit costs; with ``delta`` the noise is Gaussian.
     method
-        ``"gradient"`` (default): noisy class sums, then steps down the true loss.
-        ``"means"``: class sums alone, a linear discriminant; a little better where
-        rows are few and epsilon small, worse where they are many.
-        ``"functional"``: the functional mechanism on the loss's second-order
-        expansion, for comparison.
+        ``"auto"`` (default): ``"means"`` where so few rows were declared that steps
+        would only add noise, else ``"gradient"``. ``"gradient"``: class sums, products of the
+        columns, then steps down the true loss that cannot overshoot. ``"means"``: class
+        sums alone, a linear discriminant. ``"functional"``: the functional mechanism on
+        the loss's second-order expansion, for comparison.
     max_iter
-        The number of gradient steps.
+        The number of gradient steps; ``"auto"``: 2 to 15, more the larger the declared
+        number of rows (5,000 where none is declared) is against the noise.
     C
-        ``"auto"`` shrinks every release by its known noise. A number is scikit-learn's
-        inverse ridge on features scaled to [-1, 1], and nothing is shrunk.
+        scikit-learn's inverse ridge on features scaled to [-1, 1]. ``"auto"`` is 1, and
+        shrinks every release by its known noise as well.
     clipping
         Whether rows of a large norm get a smaller weight and misclassified rows a
-        bounded pull. Without, steps lead to scikit-learn's solution, for more noise.
+        bounded pull; both fade where noise is small. Without, steps lead to
+        scikit-learn's solution, for more noise.
+    class_weight
+        How much rows of each class count, ``{class: number}`` or a list in the order of
+        the classes; public numbers, of which only the proportions matter.
     domain, bounds, classes, ledger, random_state
         As in every model; nothing here tosses public coins.
 
@@ -57,6 +62,10 @@ class LogisticRegression(PrivateClassifier):
     ----------
     coef_, intercept_
         In the units of the columns; one row for two classes, else one for each class.
+    coef_names_
+        What each coefficient belongs to: ``column``, or ``column=category``.
+    fill_
+        Where a missing number is put, on [-1, 1]: the released mean.
     classes_
         The declared classes.
 
@@ -65,9 +74,10 @@ class LogisticRegression(PrivateClassifier):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         class sums, spreads, then one gradient for each step.
+    Asks         class sums, spreads, products, then one gradient for each step.
     Bound        every row's numbers are scaled to a norm of 2^30 grid steps at most
-                 (l1, or l2 with ``delta``); twice that for replaced rows.
+                 (l1, or l2 with ``delta``; 2^15 for products); twice that for replaced
+                 rows. A category is one indicator of its column, the others are 0.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
     Free         centring, scaling, shrinking, step lengths, predictions.
     Not covered  choosing ``method``, ``C`` or ``max_iter`` by looking at the data.
@@ -76,7 +86,7 @@ class LogisticRegression(PrivateClassifier):
     >>> columns = {"a": Number(0, 1), "b": Number(0, 9), "c": Category(["x", "y"])}
     >>> domain = Domain(columns)
     >>> plan = LogisticRegression(epsilon=1).plan(domain, "c")
-    >>> [question.sensitivity for question in plan] == [(1 << 30,)] * 4
+    >>> [question.sensitivity for question in plan] == [(1 << 30,)] * len(plan)
     True
     >>> sum(question.cost.epsilon for question in plan) == plan.total.epsilon == 1
     True
@@ -165,14 +175,18 @@ class LogisticRegression(PrivateClassifier):
         if self.class_weight is None:
             return ()
         given = self.class_weight
-        good = isinstance(given, dict) and set(given) == set(space.classes)
-        numbers = [given[c] for c in space.classes] if good else [0.0]
-        plain = all(isinstance(n, int | float) for n in numbers)
-        if not plain or not all(1e-9 <= n <= 1e9 for n in numbers):
+        if isinstance(given, dict) and set(given) == set(space.classes):
+            given = [given[c] for c in space.classes]
+        numbers = list(given) if isinstance(given, list | tuple) else []
+        good = len(numbers) == len(space.classes)
+        for number in numbers:
+            plain = isinstance(number, int | float) and not isinstance(number, bool)
+            good = good and plain and 1e-9 <= number <= 1e9
+        if not good:
             raise ParameterError(
-                "LogisticRegression: class_weight must be None or {class: number}, a "
-                "public number above 0 for every declared class. 'balanced' would read "
-                f"the class sizes from the rows. Got {self.class_weight!r}."
+                "LogisticRegression: class_weight must be None or a public number "
+                "above 0 for every class, {class: number} or a list. 'balanced' "
+                f"would read the class sizes from the rows. Got {self.class_weight!r}."
             )
         return tuple(float(n) / max(numbers) for n in numbers)
 

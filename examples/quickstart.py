@@ -25,7 +25,7 @@ domain = dp.Domain(
     },
     target="diagnosis",
 )
-ledger = dp.Ledger("patients.ledger", epsilon=3)  # one file for one population
+ledger = dp.Ledger(epsilon=3)  # for a try; real rows need a file, see below
 first, second = (
     dp.Table({n: v[half::2] for n, v in patients.items()}, domain, ledger)
     for half in (0, 1)

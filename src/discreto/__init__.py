@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from discreto import _old_names, errors, stats
 from discreto.core.cost import Cost
 from discreto.core.dates import Date, DateTime
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.core.ledger import Ledger
 from discreto.core.unknown_keys import OpenText
@@ -56,6 +57,7 @@ __all__ = [
     "Cost",
     "Date",
     "DateTime",
+    "Dialect",
     "DiscretoError",
     "Domain",
     "Ledger",

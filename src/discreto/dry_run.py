@@ -27,9 +27,14 @@ from discreto.core.query import Batch, Floats, Ints
 _SAMPLE = 2048  # made-up rows behind a plan
 
 
-def dry_run_gate(domain: Domain, rows: int) -> Gate:
-    """A gate to made-up rows (or to none) that charges nobody and adds no noise."""
+def dry_run_gate(domain: Domain, rows: int, gate: Gate | None = None) -> Gate:
+    """A gate to made-up rows (or to none) that charges nobody and adds no noise.
+
+    With a ``gate`` to real rows it refuses what that one would refuse.
+    """
     source: Source = MadeUpRows(domain, rows) if rows else NoRows()
+    if gate is not None:
+        return gate.rehearsed(source, _NoLedger())
     return Gate(domain, _NoLedger(), source)
 
 
@@ -39,6 +44,10 @@ class NoRows:
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         """Zeros."""
         return aggregate.empty(asked)
+
+    def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
+        """Nothing is refused."""
+        return ""
 
     def column(self, name: str) -> Floats | Ints:
         """Nothing."""
@@ -72,6 +81,10 @@ class MadeUpRows:
             whole = np.rint(np.cumsum(part * share, axis=0))
             out.append(np.diff(whole, axis=0, prepend=0.0).astype(np.int64))
         return out
+
+    def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
+        """Nothing is refused."""
+        return ""
 
     def batch(self, names: Sequence[str]) -> tuple[Batch, int]:
         """The made-up rows, and how many there are before weighting."""

@@ -49,6 +49,11 @@ class Kept(Generic[T]):
     read: Callable[[str], T]
 
 
+def choosy_gate(table: Payable) -> Gate | None:
+    """The gate of a table whose engine refuses what others can answer, if it is one."""
+    return table.gate() if getattr(table, "choosy", False) else None
+
+
 def perform(
     table: Payable,
     work: Callable[[Session], T],
@@ -71,7 +76,7 @@ def perform(
         With a key, what was paid for under it before is read and costs nothing more.
     """
     if plan is None:
-        plan, _ = rehearse(table.domain, work, cost)
+        plan, _ = rehearse(table.domain, work, cost, gate=choosy_gate(table))
     event = {"questions": [question.to_dict() for question in plan]} | dict(facts or {})
     key = None if kept is None else kept.key
     receipt = table.ledger.charge(cost, label, event, key)

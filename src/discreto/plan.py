@@ -12,6 +12,7 @@ import numpy as np
 from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
 from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
+from discreto.core.gate import Gate
 from discreto.dry_run import dry_run_gate
 from discreto.errors import ParameterError
 from discreto.markup import html_table
@@ -220,12 +221,13 @@ def plan_of(
     cost: Cost,
     rows: int,
     shares: Sequence[Fraction] | None = None,
+    gate: Gate | None = None,
 ) -> Plan:
     """The plan for statistics that share ``cost``, by default equally.
 
     With ``rows=0`` the questions are right but expected errors mean nothing.
     """
-    plan, expected = rehearse(domain, together(several, shares), cost, rows)
+    plan, expected = rehearse(domain, together(several, shares), cost, rows, gate)
     return replace(plan, expected=tuple(expected))
 
 
@@ -247,13 +249,18 @@ def together(
 
 
 def rehearse(
-    domain: Domain, work: Callable[[Session], T], cost: Cost, rows: int = 0
+    domain: Domain,
+    work: Callable[[Session], T],
+    cost: Cost,
+    rows: int = 0,
+    gate: Gate | None = None,
 ) -> tuple[Plan, T]:
     """What ``work`` would ask, and what would come of it for made-up rows.
 
-    Everything that can be refused is refused here, and nothing is spent.
+    Everything that can be refused is refused here, and nothing is spent; with a
+    ``gate`` also what the engine behind it refuses.
     """
-    session = Session(dry_run_gate(domain, rows), cost)
+    session = Session(dry_run_gate(domain, rows, gate), cost)
     result = work(session)
     return Plan(tuple(session.asked), cost, rows), result
 

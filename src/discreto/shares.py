@@ -26,7 +26,7 @@ Split = str | Sequence[Amount]
 _PARTS = 10_000  # shares are multiples of 1 / this
 
 
-class Learner(Protocol):
+class Askable(Protocol):
     """Whatever asks a session and makes a release."""
 
     @property
@@ -43,7 +43,7 @@ class _Curve:
 
 
 def shares_of(
-    several: Sequence[Learner],
+    several: Sequence[Askable],
     split: Split,
     domain: Domain,
     cost: Cost,
@@ -83,7 +83,7 @@ def shares_of(
 
 
 def _weighed(
-    several: Sequence[Learner],
+    several: Sequence[Askable],
     domain: Domain,
     cost: Cost,
     rows: int,
@@ -99,7 +99,7 @@ def _weighed(
 
 
 def _curve(
-    statistic: Learner,
+    statistic: Askable,
     domain: Domain,
     cost: Cost,
     rows: int,
@@ -123,7 +123,7 @@ def _curve(
     return _Curve(errors[0] / scale * float(shares[0]) ** power, power)
 
 
-def _dry(statistic: Learner, domain: Domain, cost: Cost, rows: int) -> Release:
+def _dry(statistic: Askable, domain: Domain, cost: Cost, rows: int) -> Release:
     return statistic.learn(Session(dry_run_gate(domain, rows), cost))
 
 

@@ -13,6 +13,7 @@ from discreto.core.accounting import check_steps
 from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Amount, Cost
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.expressions import (
     Named,
@@ -24,18 +25,20 @@ from discreto.core.expressions import (
     view_to_json,
 )
 from discreto.core.gate import Gate, Keep
+from discreto.core.joins import How, JoinedFrame, joined_domain
 from discreto.core.noise.entropy import Entropy
 from discreto.core.query import Ints
 from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
 from discreto.core.training import Training
-from discreto.data.engines import LocalEngine, fold_all
+from discreto.data.databases.address import public_name
+from discreto.data.engines import DatabaseEngine, LocalEngine, fold_all
 from discreto.data.frames import Frame, PersonFrame, open_frame, view_of
 from discreto.errors import DomainError, ParameterError
 from discreto.expression_text import expression
 from discreto.expressions import Expr
 from discreto.markup import escape
-from discreto.perform import Kept, perform
+from discreto.perform import Kept, choosy_gate, perform
 from discreto.plan import (
     Plan,
     Statistic,
@@ -62,7 +65,8 @@ class Table:
     ----------
     data
         A pandas, polars or pyarrow table, a dict of arrays, a 2-d array with the
-        domain's columns, or the path (or pattern) of Parquet or CSV files.
+        domain's columns, or the path of a file, a folder or a pattern: Parquet, Arrow,
+        CSV (also packed) or Excel.
     domain
         The public description; its columns must be in the data.
     ledger
@@ -72,6 +76,9 @@ class Table:
     name
         Which table this is, for tables in memory: a key stands for one answer about
         one table, so only a table with a name takes keys. Files have their path.
+    dialect
+        How files (and texts that stand for numbers) are written; by default what the
+        domain says.
 
     Examples
     --------
@@ -92,6 +99,7 @@ class Table:
         *,
         engine: Engine | None = None,
         name: str | None = None,
+        dialect: Dialect | None = None,
     ) -> None:
         if not isinstance(domain, Domain):
             raise DomainError(
@@ -102,17 +110,24 @@ class Table:
             raise ParameterError(
                 "a Table needs a ledger: Ledger('people.ledger', epsilon=3)."
             )
+        if dialect is not None:
+            domain = domain.with_(dialect=dialect)
         self.domain, self.ledger = domain, ledger
         self.name = _name_of(data) if name is None else str(name)
-        frame = open_frame(data, domain)
+        frame: Any = open_frame(data, domain)
+        lazy = hasattr(frame, "query")  # it stays where it is
         if domain.person is not None:
-            frame = PersonFrame(frame, domain, Entropy().bytes(24))
+            key = Entropy().bytes(24)
+            frame = frame.bounded(key) if lazy else PersonFrame(frame, domain, key)
         if domain.neighbours == "replace" and frame.length() != domain.rows:
             raise DomainError(
                 f"the domain says rows={domain.rows}, but the table has another number "
                 "of rows. With neighbours='replace' that number is public: correct it."
             )
-        self._rows = _Rows(frame, engine or LocalEngine())
+        default = DatabaseEngine() if lazy else LocalEngine()
+        self._rows = _Rows(frame, engine or default)
+        # Whether its engine refuses what others can answer.
+        self.choosy = not getattr(engine, "fetch", True)
         self._plans: dict[tuple[Statistic, Cost], Plan] = {}
 
     @classmethod
@@ -124,13 +139,14 @@ class Table:
         *,
         engine: Engine | None = None,
         name: str | None = None,
+        dialect: Dialect | None = None,
     ) -> Table:
         """A table over files that are read as streams, never whole.
 
         Parameters
         ----------
         path
-            A Parquet or CSV file, a pattern, or a list of files.
+            A Parquet, Arrow or CSV file, a folder, a pattern, or a list of files.
         domain
             The public description; its columns must be in the files.
         ledger
@@ -139,13 +155,15 @@ class Table:
             Where sums are folded; this process by default.
         name
             Which table this is, for keys; by default the path.
+        dialect
+            How the files are written; by default what the domain says.
 
         Returns
         -------
         Table
             The table; nothing but the head of the files has been read.
         """
-        return cls(path, domain, ledger, engine=engine, name=name)
+        return cls(path, domain, ledger, engine=engine, name=name, dialect=dialect)
 
     def gate(self, ledger: Charger | None = None) -> Gate:
         """The gate to these rows, paid by this table's ledger or by a reservation.
@@ -240,6 +258,69 @@ class Table:
         """
         return self.seen(Select(names))
 
+    def join(self, other: Table, *, how: How = "left") -> Table:
+        """Rows of this table beside those of another about the same person.
+
+        Parameters
+        ----------
+        other
+            A table with the same ledger. Both domains name the column that says whose
+            rows they are (``person``); identifiers may be stored in different types.
+        how
+            ``"left"``: rows of people whom the other table does not know stay, with
+            missing values. ``"inner"``: they are left out.
+
+        Returns
+        -------
+        Table
+            The joined rows; columns of the other table come after this one's. Nothing
+            was charged.
+
+        Raises
+        ------
+        DomainError
+            A domain does not say whose rows they are, or both have a column.
+        ParameterError
+            The tables have different ledgers.
+
+        Privacy
+        -------
+        A neighbour is a person with all of her rows in both tables. She has at most as
+        many joined rows as the product of both ``rows_per_person``, which is what the
+        noise is for.
+
+        Examples
+        --------
+        >>> import discreto as dp
+        >>> who, age, cost = dp.Opaque(), dp.Number(0, 120), dp.Number(0, 900)
+        >>> people = dp.Domain({"id": who, "age": age}, person="id")
+        >>> several = {"person": "id", "rows_per_person": 3}
+        >>> visits = dp.Domain({"id": who, "cost": cost}, **several)
+        >>> ledger = dp.Ledger(epsilon=1)
+        >>> first = dp.Table({"id": [1, 1, 2], "cost": [10, 20, 30]}, visits, ledger)
+        >>> second = dp.Table({"id": [1, 2], "age": [30, 70]}, people, ledger)
+        >>> first.join(second).domain.rows_per_person
+        3
+        """
+        if not isinstance(other, Table):
+            raise ParameterError("join needs a Table of the same people.")
+        here = [isinstance(getattr(t, "_rows", None), _Rows) for t in (self, other)]
+        if not all(here):  # silos and services keep their rows
+            raise ParameterError("only tables whose rows are here can be joined.")
+        if other.ledger is not self.ledger:
+            raise ParameterError(
+                "tables that are joined are about the same people, so they need the "
+                "same ledger: Table(..., ledger) with one ledger for both."
+            )
+        domain = joined_domain(self.domain, other.domain, how)
+        out = copy.copy(self)
+        out.domain, out._plans, out.view = domain, {}, ()
+        domains = (self.domain, other.domain)
+        out._rows = self._rows.joined(other._rows, domains, how)
+        names = self._full_name(), other._full_name()
+        out.name = f"{names[0]}, joined {how} with {names[1]}" if all(names) else ""
+        return out
+
     def seen(self, step: Step) -> Table:
         """A view by a step in data form, as a message brings it.
 
@@ -332,6 +413,11 @@ class Table:
         """
         check_steps(steps)
         check_sampling(steps.rate, self.domain)
+        if self.choosy and steps.rate < 1:
+            raise ParameterError(
+                f"{label!r} takes secret samples of rows, which would be read from the "
+                "database, and the engine has fetch=False. Use rate=1."
+            )
         event = {"steps": steps.to_dict()} | self._facts(key)
         receipt = self.ledger.charge(steps.cost, label, event, key)
         return Training(self.gate(), steps, receipt, key, first)
@@ -467,7 +553,9 @@ class Table:
         if (statistic, cost) not in self._plans:
             if len(self._plans) >= 64:
                 self._plans.clear()
-            self._plans[statistic, cost] = plan_of(self.domain, [statistic], cost, 0)
+            gate = choosy_gate(self)
+            plan = plan_of(self.domain, [statistic], cost, 0, gate=gate)
+            self._plans[statistic, cost] = plan
         return self._plans[statistic, cost]
 
     def answers(
@@ -560,10 +648,10 @@ def _digest(statistic: Statistic) -> str:
 
 
 def _name_of(data: Any) -> str:
-    """Files are known by their path; what is in memory has no name of its own."""
+    """Files and addresses are their own name, without a password; memory has none."""
     if isinstance(data, list | tuple) and data and isinstance(data[0], str | Path):
         return ", ".join(map(str, data))
-    return str(data) if isinstance(data, str | Path) else ""
+    return public_name(str(data)) if isinstance(data, str | Path) else ""
 
 
 class _Rows:
@@ -572,6 +660,13 @@ class _Rows:
     def __init__(self, frame: Frame, engine: Engine) -> None:
         self._frame, self._engine = frame, engine
         self._views: dict[Step, _Rows] = {}
+
+    def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
+        refuse = getattr(self._engine, "refusal", None)
+        if refuse is None:
+            return ""
+        text: str = refuse(asked, self._frame, sampled=sampled)
+        return text
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         if keep is not None:  # secret coins stay in this process
@@ -585,6 +680,10 @@ class _Rows:
             view = view_of(self._frame, step, domain)
             self._views[step] = _Rows(view, self._engine)
         return self._views[step]
+
+    def joined(self, other: _Rows, domains: tuple[Domain, Domain], how: How) -> _Rows:
+        frame = JoinedFrame(self._frame, other._frame, domains, how)
+        return _Rows(frame, LocalEngine())
 
     def column(self, name: str) -> Any:
         return self._frame.column(name)

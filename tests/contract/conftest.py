@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,3 +97,36 @@ def all_cases() -> list[Case]:
 @pytest.fixture
 def asking() -> set[str]:
     return ASKING
+
+
+@pytest.fixture(scope="session")
+def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a PostgreSQL server of our own, for all tests."""
+    pytest.importorskip("ibis", reason='Ibis is missing: pip install "discreto[sql]"')
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+    pgserver = pytest.importorskip("pgserver", reason="pgserver is not installed")
+    # Not among pytest's folders: the server runs as a user who may not enter them.
+    with tempfile.TemporaryDirectory(prefix="discreto-pg-") as folder:
+        os.chmod(folder, 0o755)
+        server = pgserver.get_server(f"{folder}/data", cleanup_mode="stop")
+        yield server.get_uri()
+        server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def postgresql(postgresql_server: str) -> Iterator[Callable[[Any], Any]]:
+    """Puts an Arrow table into PostgreSQL and opens it by way of Ibis."""
+    import ibis
+    import psycopg
+    from engine_tables import fill
+
+    names = iter(f"people_{number}" for number in range(1000))
+    with psycopg.connect(postgresql_server, autocommit=True) as connection:
+        client = ibis.postgres.from_connection(connection)
+
+        def put(table: Any) -> Any:
+            name = next(names)
+            fill(connection, name, table)
+            return client.table(name)
+
+        yield put

@@ -176,6 +176,7 @@ MAY_TOSS = {
     "core/ledger/store.py": ("secrets",),  # the name of a draft file
     "service/credentials.py": ("secrets",),  # tokens
     "service/guard.py": ("secrets",),  # the name of a request
+    "service/oidc.py": ("secrets",),  # state, nonce, verifier
     "service/jobs.py": ("secrets",),  # the name of a job
     # Public coins from ``random_state``: a generator is made here and nowhere else.
     "rng.py": ("np.random",),

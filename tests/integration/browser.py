@@ -110,8 +110,8 @@ class Browser:
         elif method == "Page.loadEventFired":
             self._loaded = True
 
-    def open(self, path: Path, *, dark: bool = False, width: int = 1200) -> None:
-        """Show a file in a window of this width and theme."""
+    def open(self, path: Path | str, *, dark: bool = False, width: int = 1200) -> None:
+        """Show a file or an address in a window of this width and theme."""
         self.errors, self.requests, self._loaded = [], [], False
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[theme])
@@ -122,9 +122,20 @@ class Browser:
             deviceScaleFactor=1,
             mobile=False,
         )
-        self.send("Page.navigate", url=path.resolve().as_uri())
+        address = path if isinstance(path, str) else path.resolve().as_uri()
+        self.send("Page.navigate", url=address)
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until the page that was asked for is there."""
         while not self._loaded:
             self._read()
+
+    def go(self, selector: str, place: int = 0) -> None:
+        """Click on what leads to another page, and wait for it."""
+        self._loaded = False
+        self.click(selector, place)
+        self.wait()
 
     def run(self, script: str) -> Any:
         """The value of an expression in the page."""

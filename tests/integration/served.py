@@ -36,6 +36,7 @@ class Served:
         workers: int = 1,
         edit: dict[str, str] | None = None,
         more: str = "",
+        port: int = 0,
     ) -> None:
         self.config, self.workers = write_demo(folder, rows=rows), workers
         text = self.config.read_text()
@@ -49,7 +50,7 @@ class Served:
         self.links = {name: service.link(name) for name in people}
         service.close()
         self.log = folder / "service.log"
-        self.port = free_port()
+        self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.start()
 

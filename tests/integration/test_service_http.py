@@ -192,12 +192,12 @@ def test_owners_and_auditors_see_the_chain(served: Served) -> None:
 
 def test_the_log_and_metrics_hold_public_facts_only(served: Served) -> None:
     with served.client("ana") as ana:
-        asked = {"ask": "sum(bmi) where days > 59", "epsilon": "0.011"}
+        asked = {"ask": "sum(bmi) where days < 59", "epsilon": "0.1"}
         reply = ana.post("/tables/patients/ask?secret=hunter2", json=asked)
         value = str(reply.json()["releases"][0]["value"])
     metrics = httpx.get(f"{served.url}/metrics").text
     text = served.log.read_text()
-    for hidden in (value, "hunter2", "days > 59", *served.tokens.values(), "Traceback"):
+    for hidden in (value, "hunter2", "days < 59", *served.tokens.values(), "Traceback"):
         assert hidden not in text
         assert hidden not in metrics
     assert '"route": "/api/v1/tables/{table}/ask"' in text

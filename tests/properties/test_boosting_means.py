@@ -100,6 +100,9 @@ class Rows:
     def __init__(self, batch, length, domain):
         self.facts, self.domain = (batch, length), domain
 
+    def refusal(self, asked, sampled=False):
+        return ""
+
     def fold(self, query, keep=None):
         return aggregate.fold(inside(query, self.domain), *self.facts)
 

@@ -325,7 +325,7 @@ def row_of(values: tuple[Any, ...]) -> dict[str, Any]:
     for (name, column), value in zip(DOMAIN.columns.items(), values, strict=True):
         if isinstance(column, dp.Number):
             clipped = min(max(value, column.lower), column.upper)
-            out[name] = None if math.isnan(value) else kept(clipped)
+            out[name] = None if math.isnan(value) else kept(float(clipped))
         else:
             known = 0 <= value < len(column.categories)
             out[name] = column.categories[value] if known else None

@@ -58,7 +58,12 @@ HOSTILE = st.one_of(
     ),
 )  # fmt: skip
 DOMAIN = dp.Domain(
-    {"x": Number(-2, 10), "k": Number(0, 3, integer=True), "c": Category(("a", "b", 1))}
+    {
+        "x": Number(-2, 10),
+        "k": Number(0, 3, integer=True),
+        "c": Category(("a", "b", 1)),
+    },
+    dialect=dp.Dialect(),  # texts may stand for numbers
 )
 QUERY = Sum(Cross(Categories(("c",)), Bins("k", 4)), (Block(Values(("x",)), "pair"),))
 EVERYONE = Sum(Everyone(), (Block(Values(("x", "k"))),))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreto.data.frames import records
-from discreto.data.frames.records import Dialect, header, tables
+from discreto.data.frames.records import Layout, header, tables
 
 QUIET = settings(deadline=None, max_examples=200)
 Row = tuple[str, ...]
@@ -34,7 +34,7 @@ def read(
 ) -> list[Row]:
     """The records that the package finds."""
     with blocks_of(block):
-        form, wanted = Dialect(record=most), list(range(width))
+        form, wanted = Layout(record=most), list(range(width))
         parts = list(tables(io.BytesIO(data), form, width, wanted))
     return [
         row for part in parts for row in zip(*part.to_pydict().values(), strict=True)
@@ -237,7 +237,7 @@ def test_a_line_more_moves_no_record_beyond_the_runs_it_touches(
 @given(HOSTILE, BLOCK)
 def test_any_bytes_have_a_header_or_none(data: bytes, block: int) -> None:
     with blocks_of(block):
-        found = header(io.BytesIO(data), Dialect(record=1 << 10))
+        found = header(io.BytesIO(data), Layout(record=1 << 10))
     if found is not None:
         names, start = found
         assert len(names) >= 1
@@ -249,5 +249,5 @@ def test_a_header_may_hold_line_breaks_and_a_mark() -> None:
     for block in (1, 2, 3, 1 << 22):
         with blocks_of(block):
             file = io.BytesIO(b'\xef\xbb\xbf"a\r\nb",c\r\n1,2\r\n')
-            assert header(file, Dialect()) == (["a\r\nb", "c"], 13)
-            assert header(io.BytesIO(b'a,"b\n1,2\n'), Dialect()) is None
+            assert header(file, Layout()) == (["a\r\nb", "c"], 13)
+            assert header(io.BytesIO(b'a,"b\n1,2\n'), Layout()) is None

@@ -162,6 +162,30 @@ def test_low_digits_fall_off():
         assert sampler._low_digits(top, bits, 1).tolist() == [wanted]
 
 
+def test_floats_do_not_decide_logarithms_that_are_close():
+    """Next to a whole number the last bits of a float logarithm are wrong."""
+    scale = Fraction(10**6 + 3)
+    edges = [math.floor(exp(k / scale) * WORD) for k in range(1000, 1000 + CASES)]
+    words = [edge + step for edge in edges for step in (-1, 0, 1, 2)]
+    drawn = Sampler(Given(words))._short_geometric(scale, len(words)).tolist()
+    truth = [sampler_exact.floor_of_log(w, scale, TAG, i) for i, w in enumerate(words)]
+    assert drawn == truth
+    guesses = [
+        math.floor(float(scale) * (64 * math.log(2) - math.log(w))) for w in words
+    ]
+    assert guesses != truth  # or the test could not fail
+
+
+def test_words_of_few_bits_get_more():
+    """A small word says little about its logarithm: further bits decide."""
+    scale, changed = Fraction(10), 0
+    for word in range(1, 60):
+        drawn = Sampler(Given([word]))._short_geometric(scale, 1).tolist()
+        assert drawn == [sampler_exact.floor_of_log(word, scale, TAG, 0)]
+        changed += drawn != [math.floor(10 * -math.log(word / WORD))]
+    assert changed > 5
+
+
 @pytest.mark.parametrize(
     "scale",
     [

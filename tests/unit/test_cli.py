@@ -325,11 +325,11 @@ class TestDomain:
         assert result.exit_code == 0
         drafted = json.loads(out.read_text())
         assert drafted["columns"]["age"] == {
-            "type": "numeric",
+            "type": "Number",
             "lower": None,
             "upper": None,
             "integer": True,
-            "nullable": True,
+            "missing": True,
         }
         drafted["columns"]["height"] |= {"lower": 0, "upper": 3}
         out.write_text(json.dumps(drafted))
@@ -361,12 +361,12 @@ class TestDomain:
         shown = run("domain", "draft", files / "odd.parquet").stdout
         kinds = [c["type"] for c in json.loads(shown)["columns"].values()]
         assert kinds == [
-            "boolean",
-            "datetime",
-            "categorical",
-            "identifier",
-            "identifier",
-            "numeric",
+            "Boolean",
+            "DateTime",
+            "Category",
+            "Opaque",
+            "Opaque",
+            "Number",
         ]
 
     def test_a_filled_draft_is_a_domain(self, files: Path) -> None:

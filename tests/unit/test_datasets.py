@@ -253,3 +253,19 @@ class TestMadeUp:
 def test_unknown_names() -> None:
     with pytest.raises(ParameterError, match="Known: abalone, adult"):
         datasets.load("nothing")
+
+
+def test_scikit_learn_takes_the_call_to_openml(monkeypatch):
+    """The real fetch_openml checks its arguments; only the network is cut."""
+    from urllib.error import URLError
+
+    from sklearn.datasets import _openml
+
+    def cut(*_, **__):
+        raise URLError("no network")
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", _openml.fetch_openml)
+    monkeypatch.setattr(_openml, "urlopen", cut)
+    monkeypatch.delenv("DISCRETO_DATA", raising=False)
+    with pytest.raises(MissingExtraError, match="URLError"):
+        datasets.load("abalone", download=True)

@@ -216,3 +216,14 @@ def test_numbers_are_no_dates():
     with pytest.raises(DomainError, match="holds"):
         dp.Table(FRAME.assign(seen=1.0), DOMAIN, simulate(0))
     assert steps(20_000, "day", "") is None
+
+
+def test_dates_of_a_database_are_read_as_rows():
+    duckdb = pytest.importorskip("duckdb")
+    base = duckdb.connect()
+    base.register("frame", FRAME)
+    table = dp.Table(base.table("frame"), DOMAIN, simulate(noise=False))
+    found = dp.stats.count(table.where("seen >= '2023-07-01'"), epsilon=1)
+    assert found.value == (FRAME.seen >= "2023-07-01").sum()
+    months = table.answer(sentence("count() by period(seen, 'month')"), epsilon=1)
+    assert months.value.sum() == ROWS

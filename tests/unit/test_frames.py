@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import math
 import os
@@ -129,6 +130,10 @@ def test_same_sums_in_memory(kind: str) -> None:
     if kind == "coded":  # the same categories under other names
         columns = dict(DOMAIN.columns) | {"c": Category((0, 1, 2), missing=True)}
         domain = dp.Domain(columns)
+    if kind in ("pandas objects", "decimals"):  # objects may be texts
+        with pytest.raises(DomainError, match="holds texts"):
+            open_frame(data, domain)
+        domain = domain.with_(dialect=dp.Dialect())
     for found, expected in zip(fold(data, domain), reference(), strict=True):
         assert np.array_equal(found, expected)
 
@@ -161,6 +166,17 @@ def test_same_sums_of_files(tmp_path: Path) -> None:
         write_csv(tmp_path / "all.csv"),
         write_csv(tmp_path / "all.tsv", "\t"),
     ]
+    (tmp_path / "packed").mkdir()
+    sources.append(tmp_path / "packed")
+    with pa.ipc.new_file(tmp_path / "packed" / "1.arrow", arrow.schema) as file:
+        file.write_table(arrow.slice(0, 20), max_chunksize=7)
+    with pa.ipc.new_stream(tmp_path / "packed" / "2.feather", arrow.schema) as stream:
+        stream.write_table(arrow.slice(20, 10))
+    whole = (tmp_path / "all.csv").read_bytes().splitlines(keepends=True)
+    with gzip.open(tmp_path / "packed" / "3.csv.gz", "wb") as packed:
+        packed.write(b"".join([whole[0], *whole[31:51]]))
+    with pa.output_stream(tmp_path / "packed" / "4.csv.zst", compression="zstd") as out:
+        out.write(b"".join([whole[0], *whole[51:]]))
     for source in sources:
         for found, expected in zip(fold(source), reference(), strict=True):
             assert np.array_equal(found, expected)
@@ -175,11 +191,11 @@ def test_broken_files_are_refused(tmp_path: Path) -> None:
     for path in ("nothing.csv", str(tmp_path / "*.parquet"), [], [3], tmp_path):
         with pytest.raises(DomainError):
             open_frame(path, DOMAIN)
-    (tmp_path / "text.txt").write_text("x\n1\n")
-    with pytest.raises(DomainError, match=r"neither \.parquet"):
-        open_frame(tmp_path / "text.txt", DOMAIN)
-    with pytest.raises(DomainError, match=r"neither \.parquet"):
-        open_frame([tmp_path / "text.txt"], DOMAIN)
+    (tmp_path / "text.sav").write_text("x\n1\n")
+    with pytest.raises(DomainError, match="no table that can be read"):
+        open_frame(tmp_path / "text.sav", DOMAIN)
+    with pytest.raises(DomainError, match="no table that can be read"):
+        open_frame([tmp_path / "text.sav"], DOMAIN)
     (tmp_path / "bad.parquet").write_text("x\n1\n")
     with pytest.raises(DomainError, match="cannot be read"):
         open_frame(tmp_path / "bad.parquet", DOMAIN)
@@ -190,7 +206,9 @@ def test_broken_files_are_refused(tmp_path: Path) -> None:
     pq.write_table(dates, tmp_path / "dates.parquet")
     nested = pa.table(lists() | {"x": [[1]] * ROWS})
     for odd in (tmp_path / "dates.parquet", dates, nested, dates.to_pandas()):
-        with pytest.raises(DomainError, match="'x' is Number in the domain but holds"):
+        with pytest.raises(
+            DomainError, match="'x' is a Number in the domain but holds"
+        ):
             open_frame(odd, DOMAIN)
     with pytest.raises(DomainError, match="cannot read a object"):
         open_frame(object(), DOMAIN)
@@ -214,7 +232,7 @@ def test_malformed_csv_lines_are_one_record_each(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         frame.column("x"), [1, 2, 3, np.nan, 4, np.nan, np.nan]
     )
-    np.testing.assert_array_equal(frame.column("c"), [0, -1, 0, -1, 1, 0, 1])
+    np.testing.assert_array_equal(frame.column("c"), [0, -1, 0, -2, 1, 0, 1])
     assert frame.length() == 7
     path.write_text("x,c\n")
     assert open_frame(path, domain).length() == 0
@@ -222,18 +240,18 @@ def test_malformed_csv_lines_are_one_record_each(tmp_path: Path) -> None:
 
 
 KINDS: list[tuple[tuple[Any, ...], list[Any], list[int]]] = [
-    ((1, 2), [1, 2, 3, 1], [0, 1, -1, 0]),
-    ((1, 2), [1.0, 2.5, math.nan, 2.0], [0, -1, -1, 1]),
-    ((1, 2), ["1", "2.0", "1e0", "x", " 2 "], [0, 1, 0, -1, 1]),
+    ((1, 2), [1, 2, 3, 1], [0, 1, -2, 0]),
+    ((1, 2), [1.0, 2.5, math.nan, 2.0], [0, -2, -1, 1]),
+    ((1, 2), ["1", "2.0", "1e0", "x", " 2 "], [0, 1, 0, -2, 1]),
     ((1.5, 2.0), ["1.5", "2", "2.0", 2, 1.5], [0, 1, 1, 1, 0]),
-    (("1", "2"), [1, 2, 3], [0, 1, -1]),
+    (("1", "2"), [1, 2, 3], [0, 1, -2]),
     (("1", "2"), [1, 2, None], [0, 1, -1]),
-    (("1", "2"), ["1", "1.0", "2"], [0, -1, 1]),
+    (("1", "2"), ["1", "1.0", "2"], [0, -2, 1]),
     (("01", "1"), [1, "01", "1"], [0, 0, 1]),
     (("1", 1), [1, "1"], [1, 0]),
-    ((False, True), [True, False, 1, 0, 2], [1, 0, 1, 0, -1]),
-    ((False, True), ["true", "False", "TRUE", "1", "0", "no"], [1, 0, 1, 1, 0, -1]),
-    (("a", "b"), [b"a", "b", None, 3, ["a"], ""], [0, 1, -1, -1, -1, -1]),
+    ((False, True), [True, False, 1, 0, 2], [1, 0, 1, 0, -2]),
+    ((False, True), ["true", "False", "TRUE", "1", "0", "no"], [1, 0, 1, 1, 0, -2]),
+    (("a", "b"), [b"a", "b", None, 3, ["a"], ""], [0, 1, -1, -2, -2, -1]),
     (("x", 3, True), ["x", 3, "3", True, "true", 1.0], [0, 1, 1, 2, 2, 2]),
 ]
 

@@ -77,6 +77,9 @@ class Rows:
         if self.fail:
             raise ValueError(SECRET)
 
+    def refusal(self, asked, sampled=False):
+        return ""
+
     def fold(self, asked, keep=None):
         self._touch()
         return aggregate.empty(asked)

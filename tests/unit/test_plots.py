@@ -57,6 +57,9 @@ class TestEveryDisplay:
             plots.LedgerDisplay.from_ledger(table.ledger),
             plots.CentroidsDisplay.from_centres({"a": [[0, 1], [1, 0]]}),
             plots.TopologyDisplay.from_matrix(np.eye(3)),
+            plots.HeatmapDisplay(["a"], ["b", "c"], np.array([[1.0, 2.0]])),
+            plots.ImportanceDisplay(["a", "b"], np.array([1.0, 2.0])),
+            plots.DependenceDisplay("a", [0.0, 1.0], {"p": np.array([0.0, 1.0])}),
         ]
 
     def test_there_is_one_for_each_name(self) -> None:
@@ -178,9 +181,9 @@ class TestAnswers:
 
     def test_keys_of_several_columns(self) -> None:
         shown = plots.HistogramDisplay.from_release(
-            release(keys=(("0 to 1", "f"), ("0 to 1", "m")))
+            release(keys=(("a", "0 to 1", "f"), ("a", "0 to 1", "m")))
         )
-        assert shown.labels == ["0 to 1 × f", "0 to 1 × m"]
+        assert shown.labels == ["a × 0 to 1 × f", "a × 0 to 1 × m"]
 
     def test_one_number_has_no_bins(self) -> None:
         with pytest.raises(ParameterError, match="one number"):

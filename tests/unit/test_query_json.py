@@ -255,6 +255,9 @@ class Recorder:
     def __init__(self):
         self.touched = False
 
+    def refusal(self, asked, sampled=False):
+        return ""
+
     def fold(self, asked, keep=None):
         self.touched = True
         return aggregate.empty(asked)

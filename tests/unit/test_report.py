@@ -223,7 +223,7 @@ class TestModelPage:
         judged = models.evaluate(model, table, epsilon="0.5")
         found = harmless(report.model_page(model, evaluation=judged))
         assert "SIMULATED" not in found.text
-        for part in ("ε 1", "one row", "e^ε = 2.72", "accuracy", "ε 0.5", "<y>"):
+        for part in ("ε 1", "one row", "a factor of 2.72", "accuracy", "ε 0.5", "<y>"):
             assert part in found.text
         assert model.privacy_.receipt.hash[:12] in found.text
         for question in model.privacy_.plan:

@@ -40,6 +40,7 @@ from discreto.lab.study import (
 from discreto.lab.study.boosting_budgets import RULES
 from discreto.lab.study.federated_views import AVERAGING, DEGREES, PROXIMAL
 from discreto.lab.study.results import summary
+from discreto.lab.study.runner import _measured
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -454,3 +455,11 @@ def test_many_steps_with_noise_for_one_cost_far_more() -> None:
     assert spent(DEGREES, "ours", 1.0) == 1
     assert spent(AVERAGING, "as meant", 1.0) > spent(AVERAGING, "as printed", 1.0)
     assert spent(PROXIMAL, "as printed", 1.0) == 0
+
+
+def test_a_finding_without_a_number_claims_nothing() -> None:
+    seen = {"claim": "it falls", "seen": "from nan % to 3 %", "agrees": False}
+    assert _measured(seen)["agrees"] is None
+    assert "nan" not in _measured(seen)["seen"]
+    right = {"claim": "bananas", "seen": "3 bananas", "agrees": True}
+    assert _measured(right) == right

@@ -39,6 +39,7 @@ def compare(
     data: options.DataWord,
     *,
     domain: options.DomainFile,
+    dialect: options.DialectWords = None,
     target: options.TargetWord = None,
     epsilon: Annotated[
         str, typer.Option("--epsilon", help="What a fit may cost: several.")
@@ -61,7 +62,7 @@ def compare(
     from discreto.compare.cross_validation import compare as run
     from discreto.report import comparison_page, fit_command
 
-    known = read_domain(domain)
+    known = read_domain(domain, dialect)
     prices = [part.strip() for part in epsilon.split(",") if part.strip()]
     with bar("simulating") as progress:
         made = run(

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+from rich.table import Table as Grid
 
 from discreto import Ledger, Table
-from discreto.cli import terminal
-from discreto.cli.files import TODO, read_domain, schema_of, write_new
+from discreto.cli import options, terminal
+from discreto.cli.files import read_dialect, read_domain, write_new
+from discreto.core.domain import Domain
+from discreto.data.domain_file import KINDS, schema, stored_types
+from discreto.data.domain_file import draft as drafted_from
+from discreto.data.owner_check import Shares, exact_shares
 
 app = typer.Typer(
     help="What everybody may know about a table: bounds, categories, neighbours.",
@@ -23,17 +28,15 @@ value, and the noise that hides everybody else would not hide it. Fill in "lower
 "upper" and "categories" from a code book, a law, or what is physically possible. Wide
 is safe: it costs some accuracy, never privacy. If one person can have several rows,
 also set "person" and "rows_per_person"."""
-WHY_TEXT = """A text file has no types, and to guess them one has to read values: so the
-types are left to you. Use numeric, categorical, boolean, datetime or identifier."""
+WHY_TEXT = f"""A text file has no types, and to guess them one has to read values: so
+the types are left to you. Use {KINDS}."""
 
 
 @app.command(
     epilog="Example: `discreto domain draft patients.csv --out patients.domain.json`"
 )
 def draft(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A .parquet, .csv or .tsv file.")
-    ],
+    data: options.DataWord,
     out: Annotated[
         Path | None, typer.Option("--out", help="A new file; else to the console.")
     ] = None,
@@ -41,28 +44,25 @@ def draft(
         bool,
         typer.Option("--header", help="The first CSV line is names, numbers or not."),
     ] = False,
+    dialect: options.DialectWords = None,
 ) -> None:
     """Draft a domain file from column names and types, without looking at values.
 
     Bounds and categories are left for you to fill in. `discreto domain check` says
-    which are still open.
+    which are still open. How a text file is written is taken from its first line.
     """
-    fields = schema_of(data, header=header)
-    drafted = {
-        "discreto_domain": 1,
-        "neighbours": "add-remove",
-        "person": None,
-        "rows_per_person": 1,
-        "columns": {name: _guess(field) for name, field in fields.items()},
-    }
-    text = json.dumps(drafted, indent=1, ensure_ascii=out is None)
+    written = read_dialect(dialect) if dialect else None
+    found = drafted_from(data, trusted=header, dialect=written)
+    text = json.dumps(found.data, indent=1, ensure_ascii=out is None)
     if out is None:
         typer.echo(text)
     else:
         write_new(out, text + "\n")
     console = terminal.err()
+    for assumed in found.assumed:
+        console.print(terminal.plain(f"assumed: {assumed}"))
     console.print(WHY.replace("\n", " "), style="dim")
-    if any(field is None for field in fields.values()):
+    if not found.typed:
         console.print(WHY_TEXT.replace("\n", " "), style="dim")
     if out is not None:
         console.print(
@@ -71,26 +71,10 @@ def draft(
         )
 
 
-def _guess(field: Any) -> dict[str, Any]:
-    """A column of the draft, from its Arrow field."""
-    from pyarrow import types
-
-    if field is None:
-        return {"type": TODO, "nullable": True}
-    kind = field.type
-    if types.is_temporal(kind):
-        return {"type": "datetime"}
-    missing = {"nullable": True} if field.nullable else {}
-    if types.is_boolean(kind):
-        return {"type": "boolean", **missing}
-    bounds = {"lower": None, "upper": None}
-    if types.is_integer(kind):
-        return {"type": "numeric", **bounds, "integer": True, **missing}
-    if types.is_floating(kind) or types.is_decimal(kind):
-        return {"type": "numeric", **bounds, **missing}
-    if types.is_dictionary(kind) or "string" in str(kind):
-        return {"type": "categorical", "categories": None, **missing}
-    return {"type": "identifier"}
+@app.command("schema")
+def show_schema() -> None:
+    """Print the JSON Schema of domain files, for editors and other programs."""
+    typer.echo(json.dumps(schema(), indent=1))
 
 
 @app.command(
@@ -103,19 +87,25 @@ def check(
     data: Annotated[
         str | None, typer.Option("--data", help="Also see whether this table fits.")
     ] = None,
+    dialect: options.DialectWords = None,
+    owner: Annotated[
+        bool,
+        typer.Option(
+            "--owner",
+            help="Read all rows and show exact shares of values that do not fit: for "
+            "the owner of the data, and nobody else.",
+        ),
+    ] = False,
 ) -> None:
     """Check a domain file, and show what it says.
 
-    With `--data` also whether the names and types of the table fit. No value is read.
+    With `--data` also whether the names and types of the table fit. No value is read,
+    unless the owner says `--owner`.
     """
-    known = read_domain(domain)
+    known = read_domain(domain, dialect)
     stored = None
     if data is not None:
-        fields = schema_of(data, header=True)
-        stored = {
-            name: "text" if field is None else str(field.type)
-            for name, field in fields.items()
-        }
+        stored = stored_types(data, known.dialect)
     console = terminal.out()
     console.print(terminal.show_domain(known, stored))
     console.print(terminal.protects(known))
@@ -126,5 +116,31 @@ def check(
         extra = sum(name not in known.columns for name in stored)
         more = f"; {extra} more cannot be asked about" if extra else ""
         console.print(f"[green]The data has all {len(known.columns)} columns{more}.")
+        if owner:
+            _show_exact(data, known)
     else:
         console.print("[green]The domain is complete.")
+
+
+def _show_exact(data: str, known: Domain) -> None:
+    """Exact shares of values that do not fit, for the owner's eyes."""
+    with terminal.working("reading all rows"):
+        found = exact_shares(data, known)
+    console = terminal.out()
+    console.print(
+        "[bold]EXACT, for the owner's eyes only: nothing below is private. Do not "
+        "publish it, and choose no bounds by it.[/bold] For a private version: "
+        "dp.stats.domain_fit(table, epsilon=...)."
+    )
+    grid = Grid(title="values that do not fit", title_justify="left")
+    for name in ("column", "missing", "clipped or unknown", "most frequent unknown"):
+        grid.add_column(name)
+    for column, part in found.items():
+        grid.add_row(*map(terminal.plain, _line(column, part)))
+    console.print(grid)
+
+
+def _line(column: str, part: Shares) -> tuple[str, str, str, str]:
+    rows = max(part.rows, 1)
+    shown = ", ".join(f"{text!r} ({count})" for text, count in part.unknown)
+    return column, f"{part.missing / rows:.2%}", f"{part.outside / rows:.2%}", shown

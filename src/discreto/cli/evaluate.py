@@ -9,7 +9,7 @@ import typer
 
 from discreto import Ledger, Table
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger, read_domain
+from discreto.cli.files import open_ledger, read_domain, written_in
 from discreto.core.cost import Cost, show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
@@ -35,6 +35,7 @@ def evaluate(
         Path | None,
         typer.Option("--domain", help="The domain of DATA; by default the model's."),
     ] = None,
+    dialect: options.DialectWords = None,
     delta: options.DeltaWord = "0",
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
@@ -56,6 +57,7 @@ def evaluate(
 
     learner = load(model)
     known = learner.space_.domain if domain is None else read_domain(domain)
+    known = written_in(known, dialect)
     check(learner, epsilon, delta)
     if not ledger.exists():  # refuse what can be refused before a ledger is made
         Table(data, known, Ledger(epsilon=1))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +27,9 @@ Root = Annotated[
 ]
 Home = Annotated[Path, typer.Option("--home", help="A folder for Flower's files.")]
 HOME = Path("flower")
+PAUSE = 5.0  # seconds between two looks at a run
+TO_START = 25.0  # seconds in which a SuperLink that is well starts a run
+WAITING = ("pending", "starting")
 
 
 @app.command(epilog="Example: `discreto federate serve --certificates certificates`")
@@ -39,11 +43,13 @@ def serve(
     home: Home = HOME,
 ) -> None:
     """Start the SuperLink to which silos connect."""
-    from discreto.federated import flower
+    from discreto.federated import flower, link_checks
 
     for name in ("ca.crt", "server.crt", "server.key"):
         if not (certificates / name).is_file():
             raise ParameterError(f"there is no file {str(certificates / name)!r}.")
+    link_checks.check_certificate(certificates / "server.crt")
+    link_checks.check_port(host, port, "--port")
     command, environment = flower.superlink(certificates, host, port, home)
     os.execvpe(command[0], command, environment)  # noqa: S606 - no shell, fixed command
 
@@ -101,7 +107,7 @@ def run(
 
     Run it on the SuperLink's machine: the file is written there.
     """
-    from discreto.federated import flower
+    from discreto.federated import flower, link_checks
     from discreto.federated.jobs import check_job
 
     flower.need_flower()
@@ -120,6 +126,7 @@ def run(
         "timeout": timeout,
     }
     check_job(job)
+    link_checks.check_link(superlink, root_certificates)
     _carry_out(job, home, superlink, root_certificates)
 
 
@@ -133,7 +140,12 @@ def _carry_out(job: dict[str, Any], home: Path, superlink: str, root: Path) -> N
         line = ["run", str(bundle), "discreto", "--format", "json"]
         started = _flwr(line, home, superlink, root)
     with terminal.working(f"run {started['run-id']}: the silos are at work"):
-        _wait(out, lambda: _over(started["run-id"], home, superlink, root))
+        run = str(started["run-id"])
+        _wait(
+            out,
+            lambda: _status(run, home, superlink, root),
+            lambda: _flwr(["stop", run, "discreto"], home, superlink, root),
+        )
     result = json.loads(out.read_text(encoding="utf-8"))
     if "error" in result:
         out.unlink()
@@ -151,21 +163,30 @@ def _setting(text: str) -> tuple[str, Any]:
     return name, options.value(value)
 
 
-def _wait(out: Path, over: Any) -> None:
-    """Until the run has written its result, or is over without one."""
+def _wait(out: Path, status: Callable[[], str], stop: Callable[[], Any]) -> None:
+    """Until the run has written its result, or is over or stuck without one."""
+    started, asked = time.monotonic(), 0.0
     while not out.exists():
-        for _ in range(40):
-            time.sleep(0.25)
-            if out.exists():
-                return
-        if over() and not out.exists():
+        time.sleep(0.25)
+        if out.exists() or time.monotonic() - asked < PAUSE:
+            continue
+        found = status()
+        asked = time.monotonic()
+        if found.startswith("finished") and not out.exists():
             raise DiscretoError("the run ended without a result; see the SuperLink.")
+        if found in WAITING and asked - started > TO_START:
+            stop()  # else it might start when nobody waits for it any more
+            raise DiscretoError(
+                f"the SuperLink took the run but has not started it after "
+                f"{TO_START:.0f} s (it is {found!r}), so nothing was asked or charged. "
+                "Its log says why; often its certificate is not valid for 127.0.0.1."
+            )
 
 
-def _over(run: str, home: Path, superlink: str, root: Path) -> bool:
+def _status(run: str, home: Path, superlink: str, root: Path) -> str:
     line = ["list", "discreto", "--run-id", run, "--format", "json"]
-    found = _flwr(line, home, superlink, root)
-    return all(str(r.get("status")).startswith("finished") for r in found["runs"])
+    found = _flwr(line, home, superlink, root)["runs"]
+    return str(found[0].get("status")) if found else "finished"
 
 
 def _flwr(line: list[str], home: Path, superlink: str, root: Path) -> Any:

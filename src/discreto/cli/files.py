@@ -1,125 +1,59 @@
-"""The files that commands read and write: schemas without values, domains, ledgers."""
+"""The files that commands read and write: domains, ledgers, new files."""
 
 from __future__ import annotations
 
-import csv
-import glob
-import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 from discreto.cli import interrupt
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
+from discreto.data.domain_file import unfilled
 from discreto.errors import DomainError, LedgerError, ParameterError
 
-TODO = "TODO"
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv")
 
 
-def schema_of(data: str, *, header: bool = False) -> dict[str, Any]:
-    """Column names and Arrow fields of a table, or None for the columns of a text file.
+def read_domain(path: Path, dialect: Sequence[str] | None = None) -> Domain:
+    """A domain file; one that is not filled in is refused with all that it lacks.
 
-    No row is read, and of a Parquet file not even the smallest and largest values that
-    it keeps beside its schema. ``header`` trusts the first line of a text file.
+    ``dialect`` says anew how the data is written, in words such as ``decimal=,``.
     """
-    path = _first_file(data)
-    if path.suffix.lower() in PARQUET:
-        return _parquet_schema(path)
-    if path.suffix.lower() in TEXT:
-        return dict.fromkeys(_header(path, trusted=header))
-    raise DomainError(f"{path.name!r} is neither .parquet nor .csv nor .tsv.")
-
-
-def _first_file(data: str) -> Path:
-    names = sorted(glob.glob(data)) if glob.has_magic(data) else [data]
-    for name in names:
-        if Path(name).is_file():
-            return Path(name)
-    raise DomainError(f"there is no file {data!r}.")
-
-
-def _parquet_schema(path: Path) -> dict[str, Any]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        schema = pq.read_schema(path)
-    except (OSError, pa.ArrowException):
-        raise DomainError(f"{path.name!r} cannot be read as a table.") from None
-    if len(set(schema.names)) < len(schema.names):
-        raise DomainError(f"{path.name!r} has two columns of one name. Rename one.")
-    return {field.name: field for field in schema}
-
-
-def _header(path: Path, *, trusted: bool) -> list[str]:
-    tab = "\t" if path.suffix.lower() == ".tsv" else ","
-    try:
-        with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
-            names = next(csv.reader(file, delimiter=tab), [])
-    except csv.Error:
-        names = []
-    if not names or len(set(names)) < len(names) or not all(names):
-        raise DomainError(
-            f"the first line of {path.name!r} must name every column, each differently."
-        )
-    # A file without a header begins with somebody's row: it must not become names.
-    if not trusted and any(map(_is_number, names)):
-        raise DomainError(
-            f"the first line of {path.name!r} has a number in it, so it may be a row "
-            "and not the column names. Add a line of names, or say --header if it is."
-        )
-    return names
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def read_domain(path: Path) -> Domain:
-    """A domain file; one that is not filled in is refused with all that it lacks."""
     lacking = unfilled(path)
     if lacking:
         texts = [f"{name!r} needs {', '.join(what)}" for name, what in lacking.items()]
         raise DomainError(
             f"{str(path)!r} is not filled in: {'; '.join(texts)}. Take them from a "
             "code book or from what is physically possible, never from the rows. A "
-            'column that nobody asks about can have "type": "identifier".'
+            'column that nobody asks about can have "type": "Opaque".'
         )
-    return Domain.load(path)
+    return written_in(Domain.load(path), dialect)
 
 
-def unfilled(path: Path) -> dict[str, list[str]]:
-    """What each column of a drafted domain file still needs."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        columns = dict(data["columns"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}  # Domain.load says what is wrong
-    out = {}
-    for name, column in columns.items():
-        if isinstance(column, dict) and (lacks := _lacks(column)):
-            out[str(name)] = lacks
-    return out
+def written_in(domain: Domain, words: Sequence[str] | None) -> Domain:
+    """The domain, with what words such as ``decimal=,`` say about its files."""
+    if not words:
+        return domain
+    return domain.with_(dialect=read_dialect(words, domain.dialect))
 
 
-def _lacks(column: dict[str, Any]) -> list[str]:
-    needs = {"numeric": ["lower", "upper"], "categorical": ["categories"]}
-    kind = column.get("type")
-    if kind in (None, TODO):
-        return ["type"]
-    wanted = needs.get(str(kind), [])
-    return [name for name in wanted if column.get(name) in (None, TODO, [], [TODO])]
+def read_dialect(words: Sequence[str], base: Dialect | None = None) -> Dialect:
+    """A dialect from words such as ``separator=;``."""
+    parts: dict[str, Any] = {} if base is None else base.to_dict()
+    for word in words:
+        name, equal, value = word.partition("=")
+        if not equal:
+            raise ParameterError(f"write --dialect NAME=VALUE. Got {word!r}.")
+        value = {"tab": "\t", "space": " "}.get(value, value)
+        parts[name] = value.split("|") if name == "missing" else value
+    return Dialect.from_dict(parts)
 
 
 def open_ledger(

@@ -16,6 +16,7 @@ from discreto.cli.plan import plan_table
 from discreto.core.cost import show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
+from discreto.meaning import explain
 
 EXAMPLE = """Examples:
 
@@ -42,6 +43,7 @@ def fit(
     data: options.DataWord,
     *,
     domain: options.DomainFile,
+    dialect: options.DialectWords = None,
     epsilon: Annotated[str, typer.Option("--epsilon", help="What the fit costs.")],
     ledger: options.LedgerFile,
     out: Annotated[
@@ -76,43 +78,63 @@ def fit(
     card: Annotated[
         Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
     ] = None,
+    purpose: options.PurposeWord = "",
+    author: options.AuthorWord = "",
+    about: options.AboutWord = "",
+    prior: options.PriorWord = "0.1",
 ) -> None:
     """Fit a private model for real: show the plan, charge the ledger, write the model.
 
     The charge is written down before any row is read, and nothing is given back. The
     model file and its card hold released numbers and public facts only.
     """
-    known = _narrow(read_domain(domain), columns, target)
+    known = _narrow(read_domain(domain, dialect), columns, target)
     learner = _make(model, settings or [], epsilon=epsilon, delta=delta)
     planned = learner.plan(known, target)
-    if test is not None and evaluate is None:
-        raise ParameterError("--test needs --evaluate EPSILON: what may it cost?")
-    if evaluate is not None:
-        scores.check(learner, evaluate, delta)
+    _check_scores(learner, evaluate, test, delta)
+    explain(1, prior=prior)  # refuses a prior that is none
     card = card or out.with_suffix(".html")
     refuse_existing(card)
     if not ledger.exists():  # refuse what can be refused before a ledger is made
         Table(data, known, Ledger(epsilon=1))
     with reserved(out) as file:
-        book = open_ledger(
-            ledger,
-            budget=budget,
-            budget_delta=budget_delta,
-            anchor=anchor,
-            chain_key=chain_key,
-        )
+        given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
+        book = open_ledger(ledger, **given, anchor=anchor, chain_key=chain_key)
         payer = book.analyst(analyst) if analyst else book
         table = Table(data, known, payer)
         others = table if test is None else Table(test, known, payer)
         terminal.out().print(plan_table(planned))
         file.write(_fit(learner, table, target))
+    said = {"purpose": purpose, "author": author, "data": about, "prior": prior}
+    cost = None if evaluate is None else (evaluate, delta)
+    judged = _judge(learner, others, cost, card, said)
+    _print(learner, judged, book, {"model": out, "card": card}, apart=test is not None)
+
+
+def _judge(
+    learner: Any,
+    table: Table,
+    cost: tuple[str, str] | None,
+    card: Path,
+    said: dict[str, str],
+) -> Any:
+    """The scores of a model, if they are asked for; its card in any case."""
     judged = None
     try:
-        if evaluate is not None:
-            judged = scores.measure(learner, others, evaluate, delta)
+        if cost is not None:
+            judged = scores.measure(learner, table, *cost)
     finally:  # the model is paid for, whatever its evaluation says
-        _write_card(card, learner, judged)
-    _print(learner, judged, book, {"model": out, "card": card}, apart=test is not None)
+        _write_card(card, learner, judged, said)
+    return judged
+
+
+def _check_scores(
+    learner: Any, evaluate: str | None, test: str | None, delta: str
+) -> None:
+    if test is not None and evaluate is None:
+        raise ParameterError("--test needs --evaluate EPSILON: what may it cost?")
+    if evaluate is not None:
+        scores.check(learner, evaluate, delta)
 
 
 def _fit(learner: Any, table: Table, target: str | None) -> str:
@@ -182,10 +204,10 @@ def configured(kind: Any, settings: list[str], **price: Any) -> Any:
     return kind(**(take_settings(given) if finer else given), **price)
 
 
-def _write_card(path: Path, learner: Any, judged: Any) -> None:
+def _write_card(path: Path, learner: Any, judged: Any, said: dict[str, Any]) -> None:
     from discreto.report import model_page
 
-    model_page(learner, evaluation=judged).save(path)
+    model_page(learner, evaluation=judged, **said).save(path)
 
 
 def _print(

@@ -176,7 +176,20 @@ DeltaWord = Annotated[
 ]
 # The options of commands that open a table, or pay.
 DataWord = Annotated[
-    str, typer.Argument(metavar="DATA", help="Parquet or CSV: a path or a pattern.")
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Parquet, CSV (also .gz), Arrow or Excel: a file, folder or pattern.",
+    ),
+]
+DialectWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dialect",
+        metavar="NAME=VALUE",
+        help="How DATA is written, if the domain file does not say: separator=; "
+        "decimal=, thousands=. encoding=latin-1 missing=NA|-9 sheet=NAME.",
+    ),
 ]
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain file.")]
 TargetWord = Annotated[
@@ -204,6 +217,20 @@ ChainKey = Annotated[
         envvar="DISCRETO_CHAIN_KEY",
         help="A file with the secret of the ledger's chain.",
     ),
+]
+# What only people can say about a model, for its card.
+PurposeWord = Annotated[
+    str, typer.Option("--purpose", help="For the card: what the model is for.")
+]
+AuthorWord = Annotated[
+    str, typer.Option("--author", help="For the card: who answers for it.")
+]
+AboutWord = Annotated[
+    str, typer.Option("--about", help="For the card: what the rows are.")
+]
+PriorWord = Annotated[
+    str,
+    typer.Option("--prior", help="For the card: an attacker's belief beforehand."),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 

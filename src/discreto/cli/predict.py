@@ -9,7 +9,7 @@ import typer
 
 from discreto import export
 from discreto.cli import options, terminal
-from discreto.cli.files import PARQUET, TEXT, refuse_existing
+from discreto.cli.files import PARQUET, TEXT, refuse_existing, written_in
 from discreto.errors import ParameterError
 
 EXAMPLE = """Examples:
@@ -27,6 +27,7 @@ def predict(
     ],
     data: options.DataWord,
     *,
+    dialect: options.DialectWords = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="A new .csv or .parquet file; else to stdout."),
@@ -55,7 +56,7 @@ def predict(
             f"a {type(learner).__name__} has no classes: no --probabilities."
         )
     with terminal.working("predicting"):
-        columns = _columns(learner, data, probabilities=probabilities)
+        columns = _columns(learner, data, dialect, probabilities=probabilities)
     if out is None or str(out) == "-":
         typer.echo(export.to_csv(columns, None), nl=False)
     else:
@@ -68,7 +69,9 @@ def predict(
     console.print("What is said about a private row is private, too.", style="dim")
 
 
-def _columns(learner: Any, data: str, *, probabilities: bool) -> dict[str, list[Any]]:
+def _columns(
+    learner: Any, data: str, dialect: list[str] | None, *, probabilities: bool
+) -> dict[str, list[Any]]:
     """The predictions, and on demand the probabilities of classes, by column name."""
     from discreto.data.frames import open_frame
     from discreto.models._features import Ready
@@ -78,6 +81,7 @@ def _columns(learner: Any, data: str, *, probabilities: bool) -> dict[str, list[
     domain = space.domain.with_(
         person=None, rows_per_person=1, neighbours="add-remove", target=None
     ).select(space.features)
+    domain = written_in(domain, dialect)
     classes = list(getattr(learner, "classes_", [])) if probabilities else []
     out: dict[str, list[Any]] = {"prediction": []}
     out |= {f"chance of {kind}": [] for kind in classes}

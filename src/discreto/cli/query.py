@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,29 +31,34 @@ EXAMPLE = """Examples:
 """
 
 
+EpsilonWord = Annotated[
+    str | None, typer.Option("--epsilon", help="What this may cost.")
+]
+DeltaWord = Annotated[
+    str | None,
+    typer.Option("--delta", help="Above 0: Gaussian noise; the ledger needs a delta."),
+]
+BatchFile = Annotated[
+    Path | None,
+    typer.Option("--batch", help="A TOML file of questions, for one cost."),
+]
+PlanFlag = Annotated[
+    bool, typer.Option("--plan", help="With --batch: show the plan, ask nothing.")
+]
+
+
 def query(
     data: options.DataWord,
     stat: options.OptionalStat = None,
     columns: options.ColumnWords = None,
     *,
     domain: options.DomainFile,
+    dialect: options.DialectWords = None,
     ledger: options.LedgerFile,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="What this may cost.")
-    ] = None,
-    delta: Annotated[
-        str | None,
-        typer.Option(
-            "--delta", help="Above 0: Gaussian noise; the ledger needs a delta."
-        ),
-    ] = None,
-    batch: Annotated[
-        Path | None,
-        typer.Option("--batch", help="A TOML file of questions, for one cost."),
-    ] = None,
-    only_plan: Annotated[
-        bool, typer.Option("--plan", help="With --batch: show the plan, ask nothing.")
-    ] = False,
+    epsilon: EpsilonWord = None,
+    delta: DeltaWord = None,
+    batch: BatchFile = None,
+    only_plan: PlanFlag = False,
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
     by: options.ByWords = None,
@@ -73,18 +78,13 @@ def query(
     The charge is written down before any row is read, and nothing is given back. Use
     `discreto plan` (or `--plan` with a file) to see the cost and the error first.
     """
-    known = read_domain(domain)
+    known = read_domain(domain, dialect)
 
     def open_book() -> Ledger:
         if not ledger.exists():
             Table(data, known, Ledger(epsilon=1))
-        return open_ledger(
-            ledger,
-            budget=budget,
-            budget_delta=budget_delta,
-            anchor=anchor,
-            chain_key=chain_key,
-        )
+        given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
+        return open_ledger(ledger, **given, anchor=anchor, chain_key=chain_key)
 
     if batch is not None:
         if stat or columns or by or bins or probability or key:
@@ -111,6 +111,7 @@ def query(
 
 
 def left_of(book: Ledger, analyst: str | None) -> dict[str, float]:
+    """What is left in a ledger, and for an analyst."""
     left = {"epsilon": book.remaining(), "of": float(book.epsilon)}
     left |= {"delta": float(book.delta)} if book.delta else {}
     return left | ({"analyst": book.remaining(analyst)} if analyst else {})

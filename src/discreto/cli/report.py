@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +36,10 @@ def report(
         Path | None, typer.Option("--out", help="The page; by default beside SOURCE.")
     ] = None,
     chain_key: options.ChainKey = None,
+    purpose: options.PurposeWord = "",
+    author: options.AuthorWord = "",
+    about: options.AboutWord = "",
+    prior: options.PriorWord = "0.1",
 ) -> None:
     """Write one self-contained HTML page: no network, light and dark, ready to print.
 
@@ -43,11 +48,16 @@ def report(
     """
     beside = source / "report.html" if source.is_dir() else source.with_suffix(".html")
     with terminal.working("writing the page"):
-        path = page_of(source, chain_key).save(out or beside)
+        said = {"purpose": purpose, "author": author, "data": about, "prior": prior}
+        path = page_of(source, chain_key, said).save(out or beside)
     terminal.out().print(terminal.plain(f"wrote {path}"), soft_wrap=True)
 
 
-def page_of(source: Path, chain_key: Path | None = None) -> Page:
+def page_of(
+    source: Path,
+    chain_key: Path | None = None,
+    said: Mapping[str, Any] | None = None,
+) -> Page:
     """The page of whatever a file or folder holds."""
     study_page = importlib.import_module("discreto.lab.report").study_page
     from discreto.report import ledger_page
@@ -60,10 +70,10 @@ def page_of(source: Path, chain_key: Path | None = None) -> Page:
         if file.read(16) == b"SQLite format 3\0":
             with readable_ledger(source, chain_key=chain_key) as book:
                 return ledger_page(book)
-    return _json_page(source)
+    return _json_page(source, said or {})
 
 
-def _json_page(source: Path) -> Page:
+def _json_page(source: Path, said: Mapping[str, Any]) -> Page:
     from discreto.models.persist import loads
     from discreto.report import audit_page, model_page
 
@@ -73,7 +83,7 @@ def _json_page(source: Path) -> Page:
     except (OSError, ValueError):
         raise ParameterError(f"{str(source)!r} is not {KINDS}.") from None
     if isinstance(data, dict) and "discreto_model" in data:
-        return model_page(loads(text))
+        return model_page(loads(text), **said)
     if isinstance(data, dict) and "discreto_federated" in data:
         from discreto.federated.model import FederatedModel
         from discreto.report import federated_page

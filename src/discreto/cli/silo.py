@@ -41,11 +41,12 @@ def check(config: Config) -> None:
 @app.command(epilog="Example: `discreto silo serve --config silo.toml`")
 def serve(config: Config) -> None:
     """Serve a silo over Flower until it is stopped."""
-    from discreto.federated import flower
+    from discreto.federated import flower, link_checks
     from discreto.federated.config import read_silo, read_wire
 
     wire = read_wire(config)
     read_silo(config)  # whatever is wrong with it is said now
+    link_checks.check_port("127.0.0.1", wire.port, "port in [flower] of the file")
     command, environment = flower.supernode(config, wire)
     terminal.err().print(terminal.plain(f"serving {config} to {wire.superlink}"))
     os.execvpe(command[0], command, environment)  # noqa: S606 - no shell, fixed command

@@ -4,6 +4,7 @@ Read it from the bottom up::
 
     training       many Gaussian steps that were paid for, taken one by one
     gate           measure, step, select, randomise, parts: charge, fold, add noise
+    source         what the gate needs of rows, and of an engine
     aggregate      rows become bounded integers, sums are exact
     validation     everything that can be wrong with a question, before it is paid for
     steps          what many steps cost together, and their noise

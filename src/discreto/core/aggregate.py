@@ -20,6 +20,7 @@ from discreto.core.query import (
     Ints,
     Ones,
     Shape,
+    Sum,
 )
 from discreto.core.rounding import make_whole
 
@@ -85,6 +86,46 @@ def add(first: Ints, second: Ints) -> Ints:
     return total
 
 
+def checked(asked: Bound, found: list[Ints]) -> list[Ints]:
+    """What an engine found, if it has the form of an answer; else a failure.
+
+    Noise fits whole numbers in a table of a known size. Where the number of rows is
+    public, no sum can be larger than so many rows make it.
+    """
+    rows = asked.domain.rows if asked.domain.neighbours == "replace" else None
+    if not asked.blocks:
+        return [_whole_table(table) for table in found]
+    for part, table in zip(asked.blocks, found, strict=True):
+        if _whole_table(table).shape != (asked.cells, part.width):
+            raise ValueError("an engine returned a table of another size.")
+        if rows is not None and isinstance(asked.query, Sum):
+            most = _largest(part) * rows * asked.domain.rows_per_person
+            if table.size and (table.max() > most or table.min() < -most):
+                raise ValueError("an engine returned more than the rows add up to.")
+    return found
+
+
+def _whole_table(table: Ints) -> Ints:
+    whole = isinstance(table, np.ndarray) and table.dtype in (np.int64, object)
+    if not whole or (
+        table.dtype == object and not all(isinstance(one, int) for one in table.flat)
+    ):
+        raise ValueError("an engine returned something other than whole numbers.")
+    return table
+
+
+def _largest(part: BoundBlock) -> int:
+    """The largest number that one row can be in a sum."""
+    limit, form = part.shape.limit, part.block.form
+    return limit**2 if form == "gram" else 2 * limit if form == "pair" else limit
+
+
+def narrowed(sums: Ints) -> Ints:
+    """Whole numbers of any size in 64 bits, if all of them fit."""
+    fits = all(-(1 << 63) <= number < 1 << 63 for number in sums.flat)
+    return sums.astype(np.int64) if fits else sums
+
+
 def bounded(sums: Ints) -> Ints:
     """Sums cut to 63 bits: no two tables' sums come farther apart by that."""
     if sums.dtype != object:
@@ -96,9 +137,8 @@ def shown(noisy: Ints) -> Ints:
     """Noisy sums as they leave: in 64 bits, or as floats where they are too large."""
     if noisy.dtype != object:
         return noisy
-    if all(-(1 << 63) <= number < 1 << 63 for number in noisy.flat):
-        return noisy.astype(np.int64)
-    return noisy.astype(np.float64)
+    narrow = narrowed(noisy)
+    return narrow.astype(np.float64) if narrow.dtype == object else narrow
 
 
 def fold(asked: Bound, batch: Batch, length: int) -> list[Ints]:

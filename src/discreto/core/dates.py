@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
-from discreto.core.domain import Number
+from discreto.core.columns import Number
 from discreto.errors import DomainError
 
 Resolution = Literal["day", "hour", "minute", "second"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,154 +16,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from discreto.core.columns import Boolean, Category, Column, Number, Opaque, Value
+from discreto.core.dialect import Dialect
+from discreto.core.domain_form import column_from, column_to_dict, dialect_from
 from discreto.core.field_types import check_plain
 from discreto.errors import DomainError, ParameterError
 
 Neighbours = Literal["add-remove", "replace"]
-Value = str | int | float | bool
 _MOST_PARTS = 1 << 22  # of a domain file
 _LETTERS = 10**4  # of a text in it
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A numeric column with public bounds; values outside are clipped to them.
-
-    Parameters
-    ----------
-    lower, upper
-        The public bounds. They come from a code book, never from the rows.
-    integer
-        Whether only whole numbers occur.
-    missing
-        Whether a value may be missing (default): a gap is then left out of means and
-        counted as missing. ``False`` is a promise that there are no gaps; one that is
-        there all the same counts as the middle of the range.
-    unit
-        What the numbers count, such as ``"years"``; answers show it.
-
-    Raises
-    ------
-    DomainError
-        The bounds are not two finite numbers in order.
-
-    Examples
-    --------
-    >>> Number(0, 120, integer=True, unit="years").centre
-    60.0
-    """
-
-    lower: float
-    upper: float
-    integer: bool = False
-    missing: bool = True
-    unit: str = ""
-
-    def __post_init__(self) -> None:
-        for end in (self.lower, self.upper):
-            if isinstance(end, bool) or not isinstance(end, int | float):
-                raise DomainError(f"Number bounds must be numbers. Got {end!r}.")
-            if not abs(end) <= 1e150:
-                raise DomainError(
-                    f"Number bounds must be finite (at most 1e150). Got {end!r}. "
-                    "Choose the widest range that the code book allows."
-                )
-        if not self.lower < self.upper or self.half < 1e-290:
-            raise DomainError(
-                f"Number needs lower < upper. Got {self.lower!r} and {self.upper!r}."
-            )
-
-    @property
-    def centre(self) -> float:
-        """The middle of the range."""
-        return self.lower / 2 + self.upper / 2
-
-    @property
-    def half(self) -> float:
-        """Half the width of the range."""
-        return self.upper / 2 - self.lower / 2
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Category:
-    """A column with a public, closed list of values; others are unknown.
-
-    Parameters
-    ----------
-    categories
-        The values that may occur: texts or numbers, each once.
-    missing
-        Whether a value may be missing or unknown (default): tables then have a cell
-        for both together. ``False`` is a promise that there is no such value; one that
-        is there all the same is in no cell.
-
-    Raises
-    ------
-    DomainError
-        The list is empty or names a value twice.
-
-    Examples
-    --------
-    >>> Category(["f", "m"]).categories
-    ('f', 'm')
-    """
-
-    categories: tuple[Value, ...]
-    missing: bool = True
-
-    def __init__(self, categories: Iterable[Value], missing: bool = True) -> None:
-        if isinstance(categories, str) or not isinstance(categories, Iterable):
-            raise DomainError("Category needs a list of values.")
-        object.__setattr__(self, "categories", tuple(categories))
-        object.__setattr__(self, "missing", missing)
-        if not self.categories:
-            raise DomainError("Category needs at least one value. Got none.")
-        for value in self.categories:
-            finite = isinstance(value, str | int) or (
-                isinstance(value, float) and math.isfinite(value)
-            )
-            if not finite:
-                raise DomainError(
-                    f"Category values must be texts or numbers. Got {value!r}."
-                )
-        # 1, 1.0 and True are one value to Python, and so to us.
-        seen: set[Value] = set()
-        for value in self.categories:
-            if value in seen:
-                raise DomainError(f"Category lists {value!r} more than once.")
-            seen.add(value)
-
-
-def Boolean(*, missing: bool = True) -> Category:
-    """A yes/no column.
-
-    Parameters
-    ----------
-    missing
-        Whether a value may be missing.
-
-    Examples
-    --------
-    >>> Boolean().categories
-    (False, True)
-    """
-    return Category((False, True), missing=missing)
-
-
-@dataclass(frozen=True, slots=True)
-class Opaque:
-    """A column that is known to exist but is never asked about (an id, a date).
-
-    Parameters
-    ----------
-    kind
-        What it is, for readers.
-    """
-
-    kind: str = "identifier"
-
-
-Column = Number | Category | Opaque
 
 
 @dataclass(frozen=True)
@@ -188,6 +48,8 @@ class Domain:
         How many rows of one person count; surplus rows are dropped by a keyed hash.
     about
         Where the description comes from; it has no part in anything else.
+    dialect
+        How files of this table are written, unless a reader says otherwise.
 
     Examples
     --------
@@ -202,6 +64,7 @@ class Domain:
     person: str | None = None
     rows_per_person: int = 1
     about: Mapping[str, str] = field(default_factory=dict, compare=False)
+    dialect: Dialect | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
@@ -350,7 +213,9 @@ class Domain:
     @cached_property
     def fingerprint(self) -> str:
         """A short digest of everything that bears on privacy."""
-        text = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False)
+        facts = self.to_dict()
+        facts.pop("dialect", None)
+        text = json.dumps(facts, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_dict(self) -> dict[str, Any]:
@@ -363,7 +228,9 @@ class Domain:
             out["rows"] = self.rows
         if self.person is not None:
             out |= {"person": self.person, "rows_per_person": self.rows_per_person}
-        out["columns"] = {n: _column_dict(c) for n, c in self.columns.items()}
+        if self.dialect is not None:
+            out["dialect"] = self.dialect.to_dict()
+        out["columns"] = {n: column_to_dict(c) for n, c in self.columns.items()}
         return out
 
     @classmethod
@@ -400,13 +267,14 @@ class Domain:
             if not isinstance(data.get(role), str | None):
                 raise DomainError(f"the {role} of a domain file is a column's name.")
         return cls(
-            {name: _column(name, d) for name, d in data["columns"].items()},
+            {name: column_from(name, d) for name, d in data["columns"].items()},
             target=data.get("target"),
             neighbours=neighbours,
             rows=rows,
             person=data.get("person"),
             rows_per_person=data.get("rows_per_person", 1),
             about={k: str(data[k]) for k in ("dataset", "source") if k in data},
+            dialect=dialect_from(data.get("dialect")),
         )
 
     def save(self, path: str | Path) -> None:
@@ -476,67 +344,13 @@ def _whole(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def _column_dict(column: Column) -> dict[str, Any]:
-    if hasattr(column, "to_dict"):  # a kind with a file of its own: dates
-        own: dict[str, Any] = column.to_dict()
-        return own
-    if isinstance(column, Opaque):
-        return {"type": column.kind}
-    if isinstance(column, Category):
-        out: dict[str, Any] = {
-            "type": "categorical",
-            "categories": list(column.categories),
-        }
-    else:
-        out = {"type": "numeric", "lower": column.lower, "upper": column.upper}
-        out |= {"integer": True} if column.integer else {}
-        out |= {"unit": column.unit} if column.unit else {}
-    return out | ({"nullable": True} if column.missing else {})
-
-
-def _check_ends(*ends: object) -> None:
-    if not all(isinstance(end, int | float) for end in ends):
-        raise TypeError
-
-
-def _column(name: str, data: Mapping[str, Any]) -> Column:
-    try:
-        kind, missing = data["type"], bool(data.get("nullable", False))
-        if kind == "numeric":
-            _check_ends(data["lower"], data["upper"])
-        if kind == "numeric" and data["lower"] == data["upper"]:
-            return Opaque("constant")  # the same in every row: nothing to ask
-        if kind == "numeric":
-            return Number(
-                data["lower"],
-                data["upper"],
-                integer=bool(data.get("integer", False)),
-                missing=missing,
-                unit=str(data.get("unit", "")),
-            )
-        if kind == "categorical":
-            if not isinstance(data["categories"], list | tuple):
-                raise TypeError
-            return Category(tuple(data["categories"]), missing=missing)
-        if kind == "boolean":
-            return Boolean(missing=missing)
-        if kind == "text":
-            from discreto.core.unknown_keys import OpenText  # which needs Opaque
-
-            return OpenText()
-        if kind in ("date", "datetime") and "first" in data:
-            from discreto.core.dates import column_from_dict  # which needs Number
-
-            return column_from_dict(data, missing=missing)
-        if kind in ("identifier", "datetime", "constant"):
-            return Opaque(kind)
-    except KeyError as key:
-        raise DomainError(f"column {name!r} of the domain file lacks {key}.") from None
-    except TypeError:
-        raise DomainError(f"column {name!r} of the domain file is malformed.") from None
-    except DomainError as error:
-        raise DomainError(f"column {name!r}: {error}") from None
-    raise DomainError(
-        f"column {name!r} has the unknown type {kind!r}. Known types: numeric, "
-        "categorical, boolean, date, datetime, text, identifier."
-    )
+__all__ = [
+    "Boolean",
+    "Category",
+    "Column",
+    "Domain",
+    "Neighbours",
+    "Number",
+    "Opaque",
+    "Value",
+]

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,6 @@ from discreto.core.query import (
     Choice,
     Derived,
     Everyone,
-    Floats,
     Ints,
     Ones,
     Query,
@@ -51,34 +50,18 @@ from discreto.core.query import (
     Tally,
 )
 from discreto.core.question_json import digest
+from discreto.core.source import Keep, Rehearsal, RowPartition, Source
 from discreto.core.steps import Steps, check_sampling
 from discreto.core.unknown_keys import Keys, KeysNoise, keys_noise, shown_keys
 from discreto.core.validation import check_parts
 from discreto.errors import DomainError, KernelFault, ParameterError
 
 T = TypeVar("T")
-Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
 ROW_STEPS = 1 << 20  # grid steps of half a column's range in randomised rows
 _FAULT = "the answer could not be computed; the charge stands and the ledger is shut."
 
 
 _COUNT = Sum(Everyone(), (Block(Ones()),))
-
-
-class Source(Protocol):
-    """Rows behind the gate: exact folds and plain columns, for the gate only."""
-
-    def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]: ...
-    def column(self, name: str) -> Floats | Ints: ...
-    def texts(self, name: str) -> NDArray[Any]: ...
-    def seen(self, step: Step, domain: Domain) -> Source: ...
-
-
-class RowPartition(Protocol):
-    """Disjoint parts of the rows, each row's by its own content."""
-
-    def count(self, domain: Domain) -> int: ...
-    def restrict(self, query: Sum | Tally, number: int) -> Sum | Tally: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +140,7 @@ class Gate:
         )
         if paid is None or not paid.covers(steps.cost):
             raise ParameterError(f"{label!r} is a step of many, which are paid as one.")
-        bound = self.check(query, label, Sum | Derived)
+        bound = self.check(query, label, Sum | Derived, sampled=steps.rate < 1)
         check_sampling(steps.rate, self.domain)
         noises = steps.noises(bound)
         receipt = self.ledger.charge(steps.each, label)
@@ -204,6 +187,12 @@ class Gate:
         out.name = f"{self.name}, {digest(step)}" if self.name else ""
         return out
 
+    def rehearsed(self, source: Source, ledger: Charger) -> Self:
+        """A gate to made-up rows that refuses what this one would refuse."""
+        out = copy.copy(self)
+        out._source, out.ledger = Rehearsal(self._source, source), ledger
+        return out
+
     def paid_by(self, ledger: Charger) -> Self:
         """The same gate with another payer, such as a reservation."""
         out = copy.copy(self)
@@ -236,6 +225,7 @@ class Gate:
     def discover(self, query: Keys, cost: Cost, label: str) -> Discovery:
         """The frequent values of a column whose values nobody has listed."""
         check_parts(query, self.domain)
+        self._refuse(None, label)
         if self._partition is not None:
             raise ParameterError(f"{label!r} cannot be asked of a part of a table.")
         if cost != Cost(block_epsilon=cost.block_epsilon, delta=cost.delta):
@@ -325,7 +315,14 @@ class Gate:
             raise ParameterError(f"{label!r} needs a cost of one kind. Got {cost}.")
         return bound
 
-    def check(self, query: Query | Bound, label: str, kind: Any = Query) -> Bound:
+    def check(
+        self,
+        query: Query | Bound,
+        label: str,
+        kind: Any = Query,
+        *,
+        sampled: bool = False,
+    ) -> Bound:
         """The question, bound to the domain, or a refusal from public facts.
 
         What is not refused here can be answered for every table.
@@ -333,12 +330,19 @@ class Gate:
         bound = bind(query, self.domain)
         if not isinstance(bound.query, kind):
             raise ParameterError(f"{label!r} cannot be asked in this way.")
+        self._refuse(bound, label, sampled)
         if self._partition is not None:
             # Products: their bound takes for granted that replaced rows stay in a cell.
             products = [part for part in bound.blocks if part.block.form == "gram"]
             if products or isinstance(bound.query, Randomise):
                 self._check_whole(label)
         return bound
+
+    def _refuse(self, bound: Bound | None, label: str, sampled: bool = False) -> None:
+        """Refuse what the engine cannot answer; without a question, texts of rows."""
+        refusal = self._source.refusal(bound, sampled)
+        if refusal:
+            raise ParameterError(f"{label!r} cannot be asked of this table: {refusal}")
 
     def _check_whole(self, label: str) -> None:
         if self._partition is not None and self.domain.neighbours == "replace":
@@ -371,14 +375,18 @@ class Gate:
         def fold(sums: Sum | Tally) -> list[Ints]:
             if self._partition is not None and self.part is not None:
                 sums = self._partition.restrict(sums, self.part[1])
-            return self._source.fold(inside(sums, domain), keep)
+            part = inside(sums, domain)
+            return aggregate.checked(part, self._source.fold(part, keep))
 
         if isinstance(query, Derived):
             function, cells = query.function, query.cells
             return self._quietly(label, lambda: [function.compute(fold, cells, domain)])
         if self._partition is not None:
             return self._quietly(label, lambda: fold(query))
-        return self._quietly(label, lambda: self._source.fold(asked, keep))
+        source = self._source
+        return self._quietly(
+            label, lambda: aggregate.checked(asked, source.fold(asked, keep))
+        )
 
     def _noisy(
         self,

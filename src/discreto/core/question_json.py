@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from discreto.core.field_types import fits, forms_of, is_part, read_fraction, written
 from discreto.errors import ParameterError
 
+_PLAIN = {str, int, float, bool, type(None)}
 
-def encode(thing: Any) -> Any:
-    """The JSON form of a question or of any part of one."""
+
+def encode(thing: Any, short: Callable[[Any], Any] | None = None) -> Any:
+    """The JSON form of a question or of any part of one.
+
+    ``short`` may give another form for a part, or None.
+    """
+    if type(thing) in _PLAIN:
+        return thing
+    if isinstance(thing, tuple | list):
+        if set(map(type, thing)) <= _PLAIN:
+            return list(thing)
+        return [encode(part, short) for part in thing]
     if is_part(thing):
+        found = None if short is None else short(thing)
+        if found is not None:
+            return found
         parts = forms_of(type(thing)).items()
-        named = {n: encode(written(getattr(thing, n), form)) for n, form in parts}
+        named = {
+            n: encode(written(getattr(thing, n), form), short) for n, form in parts
+        }
         return {"kind": type(thing).__name__} | named
     if isinstance(thing, Fraction):
         return {"kind": "Fraction", "value": str(thing)}
-    if isinstance(thing, tuple | list):
-        return [encode(part) for part in thing]
-    if thing is None or isinstance(thing, str | int | float | bool):
+    if isinstance(thing, str | int | float | bool):
         return thing
     raise ParameterError(f"a question cannot hold a {type(thing).__name__}.")
 
@@ -40,7 +54,7 @@ def decode(
     if isinstance(data, list):
         return tuple(decode(part, kinds, depth + 1, deepest) for part in data)
     if not isinstance(data, dict):
-        return data
+        return data  # a value, or a part that was read before
     kind = data.get("kind")
     if kind == "Fraction" and set(data) == {"kind", "value"}:
         return read_fraction(data["value"])

@@ -2,12 +2,13 @@
 
 ::
 
-    data = "patients.parquet"
+    data = "patients.parquet"       # or the address of a table in a database
     domain = "patients.domain.json"
     ledger = "patients.ledger"
     epsilon = 3                     # the whole budget, when the ledger is new
     delta = "1e-5"
     rows = 400                      # only if the number of rows may be public
+    fetch = false                   # a database's rows never come to this process
 
     [policy]                        # see Policy
     per_round = 1
@@ -33,12 +34,15 @@ from typing import Any
 
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
+from discreto.data.databases.address import within
+from discreto.data.engines import DatabaseEngine
 from discreto.errors import ParameterError
 from discreto.federated.policy import Policy
 from discreto.federated.silo import Silo
 from discreto.tables import Table
 
-_KEYS = ("data", "domain", "ledger", "epsilon", "delta", "rows", "policy", "flower")
+_NEEDED = ("data", "domain", "ledger")
+_KEYS = (*_NEEDED, "epsilon", "delta", "rows", "fetch", "policy", "flower")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +76,13 @@ def read_silo(path: str | Path) -> Silo:
     data, folder = _read(path), Path(path).absolute().parent
     policy = _made(Policy, _part(data, "policy", path), path)
     domain = Domain.load(folder / str(data["domain"]))
+    engine = DatabaseEngine(fetch=data["fetch"]) if "fetch" in data else None
     ledger = Ledger(
         folder / str(data["ledger"]),
         epsilon=data.get("epsilon"),
         delta=data.get("delta"),
     )
-    table = Table(str(folder / str(data["data"])), domain, ledger)
+    table = Table(within(folder, str(data["data"])), domain, ledger, engine=engine)
     return Silo(table, policy, rows=data.get("rows"))
 
 
@@ -100,7 +105,7 @@ def _read(path: str | Path) -> dict[str, Any]:
     except (OSError, ValueError):
         raise ParameterError(f"{str(path)!r} is not a readable TOML file.") from None
     unknown = sorted(set(data) - set(_KEYS))
-    absent = [name for name in _KEYS[:3] if name not in data]
+    absent = [name for name in _NEEDED if name not in data]
     if unknown or absent:
         what = f"does not know {unknown[0]!r}" if unknown else f"needs {absent[0]!r}"
         raise ParameterError(f"a silo's file {what}. It may have: {', '.join(_KEYS)}.")

@@ -21,6 +21,12 @@ from discreto.report.markup import (
 )
 from discreto.report.page import Page, anchor
 
+HEADS = ("experiment", "what", "source", "cells")
+NO_DATA = (
+    "Some cells were skipped because their public data sets are not on this machine: "
+    "put them into a folder and name it with DISCRETO_DATA. What depends on them is "
+    "left out here."
+)
 AGREES = {True: "agrees", False: "differs", None: "no claim"}
 
 
@@ -81,10 +87,13 @@ def _glance(parts: list[Any]) -> list[Html]:
             manifest["title"],
             manifest.get("source", ""),
             f"{manifest.get('done', 0)} of {manifest.get('cells', 0)}",
+            len(manifest.get("skipped", [])),
         ]
         for _, manifest in parts
     ]
-    blocks = [facts(shown), table(["experiment", "what", "source", "cells"], lines)]
+    blocks = [facts(shown), table([*HEADS, "skipped"], lines)]
+    if any(manifest.get("skipped") for _, manifest in parts):
+        blocks.append(note(NO_DATA))
     if failed:
         blocks.append(
             note(f"{failed} cell(s) failed; see their sections.", kind="warn")
@@ -111,6 +120,10 @@ def _experiment(path: Path, manifest: Mapping[str, Any]) -> list[Html]:
         blocks.append(_table(path, entry))
     for failure in manifest.get("failed", []):
         blocks.append(note(f"Failed: {failure}", kind="warn"))
+    skipped = manifest.get("skipped", [])
+    if skipped:
+        reasons = list(dict.fromkeys(str(one.get("why", "")) for one in skipped))
+        blocks.append(note(f"Skipped {len(skipped)}: {'; '.join(reasons[:5])}"))
     return blocks
 
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
+from discreto.core.gate import Gate
 from discreto.errors import DomainError, ParameterError
 from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
@@ -26,7 +27,7 @@ from discreto.models._features import Ready, Space, as_matrix
 from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
 from discreto.parameters import Reader
-from discreto.perform import perform
+from discreto.perform import choosy_gate, perform
 from discreto.plan import TYPICAL_ROWS, Plan, rehearse
 from discreto.session import Ask
 from discreto.tables import Table
@@ -90,11 +91,13 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         number = domain.rows or TYPICAL_ROWS if rows is None else rows
         return clone(self)._rehearse(space, cost, number)
 
-    def _rehearse(self, space: Space, cost: Cost, rows: int) -> Plan:
+    def _rehearse(
+        self, space: Space, cost: Cost, rows: int, gate: Gate | None = None
+    ) -> Plan:
         if hasattr(self, "random_state"):
             Reader(self).seed()  # also where no coin is tossed
         plan, _ = rehearse(
-            space.domain, lambda ask: self._learn(ask, space), cost, rows
+            space.domain, lambda ask: self._learn(ask, space), cost, rows, gate
         )
         return plan
 
@@ -142,6 +145,9 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         elsewhere = getattr(table, "fit_model", None)
         if elsewhere is not None:  # the rows are in a service, which fits and charges
             return self._take(elsewhere(self, target))
+        gate = choosy_gate(table)
+        if gate is not None:  # its engine may refuse what the plan asks
+            clone(self)._rehearse(space, cost, 0, gate)
         label = f"fit {type(self).__name__}"
         done = perform(
             table, lambda ask: self._learn(ask, space), cost, label, plan=plan

@@ -8,6 +8,8 @@ that a picture reads in grey print. What comes from a simulation says SIMULATED.
 
 from discreto.plots.centroids import CentroidsDisplay
 from discreto.plots.curves import ConvergenceDisplay, EpsilonCurveDisplay
+from discreto.plots.effects import DependenceDisplay, ImportanceDisplay
+from discreto.plots.heatmap import HeatmapDisplay
 from discreto.plots.spending import LedgerDisplay
 from discreto.plots.statistics import HistogramDisplay, QuantileDisplay
 from discreto.plots.topology import TopologyDisplay
@@ -15,8 +17,11 @@ from discreto.plots.topology import TopologyDisplay
 __all__ = [
     "CentroidsDisplay",
     "ConvergenceDisplay",
+    "DependenceDisplay",
     "EpsilonCurveDisplay",
+    "HeatmapDisplay",
     "HistogramDisplay",
+    "ImportanceDisplay",
     "LedgerDisplay",
     "QuantileDisplay",
     "TopologyDisplay",

@@ -116,7 +116,7 @@ class LedgerDisplay(Display):
             ax.set_xlabel("entry")
         tidy(ax)
         ax.tick_params(axis="x", colors=GREY, labelsize=8)
-        legend(ax, loc="lower right")
+        legend(ax)
 
 
 def _short(text: str) -> str:

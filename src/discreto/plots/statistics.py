@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreto.errors import ParameterError
+from discreto.plots.heatmap import HeatmapDisplay
 from discreto.plots.style import BLUE, GREY, PALE, Display, legend, tidy
 
 INTERVAL = "private, with 95 % interval"
@@ -54,9 +56,11 @@ class HistogramDisplay(Display):
         *,
         edges: ArrayLike | None = None,
         exact: ArrayLike | None = None,
-        quantity: str = "rows",
-    ) -> HistogramDisplay:
-        """From the release of a histogram.
+        quantity: str = "",
+    ) -> HistogramDisplay | HeatmapDisplay:
+        """From the release of a histogram, or of anything by groups.
+
+        Two columns at once are a heat map.
 
         Parameters
         ----------
@@ -67,10 +71,14 @@ class HistogramDisplay(Display):
         exact
             The exact counts: for public or made-up data only.
         quantity
-            The label of the vertical axis.
+            The label of the vertical axis; by default what was asked.
         """
         if not release.keys:
             raise ParameterError("this release is one number: it has no bins to draw.")
+        pairs = all(isinstance(k, tuple) and len(k) == 2 for k in release.keys)
+        if pairs and edges is None and exact is None:
+            with suppress(ParameterError):  # no full crossing: bars will do
+                return HeatmapDisplay.from_release(release)
         return cls(
             [_text(key) for key in release.keys],
             np.ravel(release.value),
@@ -79,7 +87,7 @@ class HistogramDisplay(Display):
             None if edges is None else np.asarray(edges, dtype=float),
             None if exact is None else np.asarray(exact, dtype=float),
             f"{release.label}, {release.cost}",
-            quantity,
+            quantity or _quantity(release),
             release.simulated,
         )
 
@@ -128,6 +136,14 @@ class HistogramDisplay(Display):
         ax.set_title(self.title, fontsize=10, loc="left")
         tidy(ax)
         legend(ax)
+
+
+def _quantity(release: Any) -> str:
+    """Counts are of rows; all else is what its label says, before "by" or "of"."""
+    word = str(release.label).split(" ", 1)[0].rstrip(",:")
+    counted = word in ("histogram", "count", "top")
+    unit = f" ({release.unit})" if release.unit else ""
+    return "rows" if counted else f"{word}{unit}"
 
 
 @dataclass(repr=False)

@@ -127,9 +127,33 @@ def tidy(ax: Axes, *, grid: str = "y") -> None:
 
 
 def legend(ax: Axes, **options: Any) -> None:
-    """A legend that curves shine through, if there is anything to name."""
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(**{**LEGEND, **options})
+    """A legend below the picture, where it hides nothing, if there is one to draw."""
+    names = ax.get_legend_handles_labels()[1]
+    if not names:
+        return
+    from matplotlib.transforms import ScaledTranslation
+
+    # As many in a line as the width of a picture has room for.
+    columns = max(1, min(len(names), 60 // (max(map(len, names)) + 6)))
+    down = ScaledTranslation(0, -_depth(ax) / 72, ax.figure.dpi_scale_trans)
+    place = {
+        "loc": "upper left",
+        "bbox_to_anchor": (0, 0),
+        "bbox_transform": ax.transAxes + down,
+        "borderaxespad": 0,
+        "ncols": columns,
+        "handlelength": 1.6,
+        "columnspacing": 1.2,
+    }
+    ax.legend(**{**LEGEND, **place, **options})
+
+
+def _depth(ax: Axes) -> float:
+    """About how far the texts below the axes reach, in points."""
+    texts = ax.get_xticklabels()
+    turned = [len(one.get_text()) for one in texts if one.get_rotation()]
+    # A letter is about 5 points wide, and a text at 40 degrees two thirds as high.
+    return 36 + max(3.3 * max(turned, default=0) - 8, 0)
 
 
 def epsilon_axis(ax: Axes, epsilons: Any) -> None:

@@ -18,6 +18,7 @@ from discreto.markup import Html, join, tag
 from discreto.report.svg import svg_of
 
 WIDE = 2.2  # times as wide as high: pictures of several panels
+SMALL = 380.0  # points: pictures that are not blown up
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,7 @@ def table(
         )
         for i, line in enumerate(lines)
     ]
-    head = tag("thead", tag("tr", *heads))
+    head = tag("thead", tag("tr", *heads)) if any(columns) else ""
     title = tag("caption", tag("span", caption)) if caption else ""
     whole = tag("table", title, head, tag("tbody", *body))
     return tag("div", whole, class_="scroll")
@@ -239,15 +240,17 @@ def figure(shown: Any, *, caption: Any = "", alt: str = "") -> Html:
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawn)
     wide = box is not None and float(box[1]) > WIDE * float(box[2])
     text = tag("figcaption", caption) if caption else ""
-    return tag("figure", drawn, text, class_="wide" if wide else "")
+    size = "wide" if wide else "small" if box and float(box[1]) < SMALL else ""
+    return tag("figure", drawn, text, class_=size)
 
 
 def side_by_side(*blocks: Html) -> Html:
-    """Figures beside each other where there is room.
+    """Figures or tables beside each other where there is room.
 
     Parameters
     ----------
     blocks
-        What ``figure`` returned.
+        What ``figure`` and ``table`` returned.
     """
-    return tag("div", *blocks, class_="pair")
+    kind = "tables" if any("<table" in block for block in blocks) else "pair"
+    return tag("div", *blocks, class_=kind)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import fields
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from discreto.core.describe import column_words
+from discreto.core.cost import Amount
+from discreto.core.describe import column_words, unit_of_privacy
 from discreto.core.domain import Domain
+from discreto.meaning import explain_cost
+from discreto.report.effects import effect_blocks
 from discreto.report.markup import (
     Html,
     Measured,
     code,
     facts,
     note,
+    side_by_side,
     table,
     text,
 )
@@ -32,14 +35,25 @@ ELSEWHERE = (
     "classes",
     "target_bounds",
 )
-WHO = {
-    "add-remove": "adding or removing the rows of one person",
-    "replace": "replacing the row of one person",
-}
+MOST_QUESTIONS = 12  # each on a line of its own
+TRUST = (
+    "Central: whoever held the rows and ran the fit could see them, and is trusted to "
+    "keep them and the ledger safe. Nobody who reads the model or this card needs it."
+)
 
 
-def model_page(model: Any, *, evaluation: Any = None, title: str = "") -> Page:
-    """A page about a fitted model.
+def model_page(
+    model: Any,
+    *,
+    evaluation: Any = None,
+    title: str = "",
+    purpose: str = "",
+    author: str = "",
+    data: str = "",
+    date: str = "",
+    prior: Amount = "0.1",
+) -> Page:
+    """The card of a fitted model, for those who decide whether it may be used.
 
     Parameters
     ----------
@@ -49,6 +63,16 @@ def model_page(model: Any, *, evaluation: Any = None, title: str = "") -> Page:
         What ``models.evaluate`` returned.
     title
         Stands above the page.
+    purpose
+        What the model is for.
+    author
+        Who answers for it.
+    data
+        What the rows are: where from, when, who is in them.
+    date
+        When it was made; by default today.
+    prior
+        What an attacker is assumed to believe beforehand, for the odds of one person.
 
     Returns
     -------
@@ -56,20 +80,33 @@ def model_page(model: Any, *, evaluation: Any = None, title: str = "") -> Page:
         Save it with ``page.save(path)``.
     """
     name, privacy = type(model).__name__, model.privacy_
-    lead = _purpose(model)
-    page = Page(title or f"Model card: {name}", lead, simulated=privacy.simulated)
-    page.section("At a glance", _glance(model), _meaning(privacy))
+    page = Page(
+        title or f"Model card: {name}",
+        _purpose(model),
+        simulated=privacy.simulated,
+        compact=True,
+    )
+    told = {"purpose": purpose, "data": data, "author": author}
+    page.section("At a glance", _about(told, date), _glance(model))
+    page.section("What it means for one person", *_meaning(model, prior))
     if evaluation is not None:
         page.section("How good it is", *evaluation_tables(evaluation))
-    page.section("What it has learned", *learned(model))
+    page.section("What it has learned", *effect_blocks(model), *learned(model))
     page.section(
         "What it asked",
         text("Every question that reached the rows, and the noise in its answer."),
         plan_table(privacy.plan),
     )
     page.section("What was known before", *_known(model))
-    page.section("Limits", *_limits(model))
+    page.section("Limits", *_limits(model, measured=evaluation is not None))
     return page
+
+
+def _about(told: dict[str, str], date: str) -> Html:
+    """Who says what the model is for; what nobody said is said to be missing."""
+    rows = [[name, value or "not stated"] for name, value in told.items()]
+    rows.append(["date", date or datetime.now(UTC).strftime("%Y-%m-%d")])
+    return table(["", ""], rows)
 
 
 def model_blocks(model: Any, evaluation: Any = None) -> list[Html]:
@@ -97,61 +134,72 @@ def _purpose(model: Any) -> str:
 def _glance(model: Any) -> Html:
     privacy = model.privacy_
     kind = "zero-concentrated" if privacy.cost.rho else "pure"
+    paid = f"hash {privacy.receipt.hash[:12]}"
     return facts(
         {
             "cost": (str(privacy.cost), f"{kind} differential privacy"),
             "protects": (_who(privacy), f"neighbours: {privacy.neighbours}"),
             "questions": len(privacy.plan),
-            "ledger entry": (privacy.receipt.seq, f"hash {privacy.receipt.hash[:12]}"),
+            "ledger entry": (privacy.receipt.seq, paid),
         }
     )
 
 
 def _who(privacy: Any) -> str:
     many = privacy.rows_per_person
-    return "one row" if many == 1 else f"one person, {many} rows"
+    if privacy.person is None and many == 1:
+        return "one row"
+    return "one person" if many == 1 else f"one person, {many} rows"
 
 
-def _meaning(privacy: Any) -> Html:
-    relation = WHO.get(privacy.neighbours, privacy.neighbours)
+def _meaning(model: Any, prior: Amount) -> list[Html]:
+    """What the cost means in odds and rates, for whom, and whom one has to trust."""
+    privacy = model.privacy_
     if privacy.simulated:
-        return note(
-            "A simulation protects nobody: the model must not leave the room.",
-            kind="warn",
-        )
+        words = "A simulation protects nobody: the model must not leave the room."
+        return [note(words, kind="warn")]
     if not privacy.cost:
-        return note(
-            "The fit cost nothing and says nothing: this model answers from the "
-            "private rows, and every prediction is paid for. It must stay with them.",
-            kind="warn",
-        )
-    if privacy.cost.rho or privacy.cost.delta or not privacy.cost.epsilon:
-        return note(
-            f"The model satisfies {privacy.cost} against {relation}.", kind="good"
-        )
-    odds = math.exp(min(float(privacy.cost.epsilon), 700))
-    return note(
-        f"Whoever sees this model, and knows anything else, can raise the odds that a "
-        f"given person's rows were used by a factor of e^ε = {odds:.3g} at most "
-        f"({relation}).",
-        kind="good",
+        return [
+            note(
+                "The fit cost nothing and says nothing: this model answers from the "
+                "private rows, and every prediction is paid for. It must stay with "
+                "them.",
+                kind="warn",
+            )
+        ]
+    meant = explain_cost(privacy.cost, prior=prior)
+    unit = unit_of_privacy(model.space_.domain)
+    lines = [[word, rest] for word, rest in meant.lines()]
+    lines += [["unit", f"{unit} (neighbours: {privacy.neighbours})"], ["trust", TRUST]]
+    about = (
+        "An attacker who knows everything but whether one person took part, believes "
+        f"it with probability {100 * meant.prior:.3g} % and then sees this model:"
     )
+    return [text(about), table(["", ""], lines)]
 
 
 def evaluation_tables(evaluation: Any) -> list[Html]:
-    """A private evaluation, one table for each measure."""
-    names = [part.name for part in fields(evaluation) if part.name != "on_these_rows"]
-    blocks = []
-    for name in names:
-        release = getattr(evaluation, name)
-        if release is not None:
-            blocks.append(release_table(release))
+    """A private evaluation: single numbers first, then a table for each other one."""
+    single = [part for _, part in evaluation.items() if not part.keys]
+    several = [part for _, part in evaluation.items() if part.keys]
     remark = (
         "Measured privately. Intervals are for the population that the rows come from: "
         "noise and sampling together; those of counts are for the noise. On the rows "
         "that a model was fitted to, it looks better than it is."
     )
-    return [text(remark), *blocks]
+    scores = {
+        part.label: (_end(part.value, part.error), _interval(part)) for part in single
+    }
+    return [
+        text(remark),
+        *([facts(scores)] if scores else []),
+        side_by_side(*map(release_table, several)),
+    ]
+
+
+def _interval(release: Any) -> str:
+    unit = f" {release.unit}" if release.unit else ""
+    return f"95 %: {_span(release.low, release.high)}{unit}, {release.cost}"
 
 
 def release_table(release: Any) -> Html:
@@ -161,14 +209,18 @@ def release_table(release: Any) -> Html:
     )
     keys = release.keys or ("",) * len(values)
     lines = [
-        [_key(key) or release.label, *(_end(n, (b - a) / 2) for n in (v, a, b))]
+        [_key(key) or release.label, _end(v, (b - a) / 2), _span(a, b)]
         for key, v, a, b in zip(keys, values, lows, highs, strict=True)
     ]
     unit = f" ({release.unit})" if release.unit else ""
     caption = f"{release.label}{unit}, {release.cost}"
     caption += f"; {release.note}" if release.note else ""
-    sure = f"{100 * release.level:g} % from"
-    return table(["", "value", sure, "to"], lines, caption=caption)
+    return table(["", "value", "95 %"], lines, caption=caption)
+
+
+def _span(low: float, high: float) -> str:
+    first, last = (_end(end, (high - low) / 2).shown for end in (low, high))
+    return f"{first} to {last}"
 
 
 def _end(value: float, error: float) -> Measured:
@@ -180,18 +232,24 @@ def _key(key: Any) -> str:
 
 
 def plan_table(plan: Any) -> Html:
-    """The questions of a plan, one a line."""
-    lines = [
-        [
-            question.label,
-            DOORS.get(question.door, question.door),
-            str(question.cost),
-            ", ".join(f"{ratio:.3g}" for ratio in dict.fromkeys(question.ratios())),
-        ]
-        for question in plan
-    ]
-    heads = ["question", "how", "cost", "noise / a row's reach"]
+    """The questions of a plan, one a line; many of a kind share a line."""
+    kinds: dict[tuple[str, str, str], list[str]] = {}
+    for question in plan:
+        noise = ", ".join(f"{ratio:.3g}" for ratio in dict.fromkeys(question.ratios()))
+        how = DOORS.get(question.door, question.door)
+        kinds.setdefault((how, str(question.cost), noise), []).append(question.label)
+    if len(plan) > MOST_QUESTIONS:
+        lines = [[_several(labels), *kind] for kind, labels in kinds.items()]
+    else:
+        lines = [[label, *kind] for kind, labels in kinds.items() for label in labels]
+    heads = ["question", "how", "cost of each", "noise / a row's reach"]
     return table(heads, lines, caption=f"{plan.total} in all")
+
+
+def _several(labels: list[str]) -> str:
+    if len(labels) == 1:
+        return labels[0]
+    return f"{labels[0]} to {labels[-1]} ({len(labels)} questions)"
 
 
 def _known(model: Any) -> list[Html]:
@@ -220,7 +278,7 @@ def domain_table(domain: Domain, *, target: str | None = None) -> Html:
     return table(["column", "role", "kind", "values", "may be missing"], lines)
 
 
-def _limits(model: Any) -> list[Html]:
+def _limits(model: Any, *, measured: bool) -> list[Html]:
     lines = [
         "The guarantee is about taking part in this one fit. Other questions to the "
         "same people add up: their ledger knows the sum.",
@@ -230,4 +288,6 @@ def _limits(model: Any) -> list[Html]:
     ]
     if model.space_.target is not None:
         lines.append("The model may be wrong, and more so for small groups of people.")
+        if not measured:
+            lines.append("How good it is was not measured for this card.")
     return [text(line) for line in lines]

@@ -32,9 +32,10 @@ def learned(model: Any) -> list[Html]:
     for name in TITLES:
         if name in arrays and 0 < arrays[name].size <= MOST:
             blocks.append(_table(model, name, arrays.pop(name)))
-    rest = [f"{name} {tuple(array.shape)}" for name, array in sorted(arrays.items())]
-    if rest:
-        blocks.append(text(f"Also in the model file: {', '.join(rest)}."))
+    if arrays:
+        many = sum(array.size for array in arrays.values())
+        words = f"{many} more released numbers: {', '.join(sorted(arrays))}"
+        blocks.append(text(f"The model file has {words}."))
     if not model.privacy_.cost:
         return [text("Nothing: it answers from the rows.")]
     about = f"All of it follows from the answers of one fit, {cost}"

@@ -31,6 +31,8 @@ class Page:
         A sentence or two below it.
     simulated
         Whether to stamp the page SIMULATED and say what that means.
+    compact
+        Whether it is printed small, on few sheets.
 
     >>> page = Page("Report")
     >>> page.section("Facts", "1 < 2")
@@ -38,8 +40,16 @@ class Page:
     True
     """
 
-    def __init__(self, title: str, lead: Any = "", *, simulated: bool = False) -> None:
+    def __init__(
+        self,
+        title: str,
+        lead: Any = "",
+        *,
+        simulated: bool = False,
+        compact: bool = False,
+    ) -> None:
         self.title, self.lead, self.simulated = title, lead, simulated
+        self.compact = compact
         self._sections: list[tuple[str, str, Html]] = []
 
     def section(self, title: str, *blocks: Any, simulated: bool = False) -> None:
@@ -77,7 +87,8 @@ class Page:
             f'content="{policy}">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             tag("title", self.title),
-            f"\n<style>\n{css}</style>\n</head>\n<body>\n",
+            f"\n<style>\n{css}</style>\n</head>\n",
+            '<body class="compact">\n' if self.compact else "<body>\n",
         ]
         body = [self._header(), "\n", self._main(), "\n", _footer()]
         return "".join(

@@ -9,18 +9,20 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.exceptions import HTTPException
 
 from discreto import __version__
 from discreto.errors import DiscretoError
-from discreto.service import api
+from discreto.service import api, oidc, owner_pages, pages
 from discreto.service.config import ServiceConfig, read_config
 from discreto.service.errors import Refusal, refusal_of
 from discreto.service.guard import Guard, Metrics
 from discreto.service.service import Service
+from discreto.service.sessions import SignInFirst
+from discreto.service.views import page
 
 CONFIG = "DISCRETO_SERVICE_CONFIG"  # where a worker finds its TOML file
 _BY_STATUS = {401: "unauthorised", 403: "forbidden", 404: "not_found", 405: "method"}
@@ -47,6 +49,9 @@ def make_app(config: ServiceConfig) -> FastAPI:
     )
     app.state.service = service
     app.include_router(api.router)
+    app.include_router(pages.router)
+    app.include_router(owner_pages.router)
+    app.include_router(oidc.router)
     _add_operations(app, service)
     _add_refusals(app)
     registry = CollectorRegistry()
@@ -82,14 +87,20 @@ def _add_operations(app: FastAPI, service: Service) -> None:
 
 
 def _add_refusals(app: FastAPI) -> None:
-    async def refused(request: Request, error: Exception) -> JSONResponse:
+    async def refused(request: Request, error: Exception) -> Response:
         refusal = refusal_of(error)
+        if "text/html" in request.headers.get("accept", ""):
+            told = {"error": refusal.message}
+            return page(request, "error.html", None, refusal.status, **told)
         return JSONResponse(refusal.to_dict(), refusal.status)
 
-    async def malformed(request: Request, error: Exception) -> JSONResponse:
+    async def sign_in(request: Request, error: Exception) -> Response:
+        return RedirectResponse("/login", status_code=303)
+
+    async def malformed(request: Request, error: Exception) -> Response:
         return await refused(request, Refusal("bad_request"))
 
-    async def plain(request: Request, error: Exception) -> JSONResponse:
+    async def plain(request: Request, error: Exception) -> Response:
         status = getattr(error, "status_code", 400)
         return await refused(request, Refusal(_BY_STATUS.get(status, "bad_request")))
 
@@ -98,6 +109,7 @@ def _add_refusals(app: FastAPI) -> None:
         DiscretoError: refused,
         RequestValidationError: malformed,
         HTTPException: plain,
+        SignInFirst: sign_in,
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)

@@ -28,11 +28,14 @@ class Credentials:
         self._lock = threading.Lock()
         self._checked: OrderedDict[str, str] = OrderedDict()
 
-    def make(self, kind: str, person: str, seconds: float) -> tuple[str, Secret]:
+    def make(
+        self, kind: str, person: str, seconds: float, extra: str = ""
+    ) -> tuple[str, Secret]:
         """A new secret: the text to show once, and what is stored."""
         id_, word = secrets.token_hex(8), secrets.token_urlsafe(32)
         now = time.time()
-        extra = secrets.token_urlsafe(24) if kind == "session" else ""
+        if kind == "session":  # the proof that forms carry
+            extra = secrets.token_urlsafe(24)
         secret = Secret(
             id_, kind, person, _HASHER.hash(word), extra, now, now + seconds, 0
         )
@@ -41,17 +44,22 @@ class Credentials:
 
     def check(self, text: str, kind: str) -> tuple[Secret, Person]:
         """The secret that a text is, and whose; or a refusal, always the same one."""
+        secret = self.check_alone(text, kind)
+        person = self._state.person(secret.person)
+        if person is None or not person.active:
+            raise Refusal("unauthorised")
+        return secret, person
+
+    def check_alone(self, text: str, kind: str) -> Secret:
+        """The same for a secret that is nobody's yet."""
         id_, _, word = text.partition(".")
         plain = text.isascii() and len(text) <= 100 and len(id_) == 16
-        found = self._state.secret(id_) if plain else None
-        secret = None if found is None else found[0]
+        secret = self._state.secret(id_) if plain else None
         if not self._fits(_DECOY if secret is None else secret.hash, word[:100]):
             raise Refusal("unauthorised")
-        if found is None or found[0].kind != kind or not found[0].alive:
+        if secret is None or secret.kind != kind or not secret.alive:
             raise Refusal("unauthorised")
-        if not found[1].active:
-            raise Refusal("unauthorised")
-        return found
+        return secret
 
     def _fits(self, stored: str, word: str) -> bool:
         """Whether a word has this hash. The slow check is made once for each worker."""

@@ -24,6 +24,7 @@ from discreto.core.question_json import decode, encode
 from discreto.errors import ParameterError
 from discreto.models import Evaluation, evaluate, persist
 from discreto.models._estimator import PrivateEstimator
+from discreto.models._query_time import Voters
 from discreto.plan import Plan, Statistic, cost_of, statistics
 from discreto.stats import sentence
 from discreto.tables import Table
@@ -47,7 +48,9 @@ def model_kinds() -> dict[str, type[PrivateEstimator]]:
     return {
         name: kind
         for name, kind in found.items()
-        if isinstance(kind, type) and issubclass(kind, PrivateEstimator)
+        if isinstance(kind, type)
+        and issubclass(kind, PrivateEstimator)
+        and not issubclass(kind, Voters)  # they ask anew for each prediction
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreto.core.cost import Amount
+from discreto.core.cost import Amount, Cost
 from discreto.core.ledger import Ledger
 from discreto.errors import LedgerError, ParameterError
 from discreto.models import persist
@@ -160,6 +160,17 @@ class Service:
             "faults": ledger.faults,
         }
 
+    def charges(self, name: str, account: str) -> list[float]:
+        """What each charge took from an account, oldest first, as its own epsilon."""
+        ledger = self.ledger(name)
+        out = []
+        for entry in ledger.entries(2000):
+            falls_on = ("", entry["analyst"], *entry.get("accounts", ()))
+            if entry["cost"] and account in falls_on:
+                cost = Cost.from_dict(entry["cost"])
+                out.append(float(cost.total(ledger.delta)))
+        return out
+
     def allow(self, name: str, account: str, epsilon: Amount) -> dict[str, Any]:
         """Change a budget. It is an entry."""
         self.ledger(name).allow(account, epsilon)
@@ -225,7 +236,7 @@ class Service:
     def revoke(self, id_: str) -> dict[str, Any]:
         """End a token."""
         found = self.state.secret(id_) if len(id_) <= 64 else None
-        if found is None or found[0].kind != "token":
+        if found is None or found.kind != "token":
             raise Refusal("not_found")
         self.state.revoke(id_)
         return {"id": id_, "revoked": True}

@@ -115,7 +115,9 @@ class State:
 
     def person(self, name: str) -> Person | None:
         """Somebody by name."""
-        return next((one for one in self.people() if one.name == name), None)
+        query = "SELECT name, role, email, active FROM person WHERE name = ?"
+        rows = self._read(query, (name,))
+        return next((Person(n, r, e, bool(on)) for n, r, e, on in rows), None)
 
     def by_email(self, email: str) -> Person | None:
         """Somebody by the e-mail that a provider has verified."""
@@ -142,18 +144,10 @@ class State:
             ),
         )
 
-    def secret(self, id_: str) -> tuple[Secret, Person] | None:
-        """A secret and whose it is."""
-        rows = self._read(
-            "SELECT secret.*, role, email, active FROM secret "
-            "JOIN person ON person.name = secret.person WHERE id = ?",
-            (id_,),
-        )
-        if not rows:
-            return None
-        *parts, role, email, active = rows[0]
-        secret = Secret(*parts)
-        return secret, Person(secret.person, role, email, bool(active))
+    def secret(self, id_: str) -> Secret | None:
+        """A secret by its name."""
+        rows = self._read("SELECT * FROM secret WHERE id = ?", (id_,))
+        return Secret(*rows[0]) if rows else None
 
     def secrets(self, person: str = "") -> list[Secret]:
         """The tokens of somebody, or of all, newest first."""

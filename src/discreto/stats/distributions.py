@@ -197,7 +197,8 @@ def _gini(counts: Floats, centres: Floats) -> Floats:
     whole = np.maximum(counts.sum(axis=-1, keepdims=True), 1.0)
     people = np.cumsum(counts / whole, axis=-1)
     owned = counts * centres
-    owned = owned / np.maximum(owned.sum(axis=-1, keepdims=True), 1e-300)
+    least = whole * centres[0]  # noise can make it impossible: nobody owns less
+    owned = owned / np.maximum(owned.sum(axis=-1, keepdims=True), least)
     before = np.cumsum(owned, axis=-1) - owned
     area = (np.diff(people, axis=-1, prepend=0.0) * (2 * before + owned)).sum(axis=-1)
     return np.clip(1 - area, 0, 1)[..., None]
@@ -222,7 +223,7 @@ def _lorenz(counts: Floats, centres: Floats) -> Floats:
     owned = counts * centres
     above = (rows - np.cumsum(counts, axis=-1)) * centres
     capped = (np.cumsum(owned, axis=-1) + above) / rows
-    mean = np.maximum(owned.sum(axis=-1) / rows[..., 0], 1e-300)
+    mean = np.maximum(owned.sum(axis=-1) / rows[..., 0], centres[0])
     found = [
         (capped - centres * (1 - t / 10)).max(axis=-1) / mean for t in range(1, 10)
     ]

@@ -294,14 +294,7 @@ def _descend(
             high = step
     high = max(high, low + 1)
     rising = _rising(surplus[low + 1 : high])
-    place, wide = low + int(np.searchsorted(rising, 0.0)), high - low
-    # That covers whatever the rows are, more often than it says. Within twice its
-    # width possible noises show where 95 % of the quantiles behind these sums are.
-    window = (max(low - wide // 2, 0), min(high + wide // 2, last))
-    found = np.sort(possible_edges(chance, sums, strides, noise, window))
-    tail = math.floor(_DRAWS * 0.018)
-    start, stop = int(found[tail]) - 1, int(found[-1 - tail])
-    return place, min(max(start, 0), place), max(min(stop, last), place + 1)
+    return low + int(np.searchsorted(rising, 0.0)), low, high
 
 
 def possible_edges(
@@ -315,7 +308,9 @@ def possible_edges(
     """Where a quantile may be: its edge for many possible noises.
 
     The true ranks are the noisy ones less a noise whose distribution is public. With
-    ``sampling`` they are those of a population of which the rows are a sample.
+    ``sampling`` they are those of a population of which the rows are a sample. That
+    covers where rows outnumber the noise and lie spread out; ``_descend`` covers
+    whatever the rows are.
     """
     law = "laplace" if noise.law == "laplace" else "gaussian"
     size = float(noise.amount) if law == "laplace" else math.sqrt(noise.variance)

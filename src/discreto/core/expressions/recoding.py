@@ -76,9 +76,12 @@ class Recode(Operation):
         changed = {code_of(o, kind): n for o, n in zip(self.old, self.new, strict=True)}
         return [changed.get(code, value) for code, value in enumerate(kind.values)]
 
+    def codes(self, domain: Domain) -> list[int]:
+        """The new code of each old one."""
+        return gather(self._values(labels(self.inside, domain, "recode")))[1]
+
     def rows(self, batch: Batch, domain: Domain) -> Ints:
-        kind = labels(self.inside, domain, "recode")
-        return recoded(self.inside.rows(batch, domain), gather(self._values(kind))[1])
+        return recoded(self.inside.rows(batch, domain), self.codes(domain))
 
     def __str__(self) -> str:
         pairs = dict(zip(self.old, self.new, strict=True))
@@ -105,9 +108,12 @@ class Text(Operation):
         made = change[self.function]
         return [made(v) if isinstance(v, str) else v for v in kind.values]
 
+    def codes(self, domain: Domain) -> list[int]:
+        """The new code of each old one."""
+        return gather(self._values(labels(self.inside, domain, self.function)))[1]
+
     def rows(self, batch: Batch, domain: Domain) -> Ints:
-        kind = labels(self.inside, domain, self.function)
-        return recoded(self.inside.rows(batch, domain), gather(self._values(kind))[1])
+        return recoded(self.inside.rows(batch, domain), self.codes(domain))
 
     def __str__(self) -> str:
         return f"{self.function}({self.inside})"

@@ -266,7 +266,8 @@ class ViewFrame:
         return np.empty(0, dtype=np.int64 if whole else np.float64)
 
     def raw(self, name: str) -> Array:
-        if not isinstance(self.step.domain(self.domain)[name], OpenText):
+        column = self.step.domain(self.domain)[name]
+        if name != self.domain.person and not isinstance(column, OpenText):
             raise DomainError(f"{name!r} does not say whose rows these are.")
         texts = self.frame.raw(name)
         if not isinstance(self.step, Where):

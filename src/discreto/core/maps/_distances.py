@@ -52,7 +52,13 @@ def _whole(x: Floats, points: Floats) -> tuple[Floats, Floats]:
     A matrix product may round a row differently beside other rows. Then one row more
     could move another row to another cell, which no sensitivity covers.
     """
-    bits = (48 - math.ceil(math.log2(len(x)))) // 2
-    scale = float(1 << bits)
+    points, scale = whole_points(points)
     fine = x * scale
-    return make_whole(fine), whole(points * scale)
+    return make_whole(fine), points
+
+
+def whole_points(points: Floats) -> tuple[Floats, float]:
+    """Points on that grid, and how many steps a 1 has."""
+    bits = (48 - math.ceil(math.log2(points.shape[1]))) // 2
+    scale = float(1 << bits)
+    return whole(points * scale), scale

@@ -121,13 +121,14 @@ class Bins:
     def count(self, domain: Domain) -> int:
         return self.bins
 
-    def _span(self, column: Number) -> tuple[float, float]:
+    def span(self, column: Number) -> tuple[float, float]:
+        """Where the first cell begins and the last one ends."""
         if whole_numbers(column) == self.bins:
             return math.ceil(column.lower) - 0.5, math.floor(column.upper) + 0.5
         return column.lower, column.upper
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
-        low, high = self._span(domain.number(self.name))
+        low, high = self.span(domain.number(self.name))
         return to_cells(
             (batch[self.name] - low) * (self.bins / (high - low)), self.bins
         )
@@ -137,7 +138,7 @@ class Bins:
 
     def edges(self, domain: Domain) -> Floats:
         """The ends of the cells."""
-        low, high = self._span(domain.number(self.name))
+        low, high = self.span(domain.number(self.name))
         return np.linspace(low, high, self.bins + 1)
 
     def centres(self, domain: Domain) -> Floats:

@@ -87,12 +87,17 @@ class Rings:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         x = _from_nearest(self.names, self.centres, batch, domain)
-        far = np.maximum(_norms(x, self.norm) / diameter(len(x), self.norm), 1e-300)
-        place = np.ceil(2 * np.log2(far)) + (self.bins - 1)
-        return np.clip(place, 0, self.bins - 1).astype(np.int64)
+        far = _norms(x, self.norm) / diameter(len(x), self.norm)
+        return np.searchsorted(np.array(self.ends()), far, side="left")
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
+
+    def ends(self) -> tuple[float, ...]:
+        """Where each cell but the last ends, in parts of the largest distance."""
+        return tuple(
+            2.0 ** ((cell + 1 - self.bins) / 2) for cell in range(self.bins - 1)
+        )
 
     def edge(self, cell: int) -> float:
         """How far a cell reaches."""

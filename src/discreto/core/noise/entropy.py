@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 REKEY_BYTES = 1 << 30
+_ZEROS = memoryview(bytes(1 << 18))  # making zeros takes longer than hiding them
 
 
 _streams: weakref.WeakSet[Entropy] = weakref.WeakSet()
@@ -69,8 +70,8 @@ class Entropy:
                 stranger = self._pid != os.getpid() and not self.seeded
                 if stranger or not self._left:
                     self._rekey()
-                take = min(count, self._left)
-                parts.append(self._stream.update(bytes(take)))
+                take = min(count, self._left, len(_ZEROS))
+                parts.append(self._stream.update(_ZEROS[:take]))
                 self._left -= take
                 count -= take
         return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -36,6 +36,7 @@ Bools = NDArray[np.bool_]
 
 SCALE_LIMIT = 1 << 54  # keeps |noise| below 2^62 but for a chance of e^-256
 CHUNK = 1 << 15  # draws that stay in the cache together
+FEW_BITS = 1 << 44  # a word below this leaves too much of its logarithm unknown
 SLACK = 2.0**-42  # relative; 64 times the assumed error of log and exp
 _LOG2_64 = 64 * math.log(2.0)
 
@@ -80,21 +81,26 @@ class Sampler:
         low_bits = max(0, top.bit_length() - 21)
         high = self._short_geometric(Fraction(top, 1 << low_bits), count)
         if low_bits:
-            high = (high << low_bits) + self._low_digits(top, low_bits, count)
+            high <<= low_bits
+            high += self._low_digits(top, low_bits, count)
         return high // divisor if divisor > 1 else high
 
     def _short_geometric(self, scale: Fraction, count: int) -> Ints:
         words = self.entropy.words(count)
         tag = self.entropy.bytes(32)
         factor = float(scale)
-        uniform = words.astype(np.float64)
-        np.maximum(uniform, 0.5, out=uniform)
-        exact = (_LOG2_64 - np.log(uniform)) * factor
+        exact = words.astype(np.float64)
+        np.log(np.maximum(exact, 0.5, out=exact), out=exact)
+        np.subtract(_LOG2_64, exact, out=exact)
+        exact *= factor
         floor = np.floor(exact)
         # Unknown bits of U move log U by at most 1 / word; rounding by 45 * SLACK.
-        margin = factor * (1.5 / uniform + 48.0 * SLACK)
-        away = exact - floor
-        unsure = (away <= margin) | (1.0 - away <= margin) | (words == 0)
+        # The last term is for the two subtractions that follow.
+        margin = factor * (1.5 / FEW_BITS + 48.0 * SLACK) + 2.0**-50
+        exact -= floor
+        exact -= 0.5
+        unsure = np.abs(exact, out=exact) >= 0.5 - margin
+        unsure |= words < FEW_BITS
         out = floor.astype(np.int64)
         if self._exact_always:
             unsure[:] = True
@@ -104,20 +110,30 @@ class Sampler:
 
     def _low_digits(self, top: int, bits: int, count: int) -> Ints:
         """Integers below 2^bits with P[k] proportional to exp(-k / top)."""
-        out = np.empty(count, dtype=np.int64)
-        todo = np.arange(count)
-        while todo.size:  # a draw is accepted with probability above 1 - 2^-20
-            draw = (self.entropy.words(todo.size) >> np.uint64(64 - bits)).astype(
-                np.int64
-            )
-
-            def exact(i: int, draw: Ints = draw) -> Fraction:
-                return Fraction(int(draw[i]), top)
-
-            keep = self.bernoulli_exp(draw / float(top), exact)
-            out[todo[keep]] = draw[keep]
-            todo = todo[~keep]
+        out = self._digits(bits, count)
+        wrong = np.flatnonzero(~self._keep_digits(out, top))
+        while wrong.size:  # a draw is rejected with probability below 2^-20
+            out[wrong] = again = self._digits(bits, wrong.size)
+            wrong = wrong[~self._keep_digits(again, top)]
         return out
+
+    def _digits(self, bits: int, count: int) -> Ints:
+        """Whole numbers, uniform below 2^bits."""
+        return (self.entropy.words(count) >> np.uint64(64 - bits)).view(np.int64)
+
+    def _keep_digits(self, draw: Ints, top: int) -> Bools:
+        """True with probability exp(-draw / top), which is at least 1 - 2^-20.
+
+        So only words at the very top need a closer look.
+        """
+        words, tag = self.entropy.words(draw.size), self.entropy.bytes(32)
+        keep: Bools = words < np.uint64(2**64 - 2**44 - 1)
+        if self._exact_always:
+            keep[:] = False
+        for i in np.flatnonzero(~keep):
+            rate = Fraction(int(draw[i]), top)
+            keep[i] = below_exp(int(words[i]), rate, tag, int(i), ONE)
+        return keep
 
     def bernoulli_exp(
         self,

@@ -10,6 +10,7 @@ import decimal
 import math
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from discreto.core.noise.entropy import more_bits
 
@@ -24,30 +25,28 @@ def _context(digits: int) -> decimal.Context:
 
 def floor_of_log(word: int, scale: Fraction, tag: bytes, index: int) -> int:
     """floor(-scale * log U) for the uniform U whose first 64 bits are ``word``."""
-    bits, digits = 64, 60
+    bits, digits = 64, 40
     while True:
-        ctx = _context(digits)
-
-        def value(numerator: int, ctx: decimal.Context = ctx, bits: int = bits) -> int:
-            log = ctx.subtract(
-                ctx.multiply(Decimal(bits), ctx.ln(Decimal(2))),
-                ctx.ln(Decimal(numerator)),
-            )
-            exact = ctx.divide(
-                ctx.multiply(Decimal(scale.numerator), log), Decimal(scale.denominator)
-            )
-            slip = Decimal(10) ** (28 - ctx.prec)
-            low = ctx.subtract(exact, slip).to_integral_value(decimal.ROUND_FLOOR)
-            high = ctx.add(exact, slip).to_integral_value(decimal.ROUND_FLOOR)
-            return int(low) if low == high else -1
-
-        # -log falls, so the two ends of [word, word + 1) enclose the answer.
         if word:
-            low, high = value(word + 1), value(word)
-            if low == high and low >= 0:
-                return low
+            ctx, slip = _context(digits), Decimal(10) ** (28 - digits)
+            log = ctx.subtract(
+                ctx.multiply(Decimal(bits), _log_of_two(digits)), ctx.ln(Decimal(word))
+            )
+            top, bottom = Decimal(scale.numerator), Decimal(scale.denominator)
+            high = ctx.divide(ctx.multiply(top, log), bottom)
+            # -log falls by less than 1 / word on the way from word to word + 1.
+            low = ctx.subtract(high, ctx.divide(top, ctx.multiply(bottom, word)))
+            least = ctx.subtract(low, slip).to_integral_value(decimal.ROUND_FLOOR)
+            most = ctx.add(high, slip).to_integral_value(decimal.ROUND_FLOOR)
+            if least == most and least >= 0:
+                return int(least)
         word = (word << 64) | more_bits(tag, index, bits // 64)
         bits, digits = bits + 64, digits + 25
+
+
+@lru_cache(maxsize=64)
+def _log_of_two(digits: int) -> Decimal:
+    return _context(digits).ln(Decimal(2))
 
 
 def below_exp(

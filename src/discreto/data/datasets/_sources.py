@@ -123,7 +123,11 @@ def from_openml(sheet: Sheet) -> Found:
         with _patience(PATIENCE), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about retries
             raw = fetch_openml(
-                data_id=sheet.entry.openml, as_frame=True, parser="auto", n_retries=0
+                data_id=sheet.entry.openml,
+                as_frame=True,
+                parser="auto",
+                n_retries=1,
+                delay=0.1,
             )
     # Whatever goes wrong on the way to a server is one answer here: not to be had.
     except Exception as error:

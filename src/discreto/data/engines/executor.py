@@ -20,16 +20,11 @@ from discreto.core.bound import Bound, inside
 from discreto.core.domain import Domain
 from discreto.core.expressions import ViewFrame, view_from_json, view_to_json
 from discreto.core.field_types import kinds_of
-from discreto.core.maps import KINDS
-from discreto.core.maps.row_partition import TallyWithin
 from discreto.core.query import Ints
-from discreto.core.question_json import decode, encode
 from discreto.data.engines.local import fold_all, quietly
+from discreto.data.engines.task_text import WORKER_KINDS, read_question, write_question
 from discreto.data.frames import Array, Frame, StreamFrame
 from discreto.errors import KernelFault, ParameterError
-
-# Workers get what the gate asks, which may be about a part; strangers may not ask that.
-_KINDS = KINDS | {"TallyWithin": TallyWithin}
 
 
 class ExecutorEngine:
@@ -95,13 +90,12 @@ class ExecutorEngine:
     def _fold(self, asked: Bound, frame: Frame) -> list[Ints]:
         # What a worker cannot read (a model's predictions) is folded here: how many
         # rows there are must not decide whether there is an answer.
-        known = kinds_of(asked.query) <= set(_KINDS)
+        known = kinds_of(asked.query) <= set(WORKER_KINDS)
         parts = self._parts(frame) if known else []
         places = [_place(part, asked.columns) for part in parts]
         if not places:
             return fold_all(asked, frame)
-        texts = encode(asked.query), asked.domain.to_dict()
-        question = json.dumps(texts[0]), json.dumps(texts[1])
+        question = write_question(asked.query), json.dumps(asked.domain.to_dict())
         total = aggregate.empty(asked)
         for _ in range(self.retries + 1):
             failed = []
@@ -220,7 +214,7 @@ def fold_place(question: str, domain: str, place: Any) -> list[Ints] | None:
     """
 
     def work() -> list[Ints]:
-        query = decode(json.loads(question), _KINDS)
+        query = read_question(question)
         facts = Domain.from_dict(json.loads(domain))
         rows = place
         if isinstance(place, _FileView):

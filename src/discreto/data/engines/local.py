@@ -19,7 +19,7 @@ from discreto.errors import KernelFault
 
 T = TypeVar("T")
 # Few numbers at once stay in the cache; many keep threads from waiting on each other.
-_NUMBERS = 1 << 21
+_NUMBERS = 1 << 17
 _HELD = 1 << 25  # numbers of rows held at once, however wide they are
 
 

@@ -16,8 +16,10 @@ import numpy as np
 
 from discreto.core.contribution import PersonFrame
 from discreto.core.domain import Domain
+from discreto.data.databases.address import is_address, open_address
 from discreto.data.frames.base import Array, Frame
 from discreto.data.frames.convert import convert
+from discreto.data.frames.files import format_of, paths_of
 from discreto.data.frames.memory import (
     MemoryFrame,
     array_columns,
@@ -25,26 +27,54 @@ from discreto.data.frames.memory import (
     native_columns,
 )
 from discreto.data.frames.memory_view import view_of
-from discreto.data.frames.stream import STREAM_ROWS, StreamFrame, paths_of
+from discreto.data.frames.stream import STREAM_ROWS, StreamFrame
 from discreto.errors import DomainError
 
 
 def open_frame(data: Any, domain: Domain) -> Frame:
-    """A frame over pandas, polars, pyarrow, a dict or array, or Parquet/CSV paths."""
+    """A frame over pandas, polars, pyarrow, a dict or array, files, or a database."""
     if isinstance(data, str | Path):
-        return StreamFrame(paths_of(data), domain)
+        if is_address(data):
+            data = open_address(str(data))
+            return _database_frame(data, domain)
+        return _files(paths_of(data), domain)
     if isinstance(data, list | tuple):
         if not data or not all(isinstance(part, str | Path) for part in data):
             raise DomainError(
-                "a list must hold the paths of Parquet or CSV files. For rows give a "
-                "data frame, a dict of arrays or a 2-d array."
+                "a list must hold the paths of files. For rows give a data frame, a "
+                "dict of arrays or a 2-d array."
             )
-        return StreamFrame([path for part in data for path in paths_of(part)], domain)
+        return _files([path for part in data for path in paths_of(part)], domain)
     if isinstance(data, np.ndarray):
         return MemoryFrame(array_columns(data, domain), domain)
     if isinstance(data, Mapping):
         return MemoryFrame(dict_columns(data, domain), domain)
-    return MemoryFrame(native_columns(data, domain), domain)
+    return _database_frame(data, domain) or MemoryFrame(
+        native_columns(data, domain), domain
+    )
+
+
+def _database_frame(data: Any, domain: Domain) -> Any:
+    """A frame over a lazy table; None for data of another kind."""
+    if type(data).__module__.partition(".")[0] in ("numpy", "pandas"):
+        return None
+    from discreto.data.databases.backends import backend_of
+    from discreto.data.databases.frame import DatabaseFrame
+
+    backend = backend_of(data)
+    return None if backend is None else DatabaseFrame(backend, domain)
+
+
+def _files(paths: list[Path], domain: Domain) -> Frame:
+    if all(format_of(path) != "excel" for path in paths):
+        return StreamFrame(paths, domain)
+    if len(paths) > 1:
+        raise DomainError("an Excel file is a table of its own: give one of them.")
+    from discreto.data.frames.excel import columns_of
+
+    return MemoryFrame(
+        dict_columns(columns_of(paths[0], domain.dialect), domain), domain
+    )
 
 
 __all__ = [

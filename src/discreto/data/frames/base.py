@@ -13,19 +13,31 @@ def need_columns(domain: Domain, present: Sequence[str]) -> None:
     """Refuse a table that lacks columns of the domain."""
     absent = [name for name in domain if name not in set(present)]
     if absent:
+        # A file without a header begins with somebody's row, which no error may show.
+        named = any(name in domain.columns for name in present)
+        has = f"; it has {some(present)}" if named else ""
         raise DomainError(
             f"the table lacks the column{'s' if len(absent) > 1 else ''} "
-            f"{', '.join(map(repr, absent))} of the domain. Take them out with "
-            "domain.select([...]) or give a table that has them."
+            f"{some(absent)} of the domain{has}. Take them out of the domain or give a "
+            "table that has them." + _hint(present)
         )
 
 
-def wrong_type(name: str, column: object, found: str) -> DomainError:
-    """The refusal of a column whose type cannot fit the domain."""
-    return DomainError(
-        f"column {name!r} is {type(column).__name__} in the domain but holds {found} "
-        "values. Change the domain or convert the column."
-    )
+def some(names: Sequence[str], most: int = 12) -> str:
+    """Names for a message, not too many of them."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-__all__ = ["Array", "Frame", "asked", "need_columns", "wrong_type"]
+def _hint(present: Sequence[str]) -> str:
+    """What to say of a table whose only column looks like a whole line."""
+    for mark in (";", "\t", "|", ","):
+        if len(present) == 1 and mark in present[0]:
+            return (
+                f" Its first line seems to be separated by {mark!r}. Say so: "
+                f"Dialect(separator={mark!r}), or --dialect separator=..."
+            )
+    return ""
+
+
+__all__ = ["Array", "Frame", "asked", "need_columns", "some"]

@@ -1,5 +1,8 @@
 """Values in the terms of the domain. From here on nothing may raise or warn.
 
+A number that is missing or is none is NaN. A category is its place in the declared
+list, MISSING for no value, and UNKNOWN for a value that was not declared.
+
 What a value becomes depends on that value alone: not on its neighbours in the column,
 nor on the type that a column gets because of them. Else one row could move all others.
 """
@@ -14,39 +17,27 @@ from typing import Any
 import numpy as np
 
 from discreto.core.dates import DateTime
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Category
 from discreto.data.frames.base import Array
 from discreto.data.frames.dates import dates
+from discreto.data.frames.numbers import number, reader_of, text_of
+
+MISSING, UNKNOWN = -1, -2  # codes of what is no category
+_PLAIN = Dialect()
 
 
-def convert(values: Any, column: object) -> Array:
+def convert(values: Any, column: object, dialect: Dialect | None = None) -> Array:
     """A column in the terms of the domain: float64, or int64 codes."""
+    dialect = dialect or _PLAIN
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if isinstance(column, DateTime):
             return dates(values, column)
         if isinstance(column, Category):
-            codes = _text_codes(values, column)
-            return _codes(plain(values), column) if codes is None else codes
-        return _numbers(plain(values))
-
-
-def readable(kind: Any) -> bool:
-    """Whether every value of an arrow type can be read as a number or a text."""
-    from pyarrow import types
-
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(
-        types.is_null(kind)
-        or types.is_boolean(kind)
-        or types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_decimal(kind)
-        or types.is_string(kind)
-        or types.is_large_string(kind)
-        or getattr(types, "is_string_view", types.is_string)(kind)
-    )
+            codes = _text_codes(values, column, dialect)
+            return _codes(plain(values), column, dialect) if codes is None else codes
+        return _numbers(plain(values), dialect)
 
 
 def plain(values: Any) -> Array:
@@ -91,7 +82,9 @@ def _one_by_one(values: Any) -> Array:
     return out
 
 
-def owned(values: Any, column: object) -> tuple[Array, bool]:
+def owned(
+    values: Any, column: object, dialect: Dialect | None = None
+) -> tuple[Array, bool]:
     """A copy of a column that nobody else can change, and whether it is converted.
 
     Numbers stay in their own type, which may be small. All else is converted, since
@@ -99,13 +92,14 @@ def owned(values: Any, column: object) -> tuple[Array, bool]:
     """
     if isinstance(column, DateTime):
         return convert(values, column), True
-    codes = _text_codes(values, column) if isinstance(column, Category) else None
-    if codes is not None:
-        return codes, True
+    if isinstance(column, Category):
+        codes = _text_codes(values, column, dialect or _PLAIN)
+        if codes is not None:
+            return codes, True
     flat = plain(values)
     if flat.dtype.kind in "fiub":
         return np.array(flat), False
-    return convert(flat, column), True
+    return convert(flat, column, dialect), True
 
 
 def listed(values: Any) -> Array:
@@ -127,26 +121,14 @@ def listed(values: Any) -> Array:
     return np.fromiter(several, dtype=object, count=len(several))
 
 
-def _numbers(values: Array) -> Array:
+def _numbers(values: Array, dialect: Dialect) -> Array:
     if values.dtype.kind in "fiub":
         return np.asarray(values, dtype=np.float64)  # a view of what fits already
-    texts = values.tolist()
-    return np.fromiter((number(text) for text in texts), np.float64, len(texts))
+    texts, read = values.tolist(), reader_of(dialect)
+    return np.fromiter((read(text) for text in texts), np.float64, len(texts))
 
 
-def number(value: object) -> float:
-    """The number that a value is or spells, or NaN."""
-    try:
-        return float(_text(value))  # type: ignore[arg-type]
-    except Exception:
-        return math.nan
-
-
-def _text(value: object) -> object:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-
-
-def _text_codes(values: Any, column: Category) -> Array | None:
+def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None:
     """Codes of a column of plain texts, fast; None if it is not one."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -161,20 +143,46 @@ def _text_codes(values: Any, column: Category) -> Array | None:
             texts = texts.cast(texts.type.value_type)
         if texts.type not in (pa.string(), pa.large_string(), pa.binary()):
             return None
-        kinds = [str(kind).encode() for kind in column.categories]
-        known = pa.array(kinds, type=pa.binary()).cast(texts.type)
-        found = pc.fill_null(pc.index_in(texts, value_set=known), -1)
-        return np.asarray(found.to_numpy(), dtype=np.int64)
+        if column.aliases or not column.case or column.strip:
+            return _spelt_codes(texts, _Lookup(column, dialect))
+        kinds = [str(kind) for kind in column.categories]
+        absent = [word for word in dialect.missing if word not in kinds]
+        several = [word.encode() for word in [*kinds, *absent]]
+        known = pa.array(several, type=pa.binary()).cast(texts.type)
+        found = pc.fill_null(pc.index_in(texts, value_set=known), UNKNOWN)
+        codes = np.array(found.to_numpy(), dtype=np.int64)
+        codes[codes >= len(kinds)] = MISSING
+        if texts.null_count:
+            codes[np.asarray(pc.is_null(texts).to_numpy(zero_copy_only=False))] = (
+                MISSING
+            )
+        return codes
     except Exception:
         return None
 
 
-def _codes(values: Array, column: Category) -> Array:
-    lookup = _Lookup(column)
+def _spelt_codes(texts: Any, lookup: _Lookup) -> Array:
+    """Codes of texts, each different text looked up once."""
+    import pyarrow as pa
+
+    whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    coded = whole.dictionary_encode()
+    each = [lookup(text) for text in coded.dictionary.to_pylist()]
+    places = coded.indices.fill_null(len(each)).to_numpy(zero_copy_only=False)
+    return np.array([*each, MISSING], dtype=np.int64)[places]
+
+
+def _codes(values: Array, column: Category, dialect: Dialect) -> Array:
+    lookup = _Lookup(column, dialect)
     if values.dtype.kind in "fiub":
         return lookup.many(values.astype(np.float64))
     each = values.tolist()
     return np.fromiter((lookup(value) for value in each), np.int64, len(each))
+
+
+def number_codes(column: Category) -> dict[float, int]:
+    """The codes of the numbers that find a category."""
+    return _Lookup(column, _PLAIN).codes()
 
 
 class _Lookup:
@@ -184,19 +192,20 @@ class _Lookup:
     text finds the category with that text, else the number or truth that it spells.
     """
 
-    def __init__(self, column: Category) -> None:
-        self._texts: dict[str, int] = {}
+    def __init__(self, column: Category, dialect: Dialect) -> None:
+        self._plain, self._strip = column.plain, column.strip
+        self._absent = frozenset(dialect.missing)
+        self._texts: dict[str, int] = column.spellings()
         self._numbers: dict[float, int] = {}
         spelt: dict[float, int] = {}
         for code, kind in enumerate(column.categories):
             if isinstance(kind, str):
-                self._texts[kind] = code
                 spelt.setdefault(number(kind), code)
             else:
                 self._numbers.setdefault(number(kind), code)
                 if isinstance(kind, bool):
                     for word in ("true", "True", "TRUE") if kind else _FALSE:
-                        self._texts.setdefault(word, code)
+                        self._texts.setdefault(self._plain(word), code)
         self._exact = dict(self._numbers)
         self._numbers = spelt | self._numbers
         keys = [key for key in self._numbers if not math.isnan(key)]
@@ -206,21 +215,32 @@ class _Lookup:
 
     def __call__(self, value: object) -> int:
         try:
-            value = _text(value)
+            value = text_of(value)
             if isinstance(value, str):
-                if value in self._texts:
-                    return self._texts[value]
-                return self._exact.get(number(value), -1)
-            return self._numbers.get(float(value), -1)  # type: ignore[arg-type]
+                if (plain := self._plain(value)) in self._texts:
+                    return self._texts[plain]
+                bare = value.strip() if self._strip else value
+                other = MISSING if bare in self._absent else UNKNOWN
+                return self._exact.get(number(value), other)
+            found = float(value)  # type: ignore[arg-type]
+            if math.isnan(found):
+                return MISSING
+            return self._numbers.get(found, UNKNOWN)
         except Exception:
-            return -1
+            return MISSING if type(value).__name__ in _NOTHING else UNKNOWN
+
+    def codes(self) -> dict[float, int]:
+        """The code of each number that has one."""
+        return dict(zip(self._keys.tolist(), self._places.tolist(), strict=True))
 
     def many(self, values: Array) -> Array:
         """The codes of numbers."""
+        other = np.where(np.isnan(values), MISSING, UNKNOWN)
         if not self._keys.size:
-            return np.full(values.size, -1, dtype=np.int64)
+            return other.astype(np.int64)
         place = np.searchsorted(self._keys, values).clip(0, self._keys.size - 1)
-        return np.where(self._keys[place] == values, self._places[place], -1)
+        return np.where(self._keys[place] == values, self._places[place], other)
 
 
+_NOTHING = ("NoneType", "NAType", "NaTType")
 _FALSE = ("false", "False", "FALSE")

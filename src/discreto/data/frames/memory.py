@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.dates import DateTime
 from discreto.core.domain import Domain
 from discreto.core.unknown_keys import OpenText
-from discreto.data.frames.base import Array, Frame, asked, need_columns, wrong_type
+from discreto.data.frames.base import Array, Frame, asked, need_columns
 from discreto.data.frames.convert import convert, listed, owned
 from discreto.data.frames.people import people_of
+from discreto.data.frames.types import check_types, kind_of
 from discreto.errors import DomainError
 
 _ALONE_BELOW = 1 << 17  # rows that one thread folds sooner than two
@@ -54,6 +54,7 @@ def array_columns(data: Array, domain: Domain) -> dict[str, Array]:
             f"an array needs the {len(domain.columns)} columns of the domain, in its "
             f"order. Got shape {('rows', *data.shape[1:])}."
         )
+    check_types(domain, dict.fromkeys(domain, kind_of(data)))
     return {name: data[:, i] for i, name in enumerate(domain)}
 
 
@@ -64,6 +65,7 @@ def dict_columns(data: Mapping[Any, Any], domain: Domain) -> dict[str, Array]:
     for name in domain:
         if isinstance(columns[name], str) or not hasattr(columns[name], "__len__"):
             raise DomainError(f"column {name!r} must be an array or a list of values.")
+    check_types(domain, {name: kind_of(columns[name]) for name in domain})
     return {
         name: _ids(columns[name])
         if name == domain.person or isinstance(domain[name], OpenText)
@@ -86,24 +88,18 @@ def native_columns(data: Any, domain: Domain) -> dict[str, Any]:
 
     try:
         frame = nw.from_native(data, eager_only=True)
-        names, schema = frame.columns, frame.schema
+        names = frame.columns
     except Exception:
         raise DomainError(
             f"cannot read a {type(data).__name__}. Give a pandas, polars or pyarrow "
-            "table with different column names, a dict of arrays, or the path of a "
-            "Parquet or CSV file."
+            "table with different column names, a dict of arrays, the path of "
+            "files, or a lazy table of DuckDB, Polars, Ibis, Spark, Dask "
+            "or pyarrow.dataset."
         ) from None
     need_columns(domain, names)
-    for name, column in domain.columns.items():
-        dtype = schema[name]
-        if isinstance(column, DateTime):
-            fits = dtype in (nw.Date, nw.Datetime, nw.String, nw.Object, nw.Unknown)
-            odd = not fits and not isinstance(dtype, nw.Datetime | nw.Categorical)
-        else:
-            odd = dtype.is_nested() or dtype.is_temporal() or dtype == nw.Binary
-        if odd and asked(column):
-            raise wrong_type(name, column, str(dtype))
-    return {name: frame.get_column(name) for name in domain}
+    found = {name: frame.get_column(name) for name in domain}
+    check_types(domain, {name: kind_of(found[name]) for name in domain})
+    return found
 
 
 class MemoryFrame:
@@ -111,13 +107,9 @@ class MemoryFrame:
 
     def __init__(self, columns: Mapping[str, Any], domain: Domain) -> None:
         need_columns(domain, list(columns))
-        for name, spec in domain.columns.items():
-            values = columns[name]
-            wrong = "mcVfiub" if isinstance(spec, DateTime) else "mMcV"
-            if isinstance(values, np.ndarray) and (
-                values.ndim != 1 or (values.dtype.kind in wrong and asked(spec))
-            ):
-                raise wrong_type(name, spec, str(values.dtype))
+        for name in domain:
+            if getattr(columns[name], "ndim", 1) != 1:
+                raise DomainError(f"column {name!r} must have one value for each row.")
         lengths = {len(columns[name]) for name in domain}
         if len(lengths) != 1:
             raise DomainError("the columns of a table must have the same length.")
@@ -126,7 +118,7 @@ class MemoryFrame:
         self._ready: dict[str, Array] = {}
         for name, spec in domain.columns.items():  # others are never asked about
             if asked(spec):
-                copy, ready = owned(columns[name], spec)
+                copy, ready = owned(columns[name], spec, domain.dialect)
                 (self._ready if ready else self._numbers)[name] = copy
         person = domain.person
         self._texts = {
@@ -143,7 +135,8 @@ class MemoryFrame:
     def column(self, name: str) -> Array:
         with self._lock:  # two threads need not convert it twice
             if name not in self._ready:
-                ready = convert(self._numbers[name], self._domain[name])
+                spec, dialect = self._domain[name], self._domain.dialect
+                ready = convert(self._numbers[name], spec, dialect)
                 self._ready[name] = ready
                 del self._numbers[name]
             self._ready[name].flags.writeable = False

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Domain
-from discreto.core.expressions import Step, ViewFrame, Where
+from discreto.core.domain import Category, Domain
+from discreto.core.expressions import Step, ViewFrame, Where, WithColumns
 from discreto.data.frames.base import Array, Frame
 from discreto.data.frames.memory import MemoryFrame
+
+_CHUNK = 1 << 15
 
 
 def view_of(frame: Frame, step: Step, domain: Domain) -> Frame:
     """A view of a frame; ``domain`` is that of the frame."""
     if isinstance(frame, MemoryFrame):
         return MemoryView(frame, step, domain)
+    if hasattr(frame, "seen"):  # a database makes the view, too
+        view: Frame = frame.seen(step)
+        return view
     return ViewFrame(frame, step, domain)
 
 
@@ -32,10 +38,26 @@ class MemoryView(MemoryFrame):
         self._rows: Array | None = None
         self._length = frame.length()
         if isinstance(step, Where):
-            batch = {name: frame.column(name) for name in step.needs(())}
-            with np.errstate(all="ignore"):
-                self._rows = np.flatnonzero(step.chosen(batch, self._length, domain))
+            self._rows = self._chosen(step)
             self._length = self._rows.size
+
+    def _chosen(self, step: Where) -> Array:
+        """The places of the rows that are in the view."""
+        found = [np.empty(0, dtype=np.int64)]
+        for batch, start, stop in self._chunks(step.needs(())):
+            with np.errstate(all="ignore"):
+                chosen = step.chosen(batch, stop - start, self._base_domain)
+            found.append(start + np.flatnonzero(chosen))
+        return np.concatenate(found)
+
+    def _chunks(
+        self, names: Sequence[str]
+    ) -> Iterator[tuple[dict[str, Array], int, int]]:
+        """Rows of the table, so few at once that what is made stays in the cache."""
+        columns, rows = {n: self._base.column(n) for n in names}, self._base.length()
+        for start in range(0, rows, _CHUNK):
+            stop = min(start + _CHUNK, rows)
+            yield {n: c[start:stop] for n, c in columns.items()}, start, stop
 
     def column(self, name: str) -> Array:
         with self._lock:  # two threads need not make it twice
@@ -49,10 +71,19 @@ class MemoryView(MemoryFrame):
             return self._ready[name]
 
     def _made(self, name: str) -> Array:
-        batch = {n: self._base.column(n) for n in self._step.needs((name,))}
-        with np.errstate(all="ignore"):
-            out, _ = self._step.apply(batch, self._length, (name,), self._base_domain)
-        return out[name]
+        step, names = self._step, self._step.needs((name,))
+        new = [n.name for n in step.columns] if isinstance(step, WithColumns) else []
+        if name not in new:
+            return self._base.column(name)
+        whole = isinstance(self._step.domain(self._base_domain)[name], Category)
+        out = np.empty(self._length, dtype=np.int64 if whole else np.float64)
+        for batch, start, stop in self._chunks(names):
+            with np.errstate(all="ignore"):
+                made, _ = self._step.apply(
+                    batch, stop - start, (name,), self._base_domain
+                )
+            out[start:stop] = made[name]
+        return out
 
     def raw(self, name: str) -> Array:
         return self._view.raw(name)

@@ -2,12 +2,12 @@
 
 The public rule, whatever bytes a file holds:
 
-* CR, LF and CRLF end a line. Of a line longer than ``Dialect.record`` bytes the rest is
+* CR, LF and CRLF end a line. Of a line longer than ``Layout.record`` bytes the rest is
   left out. A line without any byte is no record.
 * A line is a record. The only exception: a quoted field may hold line breaks if the
   whole record is well formed (RFC 4180), that is, if every quote opens or closes a
   field or is doubled inside of one, if there are as many fields as the header has, and
-  if the record is no longer than ``Dialect.record`` bytes. In any other record the
+  if the record is no longer than ``Layout.record`` bytes. In any other record the
   first line break ends whatever is open.
 * In a line that is not well formed a quote opens a field only as its first sign, and
   what follows the closing quote belongs to the field as it stands. Fields that lack are
@@ -39,11 +39,16 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
-    """How a text file writes records; all of it is public."""
+class Layout:
+    """What the bytes of a text file say where records and fields end; all public.
+
+    In every encoding that is read, quotes, line breaks and separators are the bytes
+    that they are in ASCII, and these bytes are nothing else.
+    """
 
     separator: str = ","
     record: int = 1 << 24  # bytes of the longest record that is read whole
+    encoding: str = "utf-8"
 
     @property
     def comma(self) -> bytes:
@@ -58,38 +63,38 @@ class Dialect:
         return table
 
 
-def header(file: BinaryIO, dialect: Dialect) -> tuple[list[str], int] | None:
+def header(file: BinaryIO, layout: Layout) -> tuple[list[str], int] | None:
     """The names in the first record, and where the next begins; None if there is none.
 
     The header is the owner's, and public: its quotes have to close.
     """
     data = file.read(max(BLOCK, len(_BOM)))
-    first = len(_BOM) if data.startswith(_BOM) else 0
+    first = len(_BOM) if data.startswith(_BOM) and layout.encoding == "utf-8" else 0
     at, quotes = first, 0
     while True:
         stop = _first_break(data, at)
         # A break at the very end may be half of one.
-        short = stop + 1 >= len(data) and stop - first <= dialect.record
+        short = stop + 1 >= len(data) and stop - first <= layout.record
         if short and (more := file.read(BLOCK)):
             data += more
             continue
         quotes += data.count(b'"', at, stop)
         at = stop + (2 if data.startswith(b"\r\n", stop) else 1)
-        if quotes % 2 == 0 or stop == len(data) or at - first > dialect.record:
+        if quotes % 2 == 0 or stop == len(data) or at - first > layout.record:
             break
-    if quotes % 2 or stop - first > dialect.record:
+    if quotes % 2 or stop - first > layout.record:
         return None
     line = data[first:stop]
-    fields = split_line(line, dialect.comma, line.count(dialect.comma) + 1)
-    return [field.decode("utf-8", "replace") for field in fields], at
+    fields = split_line(line, layout.comma, line.count(layout.comma) + 1)
+    return [field.decode(layout.encoding, "replace") for field in fields], at
 
 
-def blocks(file: BinaryIO, dialect: Dialect) -> Iterator[bytes]:
-    """The bytes of a file, of which no line is longer than the dialect allows."""
+def blocks(file: BinaryIO, layout: Layout) -> Iterator[bytes]:
+    """The bytes of a file, of which no line is longer than the layout allows."""
     length = 0  # of the line that the blocks before left open
     # Only the first line of a block can be too long then.
-    while data := file.read(min(BLOCK, dialect.record)):
-        stop, room = _first_break(data, 0), dialect.record - length
+    while data := file.read(min(BLOCK, layout.record)):
+        stop, room = _first_break(data, 0), layout.record - length
         if stop > room:
             data = data[: max(room, 0)] + data[stop:]
         last = max(data.rfind(b"\n"), data.rfind(b"\r"))
@@ -113,7 +118,7 @@ def _after_break(data: bytes, stop: int, over: bool) -> int:
     return max(lf, data.rfind(b"\r", lf + 1, stop)) + 1
 
 
-def quick_end(data: bytes, dialect: Dialect, over: bool) -> int | None:
+def quick_end(data: bytes, layout: Layout, over: bool) -> int | None:
     """The end of the whole records at the start of ``data``, if their quotes are right.
 
     Fields are not counted here; None if a quote is out of place.
@@ -132,7 +137,7 @@ def quick_end(data: bytes, dialect: Dialect, over: bool) -> int | None:
         stop = _after_break(data, int(quotes[count - 1]), over)
     else:
         return None
-    borders = dialect.borders
+    borders = layout.borders
     opening, closing = quotes[:count:2], quotes[1:count:2]
     opening = opening[1:] if count and opening[0] == 0 else opening
     closing = closing[:-1] if count and closing[-1] == len(data) - 1 else closing
@@ -140,20 +145,20 @@ def quick_end(data: bytes, dialect: Dialect, over: bool) -> int | None:
     return stop if right else None
 
 
-def repair(data: bytes, dialect: Dialect, width: int, over: bool) -> tuple[bytes, int]:
+def repair(data: bytes, layout: Layout, width: int, over: bool) -> tuple[bytes, int]:
     """Well formed records of ``width`` fields, and how much of ``data`` they stand for.
 
     What is left out at the end needs more data, unless the file is ``over``.
     """
     if over and data and data[-1] not in (_LF, _CR):
         data += b"\n"
-    page = _Page(data, dialect, over)
+    page = _Page(data, layout, over)
     odd = np.flatnonzero(page.quotes[1:] - page.quotes[:-1] & 1)
     joined = _joined(page, odd, width)
     lines = page.starts.size - 1
     if odd.size and not (joined.size and joined[-1]) and not over:
         open_since = int(page.starts[odd[-1]])
-        if int(page.starts[-1]) - open_since <= dialect.record:
+        if int(page.starts[-1]) - open_since <= layout.record:
             lines = int(odd[-1])  # its end may be yet to come
     # Lines of records that go over several lines are well formed, as are empty ones.
     change = np.zeros(page.starts.size + 1, dtype=np.int64)
@@ -165,10 +170,10 @@ def repair(data: bytes, dialect: Dialect, width: int, over: bool) -> tuple[bytes
     out, done = [], 0
     for line in np.flatnonzero(wrong[:lines]).tolist():
         start, stop = int(page.starts[line]), int(page.stops[line])
-        fields = split_line(data[start:stop], dialect.comma, width)
+        fields = split_line(data[start:stop], layout.comma, width)
         fields += [b""] * (width - len(fields))
         out.append(data[done:start])
-        out.append(dialect.comma.join(_quoted(field) for field in fields))
+        out.append(layout.comma.join(_quoted(field) for field in fields))
         done = stop
     end = int(page.starts[lines])
     return b"".join([*out, data[done:end]]), end
@@ -189,7 +194,7 @@ def _joined(page: _Page, odd: Places, width: int) -> NDArray[np.bool_]:
 class _Page:
     """Where lines, quotes and separators are in some bytes that begin a record."""
 
-    def __init__(self, data: bytes, dialect: Dialect, over: bool) -> None:
+    def __init__(self, data: bytes, layout: Layout, over: bool) -> None:
         signs = np.frombuffer(data, dtype=np.uint8)
         breaks = np.flatnonzero((signs == _LF) | (signs == _CR))
         if breaks.size and not over and data.endswith(b"\r"):
@@ -200,15 +205,15 @@ class _Page:
         after = np.roll(half, 1)[~half]  # LF after CR
         self.starts = np.concatenate([[0], whole + 1])
         self.stops = whole - after
-        self._record = dialect.record
+        self._record = layout.record
         signs = signs[: self.starts[-1]]
         quotes = np.flatnonzero(signs == _QUOTE)
         self.quotes = np.searchsorted(quotes, self.starts)
-        commas = np.flatnonzero(signs == dialect.comma[0])
+        commas = np.flatnonzero(signs == layout.comma[0])
         self._commas = np.searchsorted(commas, self.starts)
         inside = (np.searchsorted(quotes, commas) & 1).astype(np.bool_)
         self._outside = _sums(~inside), _sums(inside)
-        borders = dialect.borders
+        borders = layout.borders
         opens = np.ones(quotes.size, dtype=np.bool_)
         opens[quotes > 0] = borders[signs[quotes[quotes > 0] - 1]]
         closes = borders[signs[quotes + 1]]  # a line break is the last of all signs
@@ -265,10 +270,12 @@ def split_line(line: bytes, comma: bytes, most: int) -> list[bytes]:
     return fields
 
 
-def clean(data: bytes) -> bytes:
+def clean(data: bytes, encoding: str = "utf-8") -> bytes:
     """The same text in valid UTF-8: other bytes become replacement signs."""
     if data.isascii():
         return data
+    if encoding != "utf-8":  # each byte is a letter
+        return data.decode(encoding, "replace").encode()
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -277,13 +284,13 @@ def clean(data: bytes) -> bytes:
 
 
 def tables(
-    file: BinaryIO, dialect: Dialect, width: int, wanted: list[int]
+    file: BinaryIO, layout: Layout, width: int, wanted: list[int]
 ) -> Iterator[Any]:
     """Arrow tables of texts: some fields of all records, a block at a time."""
     left = b""
-    for data in chain(blocks(file, dialect), [None]):
+    for data in chain(blocks(file, layout), [None]):
         left += data or b""
-        table, left = _take(left, dialect, width, wanted, over=data is None)
+        table, left = _take(left, layout, width, wanted, over=data is None)
         if table is not None:
             yield table
 
@@ -298,20 +305,20 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
 
 
 def _take(
-    data: bytes, dialect: Dialect, width: int, wanted: list[int], over: bool
+    data: bytes, layout: Layout, width: int, wanted: list[int], over: bool
 ) -> tuple[Any, bytes]:
     """A table of the records that are whole, and the bytes of the others."""
-    end = quick_end(data, dialect, over) if len(data) <= dialect.record else None
+    end = quick_end(data, layout, over) if len(data) <= layout.record else None
     if end is not None:
-        table, right = _parse(data[:end], dialect, width, wanted)
+        table, right = _parse(data[:end], layout, width, wanted)
         if right:
             return table, data[end:]
-    text, end = repair(data, dialect, width, over)
-    return _parse(text, dialect, width, wanted)[0], data[end:]
+    text, end = repair(data, layout, width, over)
+    return _parse(text, layout, width, wanted)[0], data[end:]
 
 
 def _parse(
-    data: bytes, dialect: Dialect, width: int, wanted: list[int]
+    data: bytes, layout: Layout, width: int, wanted: list[int]
 ) -> tuple[Any, bool]:
     """A table of records, and whether all of them have ``width`` fields."""
     import pyarrow as pa
@@ -319,7 +326,7 @@ def _parse(
 
     if not data:
         return None, True
-    data = clean(data)
+    data = clean(data, layout.encoding)
     if data.startswith(_BOM):  # pyarrow would take a record's first sign for a mark
         data = b"\n" + data
     wrong: list[None] = []
@@ -335,7 +342,7 @@ def _parse(
             column_names=names, block_size=len(data) + 1, use_threads=False
         ),
         parse_options=csv.ParseOptions(
-            delimiter=dialect.separator,
+            delimiter=layout.separator,
             newlines_in_values=True,
             invalid_row_handler=pass_over,
         ),

@@ -1,8 +1,7 @@
-"""Parquet and CSV files, read a piece at a time and never whole."""
+"""Files, read a piece at a time and never whole: Parquet, Arrow and text."""
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -10,39 +9,45 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.dates import DateTime
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
-from discreto.data.frames.base import Array, Frame, asked, need_columns, wrong_type
-from discreto.data.frames.convert import convert, readable
-from discreto.data.frames.dates import is_date_type
+from discreto.data.frames.base import Array, Frame, need_columns
+from discreto.data.frames.convert import convert
+from discreto.data.frames.files import (
+    format_of,
+    head_of,
+    layout_of,
+    open_arrow,
+    open_bytes,
+    partition_of,
+)
 from discreto.data.frames.people import join, people_of
-from discreto.data.frames.records import Dialect, ahead, header, tables
+from discreto.data.frames.records import ahead, header, tables
+from discreto.data.frames.types import check_types
 from discreto.errors import DomainError
 
 STREAM_ROWS = 1 << 16  # rows read from a file at once
 
-# A file and one of its row groups; CSV files are read whole (None).
+# A file and one of its row groups or batches; text files are read whole (None).
 Unit = tuple[str, int | None]
 
 
 class StreamFrame:
-    """Parquet or CSV files, read a piece at a time and never whole."""
+    """Parquet, Arrow or text files, read a piece at a time and never whole."""
 
     def __init__(self, paths: Sequence[Path], domain: Domain) -> None:
         units: list[Unit] = []
         for path in paths:
-            names, types, groups = _schema(path)
-            need_columns(domain, names)
-            for name, spec in domain.columns.items():
-                if names.count(name) > 1:
+            head = head_of(path, domain.dialect)
+            need_columns(domain, head.names)
+            for name in domain:
+                if head.names.count(name) > 1:
                     raise DomainError(
                         f"{path.name!r} has two columns {name!r}. Rename one."
                     )
-                if asked(spec) and (found := types.get(name)):
-                    if isinstance(spec, DateTime) and is_date_type(found):
-                        continue
-                    raise wrong_type(name, spec, found)
-            units += [(str(path.absolute()), group) for group in groups]
+            # Folders that name a column have texts for it, of no type.
+            check_types(domain, {n: head.kinds.get(n) for n in domain})
+            units += [(str(path.absolute()), part) for part in head.parts]
         self._domain, self.units = domain, units
 
     @classmethod
@@ -55,7 +60,7 @@ class StreamFrame:
     def length(self) -> int:
         import pyarrow.parquet as pq
 
-        if any(group is None for _, group in self.units):
+        if any(format_of(Path(path)) != "parquet" for path, _ in self.units):
             return sum(rows for _, rows in self._pieces([next(iter(self._domain))]))
         rows = 0
         for path, units in groupby(self.units, lambda unit: unit[0]):
@@ -85,63 +90,62 @@ class StreamFrame:
         # A question about no column still has to count rows.
         wanted = list(names) or [next(iter(self._domain))]
         for piece, rows in self._pieces(wanted):
-            ready = {n: convert(piece[n], self._domain[n]) for n in names}
+            domain = self._domain
+            ready = {n: convert(piece[n], domain[n], domain.dialect) for n in names}
             for start in range(0, rows, size):
                 stop = min(start + size, rows)
                 yield {n: c[start:stop] for n, c in ready.items()}, stop - start
 
+    def texts(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """The columns as they are stored, in batches: for their owner alone."""
+        for piece, rows in self._pieces(list(names)):
+            for start in range(0, rows, STREAM_ROWS):
+                yield {name: piece[name][start : start + STREAM_ROWS] for name in names}
+
     def _pieces(self, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
         for path, units in groupby(self.units, lambda unit: unit[0]):
-            for piece in _read(path, names, [group for _, group in units]):
+            groups = [group for _, group in units]
+            for piece in _read(path, names, groups, self._domain.dialect):
                 yield {name: piece.column(name) for name in names}, piece.num_rows
 
 
-def _read(path: str, names: list[str], groups: list[int | None]) -> Iterator[Any]:
-    if None not in groups:
-        yield from _parquet(path, names, groups)
+def _read(
+    path: str, names: list[str], groups: list[int | None], dialect: Dialect | None
+) -> Iterator[Any]:
+    """Arrow tables with these columns, of some parts of a file."""
+    kind, place = format_of(Path(path)), Path(path)
+    stored, folders = names, partition_of(path)
+    if folders:
+        inside = head_of(place, dialect).stored
+        # A question about folders alone still has to count rows.
+        stored = [name for name in names if name in inside] or inside[:1]
+    if kind == "parquet":
+        pieces = _parquet(
+            path, stored, [group for group in groups if group is not None]
+        )
+    elif kind == "arrow":
+        pieces = _arrow(path, stored, groups)
     else:
-        for _ in groups:  # a file that is named twice counts twice
-            yield from _csv(path, names)
+        several = (_text(path, stored, dialect) for _ in groups)
+        pieces = (piece for one in several for piece in one)  # named twice, read twice
+    for piece in pieces:
+        yield _with_folders(piece, folders, names) if folders else piece
 
 
-def _is_parquet(path: Path) -> bool:
-    return path.suffix.lower() in (".parquet", ".pq")
-
-
-def paths_of(pattern: str | Path) -> list[Path]:
-    """The files that a path or pattern names."""
-    text = str(pattern)
-    found = sorted(glob.glob(text)) if glob.has_magic(text) else [text]
-    paths = [Path(name) for name in found if Path(name).is_file()]
-    if not paths:
-        raise DomainError(f"there is no file {text!r}.")
-    for path in paths:
-        if not _is_parquet(path) and path.suffix.lower() not in (".csv", ".tsv"):
-            raise DomainError(f"{path.name!r} is neither .parquet nor .csv nor .tsv.")
-    return paths
-
-
-def _schema(path: Path) -> tuple[list[str], dict[str, str], Sequence[int | None]]:
-    """Column names, the types among them that no domain can have, and row groups."""
+def _with_folders(piece: Any, folders: dict[str, str | None], names: list[str]) -> Any:
+    """A piece with the columns that the folders of its file name."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    try:
-        if not _is_parquet(path):
-            with path.open("rb") as file:
-                found = header(file, dialect_of(path))
-            if found is None:
-                raise DomainError(f"the first line of {path.name!r} names no columns.")
-            return found[0], {}, [None]
-        with pq.ParquetFile(path) as parquet:
-            schema, groups = parquet.schema_arrow, range(parquet.num_row_groups)
-    except (OSError, pa.ArrowException):
-        raise DomainError(f"{path.name!r} cannot be read as a table.") from None
-    odd = {field.name: str(field.type) for field in schema if not readable(field.type)}
-    return schema.names, odd, groups
+    out = {}
+    for name in names:
+        if name in piece.schema.names:
+            out[name] = piece.column(name)
+        else:
+            out[name] = pa.array([folders[name]] * piece.num_rows, type=pa.string())
+    return pa.table(out)
 
 
-def _parquet(path: str, names: list[str], groups: Sequence[Any]) -> Iterator[Any]:
+def _parquet(path: str, names: list[str], groups: Sequence[int]) -> Iterator[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -158,16 +162,22 @@ def _parquet(path: str, names: list[str], groups: Sequence[Any]) -> Iterator[Any
             )
 
 
-def _csv(path: str, names: list[str]) -> Iterator[Any]:
-    form = dialect_of(Path(path))
-    with open(path, "rb") as file:
-        found, start = header(file, form) or ([], 0)
-        file.seek(start)
+def _arrow(path: str, names: list[str], parts: list[int | None]) -> Iterator[Any]:
+    for part in parts:
+        with open_arrow(path) as reader:
+            batches = reader if part is None else [reader.get_batch(part)]
+            for batch in batches:
+                yield batch.select(names)
+
+
+def _text(path: str, names: list[str], dialect: Dialect | None) -> Iterator[Any]:
+    layout = layout_of(Path(path), dialect)
+    with open_bytes(path) as file:
+        found, start = header(file, layout) or ([], 0)
+    with open_bytes(path) as file:
+        left = start
+        while left and (passed := file.read(left)):
+            left -= len(passed)
         wanted = [found.index(name) for name in names]
-        for table in ahead(tables(file, form, len(found), wanted)):
+        for table in ahead(tables(file, layout, len(found), wanted)):
             yield table.rename_columns(names)
-
-
-def dialect_of(path: Path) -> Dialect:
-    """How the text file of this name is written."""
-    return Dialect("\t" if path.suffix.lower() == ".tsv" else ",")

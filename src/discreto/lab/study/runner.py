@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -17,6 +19,8 @@ from discreto.lab.study.figures import save
 from discreto.lab.study.results import Results, summary
 from discreto.lab.study.store import Folder, Record, key_of, versions, write_json
 from discreto.lab.study.workers import run_apart, run_here
+
+NEEDS_ALL = "it needs cells that were skipped"
 
 
 class Watch(Protocol):
@@ -163,9 +167,10 @@ def _write(folder: Folder, results: Results, cells: Sequence[Cell], one: _Run) -
     short = summary(results, groups, experiment.repeats)
     folder.write_parquet("summary.parquet", short)
     made = {"tables": _tables, "pictures": _pictures, "findings": _findings}
-    parts = {
-        name: _try(name, step, folder, results, outcome) for name, step in made.items()
-    }
+    parts: dict[str, list[dict[str, Any]]] = {name: [] for name in made}
+    if results.rows:  # else all of its data is missing: there is nothing to show
+        for name, step in made.items():
+            parts[name] = _try(name, step, folder, results, outcome)
     folder.write_json(
         "manifest.json",
         {
@@ -200,12 +205,22 @@ def _try(
     results: Results,
     outcome: Outcome,
 ) -> list[dict[str, Any]]:
-    """A drawing that fails because cells failed must not lose the other results."""
+    """A drawing that fails because cells failed must not lose the other results.
+
+    What is drawn from a part of the cells may lack what it needs: where data was not to
+    be had, that is no failure, and numpy's warnings about empty means say nothing new.
+    """
     try:
-        return step(folder, results)
+        with warnings.catch_warnings():
+            if outcome.skipped:
+                warnings.simplefilter("ignore")
+            return step(folder, results)
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
-        outcome.failed.append({"cell": {"step": name}, "error": said})
+        if outcome.skipped:
+            outcome.skipped.append({"cell": {"step": name}, "why": NEEDS_ALL})
+        else:
+            outcome.failed.append({"cell": {"step": name}, "error": said})
         return []
 
 
@@ -230,7 +245,15 @@ def _pictures(folder: Folder, results: Results) -> list[dict[str, Any]]:
 
 
 def _findings(folder: Folder, results: Results) -> list[dict[str, Any]]:
-    return [finding.to_dict() for finding in folder.experiment.findings(results)]
+    found = [finding.to_dict() for finding in folder.experiment.findings(results)]
+    return [_measured(finding) for finding in found]
+
+
+def _measured(finding: dict[str, Any]) -> dict[str, Any]:
+    """A finding; one that has no number behind it agrees and differs with nothing."""
+    if not re.search(r"\bnan\b", str(finding.get("seen", ""))):
+        return finding
+    return finding | {"seen": "not measured: its data is not here", "agrees": None}
 
 
 def _write_manifest(out: Path, quick: bool, jobs: int, seconds: float) -> None:

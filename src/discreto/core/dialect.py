@@ -1,0 +1,126 @@
+"""How files write a table: separators, marks, encodings, words for what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from discreto.errors import ParameterError
+
+ENCODINGS = ("utf-8", "latin-1", "windows-1252")
+MISSING_WORDS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None")
+_SEPARATORS = (",", ";", "\t", "|", ":", " ")
+_DECIMALS = (".", ",")
+_THOUSANDS = ("", ".", ",", " ", "'", "_")
+_LONGEST = 100  # letters of a word, and words
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a file writes its records, numbers and gaps. All of it is public.
+
+    Parameters
+    ----------
+    separator
+        What stands between fields: a comma, semicolon, tab, ``"|"``, colon or space.
+        Without it a tab for ``.tsv`` files and a comma for others.
+    decimal
+        The decimal mark of numbers, ``"."`` or ``","``.
+    thousands
+        The mark between groups of three digits; none by default. A space stands for any
+        kind of space.
+    encoding
+        ``"utf-8"`` (a byte order mark is passed over), ``"latin-1"`` or
+        ``"windows-1252"``.
+    missing
+        Texts that stand for no value, unless a Category declares them.
+    sheet
+        The sheet of an Excel file, by name; by default the first one.
+
+    Raises
+    ------
+    ParameterError
+        A part is not one of those above, or two of them are the same.
+
+    Examples
+    --------
+    >>> Dialect(separator=";", decimal=",", encoding="latin-1").decimal
+    ','
+    """
+
+    separator: str | None = None
+    decimal: str = "."
+    thousands: str = ""
+    encoding: str = "utf-8"
+    missing: tuple[str, ...] = MISSING_WORDS
+    sheet: str | None = None
+
+    def __post_init__(self) -> None:
+        _one_of("separator", self.separator, (None, *_SEPARATORS))
+        _one_of("decimal", self.decimal, _DECIMALS)
+        _one_of("thousands", self.thousands, _THOUSANDS)
+        if isinstance(self.encoding, str):
+            plain = self.encoding.lower().replace("_", "-")
+            object.__setattr__(self, "encoding", _ALIASES.get(plain, plain))
+        _one_of("encoding", self.encoding, ENCODINGS)
+        if self.decimal == self.thousands:
+            raise ParameterError(
+                f"decimal and thousands cannot both be {self.decimal!r}."
+            )
+        words = self.missing
+        if isinstance(words, str) or not isinstance(words, tuple | list):
+            raise ParameterError("missing is a list of texts that stand for no value.")
+        if len(words) > _LONGEST or not all(
+            isinstance(word, str) and len(word) <= _LONGEST for word in words
+        ):
+            raise ParameterError(
+                f"missing has at most {_LONGEST} texts of at most {_LONGEST} letters."
+            )
+        object.__setattr__(self, "missing", tuple(dict.fromkeys(words)))
+        if self.sheet is not None and not isinstance(self.sheet, str):
+            raise ParameterError("sheet is the name of a sheet.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON form with what differs from the default, read by ``from_dict``."""
+        default, out = Dialect(), {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value != getattr(default, field.name):
+                out[field.name] = list(value) if isinstance(value, tuple) else value
+        return out
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Dialect:
+        """Read a JSON form.
+
+        Parameters
+        ----------
+        data
+            What ``to_dict`` returned.
+
+        Raises
+        ------
+        ParameterError
+            It has parts that a dialect does not have.
+        """
+        known = {field.name for field in fields(cls)}
+        if not isinstance(data, Mapping) or not set(data) <= known:
+            raise ParameterError(f"a dialect has the parts {', '.join(sorted(known))}.")
+        return cls(**data)
+
+
+_ALIASES = {
+    "utf8": "utf-8",
+    "utf-8-sig": "utf-8",
+    "ascii": "utf-8",
+    "latin1": "latin-1",
+    "iso-8859-1": "latin-1",
+    "cp1252": "windows-1252",
+}
+
+
+def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    if value not in allowed:
+        shown = ", ".join(repr(one) for one in allowed if one is not None)
+        raise ParameterError(f"{name} is one of {shown}. Got {value!r}.")

@@ -1,0 +1,47 @@
+"""What stands behind the gate: rows, parts of them, and rehearsals without any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreto.core.bound import Bound
+from discreto.core.domain import Domain
+from discreto.core.expressions import Step
+from discreto.core.query import Floats, Ints, Sum, Tally
+
+Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
+
+
+class Source(Protocol):
+    """Rows behind the gate: exact folds and plain columns, for the gate only."""
+
+    def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]: ...
+    def refusal(self, asked: Bound | None, sampled: bool = False) -> str: ...
+    def column(self, name: str) -> Floats | Ints: ...
+    def texts(self, name: str) -> NDArray[Any]: ...
+    def seen(self, step: Step, domain: Domain) -> Source: ...
+
+
+class RowPartition(Protocol):
+    """Disjoint parts of the rows, each row's by its own content."""
+
+    def count(self, domain: Domain) -> int: ...
+    def restrict(self, query: Sum | Tally, number: int) -> Sum | Tally: ...
+
+
+class Rehearsal:
+    """Made-up rows; what is refused is what the rows themselves would refuse."""
+
+    def __init__(self, rows: Source, made_up: Source) -> None:
+        self._rows, self._made_up = rows, made_up
+        self.fold, self.column = made_up.fold, made_up.column
+        self.texts = made_up.texts
+        self.refusal = rows.refusal
+
+    def seen(self, step: Step, domain: Domain) -> Source:
+        views = self._rows.seen(step, domain), self._made_up.seen(step, domain)
+        return Rehearsal(*views)

@@ -1,0 +1,142 @@
+"""Addresses of tables in databases: ``duckdb:///people.db?table=visits``.
+
+An address may hold a password. What is shown, kept in ledgers or said in messages is
+``public_name``, which has neither user nor password nor options.
+"""
+
+from __future__ import annotations
+
+import weakref
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from discreto.errors import DomainError, MissingExtraError, ParameterError
+
+_SCHEMES = {"duckdb": "duckdb", "postgres": "postgresql", "postgresql": "postgresql"}
+_FORMS = (
+    "duckdb:///people.db?table=visits or "
+    "postgresql://reader@host/database?table=visits (schema.visits)"
+)
+
+
+def is_address(data: object) -> bool:
+    """Whether a text is the address of a table and not a path."""
+    scheme, mark, _ = str(data).partition("://")
+    return isinstance(data, str) and bool(mark) and scheme.isalnum()
+
+
+def public_name(address: str) -> str:
+    """The address without user, password and options; a path stays as it is."""
+    if not is_address(address):
+        return address
+    parts, options = _parts(address)
+    port = f":{parts.port}" if parts.port else ""
+    table = urlencode({"table": options.get("table", "")})
+    return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}?{table}"
+
+
+def open_address(address: str) -> Any:
+    """The lazy table at an address, for reading only."""
+    parts, options = _parts(address)
+    table = options.pop("table", "")
+    if _SCHEMES.get(parts.scheme) is None or not table or parts.fragment:
+        raise ParameterError(
+            f"{public_name(address)!r} is not the address of a table. Write {_FORMS}."
+        )
+    if _SCHEMES[parts.scheme] == "duckdb":
+        return _duckdb(parts, table, options)
+    return _postgresql(parts, table, options, address)
+
+
+def within(folder: Path, data: str) -> str:
+    """Data as a file in ``folder`` names it: paths are relative to that folder."""
+    if not is_address(data):
+        return str(folder / data)
+    parts, _ = _parts(data)
+    relative = parts.path[1:]
+    if parts.scheme != "duckdb" or parts.netloc or relative.startswith("/"):
+        return data
+    return parts._replace(path=f"/{folder.absolute() / unquote(relative)}").geturl()
+
+
+def schema_at(address: str) -> dict[str, Any]:
+    """The columns of a table as Arrow fields; no row is read."""
+    table = open_address(address)
+    if hasattr(table, "limit") and hasattr(table, "to_arrow_table"):
+        schema = table.limit(0).to_arrow_table().schema
+    else:
+        schema = table.schema().to_pyarrow()
+    return {field.name: field for field in schema}
+
+
+def _parts(address: str) -> tuple[Any, dict[str, str]]:
+    try:
+        parts = urlsplit(address)
+        parts.port  # noqa: B018 - it is read, and may be refused, here
+        return parts, dict(parse_qsl(parts.query, keep_blank_values=True))
+    except ValueError:  # it would be quoted with its password
+        raise ParameterError(
+            f"this is not the address of a table. Write {_FORMS}."
+        ) from None
+
+
+def _duckdb(parts: Any, table: str, options: dict[str, str]) -> Any:
+    path = Path(unquote(parts.path[1:] if parts.netloc == "" else parts.path))
+    if parts.netloc or options or not path.name:
+        raise ParameterError(
+            "a DuckDB address has a path and a table: "
+            "duckdb:///people.db?table=visits, duckdb:////data/people.db?table=visits"
+        )
+    try:
+        import duckdb
+    except ImportError:
+        raise _missing("DuckDB") from None
+    if not path.is_file():
+        raise DomainError(f"there is no file {str(path)!r}.")
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+        return connection.sql(f"SELECT * FROM {_quoted(table)}")  # noqa: S608
+    except Exception:
+        raise DomainError(
+            f"{path.name!r} cannot be opened as a DuckDB database with a table "
+            f"{table!r}."
+        ) from None
+
+
+def _postgresql(parts: Any, table: str, options: dict[str, str], address: str) -> Any:
+    try:
+        import ibis
+        import psycopg
+    except ImportError:
+        raise _missing("PostgreSQL") from None
+    query = urlencode(options)
+    plain = parts._replace(scheme="postgresql", query=query, fragment="").geturl()
+    schema, _, name = table.rpartition(".")
+    try:
+        connection = psycopg.connect(plain, autocommit=True)
+        # What ANSI SQL promises is all that is used; nothing is ever written.
+        connection.execute("SET default_transaction_read_only = on")
+        client = ibis.postgres.from_connection(connection)
+        weakref.finalize(client, connection.close)
+        return client.table(name, database=schema or None)
+    except Exception:  # its text may have the password in it
+        raise DomainError(
+            f"{public_name(address)!r} cannot be read. Is the server up, is the role "
+            "allowed to connect, and may it SELECT from that table?"
+        ) from None
+
+
+def _quoted(table: str) -> str:
+    return ".".join(f'"{part.replace(chr(34), chr(34) * 2)}"' for part in _split(table))
+
+
+def _split(table: str) -> list[str]:
+    schema, _, name = table.rpartition(".")
+    return [schema, name] if schema else [name]
+
+
+def _missing(what: str) -> MissingExtraError:
+    return MissingExtraError(
+        f'tables in {what} need more packages: pip install "discreto[sql]"'
+    )

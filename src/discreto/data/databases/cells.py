@@ -1,0 +1,211 @@
+"""Translations of cell maps: the cell of each row as an expression, -1 for none.
+
+Each follows the map of the same name in :mod:`discreto.core.maps`, operation by
+operation; ``tests/contract/test_engines.py`` keeps both bit for bit the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from discreto.core.maps._distances import whole_points
+from discreto.core.maps.cells import (
+    Bins,
+    Categories,
+    Cross,
+    Edges,
+    Magnitudes,
+    Present,
+)
+from discreto.core.maps.clusters import Nearest, Rings, diameter
+from discreto.core.maps.row_partition import Within
+from discreto.core.query import Everyone
+from discreto.data.databases import Untranslated
+from discreto.data.databases.columns import (
+    Columns,
+    Expr,
+    clip,
+    either,
+    real,
+    search,
+    table,
+    whole,
+)
+
+_MOST_POINTS = 256
+
+
+def cell_of(cells: Any, rows: Columns) -> Expr:
+    """The cell of each row, or a refusal that names the map."""
+    translate = _TRANSLATIONS.get(type(cells))
+    if translate is None:
+        raise Untranslated(type(cells).__name__)
+    return translate(cells, rows)
+
+
+def _everyone(cells: Everyone, rows: Columns) -> Expr:
+    return whole(0)
+
+
+def _present(cells: Present, rows: Columns) -> Expr:
+    absent = rows.absent(cells.names[0])
+    for name in cells.names[1:]:
+        absent = absent | rows.absent(name)
+    return either(absent, whole(-1), whole(0))
+
+
+def _categories(cells: Categories, rows: Columns) -> Expr:
+    out, inside = whole(0), nw.lit(True)
+    for name in cells.names:
+        column, code = rows.domain.category(name), rows.code(name)
+        gaps = column.missing and not cells.declared
+        size = len(column.categories) + gaps
+        if gaps:
+            code = either(code < 0, whole(len(column.categories)), code)
+        else:
+            inside = inside & (code >= 0)
+        out = out * size + code
+    return either(inside, out, whole(-1))
+
+
+def _bins(cells: Bins, rows: Columns) -> Expr:
+    low, high = cells.span(rows.domain.number(cells.name))
+    place = rows.offset(cells.name, low) * real(cells.bins / (high - low))
+    place = clip(place.floor(), 0, cells.bins - 1).cast(nw.Int64)
+    return either(rows.absent(cells.name), whole(-1), place)
+
+
+def _clipped(name: str, rows: Columns) -> Expr:
+    column = rows.domain.number(name)
+    return clip(rows.value(name), column.lower, column.upper)
+
+
+def _edges(cells: Edges, rows: Columns) -> Expr:
+    (value,) = rows.let([_clipped(cells.name, rows)])
+    place = search(value, cells.cuts, whole, right=False)
+    return either(rows.absent(cells.name), whole(-1), place)
+
+
+def _magnitudes(cells: Magnitudes, rows: Columns) -> Expr:
+    (value,) = rows.let([_clipped(cells.name, rows)])
+    (size,) = rows.let([value.abs()])
+    reach = cells.reach()
+    powers = [2.0 ** (cells.lowest + rank) for rank in range(reach)]
+    (rank,) = rows.let([search(size, powers, whole, right=True)])
+    place = either(value < 0, whole(reach) - rank, whole(reach) + rank)
+    return either(rows.absent(cells.name), whole(-1), place)
+
+
+def _cross(cells: Cross, rows: Columns) -> Expr:
+    first = rows.apart(lambda: cell_of(cells.first, rows))
+    second = rows.apart(lambda: cell_of(cells.second, rows))
+    first, second = rows.let([first, second])
+    size, count = cells.second.count(rows.domain), cells.first.count(rows.domain)
+    inside = (first >= 0) & (second >= 0) & (second < size) & (first < count)
+    return either(inside, first.cast(nw.Int64) * size + second, whole(-1))
+
+
+def _within(cells: Within, rows: Columns) -> Expr:
+    parts = rows.apart(lambda: cell_of(cells.parts, rows))
+    place = rows.apart(lambda: cell_of(cells.cells, rows))
+    return either(parts == cells.number, place, whole(-1))
+
+
+def unit_rows(names: tuple[str, ...], rows: Columns) -> list[Expr]:
+    """The columns on [-1, 1], missing values at 0."""
+
+    def make() -> list[Expr]:
+        out = []
+        for name in names:
+            column = rows.domain.number(name)
+            scaled = rows.offset(name, column.centre) * real(1 / column.half)
+            out.append(either(rows.absent(name), real(0.0), clip(scaled, -1, 1)))
+        return rows.let(out)
+
+    return rows.remember(("unit", names), make)
+
+
+def nearest(names: tuple[str, ...], centres: Any, rows: Columns) -> Expr:
+    """The nearest centre of each row; the first of equals."""
+
+    def make() -> Expr:
+        if len(centres) > _MOST_POINTS:
+            raise Untranslated(f"more than {_MOST_POINTS} centres")
+        points, scale = whole_points(np.array(centres, dtype=float))
+        unit = unit_rows(names, rows)
+        fine = rows.let([(x * real(scale) + real(0.5)).floor() for x in unit])
+        far = []
+        for point in points:  # whole numbers below 2^53: exact in any order
+            terms = [x * real(-2 * p) for x, p in zip(fine, point, strict=True)]
+            far.append(added(terms) + real((point**2).sum()))
+        far = rows.let(far)
+        (least,) = rows.let([nw.min_horizontal(*far) if len(far) > 1 else far[0]])
+        out = whole(len(far) - 1)
+        for number in range(len(far) - 2, -1, -1):
+            out = either(far[number] <= least, whole(number), out)
+        (code,) = rows.let([out])
+        return code
+
+    return rows.remember(("nearest", names, centres), make)
+
+
+def added(terms: list[Expr]) -> Expr:
+    """Terms added up in their order."""
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def from_nearest(names: tuple[str, ...], centres: Any, rows: Columns) -> list[Expr]:
+    """The way from the nearest centre to each row."""
+
+    def make() -> list[Expr]:
+        unit = unit_rows(names, rows)
+        if len(centres) == 1:
+            return rows.let(
+                [x - real(c) for x, c in zip(unit, centres[0], strict=True)]
+            )
+        code, out = nearest(names, centres, rows), []
+        for column, x in enumerate(unit):
+            shifts = [real(centre[column]) for centre in centres]
+            out.append(x - table(code, shifts, real(0.0)))
+        return rows.let(out)
+
+    return rows.remember(("way", names, centres), make)
+
+
+def norm_of(parts: list[Expr], norm: int, rows: Columns) -> Expr:
+    """The l1 or l2 norm of each row, added up in order."""
+    terms = [x.abs() for x in parts] if norm == 1 else [x * x for x in parts]
+    (total,) = rows.let([added(terms)])
+    return total if norm == 1 else total.sqrt()
+
+
+def _nearest_cell(cells: Nearest, rows: Columns) -> Expr:
+    return nearest(cells.names, cells.centres, rows)
+
+
+def _rings(cells: Rings, rows: Columns) -> Expr:
+    way = from_nearest(cells.names, cells.centres, rows)
+    (size,) = rows.let([norm_of(way, cells.norm, rows)])
+    (far,) = rows.let([rows.over(size, diameter(len(way), cells.norm))])
+    return search(far, cells.ends(), whole, right=False)
+
+
+_TRANSLATIONS: dict[type, Callable[[Any, Columns], Expr]] = {
+    Bins: _bins,
+    Categories: _categories,
+    Cross: _cross,
+    Edges: _edges,
+    Everyone: _everyone,
+    Magnitudes: _magnitudes,
+    Nearest: _nearest_cell,
+    Present: _present,
+    Rings: _rings,
+    Within: _within,
+}

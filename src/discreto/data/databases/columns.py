@@ -1,0 +1,306 @@
+"""Columns of a database as expressions, in the terms of a domain.
+
+What a value becomes is what :mod:`~discreto.data.frames.convert` makes of it, written
+so that no engine can fail or round in a way of its own: missing numbers are filled
+before any arithmetic and remembered in a column of truths, numbers are cut to a wide
+band before they are calculated with, and codes are chosen by comparisons.
+
+Columns of the table are named once, in the first selection; after that every column
+has a short name of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import narwhals as nw
+
+from discreto.core.dates import DateTime
+from discreto.core.domain import Category, Column, Domain, Number
+from discreto.data.databases import Untranslated
+from discreto.data.frames.convert import number_codes
+from discreto.errors import DomainError
+
+if TYPE_CHECKING:
+    from discreto.data.databases.backends import Backend
+
+Expr = nw.Expr
+T = TypeVar("T")
+MOST_CHOICES = 1 << 12  # categories or cuts of one column that are compared with
+_BAND = 8.0  # half ranges from the centre to which numbers are cut
+_CHAIN = 8  # choices that are tried one after the other
+
+
+def kind_of(dtype: Any) -> str | None:
+    """What a column of a database holds, if expressions can calculate with it."""
+    if dtype == nw.Boolean:
+        return "truth"
+    if dtype in (nw.Float64, nw.Float32):
+        return "float"
+    if dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):
+        return "whole"
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return "text"
+    return None
+
+
+def readable(column: Column, dtype: Any) -> bool:
+    """Whether expressions read a column of this type as rows in memory would."""
+    kind = kind_of(dtype)
+    if isinstance(column, DateTime):
+        return False  # on the clock of a zone, which databases know in their own ways
+    if isinstance(column, Category):
+        few = len(column.categories) <= MOST_CHOICES
+        if column.aliases or column.strip or not column.case:
+            return False  # spellings are looked up as rows in memory are
+        plain = all(type(value) is str for value in column.categories)
+        return few and (plain if kind == "text" else kind is not None)
+    return isinstance(column, Number) and kind in ("truth", "float", "whole")
+
+
+class Columns:
+    """The rows of a query: columns by name, and what was worked out on the way."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        frame: Any,
+        domain: Domain,
+        names: Sequence[str],
+        *,
+        beside: bool = False,
+    ) -> None:
+        self.backend, self.domain, self._next = backend, domain, 0
+        self._values: dict[str, Expr] = {}
+        self._absent: dict[str, Expr] = {}
+        self._memory: dict[Hashable, Any] = {}
+        self._stages: list[dict[str, Expr]] = []
+        self._level = 0  # how many stages what is translated now is built on
+        schema, first = frame.collect_schema(), {}
+        self._prefix = "v"
+        while any(name.lower().startswith(self._prefix) for name in schema):
+            self._prefix += "_"  # in databases large and small letters may be the same
+        for name in names:
+            column, dtype = domain[name], schema[name]
+            if not readable(column, dtype):
+                raise Untranslated(f"column {name!r} of type {dtype}")
+            raw, kind = nw.col(name), kind_of(dtype)
+            if isinstance(column, Category):
+                first[self._new()] = _code(raw, kind, column)
+                self._values[name] = nw.col(self._last)
+            elif isinstance(column, Number):
+                value, absent = _number(raw, kind, column)
+                first[self._new()] = value
+                self._values[name] = nw.col(self._last)
+                first[self._new()] = absent
+                self._absent[name] = nw.col(self._last)
+        # Beside the columns of the table, or instead of them.
+        # A count needs no column: rows are counted, whatever is in them.
+        if first:
+            frame = frame.with_columns(**first) if beside else frame.select(**first)
+        self._frame = backend.fence(frame)
+
+    def _new(self) -> str:
+        self._next += 1
+        self._last = f"{self._prefix}{self._next}"
+        return self._last
+
+    def let(self, exprs: Sequence[Expr]) -> list[Expr]:
+        """Work out expressions once; later ones refer to them by name."""
+        return [nw.col(name) for name in self.named(exprs)]
+
+    def named(self, exprs: Sequence[Expr]) -> list[str]:
+        """The same; the names of the new columns."""
+        made = {self._new(): expr for expr in exprs}
+        if self._level == len(self._stages):
+            self._stages.append({})
+        self._stages[self._level] |= made
+        self._level += 1
+        return list(made)
+
+    def apart(self, make: Callable[[], T]) -> T:
+        """What ``make`` builds on columns alone, beside what is built already.
+
+        Parts of a question that do not need each other share their stages.
+        """
+        before, self._level = self._level, 0
+        made = make()
+        self._level = max(before, self._level)
+        return made
+
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What was worked out under this key, for the maps that share it."""
+        if key not in self._memory:
+            made = self.apart(make)
+            self._memory[key] = made, self._level
+        found, level = self._memory[key]
+        self._level = max(self._level, level)
+        return found
+
+    @property
+    def frame(self) -> Any:
+        """The rows with all that was worked out so far."""
+        for stage in self._stages:
+            self._frame = self.backend.fence(self._frame.with_columns(**stage))
+        self._stages, self._level = [], 0
+        self._memory = {key: (made, 0) for key, (made, _) in self._memory.items()}
+        return self._frame
+
+    def value(self, name: str) -> Expr:
+        """A Number, the centre where it is missing; it may be infinite."""
+        self.domain.number(name)
+        return self._values[name]
+
+    def absent(self, name: str) -> Expr:
+        """Whether there is no value, or none of the declared ones."""
+        if isinstance(self.domain[name], Category):
+            return self.code(name) < 0
+        return self._absent[name]
+
+    def band(self, name: str) -> Expr:
+        """A Number cut to a band so wide that every map cuts it again.
+
+        Arithmetic on it cannot overflow, and inside of the band it is that of numpy.
+        """
+        column = self.domain.number(name)
+        low, high = column.centre - _BAND * column.half, column.centre
+        return clip(self.value(name), low, high + _BAND * column.half)
+
+    def offset(self, name: str, origin: float) -> Expr:
+        """A Number in its band, measured from an origin."""
+
+        def make() -> Expr:
+            away = self.band(name)
+            away = away - real(origin) if origin else away
+            if not self.backend.strict:
+                return away
+            # Too small to be seen in any map, and its products would underflow.
+            tiny = self.domain.number(name).half * 2.0**-200
+            (away,) = self.let([away])
+            return either(away.abs() < real(tiny), real(0.0), away)
+
+        return self.remember(("offset", name, origin), make)
+
+    def code(self, name: str) -> Expr:
+        """The place of a Category's value in the declared list, -1 for others."""
+        self.domain.category(name)
+        return self._values[name]
+
+    def over(self, expr: Expr, divisor: float) -> Expr:
+        """A quotient, rounded as IEEE 754 says."""
+        return self.backend.over(expr, divisor, self._some_number())
+
+    def _some_number(self) -> Expr:
+        for name in self._absent:
+            return self.band(name)
+        raise Untranslated("a quotient without numbers")
+
+    def add_column(self, name: str, expr: Expr, column: Column) -> None:
+        """A derived column: numbers are null where missing, codes are -1."""
+        if isinstance(column, Category):
+            self._values[name] = self.let([expr])[0]
+        elif isinstance(column, Number):
+            (made,) = self.let([expr])
+            filled = nw.coalesce(made, real(column.centre))
+            self._values[name], self._absent[name] = self.let([filled, made.is_null()])
+        else:
+            raise DomainError(f"{name!r} is opaque: it cannot be asked about.")
+
+    def keep(self, condition: Expr) -> None:
+        """Only the rows for which a condition holds."""
+        self._frame = self.frame.filter(condition)
+
+
+def real(number: float) -> Expr:
+    """A float64 constant."""
+    return nw.lit(float(number), dtype=nw.Float64)
+
+
+def whole(number: int) -> Expr:
+    """A whole constant."""
+    return nw.lit(int(number))
+
+
+def clip(expr: Expr, low: float, high: float) -> Expr:
+    """Numbers, none of which is missing, cut to a range."""
+    return nw.max_horizontal(nw.min_horizontal(expr, real(high)), real(low))
+
+
+def either(condition: Expr, yes: Expr, no: Expr) -> Expr:
+    """One of two values."""
+    return nw.when(condition).then(yes).otherwise(no)
+
+
+def search(
+    expr: Expr, cuts: Sequence[float], pick: Callable[[int], Expr], *, right: bool
+) -> Expr:
+    """What ``pick`` gives for the number of cuts below a value, or up to it."""
+    if len(cuts) > MOST_CHOICES:
+        raise Untranslated(f"more than {MOST_CHOICES} cuts of a column")
+
+    def find(first: int, last: int) -> Expr:
+        if first == last:
+            return pick(first)
+        middle = (first + last + 1) // 2
+        cut = real(cuts[middle - 1])
+        below = expr < cut if right else expr <= cut
+        return either(below, find(first, middle - 1), find(middle, last))
+
+    return find(0, len(cuts))
+
+
+def table(code: Expr, values: Sequence[Expr], default: Expr) -> Expr:
+    """The entry of a list that a code names."""
+
+    def find(first: int, last: int) -> Expr:
+        if last - first == 1:
+            return values[first]
+        middle = (first + last) // 2
+        return either(code < middle, find(first, middle), find(middle, last))
+
+    inside = (code >= 0) & (code < len(values))
+    return either(inside, find(0, len(values)), default)
+
+
+def _number(raw: Expr, kind: str | None, column: Number) -> tuple[Expr, Expr]:
+    if kind == "truth":
+        numbers = either(raw, real(1.0), real(0.0))
+        absent = raw.is_null()
+    else:
+        numbers = raw.cast(nw.Float64)
+        absent = raw.is_null()
+        if kind == "float":
+            absent = absent | either(absent, nw.lit(True), numbers.is_nan())
+    return either(absent, real(column.centre), numbers), absent
+
+
+def _code(raw: Expr, kind: str | None, column: Category) -> Expr:
+    if kind == "text":
+        texts = raw.cast(nw.String)
+        keys: list[Any] = list(column.categories)
+        codes, found = list(range(len(keys))), texts
+    else:
+        pairs = number_codes(column)
+        keys, codes = list(pairs), list(pairs.values())
+        found = raw.cast(nw.Float64) if kind != "truth" else raw
+        if kind == "truth":
+            found = either(raw, real(1.0), real(0.0))
+    if not keys:
+        return either(raw.is_null(), whole(-1), whole(-1)).cast(nw.Int64)
+    literal = nw.lit if kind == "text" else real
+
+    def find(first: int, last: int) -> Expr:
+        if last - first <= _CHAIN:
+            out = whole(-1)
+            for key, code in zip(
+                reversed(keys[first:last]), reversed(codes[first:last]), strict=True
+            ):
+                out = either(found == literal(key), whole(code), out)
+            return out
+        middle = (first + last) // 2
+        among = found.is_in(keys[first:middle])
+        return either(among, find(first, middle), find(middle, last))
+
+    absent = raw.is_null()
+    return either(absent, whole(-1), find(0, len(keys))).cast(nw.Int64)

@@ -1,0 +1,168 @@
+"""Translations of feature maps: whole numbers of each row, clamped to their shape.
+
+Each follows the map of the same name in :mod:`discreto.core.maps`, operation by
+operation and in the same order, so that no bit differs; numbers are whole but held as
+floats until they are summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from discreto.core.domain import Category
+from discreto.core.maps.clusters import Deviations, steps_of
+from discreto.core.maps.features import SUM_BITS, Bernstein, Values, grid
+from discreto.core.maps.regression import Scaled, cosines
+from discreto.core.maps.simplex_features import Partition
+from discreto.core.query import Shape
+from discreto.data.databases import Untranslated
+from discreto.data.databases.cells import added, from_nearest, norm_of, unit_rows
+from discreto.data.databases.columns import (
+    Columns,
+    Expr,
+    clip,
+    either,
+    real,
+)
+
+_ONE = float(1 << SUM_BITS)
+
+
+def numbers_of(features: Any, shape: Shape, rows: Columns) -> list[Expr]:
+    """The whole numbers of each row, or a refusal that names the map."""
+    translate = _TRANSLATIONS.get(type(features))
+    if translate is None:
+        raise Untranslated(type(features).__name__)
+    return translate(features, shape, rows)
+
+
+def clamp(numbers: list[Expr], shape: Shape, rows: Columns) -> list[Expr]:
+    """Whole numbers within a shape: as ``core.aggregate.clamp``, term by term."""
+    low = -shape.limit if shape.signed else 0
+    out = [clip((x + real(0.5)).floor(), low, shape.limit) for x in numbers]
+    if shape.total < shape.limit * shape.width:
+        out = rows.let(out)
+        (size,) = rows.let([added([x.abs() for x in out])])
+        out = _shrunk(out, size, shape.total, shape.width)
+    if shape.square < min(shape.limit**2 * shape.width, shape.limit * shape.total):
+        reach = int(np.sqrt(np.float64(shape.square)) * (1 - 2.0**-40))
+        out = rows.let(out)
+        (size,) = rows.let([norm_of(out, 2, rows)])
+        out = _shrunk(out, size, reach, shape.width)
+    return out
+
+
+def _shrunk(numbers: list[Expr], size: Expr, bound: int, width: int) -> list[Expr]:
+    out = []
+    for x in numbers:
+        less = x * real(max(bound - width, 0)) / nw.max_horizontal(size, real(1.0))
+        toward = either(x < 0, less.ceil(), less.floor())
+        out.append(either(size > bound, toward, x))
+    return out
+
+
+def _values(features: Values, shape: Shape, rows: Columns) -> list[Expr]:
+    out = [real(1 << features.bits)] if features.constant else []
+    for name in features.names:
+        origin, half = grid(rows.domain.number(name), features.origin)
+        steps = rows.offset(name, origin) * real((1 << features.bits) / half)
+        out.append(either(rows.absent(name), real(0.0), steps))
+    return clamp(out, shape, rows)
+
+
+def _bernstein(features: Bernstein, shape: Shape, rows: Columns) -> list[Expr]:
+    out = [real(_ONE)]
+    for name in features.names:
+        column = rows.domain.number(name)
+        x = clip(rows.over(rows.offset(name, column.centre), column.half), -1, 1)
+        (x,) = rows.let([either(rows.absent(name), real(0.0), x)])
+        low, high = rows.let([(real(1.0) - x) / 2, (real(1.0) + x) / 2])
+        basis = [low, high]
+        if features.degree == 2:
+            basis = [low * low, real(2.0) * low * high, high * high]
+        out = rows.let([a * b for a in out for b in basis])
+    # Rounding down keeps the total below its bound, so nothing is shrunk.
+    return [x.floor() for x in out]
+
+
+def _partition(features: Partition, shape: Shape, rows: Columns) -> list[Expr]:
+    """Parts of one are rounded down, so they add up to one at most."""
+    numbers = [n for n in features.names if not _is_category(n, rows)]
+    levels = []
+    for name in numbers:
+        column = rows.domain.number(name)
+        level = rows.over(rows.offset(name, column.lower), 2 * column.half)
+        levels.append(clip(level, 0, 1))
+    level_of = dict(zip(numbers, rows.let(levels), strict=True)) if levels else {}
+    out = []
+    for name in features.names:
+        absent, missing = rows.absent(name), rows.domain[name].missing  # type: ignore[union-attr]
+        if name in level_of:
+            high = level_of[name]
+            low = real(1.0) - high
+            parts = [
+                low * low * real(_ONE),
+                low * high * real(2 * _ONE),
+                high * high * real(_ONE),
+            ]
+            out += [either(absent, real(0.0), part.floor()) for part in parts]
+        else:
+            count = len(rows.domain.category(name).categories)
+            out += [_mark(rows.code(name) == code) for code in range(count)]
+        if missing:
+            out.append(_mark(absent))
+    return out
+
+
+def _is_category(name: str, rows: Columns) -> bool:
+    return isinstance(rows.domain[name], Category)
+
+
+def _mark(condition: Expr) -> Expr:
+    return either(condition, real(_ONE), real(0.0))
+
+
+def _scaled(features: Scaled, shape: Shape, rows: Columns) -> list[Expr]:
+    out = []
+    for i, x in enumerate(unit_rows(features.names, rows)):
+        shifted = rows.over(x - real(features.origins[i]), features.scales[i])
+        out.append(shifted)
+    out = rows.let(out)
+    if features.power == 2:
+        out = rows.let([x * x for x in out])
+    if features.rotate:
+        weights = cosines(len(features.names))
+        out = rows.let(
+            [
+                added([x * real(w) for x, w in zip(out, line, strict=True)])
+                for line in weights
+            ]
+        )
+    if features.constant:
+        out = [real(features.constant), *out]
+    (size,) = rows.let([norm_of(out, 1 if features.norm == "l1" else 2, rows)])
+    reach = real(features.reach)
+    (factor,) = rows.let([reach / nw.max_horizontal(size, reach)])
+    steps = real(features.steps())
+    return clamp([x * factor * steps for x in out], shape, rows)
+
+
+def _deviations(features: Deviations, shape: Shape, rows: Columns) -> list[Expr]:
+    way = from_nearest(features.names, features.centres, rows)
+    (size,) = rows.let([norm_of(way, features.norm, rows)])
+    far = nw.max_horizontal(size, real(features.radius))
+    (factor,) = rows.let([real(steps_of(len(way))) / far])
+    return clamp([x * factor for x in way], shape, rows)
+
+
+_TRANSLATIONS: dict[type, Callable[[Any, Shape, Columns], list[Expr]]] = {
+    Bernstein: _bernstein,
+    Deviations: _deviations,
+    Partition: _partition,
+    Scaled: _scaled,
+    Values: _values,
+}

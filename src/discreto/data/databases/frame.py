@@ -1,0 +1,203 @@
+"""Tables that stay where they are: asked by queries, or read as batches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from discreto.core.bound import Bound
+from discreto.core.contribution import PersonFrame
+from discreto.core.domain import Domain
+from discreto.core.expressions import Step, ViewFrame
+from discreto.core.unknown_keys import OpenText
+from discreto.data.databases import Untranslated
+from discreto.data.databases.backends import Backend
+from discreto.data.databases.columns import Columns
+from discreto.data.databases.expressions import apply_step
+from discreto.data.databases.people import bounded
+from discreto.data.databases.sums import SumQuery
+from discreto.data.frames.base import Array, Frame, asked, need_columns
+from discreto.data.frames.convert import convert
+from discreto.data.frames.memory import MemoryFrame, native_columns
+from discreto.data.frames.memory_view import MemoryView
+from discreto.data.frames.people import join, people_of
+from discreto.data.frames.types import check_types, kind_of_dtype
+from discreto.errors import DomainError
+
+_READ = 1 << 16  # rows read at once
+
+
+class DatabaseFrame:
+    """The rows of a lazy table, and of a view of it.
+
+    Questions whose maps have a translation are one query each (``query``); for all
+    others rows are read (``batches``), or once into a private copy (``copied``).
+    """
+
+    def __init__(self, backend: Backend, domain: Domain) -> None:
+        need_columns(domain, list(backend.schema))
+        check_types(domain, {n: kind_of_dtype(backend.schema[n]) for n in domain})
+        self._backend, self.domain = backend, domain
+        self._frame = backend.frame
+        self.steps: tuple[Step, ...] = ()
+        self._copies = _Copies(self)
+
+    @property
+    def translates(self) -> bool:
+        """Whether questions can be queries at all."""
+        return self._backend.exact
+
+    def bounded(self, key: bytes) -> Frame:
+        """The same rows, but at most a few of a person."""
+        out = DatabaseFrame(self._backend, self.domain)
+        try:
+            if not self._backend.exact:
+                raise Untranslated("an untested database")
+            out._frame = bounded(self._backend, self._frame, self.domain, key)
+        except Untranslated:
+            # By position in a copy: a database may read in another order next time.
+            return PersonFrame(self._copies.whole(), self.domain, key)
+        return out
+
+    def seen(self, step: Step) -> DatabaseFrame:
+        """A view; nothing is read."""
+        out = DatabaseFrame(self._backend, self.domain)
+        out._frame, out._copies = self._frame, self._copies
+        out.steps = (*self.steps, step)
+        return out
+
+    def _domains(self) -> list[Domain]:
+        """The domain of the table, and after each step."""
+        out = [self.domain]
+        for step in self.steps:
+            out.append(step.domain(out[-1]))
+        return out
+
+    def query(self, question: Bound) -> SumQuery:
+        """One query for a question; raises ``Untranslated`` for lack of one."""
+        if not self._backend.exact:
+            raise Untranslated("questions to this kind of database")
+        names: Sequence[str] = question.columns
+        for step in reversed(self.steps):
+            names = step.needs(names)
+        rows = Columns(self._backend, self._frame, self.domain, names)
+        for step in self.steps:
+            apply_step(step, rows)
+        return SumQuery(question, rows)
+
+    def copied(self, most: int) -> Frame:
+        """A private copy of what can be asked, or these rows if it has too many."""
+        frame: Any = self._copies.within(most)
+        if frame is None:
+            return self
+        for step, domain in zip(self.steps, self._domains(), strict=False):
+            frame = MemoryView(frame, step, domain)
+        return frame
+
+    def length(self) -> int:
+        if self.steps:
+            return sum(rows for _, rows in self.batches((), _READ))
+        with suppress(Exception):
+            return self._backend.count(self._frame)
+        raise DomainError("the rows of this table cannot be counted: is it reachable?")
+
+    def split(self, parts: int) -> list[Frame]:
+        return [self]
+
+    def column(self, name: str) -> Array:
+        parts = [batch[name] for batch, _ in self.batches([name], _READ)]
+        if parts:
+            return np.concatenate(parts)
+        return convert(np.empty(0), self._domains()[-1][name])
+
+    def raw(self, name: str) -> Array:
+        if not self.steps:
+            return join([people_of(part.column(name)) for part in self.tables([name])])
+        # By position in a copy: a database may read in another order next time.
+        frame: Any = self._copies.whole()
+        for step, domain in zip(self.steps, self._domains(), strict=False):
+            frame = MemoryView(frame, step, domain)
+        texts: Array = frame.raw(name)
+        return texts
+
+    def batches(
+        self, names: Sequence[str], size: int
+    ) -> Iterator[tuple[dict[str, Array], int]]:
+        frame: Any = _Stream(self)
+        for step, domain in zip(self.steps, self._domains(), strict=False):
+            frame = ViewFrame(frame, step, domain)
+        batches: Iterator[tuple[dict[str, Array], int]] = frame.batches(names, size)
+        return batches
+
+    def tables(self, names: Sequence[str]) -> Iterator[Any]:
+        """Arrow tables of the columns as they are, without the steps."""
+        # Questions about no column still have to count rows.
+        wanted = list(names) or [next(iter(self.domain))]
+        return self._backend.batches(self._frame, wanted, _READ)
+
+
+class _Stream:
+    """The rows of a table as they are read."""
+
+    def __init__(self, frame: DatabaseFrame) -> None:
+        self._frame = frame
+
+    def batches(
+        self, names: Sequence[str], size: int
+    ) -> Iterator[tuple[dict[str, Array], int]]:
+        domain = self._frame.domain
+        for table in self._frame.tables(names):
+            ready = {
+                n: convert(table.column(n), domain[n], domain.dialect) for n in names
+            }
+            ends = [*range(0, table.num_rows, size), table.num_rows]
+            for start, stop in pairwise(ends):
+                yield {n: c[start:stop] for n, c in ready.items()}, stop - start
+
+
+class _Copies:
+    """Private copies of a table, made when they are first needed."""
+
+    def __init__(self, frame: DatabaseFrame) -> None:
+        self._frame, self._lock = frame, threading.Lock()
+        self._copy: MemoryFrame | None = None
+
+    def within(self, most: int) -> MemoryFrame | None:
+        """A copy, unless it would hold more numbers than ``most``."""
+        with self._lock:
+            if self._copy is None:
+                columns = [c for c in self._frame.domain.columns.values() if asked(c)]
+                if self._frame.length() * len(columns) > most:
+                    return None
+                self._copy = self.whole()
+            return self._copy
+
+    def whole(self) -> MemoryFrame:
+        """A copy of all columns that can be asked about, and of whose rows they are."""
+        import pyarrow as pa
+
+        domain = self._frame.domain
+        few = domain.select(
+            [
+                n
+                for n, c in domain.columns.items()
+                if asked(c) or isinstance(c, OpenText)
+            ]
+        )
+        names = list(few)
+        tables = [_table(part) for part in self._frame.tables(names)]
+        if not tables:
+            return MemoryFrame({name: np.empty(0) for name in names}, few)
+        whole = pa.concat_tables(tables, promote_options="permissive")
+        return MemoryFrame(native_columns(whole, few), few)
+
+
+def _table(part: Any) -> Any:
+    import pyarrow as pa
+
+    return part if isinstance(part, pa.Table) else pa.Table.from_batches([part])

@@ -1,0 +1,102 @@
+"""The engine of databases: sums are added up where the rows are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeGuard
+
+from discreto.core.bound import Bound
+from discreto.core.query import Ints
+from discreto.data.databases import Untranslated
+from discreto.data.engines.local import LocalEngine, quietly
+from discreto.data.frames import Frame
+from discreto.errors import ParameterError
+
+if TYPE_CHECKING:  # it needs narwhals, which is not loaded for nothing
+    from discreto.data.databases.frame import DatabaseFrame
+
+KEPT = 1 << 27  # numbers of a private copy: one gigabyte
+
+
+class DatabaseEngine:
+    """Asks a database for exact sums; reads rows only for what it cannot add up.
+
+    Parameters
+    ----------
+    fetch
+        Whether rows may be read into this process for questions without a translation
+        (logistic losses, fuzzy clusters, boosted trees, neighbours, secret samples).
+        With ``False`` such questions are refused by name, before they are charged.
+    keep
+        How many numbers a private copy of the table may hold, for the questions that
+        need rows; larger tables are read anew for each of them.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> dp.engines.DatabaseEngine(fetch=False).fetch
+    False
+    """
+
+    def __init__(self, *, fetch: bool = True, keep: int = KEPT) -> None:
+        if not isinstance(fetch, bool):
+            raise ParameterError("DatabaseEngine: fetch is True or False.")
+        if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
+            raise ParameterError(
+                f"DatabaseEngine: keep must be a whole number from 0 up. Got {keep!r}."
+            )
+        self.fetch, self.keep = fetch, keep
+        self._local = LocalEngine()
+
+    def fold(self, asked: Bound, frame: Frame) -> list[Ints]:
+        """The exact sums over all rows.
+
+        Parameters
+        ----------
+        asked
+            What is summed, bound to its domain.
+        frame
+            The rows.
+        """
+        return quietly(lambda: self._fold(asked, frame))
+
+    def _fold(self, asked: Bound, frame: Frame) -> list[Ints]:
+        if not _asks(frame):
+            return self._local.fold(asked, frame)
+        try:
+            query = frame.query(asked)
+        except Untranslated:
+            return self._local.fold(asked, frame.copied(self.keep))
+        return query.run()
+
+    def refusal(
+        self, asked: Bound | None, frame: Frame, *, sampled: bool = False
+    ) -> str:
+        """Why a question cannot be answered here; empty if it can.
+
+        Parameters
+        ----------
+        asked
+            What is asked, bound to its domain; None if it is about texts of rows.
+        frame
+            The rows; only their types are looked at.
+        sampled
+            Whether it is about a secret sample of the rows.
+        """
+        if self.fetch:
+            return ""
+        what = "a secret sample of rows" if sampled else "texts of rows"
+        try:
+            if asked is not None and not sampled and _asks(frame):
+                frame.query(asked if asked.tally is None else asked.tally)
+                return ""
+        except Untranslated as lacking:
+            what = lacking.what
+        return (
+            f"{what} would be worked out from rows outside of the "
+            "database, and the engine has fetch=False. Use DatabaseEngine(fetch=True)."
+        )
+
+
+def _asks(frame: Frame) -> TypeGuard[DatabaseFrame]:
+    """Whether a frame can be asked with queries."""
+    return hasattr(frame, "query")

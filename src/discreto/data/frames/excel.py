@@ -1,0 +1,64 @@
+"""Sheets of Excel files. Cells have types of their own, columns have none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from discreto.core.dialect import Dialect
+from discreto.data.frames.base import Array
+from discreto.errors import DomainError, MissingExtraError
+
+
+def names_of(path: Path, dialect: Dialect | None) -> list[str]:
+    """The names in the first row of a sheet."""
+    with _sheet(path, dialect) as sheet:
+        first = next(sheet.iter_rows(max_row=1, values_only=True), ())
+    names = ["" if value is None else str(value) for value in first]
+    while names and not names[-1]:
+        names.pop()
+    if not names:
+        raise DomainError(f"the first row of {path.name!r} names no columns.")
+    return names
+
+
+def columns_of(path: Path, dialect: Dialect | None) -> dict[str, Array]:
+    """The columns of a sheet, cell by cell; a row without any value is none."""
+    names = names_of(path, dialect)
+    width = len(names)
+    several: list[list[Any]] = [[] for _ in names]
+    with _sheet(path, dialect) as sheet:
+        for row in sheet.iter_rows(min_row=2, values_only=True):
+            cells = [*row[:width], *[None] * (width - len(row))]
+            if any(cell is not None for cell in cells):
+                for column, cell in zip(several, cells, strict=True):
+                    column.append(cell)
+    arrays = [np.fromiter(cells, dtype=object, count=len(cells)) for cells in several]
+    return dict(zip(names, arrays, strict=True))
+
+
+@contextmanager
+def _sheet(path: Path, dialect: Dialect | None) -> Iterator[Any]:
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise MissingExtraError(
+            "Excel files need openpyxl: pip install 'discreto[excel]'."
+        ) from None
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+    except (BadZipFile, KeyError, ValueError):
+        raise DomainError(f"{path.name!r} cannot be read as a table.") from None
+    try:
+        wanted = dialect.sheet if dialect is not None else None
+        if wanted is not None and wanted not in book.sheetnames:
+            shown = ", ".join(map(repr, book.sheetnames))
+            raise DomainError(f"{path.name!r} has no sheet {wanted!r}, but {shown}.")
+        yield book[wanted or book.sheetnames[0]]
+    finally:
+        book.close()

@@ -1,0 +1,69 @@
+"""How well rows fit a domain, exactly: for the owner of the data, and nobody else.
+
+Nothing here is private and nothing of it is charged; it never leaves through the gate.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreto.core.domain import Category, Domain, Number
+from discreto.core.frame import BATCH
+from discreto.data.frames import StreamFrame, open_frame
+from discreto.data.frames.convert import MISSING, UNKNOWN
+
+_SHOWN = 5  # spellings of unknown values
+_KEPT = 1 << 16  # different spellings that are counted at most
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How many values of a column are missing, or outside of what is declared."""
+
+    rows: int
+    missing: int  # no value, or a text that is no number
+    outside: int  # clipped numbers, unknown categories
+    unknown: tuple[tuple[str, int], ...] = ()
+
+
+def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
+    """Exact counts for each column that can be asked about."""
+    frame = open_frame(data, domain)
+    names = [n for n, c in domain.columns.items() if isinstance(c, Number | Category)]
+    counts = {name: np.zeros(3, dtype=np.int64) for name in names}
+    seen: dict[str, Counter[str]] = {name: Counter() for name in names}
+    texts = frame.texts(names) if isinstance(frame, StreamFrame) else _nothing()
+    for batch, rows in frame.batches(names, BATCH):
+        raw = next(texts, None)
+        for name in names:
+            missing, outside = _odd(batch[name], domain[name])
+            counts[name] += (rows, missing.sum(), outside.sum())
+            if raw is not None and isinstance(domain[name], Category):
+                values = [raw[name][int(i)].as_py() for i in np.flatnonzero(outside)]
+                if len(seen[name]) < _KEPT:
+                    seen[name].update(map(str, values))
+    out = {}
+    for name in names:
+        rows, missing, outside = counts[name].tolist()
+        unknown = tuple(seen[name].most_common(_SHOWN))
+        out[name] = Shares(rows, missing, outside, unknown)
+    return out
+
+
+def _nothing() -> Iterator[Any]:
+    return islice((), 0)
+
+
+def _odd(values: Any, column: object) -> tuple[Any, Any]:
+    """Which values are missing, and which are clipped or unknown."""
+    if isinstance(column, Number):
+        outside = (values < column.lower) | (values > column.upper)
+        return np.isnan(values), outside
+    return values == MISSING, values == UNKNOWN

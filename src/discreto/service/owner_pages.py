@@ -1,0 +1,143 @@
+"""Pages for owners and auditors: approvals, people, ledgers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+
+from discreto.errors import ParameterError
+from discreto.service.api import Name
+from discreto.service.errors import Refusal
+from discreto.service.pages import Somebody, file_reply, go_to, here
+from discreto.service.pictures import burn_down
+from discreto.service.sessions import SignedIn, form_of
+from discreto.service.views import page
+
+router = APIRouter(include_in_schema=False)
+
+
+def _only(session: SignedIn, *roles: str) -> None:
+    if session.person.role not in roles:
+        raise Refusal("forbidden")
+
+
+@router.post("/requests/{table}/{analyst}/{id_}")
+async def decide(
+    request: Request, session: Somebody, table: Name, analyst: Name, id_: Name
+) -> Response:
+    """Approve or refuse."""
+    fields = await form_of(request, session)
+    _only(session, "owner")
+    await run_in_threadpool(
+        lambda: here(request).door.decide(
+            session.person,
+            table,
+            analyst,
+            id_,
+            approved=fields.get("do") == "approve",
+            comment=fields.get("comment", ""),
+        )
+    )
+    return go_to("/requests")
+
+
+@router.get("/people")
+async def people(request: Request, session: Somebody) -> Response:
+    """Everybody who may sign in."""
+    _only(session, "owner")
+    found = await run_in_threadpool(here(request).people)
+    return page(request, "people.html", session, people=found)
+
+
+@router.post("/people")
+async def add_person(request: Request, session: Somebody) -> Response:
+    """Let somebody in."""
+    fields = await form_of(request, session)
+    _only(session, "owner")
+    await run_in_threadpool(
+        here(request).add_person,
+        fields.get("name", ""),
+        fields.get("role", ""),
+        fields.get("email", ""),
+    )
+    return go_to("/people")
+
+
+@router.post("/people/{name}")
+async def change_person(request: Request, session: Somebody, name: Name) -> Response:
+    """A new token, the end of one, or of all."""
+    fields, service = await form_of(request, session), here(request)
+    _only(session, "owner")
+    token = ""
+    if fields.get("do") == "token":
+        token = (await run_in_threadpool(service.add_token, name))["token"]
+    elif fields.get("do") == "revoke":
+        await run_in_threadpool(service.revoke, fields.get("token", ""))
+    elif fields.get("do") == "remove":
+        await run_in_threadpool(service.remove_person, session.person, name)
+    found = await run_in_threadpool(service.people)
+    return page(request, "people.html", session, people=found, token=token)
+
+
+async def _ledger(
+    request: Request, session: SignedIn, name: str, status: int = 200, **facts: Any
+) -> Response:
+    service = here(request)
+
+    def read() -> dict[str, Any]:
+        found = service.ledger_facts(name)
+        burn = {
+            account: burn_down(
+                service.charges(name, account), budget["limit"], account or name
+            )
+            for account, budget in found["budgets"].items()
+        }
+        known = [p.name for p in service.state.people() if p.role == "analyst"]
+        newcomers = [one for one in known if one not in found["budgets"]]
+        return {"ledger": found, "burn": burn, "newcomers": newcomers}
+
+    told = await run_in_threadpool(read)
+    return page(request, "ledger.html", session, status, **(told | facts))
+
+
+@router.get("/ledgers/{name}")
+async def ledger(request: Request, session: Somebody, name: Name) -> Response:
+    """Budgets of a ledger as burn-down pictures."""
+    _only(session, "owner", "auditor")
+    return await _ledger(request, session, name)
+
+
+@router.post("/ledgers/{name}")
+async def change_ledger(request: Request, session: Somebody, name: Name) -> Response:
+    """Verify, change a budget, or reopen."""
+    fields, service = await form_of(request, session), here(request)
+    _only(session, "owner", "auditor")
+    what = fields.get("do")
+    if what == "verify":
+        checked = await run_in_threadpool(service.verify, name)
+        return await _ledger(request, session, name, checked=checked)
+    _only(session, "owner")
+    try:
+        if what == "allow":
+            account, amount = fields.get("account", ""), fields.get("epsilon", "")
+            await run_in_threadpool(service.allow, name, account, amount)
+        elif what == "reopen":
+            comment = fields.get("comment", "")
+            await run_in_threadpool(service.reopen, name, comment)
+        else:
+            raise Refusal("bad_request")
+    except ParameterError as error:
+        return await _ledger(request, session, name, 422, error=str(error))
+    return go_to(f"/ledgers/{name}")
+
+
+@router.get("/ledgers/{name}/proof.json")
+async def proof(request: Request, session: Somebody, name: Name) -> Response:
+    """The chain, for anybody to check."""
+    _only(session, "owner", "auditor")
+    found = await run_in_threadpool(here(request).proof, name)
+    return file_reply(json.dumps(found), f"{name}-proof.json", "application/json")

@@ -1,0 +1,311 @@
+"""The pages: rendered here, usable without scripts, for analysts, owners, auditors."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+
+from discreto.core.expressions import Select, view_to_json
+from discreto.errors import DiscretoError
+from discreto.models import persist
+from discreto.report import model_page
+from discreto.service.api import Name, timed
+from discreto.service.errors import Refusal, refusal_of
+from discreto.service.language import LANGUAGES
+from discreto.service.questions import model_kinds
+from discreto.service.service import Service
+from discreto.service.sessions import SignedIn, begin, end, form_of, session_of
+from discreto.service.views import csv_of, page, static
+from discreto.stats.sentences import KINDS as STATISTICS
+
+router = APIRouter(include_in_schema=False)
+Somebody = Annotated[SignedIn, Depends(session_of)]
+_TYPES = {"service.css": "text/css", "service.js": "text/javascript"}
+_REPORT = (
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+    "frame-ancestors 'none'; sandbox"
+)
+
+
+def here(request: Request) -> Service:
+    """The service of this process."""
+    return request.app.state.service
+
+
+def go_to(path: str) -> RedirectResponse:
+    """On to another page, after a form was sent."""
+    return RedirectResponse(path, status_code=303)
+
+
+@router.get("/static/{name}")
+async def asset(name: Name) -> Response:
+    """A style sheet or script."""
+    if name not in _TYPES:
+        raise Refusal("not_found")
+    return Response(static(name), media_type=_TYPES[name])
+
+
+@router.get("/language")
+async def language(to: str = "en") -> Response:
+    """Choose a language."""
+    reply = go_to("/")
+    if to in LANGUAGES:
+        reply.set_cookie("language", to, httponly=True, samesite="lax")
+    return reply
+
+
+# Signing in and out
+
+
+@router.get("/login")
+async def login_page(request: Request) -> Response:
+    """Where tokens are typed in."""
+    sign_on = here(request).config.oidc
+    label = sign_on.label if sign_on else ""
+    return page(request, "login.html", None, sign_on=label)
+
+
+@router.get("/login/{code}")
+async def link_page(request: Request, code: Name) -> Response:
+    """A link that signs in once: a button, since browsers fetch links unasked."""
+    return page(request, "login.html", None, code=code)
+
+
+@router.post("/login")
+async def login(request: Request) -> Response:
+    """Sign in with a token."""
+    fields = await form_of(request, None)
+    return await _sign_in(request, fields.get("token", "").strip(), "token")
+
+
+@router.post("/login/{code}")
+async def login_by_link(request: Request, code: Name) -> Response:
+    """Sign in with a link, once."""
+    await form_of(request, None)
+    return await _sign_in(request, code, "link")
+
+
+async def _sign_in(request: Request, text: str, kind: str) -> Response:
+    service = here(request)
+    service.strangers.check(request.client.host if request.client else "")
+    reply = go_to("/")
+
+    def sign_in() -> None:
+        secret, person = service.credentials.check(text, kind)
+        if kind == "link" and not service.state.revoke(secret.id):
+            raise Refusal("unauthorised")
+        begin(service, reply, person)
+
+    try:
+        await run_in_threadpool(sign_in)
+    except Refusal as refusal:
+        return page(request, "login.html", None, refusal.status, error=refusal.message)
+    return reply
+
+
+@router.post("/logout")
+async def logout(request: Request, session: Somebody) -> Response:
+    """Sign out."""
+    await form_of(request, session)
+    reply = go_to("/login")
+    await run_in_threadpool(end, here(request), reply, session)
+    return reply
+
+
+# Asking
+
+
+@router.get("/")
+async def home(request: Request, session: Somebody) -> Response:
+    """The tables that somebody may know of."""
+    service = here(request)
+
+    def facts() -> list[dict[str, Any]]:
+        found = service.tables(session.person)
+        return [service.table_facts(session.person, one["name"]) for one in found]
+
+    return page(request, "home.html", session, tables=await run_in_threadpool(facts))
+
+
+async def _table(
+    request: Request, session: SignedIn, table: str, status: int = 200, **facts: Any
+) -> Response:
+    service = here(request)
+    found = await run_in_threadpool(service.table_facts, session.person, table)
+    columns = found["domain"]["columns"]
+    groups = [name for name, column in columns.items() if column.get("categories")]
+    shown = {"form": {}, "statistics": list(STATISTICS), "models": list(model_kinds())}
+    told = {"table": found, "groups": groups} | shown | facts
+    return page(request, "table.html", session, status, **told)
+
+
+@router.get("/tables/{table}")
+async def table_page(request: Request, session: Somebody, table: Name) -> Response:
+    """A table's code book, and the forms to ask."""
+    return await _table(request, session, table)
+
+
+def sentence_of(fields: dict[str, str]) -> str:
+    """The sentence that a form stands for.
+
+    >>> sentence_of({"statistic": "mean", "column": "age", "by": "sex"})
+    'mean(age) by sex'
+    """
+    if fields.get("sentence", "").strip():
+        return fields["sentence"].strip()
+    inside = [fields.get(name, "").strip() for name in ("column", "second")]
+    text = f"{fields.get('statistic', 'count')}({', '.join(filter(None, inside))})"
+    for word in ("where", "by"):
+        value = fields.get(word, "").strip()
+        text += f" {word} {value}" if value else ""
+    return text
+
+
+def body_of(fields: dict[str, str]) -> dict[str, Any]:
+    """The question that a form stands for, as the JSON interface takes it."""
+    what, costs = fields.get("do"), {"epsilon": fields.get("epsilon", "")}
+    if what == "evaluate":
+        return {"evaluate": fields.get("evaluate", "")} | costs
+    if what == "fit":
+        names = [n.strip() for n in fields.get("columns", "").split(",") if n.strip()]
+        target = fields.get("target") or None
+        if names and target and target not in names:
+            names.append(target)
+        view = view_to_json((Select(tuple(names)),)) if names else []
+        model = {"model": fields.get("model", "")}
+        return {"fit": model, "target": target, "view": view} | costs
+    return {"ask": sentence_of(fields)} | costs
+
+
+@router.post("/tables/{table}/preview")
+async def preview(request: Request, session: Somebody, table: Name) -> Response:
+    """What a question would cost, for the script of the page."""
+    fields = await form_of(request, session)
+    try:
+        found = await run_in_threadpool(_plan, request, session, table, fields)
+    except (Refusal, DiscretoError) as error:
+        return JSONResponse({"text": refusal_of(error).message})
+    errors = [
+        f"± {one['error']:.4g} {one['unit']}" for one in found["plan"]["expected"]
+    ]
+    return JSONResponse({"text": f"{found['label']}: {', '.join(errors)} (95 %)"})
+
+
+def _plan(
+    request: Request, session: SignedIn, table: str, fields: dict[str, str]
+) -> dict[str, Any]:
+    rows = fields.get("rows", "").strip()
+    number = int(rows) if rows.isdecimal() and len(rows) < 12 else None
+    body = body_of(fields)
+    found = here(request).door.plan(session.person, table, body, number or None)
+    return found | {"cost": f"ε {body['epsilon']}"}
+
+
+@router.post("/tables/{table}")
+async def ask(request: Request, session: Somebody, table: Name) -> Response:
+    """Plan, ask, fit, or ask the owner; what is refused is said above the form."""
+    service, fields = here(request), await form_of(request, session)
+    what = fields.get("do", "")
+    if what not in ("plan", "ask", "fit", "evaluate", "request"):
+        raise Refusal("bad_request")
+    try:
+        body = body_of(fields)
+        if what == "plan":
+            plan = await run_in_threadpool(_plan, request, session, table, fields)
+            return await _table(request, session, table, form=fields, plan=plan)
+        if what == "request":
+            comment = fields.get("comment", "")
+            await run_in_threadpool(
+                service.request, session.person, table, body, comment
+            )
+            return go_to("/requests")
+        if what == "fit":
+            job = await run_in_threadpool(service.start, session.person, table, body)
+            return go_to(f"/jobs/{job['job']}")
+        found = await timed(service, service.ask, session.person, table, body)
+    except (Refusal, DiscretoError) as error:
+        refusal = refusal_of(error)
+        facts = {"form": fields, "error": refusal.message}
+        return await _table(request, session, table, refusal.status, **facts)
+    return go_to(f"/tables/{table}/answers/{found['id']}")
+
+
+@router.get("/tables/{table}/answers/{answer}")
+async def answer_page(
+    request: Request, session: Somebody, table: Name, answer: Name
+) -> Response:
+    """An answer as picture and table, or as a file."""
+    name, _, kind = answer.partition(".")
+    service = here(request)
+    found = await run_in_threadpool(service.door.stored, session.person, table, name)
+    if kind == "json":
+        return file_reply(json.dumps(found), f"{name}.json", "application/json")
+    if kind == "csv" and "releases" in found:
+        return file_reply(csv_of(found), f"{name}.csv", "text/csv")
+    if kind not in ("", "html"):
+        raise Refusal("not_found")
+    shown = page(request, "answer.html", session, answer=found, table=table)
+    if kind == "html":
+        text = bytes(shown.body).decode()
+        return file_reply(text, f"{name}.html", "text/html")
+    return shown
+
+
+@router.get("/tables/{table}/answers/{answer}/card")
+async def card(
+    request: Request, session: Somebody, table: Name, answer: Name
+) -> Response:
+    """The card of a model: what it is, what it cost, what that protects."""
+    service = here(request)
+
+    def made() -> str:
+        found = service.door.stored(session.person, table, answer)
+        if "model" not in found:
+            raise Refusal("not_found")
+        return str(model_page(persist.loads(json.dumps(found["model"]))))
+
+    # A report is one file with its style inside; no script runs in it here.
+    headers = {"content-security-policy": _REPORT}
+    return Response(
+        await run_in_threadpool(made), media_type="text/html", headers=headers
+    )
+
+
+def file_reply(text: str, name: str, kind: str) -> Response:
+    """Something to save."""
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type=kind, headers=headers)
+
+
+@router.get("/jobs/{job}")
+async def job_page(request: Request, session: Somebody, job: Name) -> Response:
+    """How far a job is; the page loads itself again."""
+    facts = await run_in_threadpool(here(request).job_facts, session.person, job)
+    under_way = facts["status"] in ("waiting", "running")
+    return page(request, "job.html", session, job=facts, refresh=under_way)
+
+
+@router.post("/jobs/{job}/cancel")
+async def cancel(request: Request, session: Somebody, job: Name) -> Response:
+    """Stop a job; its charge stands."""
+    await form_of(request, session)
+    await run_in_threadpool(here(request).cancel, session.person, job)
+    return go_to(f"/jobs/{job}")
+
+
+@router.get("/history")
+async def history(request: Request, session: Somebody) -> Response:
+    """Entries of the ledgers."""
+    entries = await run_in_threadpool(here(request).door.history, session.person)
+    return page(request, "history.html", session, entries=entries)
+
+
+@router.get("/requests")
+async def requests(request: Request, session: Somebody) -> Response:
+    """Requests and how they were decided."""
+    found = await run_in_threadpool(here(request).door.requests, session.person)
+    return page(request, "requests.html", session, requests=found)

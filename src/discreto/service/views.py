@@ -1,0 +1,108 @@
+"""How pages are made: templates, words, numbers as people read them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import time
+from importlib.resources import files
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FunctionLoader, select_autoescape
+
+from discreto.core.cost import Cost
+from discreto.service.language import LANGUAGES, language_of, words
+from discreto.service.pictures import interval_picture, rows_of
+from discreto.service.questions import cost_text
+from discreto.service.service import Service
+from discreto.service.sessions import SignedIn
+
+_FOLDER = files("discreto.service")
+
+
+def _load(name: str) -> str:
+    return (_FOLDER / "templates" / name).read_text(encoding="utf-8")
+
+
+_PAGES = Environment(
+    loader=FunctionLoader(_load),
+    autoescape=select_autoescape(["html"]),
+    trim_blocks=True,
+)
+_PAGES.globals.update(
+    languages=LANGUAGES,
+    picture=interval_picture,
+    rows=rows_of,
+)
+
+
+def page(
+    request: Request,
+    name: str,
+    session: SignedIn | None,
+    status: int = 200,
+    **facts: Any,
+) -> HTMLResponse:
+    """A page in the language of whoever asks for it."""
+    service: Service = request.app.state.service
+    language = language_of(
+        request.cookies.get("language", ""), request.headers.get("accept-language", "")
+    )
+    told = {
+        "_": words(language).gettext,
+        "language": language,
+        "service_name": service.config.name,
+        "ledgers": list(service.door.ledgers),
+        "session": session,
+        "number": number,
+        "when": when,
+        "cost": cost,
+        "notice": "",
+        "error": "",
+        "refresh": False,
+    }
+    text = _PAGES.get_template(name).render(told | facts)
+    return HTMLResponse(text, status, {"content-language": language})
+
+
+def static(name: str) -> bytes:
+    """A style sheet or script of our own."""
+    return (_FOLDER / "static" / name).read_bytes()
+
+
+def number(value: Any) -> str:
+    """A number with six digits; texts as they are."""
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return str(value)
+    return f"{value:.6g}"
+
+
+def when(moment: float) -> str:
+    """A moment, to the minute."""
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(moment))
+
+
+def cost(data: Any) -> str:
+    """A cost as people read it; nothing for none."""
+    return cost_text(Cost.from_dict(data)) if data else ""
+
+
+def csv_of(answer: dict[str, Any]) -> str:
+    """The releases of an answer as a table for a spreadsheet."""
+    out = io.StringIO()
+    sheet = csv.writer(out)
+    sheet.writerow(["label", "key", "value", "low", "high", "level", "cost", "entry"])
+    for release in answer["releases"]:
+        tail = [release["level"], cost(release["cost"]), release["receipt"]["seq"]]
+        for row in rows_of(release):
+            sheet.writerow([_safe(release["label"]), *map(_safe, row), *tail])
+    return out.getvalue()
+
+
+def _safe(cell: Any) -> Any:
+    """A text that no spreadsheet takes for a formula."""
+    formula = isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r")
+    return f"'{cell}" if formula else cell

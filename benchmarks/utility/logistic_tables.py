@@ -56,10 +56,9 @@ def tables() -> Iterator[tuple[str, pd.DataFrame, dp.Domain]]:
             yield name, frame, dp.Domain.load(DATA / f"{name}.domain.json")
 
 
-def score(model: Any, X: Any, y: Any) -> list[float]:
+def score(chances: Any, names: Any, y: Any) -> list[float]:
     """Accuracy, macro AUC and log loss."""
-    chances = model.predict_proba(X)
-    classes = list(model.classes_)
+    classes = list(names)
     codes = np.array([classes.index(value) for value in y])
     marks = np.eye(len(classes))[codes]
     return [
@@ -86,21 +85,14 @@ def main() -> None:
                 ledger = simulate(seed, noise=epsilon < 1000)
                 model = LogisticRegression(epsilon=epsilon, delta=delta)
                 model.fit(dp.Table(rows, known, ledger), target)
-                one = score(model, new, new[target])
+                one = score(model.predict_proba(new), model.classes_, new[target])
                 found.setdefault((epsilon, delta), []).append(one)
             terms = Terms(Space(domain, model.space_.features, target))
             plain = Plain(max_iter=300).fit(terms.matrix(rows), rows[target])
 
-            class Same:
-                classes_ = plain.classes_
-
-                @staticmethod
-                def predict_proba(
-                    X: Any, plain: Any = plain, terms: Any = terms
-                ) -> Any:
-                    return plain.predict_proba(terms.matrix(X))
-
-            found.setdefault("scikit-learn", []).append(score(Same, new, new[target]))
+            chances = plain.predict_proba(terms.matrix(new))
+            one = score(chances, plain.classes_, new[target])
+            found.setdefault("scikit-learn", []).append(one)
         for cost, scores in found.items():
             mean, spread = np.mean(scores, axis=0), np.std(scores, axis=0)
             print(

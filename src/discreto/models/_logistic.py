@@ -84,12 +84,17 @@ def by_means(ask: Ask, task: Task, share: Fraction) -> Start:
     overall = turned.sum(axis=0) / total
     overall = overall * part_signal(overall, task.classes * variance / total**2)
     apart = turned / sizes[:, None] - overall
+    unsure = 0.0  # the variance of scores that is left to noise
     for k in range(task.classes):
-        apart[k] *= part_signal(apart[k], variance / sizes[k] ** 2)
+        heard = part_signal(apart[k], variance / sizes[k] ** 2)
+        apart[k] *= heard
+        unsure += heard * variance / sizes[k] ** 2 * task.columns / task.classes
     means = overall + apart
-    heard = sizes * task.weights
-    starts = np.log(heard / heard.sum()) - (means**2).sum(axis=1) / 2
-    weights = np.column_stack([starts, means / typical])
+    # As sure of itself as a logistic score with that noise on it can be (MacKay 1992).
+    sure = 1 / math.sqrt(1 + math.pi / 2 * unsure)
+    counted = sizes * task.weights
+    starts = np.log(counted / counted.sum()) - sure * (means**2).sum(axis=1) / 2
+    weights = np.column_stack([starts, sure * means / typical])
     middle = np.clip(overall * typical, -1, 1)
     return Start(weights, middle, apart * typical, sizes, variance)
 

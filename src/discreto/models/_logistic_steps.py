@@ -78,7 +78,7 @@ def by_gradients(
     rows = task.rows(start.mean, frame.scales, 1.0, 1.0)
     clip = 1.0
     if task.bounded:
-        reach = max(0.3 * usual, min(0.01 * room, 50 * usual))
+        reach = max(0.3 * usual, min(0.002 * room, 50 * usual))
         clip = float(np.clip(0.01 * room / usual, 0.5, 1.0))
     else:  # no row is longer than the longest one, turned
         tallest = float(np.abs(frame.basis).sum(axis=0).max())

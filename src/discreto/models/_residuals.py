@@ -86,7 +86,8 @@ class _Estimate:
 def by_residuals(ask: Ask, design: Design, target: str) -> Line:
     """A line through the rows; it asks for all of the cost."""
     answer = ask.measure(Sum(design.known, (Block(Ones()),)), "rows", _ROWS)
-    heard = float(answer.tables[0][0, 0]) / math.sqrt(answer.noises[0].variance)
+    noise = max(math.sqrt(answer.noises[0].variance), 1e-9)
+    heard = float(answer.tables[0][0, 0]) / noise
     middle, unit = _place(ask, design.known, target, _PLACE, _SPREAD)
     if heard < 2:  # so few rows that the median is anywhere: the middle is safer
         middle, unit = 0.0, 1.0
@@ -238,14 +239,16 @@ def _look(
     room = total / design.noise(ask, share)
     usual = design.usual(seen.dimension, len(seen.basis))
     rows = design.rows(seen.middle, seen.scales, 1.0, 1.0)
-    reach = max(0.5 * usual, min(0.02 * room, 50 * usual))
+    # Bounds grow where that adds little noise: rows and residuals alike.
+    growth = math.sqrt(max(1.0, 0.004 * room / usual))
+    reach = min(0.5 * growth, 50.0) * usual
     rows = replace(rows, reach=reach, basis=rows_of(seen.basis))
     kept = min(reach / usual, 1.0) ** 2
     line = first.vectors @ first.estimate.line()
     for number in range(1, LOOKS + 1):
         left = first.square - float(2 * first.slope @ line - line @ first.matrix @ line)
         spread = math.sqrt(max(left, 0.02 * first.square))
-        clip = max(2.5 * spread, 0.02) * max(1.0, room / usual / 300)
+        clip = max(2.5 * spread, 0.02) * growth
         clip = float(np.clip(clip, 1e-6, 1e6))
         query = SquaredGradient(rows, target, *goal, plain(line), clip)
         answer = ask.measure(Sum(Everyone(), (Block(query),)), f"look {number}", share)

@@ -69,8 +69,9 @@ class LinearRegression(PrivateRegressor):
         ``fit_intercept`` ask for ``"weighted"``. ``"residuals"``: the target is taken
         from its noisy median in units of its noisy spread; a first line comes from
         products, and four looks at clipped residuals mend it. With few declared rows
-        it is one release of products, or a constant. ``"weighted"``: one release, in which
-        a row whose norm is above ``row_norm`` gets a smaller weight.
+        it is one release of products, or a constant.
+        ``"weighted"``: one release, in which a row whose norm is above ``row_norm``
+        gets a smaller weight.
         ``"functional"``: the functional mechanism, all rows count the same.
     row_norm
         The norm of a row (1, features, target) on [-1, 1] up to which it has its full
@@ -98,10 +99,11 @@ class LinearRegression(PrivateRegressor):
 
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         rows, median and spread of the target, means, spreads, products,
-                 products with the target, four looks. ``"weighted"`` and ``"functional"``: one
-                 sum of products.
+                 products with the target, four looks.
+                 ``"weighted"`` and ``"functional"``: one sum of products.
     Bound        sums: rows scaled to 2^30 grid steps (l1, or l2 with ``delta``),
-                 products to 2^15 each; functional: 1 for each product at once (cube noise).
+                 products to 2^15 each; functional: 1 for each product at once
+                 (cube noise).
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
     Free         the ridge, the repair of the matrix, the shrinkage, predictions.
     Not covered  choosing ``row_norm`` or ``alpha`` by looking at the data.

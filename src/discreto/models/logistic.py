@@ -38,10 +38,10 @@ class LogisticRegression(PrivateClassifier):
         What a fit costs; with ``delta`` the noise is Gaussian.
     method
         ``"auto"`` (default): ``"means"`` where so few rows were declared that steps
-        would only add noise, else ``"gradient"``. ``"gradient"``: class sums, products of the
-        columns, then steps down the true loss that cannot overshoot. ``"means"``: class
-        sums alone, a linear discriminant. ``"functional"``: the functional mechanism on
-        the loss's second-order expansion, for comparison.
+        would only add noise, else ``"gradient"``. ``"gradient"``: class sums, products
+        of the columns, then steps down the true loss that cannot overshoot.
+        ``"means"``: class sums alone, a linear discriminant. ``"functional"``: the
+        functional mechanism on the loss's second-order expansion, for comparison.
     max_iter
         The number of gradient steps; ``"auto"``: 2 to 15, more the larger the declared
         number of rows (5,000 where none is declared) is against the noise.

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 MOST_ROWS = 60  # of a table in a notebook
+LEFT = "text-align: left"
 
 
 class Html(str):
@@ -47,12 +48,16 @@ def html_table(
 ) -> Html:
     """A table as a notebook shows it, in the notebook's own style.
 
-    >>> html_table(["a"], [["<1"]], caption="few")[-52:]
-    '<tbody><tr><td>&lt;1</td></tr></tbody></table></div>'
+    >>> "&lt;1</td></tr></tbody></table>" in html_table(["a"], [["<1"]])
+    True
     """
-    title = tag("caption", caption, style="text-align: left") if caption else ""
-    head = tag("thead", tag("tr", *(tag("th", name) for name in heads)))
-    shown = [tag("tr", *(tag("td", cell) for cell in row)) for row in rows[:MOST_ROWS]]
+    wide = f"{LEFT}; white-space: nowrap"  # else it is as narrow as the table
+    title = tag("caption", caption, style=wide) if caption else ""
+    head = tag("thead", tag("tr", *(tag("th", name, style=LEFT) for name in heads)))
+    shown = [
+        tag("tr", *(tag("td", cell, style=LEFT) for cell in row))
+        for row in rows[:MOST_ROWS]
+    ]
     if len(rows) > MOST_ROWS:
         more = f"... {len(rows) - MOST_ROWS} more"
         shown.append(tag("tr", tag("td", more, colspan=len(heads))))

@@ -87,9 +87,23 @@ class Release:
     level: float = LEVEL
     population: bool = False
 
+    def __post_init__(self) -> None:
+        parts = [np.asarray(part) for part in (self.value, self.low, self.high)]
+        alike = len({part.shape for part in parts}) == 1
+        if alike and all(part.dtype.kind in "fiu" for part in parts):
+            # Noise can carry a count below 0, where no count is: to the nearest end.
+            value = np.clip(parts[0], np.minimum(*parts[1:]), np.maximum(*parts[1:]))
+            if not np.array_equal(
+                value, parts[0], equal_nan=parts[0].dtype.kind == "f"
+            ):
+                value = value if parts[0].ndim else value.item()
+                object.__setattr__(self, "value", value)
+
     @property
     def error(self) -> Numbers:
-        """Half the width of the interval."""
+        """Half the width of the interval; NaN for a text."""
+        if isinstance(self.value, str):
+            return float("nan")
         return (np.asarray(self.high) - np.asarray(self.low)) / 2
 
     @property
@@ -447,6 +461,8 @@ class Release:
         unit = f" {self.unit}" if self.unit else ""
         if isinstance(value, str) or isinstance(low, str):
             return f"{value}{unit}"
+        if low == high == value and self.note:  # a choice, as the note says
+            return f"{value:g}{unit}"
         half, middle = (high - low) / 2, (high + low) / 2
         whole = all(float(part).is_integer() for part in (value, low, high))
         digits = 0 if whole else _digits(half)
@@ -488,6 +504,26 @@ def read_level(level: float) -> float:
     if not number or not 0.5 <= level <= 0.9999:
         raise ParameterError(f"level must be from 0.5 to 0.9999. Got {level!r}.")
     return float(level)
+
+
+def releases_html(several: Sequence[Release]) -> str:
+    """Several releases in a notebook: numbers in one table, then the others."""
+    single = [one for one in several if not one.keys]
+    rows = [
+        (
+            one.label,
+            one._one(one.value, one.low, one.high),
+            one._sense(),
+            str(one.cost),
+            one.note,
+        )
+        for one in single
+    ]
+    stamp = "SIMULATED" if any(one.simulated for one in several) else ""
+    heads = ["", "value", "interval", "cost", ""]
+    first = [html_table(heads, rows, caption=stamp)] if single else []
+    others = [one._repr_html_() for one in several if one.keys]
+    return "".join([*first, *others])
 
 
 def show_key(key: Any) -> str:

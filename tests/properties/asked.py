@@ -59,6 +59,7 @@ from discreto.core.maps import (
     SplitScore,
     SquaredGradient,
     Tree,
+    Unfit,
     Values,
     Within,
 )
@@ -195,6 +196,8 @@ WRITTEN: list[Any] = [
     _all(FuzzyWeights(NAMES, POINTS, 2.0)),
     _all(FuzzyPulls(NAMES, POINTS, 2.0, 0.5)),
     _all(Partition(("a", "t", "s"))),
+    _all(Unfit(("a", "t", "s"))),
+    Sum(Categories(("s", "t"), declared=True), COUNT),
     _all(Memberships((SIDES, SIDES))),
     _all(SoftVotes(("b", "t"), ((1.0, -2.0, 0.0, 1.0), (0.0, 3.0, 1.0, 0.5)))),
     Choice(SplitHistogram(YES, GROWING), SplitScore(GRID, 5, "gain")),

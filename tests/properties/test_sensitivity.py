@@ -25,6 +25,7 @@ from discreto.core.maps import (
     Present,
     Sides,
     SoftVotes,
+    Unfit,
     Values,
 )
 from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
@@ -55,6 +56,7 @@ CELLS = {
     "present": Present(("x", "c")),
     "categories": Categories(("c",)),
     "missing category": Categories(("c", "d")),
+    "declared category": Categories(("c", "d"), declared=True),
     "bins": Bins("x", 3),
     "edges": Edges("x", (0.0, 2.0)),
     "magnitudes": Magnitudes("x", -1, 3),
@@ -86,6 +88,7 @@ FEATURES = {
     "parabola": Bernstein(("y",), 2),
     "plane": Bernstein(("x", "y"), 1),
     "partition": Partition(("y", "d")),
+    "unfit": Unfit(("x", "c")),
     "soft votes": SoftVotes(("y",), ((1.0, -2.0), (0.0, 3.0))),
     "memberships": Memberships((SIDES, SIDES)),
     "scaled": SCALED,

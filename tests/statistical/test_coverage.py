@@ -202,8 +202,8 @@ def test_mode(neighbours: str) -> None:
 
     def as_gap(release: Release) -> Release:
         gap = 0 if release.value == "e" else short
-        assert release.high == short - 1
-        return replace(release, low=gap - release.high, high=math.inf)
+        assert release.note.startswith(f"at most {short - 1} rows")
+        return replace(release, low=gap - short + 1, high=math.inf)
 
     # The interval [gap - high, inf) holds 0 just when the gap is within its bound.
     check(coverage(table, Mode("c"), np.asarray(0), Cost.of("0.05"), change=as_gap))

@@ -20,6 +20,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 import discreto as dp
 from discreto.core.bound import inside
@@ -386,3 +389,55 @@ def test_files_are_read_in_bounded_memory(tmp_path: Path) -> None:
         env=os.environ | {"PYTHONWARNINGS": "error"},
     )
     assert int(done.stdout) < 30_000  # kilobytes beyond a small table
+
+
+ODD_NUMBERS = [
+    *(
+        "1",
+        "-1",
+        "0.5",
+        "007",
+        "1e5",
+        "1E-05",
+        "-0",
+        "2.50",
+        "9" * 30,
+        "1e99",
+        "12.5e-3",
+    ),
+    *(
+        "",
+        " 1",
+        "1 ",
+        "+1",
+        "1.",
+        ".5",
+        "1e",
+        "1.2.3",
+        "--1",
+        "1-2",
+        "1e400",
+        "9" * 400,
+    ),
+    *("nan", "inf", "-Infinity", "NA", "1_000", "1,5", "٣", "0x10", "1\n", "e5", None),
+]
+
+
+@given(st.lists(st.sampled_from(ODD_NUMBERS) | st.text(max_size=6), max_size=40))
+def test_texts_are_read_as_python_reads_each(texts: list[str | None]) -> None:
+    def alone(text: str | None) -> float:
+        try:
+            return float(text)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            return math.nan
+
+    found = convert(pa.array(texts, pa.string()), dp.Number(0, 1))
+    assert_array_equal(found, [alone(text) for text in texts])
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 5e-12, 123456.789, 1e22, 2.0**-30])
+def test_every_bit_of_a_number_in_a_text_counts(value: float) -> None:
+    texts = pa.chunked_array([[repr(value), "x"], [repr(-value)]])
+    assert_array_equal(
+        convert(texts, dp.Number(0, 1)), np.array([value, math.nan, -value])
+    )

@@ -37,6 +37,25 @@ NOT_SET = (
     "settings",  # each of them by its own name
 )
 
+FeatureWords = Annotated[
+    str | None, typer.Option("--columns", help="Use these alone: age,bmi")
+]
+SettingWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="A parameter of the model, or one of the settings of boosted trees: "
+        "n_clusters=3, split_share=0.3",
+    ),
+]
+CardFile = Annotated[
+    Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
+]
+TestFile = Annotated[
+    str | None,
+    typer.Option("--test", help="... on the rows of this file, not on DATA."),
+]
+
 
 def fit(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Such as NaiveBayes.")],
@@ -50,17 +69,8 @@ def fit(
         Path, typer.Option("--out", help="A new file for the model (JSON).")
     ],
     target: options.TargetWord = None,
-    columns: Annotated[
-        str | None, typer.Option("--columns", help="Use these alone: age,bmi")
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            help="A parameter of the model, or one of the settings of boosted trees: "
-            "n_clusters=3, split_share=0.3",
-        ),
-    ] = None,
+    columns: FeatureWords = None,
+    settings: SettingWords = None,
     delta: options.DeltaWord = "0",
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
@@ -68,16 +78,11 @@ def fit(
         str | None,
         typer.Option("--evaluate", help="Also spend this on measuring the model."),
     ] = None,
-    test: Annotated[
-        str | None,
-        typer.Option("--test", help="... on the rows of this file, not on DATA."),
-    ] = None,
+    test: TestFile = None,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
     chain_key: options.ChainKey = None,
-    card: Annotated[
-        Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
-    ] = None,
+    card: CardFile = None,
     purpose: options.PurposeWord = "",
     author: options.AuthorWord = "",
     about: options.AboutWord = "",

@@ -95,7 +95,8 @@ def query(
     if stat is None or epsilon is None or only_plan:
         raise ParameterError("give STAT and --epsilon, or --batch FILE.")
     wanted = options.statistic(stat, columns, by=by, bins=bins, probability=probability)
-    interval, delta = options.kind_of(stat).interval, delta or "0"
+    interval = options.kind_of(stat).interval
+    delta = "0" if delta is None else delta
     # Refuse whatever can be refused before a new ledger file is made.
     statistics(known, wanted, epsilon=epsilon, delta=delta, rows=1)
     book = open_book()

@@ -32,7 +32,7 @@ from discreto.models._estimator import PrivateEstimator
 from discreto.models._number_scores import number_scores
 from discreto.models._scores import ModelScore
 from discreto.perform import perform
-from discreto.release import LEVEL, Release, read_level
+from discreto.release import LEVEL, Release, read_level, releases_html
 from discreto.session import Ask
 from discreto.tables import Table
 
@@ -101,7 +101,7 @@ class Evaluation:
         return f"Evaluation({names})"
 
     def _repr_html_(self) -> str:
-        return "".join(part._repr_html_() for _, part in self.items())
+        return releases_html([part for _, part in self.items()])
 
 
 def evaluate(

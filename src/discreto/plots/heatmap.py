@@ -80,7 +80,8 @@ class HeatmapDisplay(Display):
     def size(self) -> tuple[float, float]:  # type: ignore[override]
         """As large as the cells need."""
         wide = 0.62 * len(self.columns) + 2.2
-        return min(max(wide, 3.6), 9.0), min(max(0.34 * len(self.rows) + 1.5, 2.4), 9.0)
+        high = 0.34 * len(self.rows) + 1.7
+        return min(max(wide, 4.4), 9.0), min(max(high, 2.4), 9.0)
 
     def _draw(self, ax: Any) -> None:
         top = max(float(np.max(self.values)), 1e-9)
@@ -99,8 +100,8 @@ class HeatmapDisplay(Display):
         ax.set_yticks(range(len(self.rows)), self.rows)
         ax.set_xlabel(self.names[1])
         ax.set_ylabel(self.names[0])
-        error = f", each ± {self.error:.3g} at most" if self.error else ""
-        ax.set_title(f"{self.title}{error}", fontsize=10, loc="left", color=INK)
+        error = f"\neach ± {self.error:.3g} at most" if self.error else ""
+        ax.set_title(f"{self.title}{error}", fontsize=9, loc="left", color=INK)
         ax.tick_params(length=0, labelsize=9, labelcolor=INK)
         ax.spines[:].set_visible(False)
 

@@ -46,6 +46,7 @@ from discreto.stats.covariances import Covariance
 from discreto.stats.crosstabs import Crosstab
 from discreto.stats.describe import Description, describe
 from discreto.stats.distributions import Distribution, Inequality
+from discreto.stats.domain_fit import DomainFit, domain_fit
 from discreto.stats.histograms import Bounds, Histogram, Mode, Top
 from discreto.stats.moments import Count, Mean, Total, Variance
 from discreto.stats.quantile_differences import QuantileDifference
@@ -64,6 +65,7 @@ __all__ = [
     "Crosstab",
     "Description",
     "Distribution",
+    "DomainFit",
     "Extremum",
     "Histogram",
     "Independence",
@@ -92,6 +94,7 @@ __all__ = [
     "crosstab",
     "describe",
     "distribution",
+    "domain_fit",
     "gini",
     "histogram",
     "independence",

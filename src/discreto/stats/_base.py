@@ -13,13 +13,14 @@ from discreto.core.cost import Amount, read_amount
 from discreto.core.dates import is_date_unit, show_date
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.maps import Bins, Categories, Cross, Everyone
-from discreto.core.maps.cells import whole_numbers
+from discreto.core.maps.cells import MISSING, whole_numbers
 from discreto.core.query import Cells
 from discreto.errors import DomainError, ParameterError
 from discreto.plan import Statistic
 from discreto.release import Release
 from discreto.tables import Table
 
+_MANY = 0.05  # of rows in cells of missing or other values
 MOST_GROUPS = 10_000  # of one column of whole numbers
 Names = str | list[str] | tuple[str, ...]
 
@@ -111,6 +112,17 @@ def spread(
     parts = [np.asarray(part, dtype=float) for part in (values, lows, highs)]
     value, low, high = parts if keys else [float(np.ravel(p)[0]) for p in parts]
     return Release(label, value, low, high, keys, unit, note)
+
+
+def gaps_note(counts: Any, lows: Any, keys: tuple[Any, ...]) -> str:
+    """A remark, if surely many rows are in cells of missing or other values."""
+    parts = [key if isinstance(key, tuple) else (key,) for key in keys]
+    odd = np.array([MISSING in part for part in parts], dtype=bool)
+    sizes = np.maximum(np.ravel(counts).astype(float), 0.0)
+    if not odd.any() or np.ravel(lows)[odd].sum() < _MANY * max(sizes.sum(), 1.0):
+        return ""
+    share = sizes[odd].sum() / sizes.sum()
+    return f"{share:.0%} of rows are missing or undeclared values: see domain_fit"
 
 
 def read_probability(value: Amount) -> Fraction:

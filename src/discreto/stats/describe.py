@@ -11,7 +11,7 @@ from discreto.core.domain import Category, Number
 from discreto.core.expressions import Col, IsMissing
 from discreto.errors import DomainError
 from discreto.plan import Statistic
-from discreto.release import Release
+from discreto.release import Release, releases_html
 from discreto.stats.histograms import Histogram
 from discreto.stats.moments import Count, Mean, Variance
 from discreto.stats.quantiles import Quantiles
@@ -54,7 +54,7 @@ class Description:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return "".join(release._repr_html_() for release in self.releases)
+        return releases_html(self.releases)
 
 
 def describe(

@@ -77,7 +77,7 @@ class Distribution:
         counts, noise = answer.tables[0][:, 0].astype(float), answer.noises[0]
         sides = [(counts[:i].sum(), counts[i:].sum()) for i in range(1, counts.size)]
         parts = [
-            _share(left, right, (place + 1, counts.size - place - 1), noise)
+            share_interval(left, right, (place + 1, counts.size - place - 1), noise)
             for place, (left, right) in enumerate(sides)
         ]
         values, lows, highs = np.array(parts).T
@@ -89,7 +89,7 @@ class Distribution:
         return Release(self.label, values, lows, highs, keys)
 
 
-def _share(
+def share_interval(
     left: float, right: float, cells: tuple[int, int], noise: Noise
 ) -> tuple[float, float, float]:
     """left / (left + right) of sums of noisy cells, and its 95 % interval.

@@ -17,7 +17,7 @@ from discreto.core.query import Block, Cells, Choice, Sum
 from discreto.errors import ParameterError
 from discreto.release import LEVEL, Release
 from discreto.session import Ask
-from discreto.stats._base import spread, whole_keys
+from discreto.stats._base import gaps_note, spread, whole_keys
 from discreto.stats._intervals import reach
 
 DEFAULT_BINS = 20
@@ -76,7 +76,8 @@ class Histogram:
         counts = answer.tables[0][:, 0]
         far = reach(answer.noises[0])
         lows, highs = np.maximum(counts - far, 0), np.maximum(counts + far, 0)
-        return spread(self.label, counts, lows, highs, keys)
+        note = gaps_note(counts, lows, keys)
+        return spread(self.label, counts, lows, highs, keys, note=note)
 
     def _cells(self, domain: Domain) -> tuple[Cells, tuple[Any, ...]]:
         cells, keys = self._one(self.columns[0], domain)
@@ -217,8 +218,8 @@ class Top:
 class Mode:
     """The most frequent category (or whole number) of a column.
 
-    The release is the value alone. Its error bar is in rows: with 95 % probability the
-    true mode has at most ``high`` more rows than the one released.
+    The release is the value alone. How good it is, is in rows, so it is in the note:
+    with 95 % probability the true mode has at most so many more rows.
 
     Parameters
     ----------
@@ -276,7 +277,7 @@ class Mode:
         value = keys[int(choice.indices[0])]
         gap = worst_gap(len(keys), float(choice.scale))
         note = f"at most {gap} rows short of the true mode"
-        return Release(self.label, value, 0, gap, (), "", note)
+        return Release(self.label, value, value, value, (), "", note)
 
 
 def worst_gap(candidates: int, scale: float, level: float = 0.95) -> int:

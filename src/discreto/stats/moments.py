@@ -22,7 +22,7 @@ from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
 from discreto.release import Release
 from discreto.session import Ask
-from discreto.stats._base import by_text, group_keys, grouped, spread
+from discreto.stats._base import by_text, gaps_note, group_keys, grouped, spread
 from discreto.stats._intervals import (
     Floats,
     combined_reach,
@@ -84,7 +84,9 @@ class Count:
         far = reach(answer.noises[0])
         lows = np.maximum(counts - far, 0)
         highs = np.maximum(counts + far, 0)
-        return spread(self.label, counts, lows, highs, group_keys(self.by, domain))
+        keys = group_keys(self.by, domain)
+        note = gaps_note(counts, lows, keys)
+        return spread(self.label, counts, lows, highs, keys, note=note)
 
 
 @dataclass(frozen=True)

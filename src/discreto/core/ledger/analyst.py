@@ -60,7 +60,8 @@ class AnalystLedger:
         return min(self.ledger.remaining(name) for name in names)
 
     def __repr__(self) -> str:
-        return f"AnalystLedger({self.name!r} in {self.ledger!r})"
+        left = f"ε {show(self.remaining())} left"
+        return f"AnalystLedger({self.name!r}, {left}, of {self.ledger!r})"
 
     def __str__(self) -> str:
         return f"ε {show(self.remaining())} left for {self.name}; {self.ledger}"

@@ -26,6 +26,7 @@ from discreto.core.maps.clusters import (
     Rings,
 )
 from discreto.core.maps.columns import Indicator
+from discreto.core.maps.domain_fit import Unfit
 from discreto.core.maps.features import Bernstein, Values
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.hyperplanes import Memberships, Sides
@@ -94,6 +95,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         SplitScore,
         SquaredGradient,
         Tree,
+        Unfit,
         Values,
         Within,
     )
@@ -163,6 +165,7 @@ __all__ = [
     "SquaredGradient",
     "Sum",
     "Tree",
+    "Unfit",
     "Values",
     "Within",
     "from_json",

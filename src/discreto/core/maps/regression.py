@@ -310,15 +310,20 @@ def mix(weights: Floats, rows: Floats) -> Floats:
     return out
 
 
+def grids(matrix: Floats, length: int, largest: float) -> tuple[float, float]:
+    """Steps of a 1, for a matrix and for rows of ``length`` numbers."""
+    steps = float(1 << (52 - math.ceil(math.log2(length + 1))) // 2)
+    tall = max(float(np.abs(matrix).max(initial=0.0)), 1e-300)
+    return steps / tall, steps / max(largest, 1e-300)
+
+
 def exact_product(matrix: Floats, rows: Floats, largest: float) -> Floats:
     """``matrix @ rows`` of numbers that are ``largest`` at most; changes ``rows``.
 
     Both are first put on a grid so coarse that all sums are exact in float64: else a
     row's product could depend, in the last bit, on the rows beside it.
     """
-    bits = (52 - math.ceil(math.log2(len(rows) + 1))) // 2
-    tall = max(float(np.abs(matrix).max(initial=0.0)), 1e-300)
-    first, second = float(1 << bits) / tall, float(1 << bits) / max(largest, 1e-300)
+    first, second = grids(matrix, len(rows), largest)
     rows *= second
     out = whole(matrix * first) @ make_whole(rows)
     out *= 1 / first

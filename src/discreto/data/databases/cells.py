@@ -22,6 +22,7 @@ from discreto.core.maps.cells import (
     Present,
 )
 from discreto.core.maps.clusters import Nearest, Rings, diameter
+from discreto.core.maps.columns import Indicator, Term
 from discreto.core.maps.row_partition import Within
 from discreto.core.query import Everyone
 from discreto.data.databases import Untranslated
@@ -115,21 +116,37 @@ def _within(cells: Within, rows: Columns) -> Expr:
     return either(parts == cells.number, place, whole(-1))
 
 
-def unit_rows(names: tuple[str, ...], rows: Columns) -> list[Expr]:
-    """The columns on [-1, 1], missing values at 0."""
+def unit_rows(
+    names: tuple[Term, ...], rows: Columns, origins: tuple[float, ...] = ()
+) -> list[Expr]:
+    """The terms on [-1, 1], from their origins; missing numbers are there."""
 
     def make() -> list[Expr]:
         out = []
-        for name in names:
+        for i, name in enumerate(names):
+            if isinstance(name, Indicator):
+                x = indicator(name, rows)
+                out.append(x - real(origins[i]) if origins else x)
+                continue
             column = rows.domain.number(name)
             scaled = rows.offset(name, column.centre) * real(1 / column.half)
-            out.append(either(rows.absent(name), real(0.0), clip(scaled, -1, 1)))
+            x = clip(scaled, -1, 1)
+            x = x - real(origins[i]) if origins else x
+            out.append(either(rows.absent(name), real(0.0), x))
         return rows.let(out)
 
-    return rows.remember(("unit", names), make)
+    return rows.remember(("unit", names, origins), make)
 
 
-def nearest(names: tuple[str, ...], centres: Any, rows: Columns) -> Expr:
+def indicator(mark: Indicator, rows: Columns) -> Expr:
+    """The size of an indicator in the rows of its category, else 0."""
+    count = len(rows.domain.category(mark.column).categories)
+    if mark.code == count:
+        return either(rows.absent(mark.column), real(mark.size), real(0.0))
+    return either(rows.code(mark.column) == mark.code, real(mark.size), real(0.0))
+
+
+def nearest(names: tuple[Term, ...], centres: Any, rows: Columns) -> Expr:
     """The nearest centre of each row; the first of equals."""
 
     def make() -> Expr:
@@ -161,7 +178,7 @@ def added(terms: list[Expr]) -> Expr:
     return total
 
 
-def from_nearest(names: tuple[str, ...], centres: Any, rows: Columns) -> list[Expr]:
+def from_nearest(names: tuple[Term, ...], centres: Any, rows: Columns) -> list[Expr]:
     """The way from the nearest centre to each row."""
 
     def make() -> list[Expr]:

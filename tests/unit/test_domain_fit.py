@@ -1,0 +1,100 @@
+"""Does the data fit its domain: shares that are right, covered, and said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import discreto as dp
+from discreto.data.domain_file import schema
+from discreto.data.owner_check import exact_shares
+from discreto.errors import DomainError
+from discreto.testing import simulate
+
+ROWS = 4000
+COINS = np.random.default_rng(3)
+X = COINS.normal(50, 30, ROWS)
+X[::10] = np.nan
+SEX = COINS.choice(["F", "M", "Female", "", "x"], ROWS, p=[0.4, 0.3, 0.2, 0.05, 0.05])
+DOMAIN = dp.Domain(
+    {"x": dp.Number(0, 100), "sex": dp.Category(["F", "M"]), "id": dp.Opaque()}
+)
+DATA = {"x": X, "sex": SEX, "id": np.arange(ROWS)}
+TRUTH = {
+    ("x", "missing"): np.isnan(X).mean(),
+    ("x", "clipped"): ((X < 0) | (X > 100)).mean(),
+    ("sex", "missing"): (SEX == "").mean(),
+    ("sex", "unknown"): np.isin(SEX, ["Female", "x"]).mean(),
+}
+
+
+def test_shares_are_right() -> None:
+    for neighbours in ("add-remove", "replace"):
+        rows = ROWS if neighbours == "replace" else None
+        domain = DOMAIN.with_(neighbours=neighbours, rows=rows)
+        table = dp.Table(DATA, domain, simulate(noise=False))
+        found = dp.stats.domain_fit(table, epsilon=1)
+        assert found.keys == tuple(TRUTH)
+        assert found.value == pytest.approx(list(TRUTH.values()), abs=1e-9)
+        assert "of sex was not declared" in found.note
+        assert "of x is outside of its bounds" in found.note
+
+
+def test_intervals_cover() -> None:
+    hits = np.zeros(len(TRUTH))
+    for seed in range(200):
+        found = dp.stats.domain_fit(dp.Table(DATA, DOMAIN, simulate(seed)), epsilon=1)
+        truth = np.array(list(TRUTH.values()))
+        hits += (found.low <= truth) & (truth <= found.high)
+    assert (hits >= 0.9 * 200).all()
+    assert hits.mean() >= 0.94 * 200
+
+
+def test_a_table_that_fits_has_nothing_to_say() -> None:
+    rows = {"x": np.full(ROWS, 5.0), "sex": ["F"] * ROWS, "id": [0] * ROWS}
+    found = dp.stats.domain_fit(dp.Table(rows, DOMAIN, simulate(1)), epsilon=1)
+    assert found.note == ""
+    assert (found.low < 0.01).all()
+
+
+def test_refusals_are_free() -> None:
+    ledger = dp.Ledger(epsilon=1)
+    with pytest.raises(DomainError):
+        dp.stats.domain_fit(dp.Table(DATA, DOMAIN, ledger), "id", epsilon=1)
+    only = dp.Domain({"id": dp.Opaque()})
+    with pytest.raises(DomainError, match="no column that can be asked about"):
+        dp.stats.domain_fit(dp.Table(DATA, only, ledger), epsilon=1)
+    assert ledger.spent() == dp.Cost()
+
+
+def test_the_owner_sees_exact_shares(tmp_path: Path) -> None:
+    lines = [f"{'' if np.isnan(x) else x},{s}" for x, s in zip(X, SEX, strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,sex", *lines]))
+    found = exact_shares(tmp_path / "a.csv", DOMAIN.select(["x", "sex"]))
+    assert found["x"].rows == ROWS
+    assert found["x"].missing == np.isnan(X).sum()
+    assert found["x"].outside == ((X < 0) | (X > 100)).sum()
+    assert found["sex"].missing == (SEX == "").sum()
+    assert dict(found["sex"].unknown) == {
+        "Female": (SEX == "Female").sum(),
+        "x": (SEX == "x").sum(),
+    }
+
+
+def test_the_schema_knows_what_files_may_say() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    checker = jsonschema.Draft202012Validator(schema())
+    category = dp.Category(["F"], aliases={"f": "F"}, case=False, strip=True)
+    domain = dp.Domain(
+        {"n": dp.Number(0, 1), "c": category, "d": dp.Date("2020-01-01", "2021-01-01")},
+        dialect=dp.Dialect(separator=";", decimal=","),
+    )
+    assert checker.is_valid(domain.to_dict())
+    words = {"columns": {"n": {"type": "Number", "lower": 0, "upper": 1}}}
+    assert checker.is_valid(words)
+    for wrong in ({}, {"columns": {"n": {"type": "Number"}}}, {"columns": {"n": 3}}):
+        assert not checker.is_valid(wrong)
+    assert json.dumps(schema())

@@ -26,7 +26,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 import discreto as dp
 from discreto.models import LogisticRegression
 from discreto.models._features import Space
-from discreto.models._terms import Terms
+from discreto.models._terms import Encoding
 from discreto.testing import simulate
 
 KEEL = {"satimage": 160, "penbased": 100, "optdigits": 16}
@@ -87,7 +87,7 @@ def main() -> None:
                 model.fit(dp.Table(rows, known, ledger), target)
                 one = score(model.predict_proba(new), model.classes_, new[target])
                 found.setdefault((epsilon, delta), []).append(one)
-            terms = Terms(Space(domain, model.space_.features, target))
+            terms = Encoding(Space(domain, model.space_.features, target))
             plain = Plain(max_iter=300).fit(terms.matrix(rows), rows[target])
 
             chances = plain.predict_proba(terms.matrix(new))

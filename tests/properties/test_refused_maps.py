@@ -93,7 +93,7 @@ def test_nothing_is_asked_about_an_opaque_column(query):
 
 OTHER = {
     "a number": Indicator("x", 0),
-    "no such category": Indicator("c", 2),
+    "no such category": Indicator("c", 3),
     "below the first": Indicator("d", -1),
     "beyond missing": Indicator("d", 3),
 }

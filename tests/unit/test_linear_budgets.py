@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression as PlainLogistic
 
 import discreto as dp
 from discreto.models import KMeans, LinearRegression, LogisticRegression
-from discreto.models._terms import Terms
+from discreto.models._terms import Encoding
 from discreto.testing import simulate
 
 SEEDS = 4
@@ -73,7 +73,7 @@ def test_without_noise_logistic_regression_is_scikit_learns(name):
     frame, domain = _table(name)
     table = dp.Table(frame, domain, simulate(noise=False))
     model = LogisticRegression(epsilon=10**6, max_iter=40).fit(table, "y")
-    terms = Terms(model.space_).matrix(frame)
+    terms = Encoding(model.space_).matrix(frame)
     plain = PlainLogistic(C=1.0, max_iter=2000).fit(terms, frame["y"])
     ours, theirs = model.predict_proba(frame), plain.predict_proba(terms)
     assert np.mean(ours.argmax(axis=1) == theirs.argmax(axis=1)) > 0.98

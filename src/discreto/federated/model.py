@@ -16,7 +16,7 @@ from discreto.errors import ParameterError
 from discreto.federated.guarantee import Guarantee
 from discreto.federated.rounds import ONE, Setting
 from discreto.models._features import Space
-from discreto.models._terms import Terms
+from discreto.models._terms import Encoding
 
 FORMAT = 1
 
@@ -74,7 +74,7 @@ class FederatedModel:
     @property
     def coef_names_(self) -> list[str]:
         """What each coefficient belongs to: ``column``, or ``column=category``."""
-        return Terms(Space(self.domain, self.features, self.target)).labels
+        return Encoding(Space(self.domain, self.features, self.target)).labels
 
     @property
     def intercept_(self) -> float:
@@ -94,7 +94,7 @@ class FederatedModel:
         X
             Rows of your own: a data frame or a 2-d array with the features of the fit.
         """
-        columns = Terms(Space(self.domain, self.features, self.target))
+        columns = Encoding(Space(self.domain, self.features, self.target))
         values = columns.unscale(columns.matrix(X))
         scores: Floats = values @ self.coef_ + self.intercept_
         return scores

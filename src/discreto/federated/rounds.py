@@ -31,7 +31,7 @@ from discreto.core.training import check_sampling
 from discreto.errors import DomainError, ParameterError
 from discreto.federated.messages import Terms
 from discreto.models._features import Space
-from discreto.models._terms import Terms as Columns
+from discreto.models._terms import Encoding as Columns
 
 ONE = 0.3  # the intercept's column: about the size of a column on [-1, 1]
 _SQUARE = 0.12  # the squared norm up to which a row counts whole, for each column

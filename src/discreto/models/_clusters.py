@@ -35,7 +35,7 @@ from discreto.models._centroids import (
 )
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClusterer
-from discreto.models._terms import INDICATOR, Terms
+from discreto.models._terms import INDICATOR, Encoding
 from discreto.parameters import Reader
 from discreto.rng import generator
 from discreto.session import Ask
@@ -65,7 +65,7 @@ class CentreClusterer(
         wanted, rounds = read.whole("n_clusters"), read.whole("max_iter")
         toss = generator(read.seed())
         self._check(read)
-        terms = Terms(space, INDICATOR)
+        terms = Encoding(space, INDICATOR)
         if not terms.names:
             raise ParameterError(f"{type(self).__name__} needs at least one column.")
         # Laplace noise follows the l1 norm of a row, Gaussian noise the l2 norm.
@@ -137,7 +137,7 @@ class CentreClusterer(
         if isinstance(self.init, str) and not read.is_auto("init"):
             raise read.bad("init", "'auto' or public starting centres")
 
-    def _given(self, terms: Terms, clusters: int) -> Floats:
+    def _given(self, terms: Encoding, clusters: int) -> Floats:
         wanted = (clusters, len(terms.names))
         try:
             points = np.asarray(self.init, dtype=float)
@@ -213,7 +213,7 @@ class CentreClusterer(
 
     def _unit(self, X: Any) -> Floats:
         rows = self._rows(X)  # first: it says so if the model is not fitted
-        return Terms(self.space_, INDICATOR).matrix(rows)
+        return Encoding(self.space_, INDICATOR).matrix(rows)
 
 
 def round_shares(rounds: int, left: Fraction) -> list[Fraction]:

@@ -88,7 +88,7 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class Frame:
+class Coordinates:
     """Coordinates for steps: rows (1, (u - middle) / scales), turned by ``basis``."""
 
     middle: Floats
@@ -130,7 +130,7 @@ def frame(
     share: Fraction,
     *,
     cautious: bool = False,
-) -> Frame:
+) -> Coordinates:
     """Coordinates in which rows are about as wide in every direction.
 
     ``cautious``: never wider than noise would make a direction that is not there.
@@ -139,7 +139,7 @@ def frame(
     if not share:  # too many terms: no direction is wider than all columns together
         basis = np.eye(width) / math.sqrt(1 + design.columns)
         size = float(1 + design.columns)
-        return Frame(middle, scales, np.eye(width), basis, size, 1.0, size)
+        return Coordinates(middle, scales, np.eye(width), basis, size, 1.0, size)
     room = total / design.noise(ask, share)
     usual = design.usual(design.columns + 1.0, design.columns + 1.0)
     reach = max(0.5 * usual, min(0.1 * math.sqrt(room), 50 * usual))
@@ -161,7 +161,7 @@ def frame(
         trimmed = np.maximum(values, doubt + _FLOOR)
     basis = (vectors / np.sqrt(trimmed)).T
     dimension = max(float((np.maximum(values, 0) / trimmed).sum()), 1.0)
-    return Frame(middle, scales, products, basis, doubt, size, dimension)
+    return Coordinates(middle, scales, products, basis, doubt, size, dimension)
 
 
 def trim(values: Floats, doubt: float, size: float) -> Floats:

@@ -20,13 +20,13 @@ import numpy as np
 from discreto.core.maps import LogisticGradient
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Block, Everyone, Sum
-from discreto.models._frames import Frame, rows_of, trim
+from discreto.models._frames import Coordinates, rows_of, trim
 from discreto.models._least_squares import Floats, part_signal
 from discreto.models._logistic import Start, Task
 from discreto.session import Ask
 
 
-def discriminant(task: Task, start: Start, frame: Frame) -> Floats:
+def discriminant(task: Task, start: Start, frame: Coordinates) -> Floats:
     """A linear discriminant with the noisy products, as far as these are known.
 
     Where noise rules them it is the discriminant of the class sums alone.
@@ -54,7 +54,7 @@ def discriminant(task: Task, start: Start, frame: Frame) -> Floats:
 
 
 def _length(
-    slopes: Floats, ways: Floats, within: Floats, shares: Floats, frame: Frame
+    slopes: Floats, ways: Floats, within: Floats, shares: Floats, frame: Coordinates
 ) -> float:
     """How much of the discriminant the quadratic that was paid for wants."""
     squares = float(shares @ (slopes**2).sum(axis=1))
@@ -65,7 +65,7 @@ def _length(
 
 
 def by_gradients(
-    ask: Ask, task: Task, start: Start, frame: Frame, shares: list[Fraction]
+    ask: Ask, task: Task, start: Start, frame: Coordinates, shares: list[Fraction]
 ) -> Floats:
     """Steps from the discriminant, each as long as the loss and its noise allow."""
     local = discriminant(task, start, frame)

@@ -19,7 +19,7 @@ from discreto.errors import ParameterError, UnsafeError
 from discreto.models._features import Array, Ready, Space
 from discreto.models._kinds import PrivateClassifier
 from discreto.models._privacy import Privacy
-from discreto.models._terms import INDICATOR, Terms
+from discreto.models._terms import INDICATOR, Encoding
 from discreto.parameters import Reader, whole
 from discreto.perform import perform
 from discreto.plan import Plan, rehearse
@@ -90,7 +90,7 @@ class Voters(PrivateClassifier):
         if epsilon is not None:
             cost = Cost.of(epsilon, self.delta)
         X = self._rows(X)
-        unit = Terms(self.space_, INDICATOR).matrix(X)
+        unit = Encoding(self.space_, INDICATOR).matrix(X)
         if not len(unit):
             return self.classes_[:0]
         if len(unit) > _MOST_POINTS:
@@ -191,7 +191,7 @@ def shares(points: Points, cost: Cost) -> Iterator[tuple[Points, Fraction]]:
 
 
 def _one_point(space: Space) -> Points:
-    return ((0.0,) * len(Terms(space, INDICATOR).names),)
+    return ((0.0,) * len(Encoding(space, INDICATOR).names),)
 
 
 def _count(points: Points) -> str:

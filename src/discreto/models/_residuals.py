@@ -29,8 +29,8 @@ from discreto.core.maps.clusters import steps_of
 from discreto.core.maps.features import PRODUCT_BITS
 from discreto.core.query import Block, Cells, Choice, Everyone, Ones, Sum
 from discreto.models._frames import (
+    Coordinates,
     Design,
-    Frame,
     ask_sums,
     frame,
     plain,
@@ -184,7 +184,7 @@ class _First(NamedTuple):
 def _first(
     ask: Ask,
     design: Design,
-    seen: Frame,
+    seen: Coordinates,
     target: str,
     goal: tuple[float, float],
     total: float,
@@ -227,7 +227,7 @@ def _first(
 def _look(
     ask: Ask,
     design: Design,
-    seen: Frame,
+    seen: Coordinates,
     target: str,
     goal: tuple[float, float],
     total: float,

@@ -19,7 +19,7 @@ INDICATOR = 0.5  # what a category is in distances, beside Numbers on [-1, 1]
 
 
 @dataclass(frozen=True)
-class Terms:
+class Encoding:
     """The terms of a space; an indicator is ``size`` for rows of its category."""
 
     space: Space

@@ -23,7 +23,7 @@ from discreto.models._frames import Design
 from discreto.models._kinds import PrivateRegressor
 from discreto.models._least_squares import centred, least_squares, moments_of, scores_of
 from discreto.models._residuals import Line, by_products, by_residuals, constant
-from discreto.models._terms import Terms
+from discreto.models._terms import Encoding
 from discreto.parameters import Reader
 from discreto.session import Ask
 
@@ -157,7 +157,7 @@ class LinearRegression(PrivateRegressor):
         self.random_state = random_state
 
     def _learn(self, ask: Ask, space: Space) -> None:
-        read, terms = self._read(), Terms(space)
+        read, terms = self._read(), Encoding(space)
         if not terms.names:
             raise ParameterError("LinearRegression needs at least one feature.")
         if read.looks:
@@ -169,7 +169,7 @@ class LinearRegression(PrivateRegressor):
         unit = self._solve(read, answer, weights, step)
         self._keep(read, unit, terms)
 
-    def _look(self, ask: Ask, terms: Terms) -> None:
+    def _look(self, ask: Ask, terms: Encoding) -> None:
         space = terms.space
         gaussian = bool(ask.cost.rho)
         known = present_in((space.goal,), space.domain)
@@ -193,7 +193,7 @@ class LinearRegression(PrivateRegressor):
         # A missing number counts as the mean, as it did in the fit.
         self._name(terms, line.middle)
 
-    def _name(self, terms: Terms, middle: Any) -> None:
+    def _name(self, terms: Encoding, middle: Any) -> None:
         self.coef_names_ = terms.labels
         self.fill_ = np.where(terms.numbers, middle, 0.0)
 
@@ -293,7 +293,7 @@ class LinearRegression(PrivateRegressor):
         slopes = least_squares(around, ridge=ridge, shrink=shrink)
         return np.append(means[-1] - means[:-1] @ slopes, slopes)
 
-    def _keep(self, read: _LinearParameters, unit: Any, terms: Terms) -> None:
+    def _keep(self, read: _LinearParameters, unit: Any, terms: Encoding) -> None:
         domain = terms.domain
         grids = [
             (0.0, 1.0)
@@ -326,7 +326,7 @@ class LinearRegression(PrivateRegressor):
         X = self._rows(X)
         space = self.space_
         target = space.domain.number(space.goal)
-        terms = Terms(space)
+        terms = Encoding(space)
         values = terms.unscale(terms.matrix(X, getattr(self, "fill_", None)))
         scores = scores_of(values, self.coef_[None, :], self.intercept_)
         return np.clip(scores[:, 0], target.lower, target.upper)
@@ -352,7 +352,7 @@ class LinearRegression(PrivateRegressor):
         space, read = self.space_, self._read()
         if read.looks or read.method == "functional":
             return np.ones(len(y))
-        names = (*Terms(space).names, space.goal)
+        names = (*Encoding(space).names, space.goal)
         batch, _ = space.batch(X)
         rows = self._rows_of(read, names, space, bool(self.privacy_.cost.rho))
         batch[space.goal] = np.asarray(y, dtype=float)

@@ -20,7 +20,7 @@ from discreto.models._kinds import PrivateClassifier
 from discreto.models._least_squares import scores_of
 from discreto.models._logistic import Task, by_means, by_taylor
 from discreto.models._logistic_steps import by_gradients
-from discreto.models._terms import Terms
+from discreto.models._terms import Encoding
 from discreto.parameters import Reader
 from discreto.session import Ask
 
@@ -133,7 +133,7 @@ class LogisticRegression(PrivateClassifier):
         self.random_state = random_state
 
     def _learn(self, ask: Ask, space: Space) -> None:
-        read, terms = Reader(self), Terms(space)
+        read, terms = Reader(self), Encoding(space)
         method = read.choice("method", _METHODS)
         if not terms.names:
             raise ParameterError("LogisticRegression needs at least one feature.")
@@ -209,7 +209,7 @@ class LogisticRegression(PrivateClassifier):
         seen = frame(ask, task, start.mean, scales, start.total, third)
         return by_gradients(ask, task, start, seen, shares), start.mean
 
-    def _keep(self, weights: Any, middle: Any, terms: Terms) -> None:
+    def _keep(self, weights: Any, middle: Any, terms: Encoding) -> None:
         self.classes_ = np.array(terms.space.classes)
         if len(weights) == 2:
             weights = weights[1:] - weights[:1]
@@ -228,7 +228,7 @@ class LogisticRegression(PrivateClassifier):
             Rows of your own: a data frame or a 2-d array with the features of the fit.
         """
         X = self._rows(X)
-        terms = Terms(self.space_)
+        terms = Encoding(self.space_)
         values = terms.unscale(terms.matrix(X, getattr(self, "fill_", None)))
         scores = scores_of(values, self.coef_, self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores

@@ -27,7 +27,7 @@ from discreto.core.maps import (
 from discreto.core.query import Block, Choice, Sum
 from discreto.models._features import Space
 from discreto.models._query_time import Points, Voters
-from discreto.models._terms import INDICATOR, Terms
+from discreto.models._terms import INDICATOR, Encoding
 from discreto.parameters import Reader
 from discreto.session import Session
 
@@ -118,7 +118,7 @@ class KNeighborsClassifier(Voters):
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
         read, score = Reader(self), NearestVotes(len(points), len(space.classes))
-        names = Terms(space, INDICATOR).names
+        names = Encoding(space, INDICATOR).names
         if self.n_neighbors is None:
             one = Choice(NearestRows(names, space.goal, points, 1), score)
             scale = float(scale_for(bind(one, space.domain), cost, whole=True))
@@ -199,7 +199,7 @@ class RadiusNeighborsClassifier(Voters):
         self.ledger = ledger
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
-        names = Terms(space, INDICATOR).names
+        names = Encoding(space, INDICATOR).names
         ours, wanted = math.sqrt(len(space.features)) / 4, "a number above 0"
         radius = Reader(self).number("radius", 1e-300, 1e6, unset=ours, wanted=wanted)
         reached = RowsInReach(names, space.goal, points, radius)

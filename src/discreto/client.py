@@ -276,9 +276,10 @@ class RemoteTable(Table):
             What it costs.
         """
         body = {"evaluate": answer, "epsilon": str(epsilon), "delta": str(delta)}
-        found = self._call("ask", body)["evaluation"]
-        parts: dict[str, Any] = {n: release_from(one) for n, one in found.items()}
-        return Evaluation(**parts)
+        found = self._call("ask", body)
+        here = found.get("on_these_rows")
+        alone = None if here is None else Evaluation(**_releases(here))
+        return Evaluation(**_releases(found["evaluation"]), on_these_rows=alone)
 
     def seen(self, step: Step) -> RemoteTable:
         """A view, worked out by the service.
@@ -342,6 +343,10 @@ def release_from(data: dict[str, Any]) -> Release:
     cost = Cost.from_dict(paid["cost"])
     receipt = Receipt(int(paid["seq"]), str(paid["label"]), cost, str(paid["hash"]))
     return release.paid(receipt, release.cost, release.neighbours)
+
+
+def _releases(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: release_from(one) for name, one in data.items()}
 
 
 def _number(value: Any) -> Any:

@@ -9,7 +9,7 @@ the rows, question by question as planned.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from discreto.core.charge import Charger, Receipt, Reservation
@@ -77,13 +77,19 @@ def perform(
     """
     if plan is None:
         plan, _ = rehearse(table.domain, work, cost, gate=choosy_gate(table))
-    event = {"questions": [question.to_dict() for question in plan]} | dict(facts or {})
+    questions = [question.to_dict() for question in plan]
+    event: dict[str, Any] = {"questions": questions} | dict(facts or {})
+    if plan.others:
+        event["others"] = list(map(len, plan.others))
     key = None if kept is None else kept.key
     receipt = table.ledger.charge(cost, label, event, key)
     if kept is not None and receipt.answer is not None:
         return Done(kept.read(receipt.answer), plan, receipt)
     gate = table.gate(Reservation(table.ledger, receipt))
-    result = work(Session(gate, cost, plan.questions))
+    session = Session(gate, cost, plan.forms)
+    result = work(session)
+    if plan.others:  # what was asked in the end is public, like what decided it
+        plan = replace(plan, questions=tuple(session.asked), others=())
     if kept is not None and key is not None:
         text = table.ledger.keep(receipt, kept.write(result, receipt))
         result = kept.read(text)

@@ -56,6 +56,8 @@ class Plan:
     expected
         Releases of a dry run: their errors are the expected ones, their values mean
         nothing.
+    others
+        Where a release decides how to go on: what would be asked on the other ways.
 
     Examples
     --------
@@ -69,6 +71,12 @@ class Plan:
     total: Cost
     rows: int
     expected: tuple[Release, ...] = ()
+    others: tuple[tuple[Question, ...], ...] = ()
+
+    @property
+    def forms(self) -> tuple[tuple[Question, ...], ...]:
+        """All that may be asked, each form within the same total."""
+        return (self.questions, *self.others)
 
     def __iter__(self) -> Iterator[Question]:
         return iter(self.questions)
@@ -86,7 +94,7 @@ class Plan:
                 {"label": r.label, "error": np.max(r.error).item(), "unit": r.unit}
                 for r in self.expected
             ],
-        }
+        } | ({"others": list(map(len, self.others))} if self.others else {})
 
     def __str__(self) -> str:
         lines = [f"plan: {self.total} in {len(self.questions)} question(s)"]
@@ -95,6 +103,11 @@ class Plan:
             lines.append(
                 f"  {question.door:<8} {question.label:<32} {question.cost}, "
                 f"noise {noise} x a row's reach"
+            )
+        if self.others:
+            lines.append(
+                f"  or, as a release decides, in one of {len(self.others)} other ways "
+                "for the same total"
             )
         for release in self.expected:
             unit = difference_unit(release.unit)
@@ -262,7 +275,26 @@ def rehearse(
     """
     session = Session(dry_run_gate(domain, rows, gate), cost)
     result = work(session)
-    return Plan(tuple(session.asked), cost, rows), result
+    first, others = tuple(session.asked), []
+    todo = _turns_off(session, 0)
+    while todo:  # every other way to go on, wherever there is one
+        script = todo.pop()
+        session = Session(dry_run_gate(domain, 0, gate), cost, script=script)
+        work(session)
+        others.append(tuple(session.asked))
+        todo += _turns_off(session, len(script))
+    return Plan(first, cost, rows, others=tuple(others)), result
+
+
+def _turns_off(session: Session, known: int) -> list[list[int]]:
+    """The ways that a session did not go, at its forks from ``known`` on."""
+    gone = [way for way, _ in session.forks]
+    return [
+        [*gone[:i], other]
+        for i in range(known, len(gone))
+        for other in range(session.forks[i][1])
+        if other != gone[i]
+    ]
 
 
 def epsilon_for(

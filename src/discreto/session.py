@@ -2,13 +2,14 @@
 
 A statistic or a model is a function of a session. The same function runs against the
 gate (and spends) or against a dry run (and does not); with a plan, a session refuses
-every question that is not the plan's next one.
+every question that is not the plan's next one. Where a release decides how to go on,
+the ways are public: a dry run goes each of them, and the plan has a form for each.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -41,6 +42,8 @@ class Ask(Protocol):
     def discover(self, query: Keys, label: str) -> Discovery: ...
 
     def seen(self, step: Step) -> Ask: ...
+
+    def fork(self, ways: int, way: int) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +95,18 @@ class Session:
     """Questions that share one cost; with a plan, no question outside of it."""
 
     def __init__(
-        self, gate: Gate, cost: Cost, plan: Iterable[Question] | None = None
+        self,
+        gate: Gate,
+        cost: Cost,
+        forms: Iterable[Sequence[Question]] | None = None,
+        script: Sequence[int] = (),
     ) -> None:
         self.domain = gate.domain
         self._gate, self.cost = gate, cost
-        self._plan = None if plan is None else iter(plan)
+        self._forms = None if forms is None else list(forms)
+        self._script = list(script)
         self.asked: list[Question] = []
+        self.forks: list[tuple[int, int]] = []  # the way that was gone, of how many
 
     def measure(
         self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)
@@ -143,12 +152,29 @@ class Session:
         """The same conversation, in which each statistic has a share of the cost."""
         return _Branch(self._gate, self.cost * share, self)
 
+    def fork(self, ways: int, way: int) -> int:
+        """Which of some public ways to go on: ``way``, or what a dry run is told.
+
+        ``way`` may depend on releases. Each way is a form of the plan of its own, so
+        what it asks was refused or priced before anything was paid.
+        """
+        if not 0 <= way < ways:
+            raise UnsafeError(f"there are {ways} ways to go on; {way} is none of them.")
+        if len(self.forks) < len(self._script):
+            way = self._script[len(self.forks)]
+        self.forks.append((way, ways))
+        return way
+
     def _note(self, question: Question) -> None:
-        if self._plan is not None and next(self._plan, None) != question:
-            raise UnsafeError(
-                f"{question.label!r} is not the next question of the plan that was "
-                "paid for. A conversation may depend on releases, not change its form."
-            )
+        if self._forms is not None:
+            at = len(self.asked)
+            self._forms = [f for f in self._forms if f[at : at + 1] == (question,)]
+            if not self._forms:
+                raise UnsafeError(
+                    f"{question.label!r} is not the next question of the plan that was "
+                    "paid for. A conversation may depend on releases, not change its "
+                    "form."
+                )
         self.asked.append(question)
 
 
@@ -161,6 +187,9 @@ class _Branch(Session):
 
     def _note(self, question: Question) -> None:
         self._trunk._note(question)
+
+    def fork(self, ways: int, way: int) -> int:
+        return self._trunk.fork(ways, way)
 
 
 def question_of(

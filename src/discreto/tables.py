@@ -90,6 +90,7 @@ class Table:
     """
 
     view: tuple[Step, ...] = ()  # how it came from a table, step by step
+    choosy = False  # whether its engine refuses what others can answer
 
     def __init__(
         self,
@@ -118,7 +119,10 @@ class Table:
         lazy = hasattr(frame, "query")  # it stays where it is
         if domain.person is not None:
             key = Entropy().bytes(24)
-            frame = frame.bounded(key) if lazy else PersonFrame(frame, domain, key)
+            if lazy:
+                frame = frame.bounded(key, fetch=getattr(engine, "fetch", True))
+            else:
+                frame = PersonFrame(frame, domain, key)
         if domain.neighbours == "replace" and frame.length() != domain.rows:
             raise DomainError(
                 f"the domain says rows={domain.rows}, but the table has another number "
@@ -126,7 +130,6 @@ class Table:
             )
         default = DatabaseEngine() if lazy else LocalEngine()
         self._rows = _Rows(frame, engine or default)
-        # Whether its engine refuses what others can answer.
         self.choosy = not getattr(engine, "fetch", True)
         self._plans: dict[tuple[Statistic, Cost], Plan] = {}
 

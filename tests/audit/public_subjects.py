@@ -152,6 +152,7 @@ def _comparisons() -> list[Subject]:
         Subject("gini", lambda t: stats.gini(t, "a", **one), NUMBERS, high),
         Subject("lorenz", lambda t: stats.lorenz(t, "a", **one), NUMBERS, high),
         Subject("top", lambda t: stats.top(t, "s", **one), KINDS, ("x",)),
+        Subject("domain_fit", lambda t: stats.domain_fit(t, "s", **one), KINDS, ("x",)),
         Subject("crosstab", lambda t: stats.crosstab(t, ["s", "label"], **one), kinds,
                 ("x", "yes"), ("y", "no")),
         Subject("describe", lambda t: stats.describe(t, **one), KINDS, ("x",)),

@@ -84,6 +84,7 @@ STATISTICS = [
     stats.Quantiles("y", (Fraction(1, 4), Fraction(3, 4))),
     stats.Extremum("x", "high"),
     stats.Bounds("x"),
+    stats.DomainFit(("x", "c")),
 ]
 
 

@@ -71,13 +71,17 @@ class Case:
 CASES = [
     Case("KMeans", {"n_clusters": 2, "random_state": 0}, None),
     Case("FuzzyCMeans", {"n_clusters": 2, "random_state": 0}, None),
-    Case("GaussianNB"),
-    Case("CategoricalNB", kinds=("category",)),
-    Case("NaiveBayes", kinds=("number", "category")),
+    Case("GaussianNB", varies=True),
+    Case("CategoricalNB", kinds=("category",), varies=True),
+    Case("NaiveBayes", kinds=("number", "category"), varies=True),
     Case("LinearRegression", target="amount"),
     Case("LogisticRegression"),
-    Case("CellNeighborsClassifier", {"random_state": 0}),
+    Case("CellNeighborsClassifier", {"random_state": 0}, varies=True),
     Case("GradientBoostingClassifier", {"random_state": 0}, varies=True),
+    Case(
+        "AutoClassifier", {"random_state": 0}, kinds=("number", "category"), varies=True
+    ),
+    Case("AutoRegressor", {"random_state": 0}, "amount", varies=True),
     Case("GradientBoostingRegressor", {"random_state": 0}, "amount", varies=True),
 ]
 # These answer from the rows at every prediction, so they have no fitted state to check.

@@ -53,6 +53,7 @@ DOMAIN = dp.Domain(
         "n": dp.Number(0, 5, integer=True),
         "q": dp.Number(0, 1),
         "big": dp.Number(-1e150, 1e150),
+        "far": dp.Number(100, 101.1),
         "s": dp.Category(["x", "y", "z"]),
         'odd "name"; --': dp.Category(WORDS, missing=True),
         "c": dp.Category([0, 1, 2.5, "7"]),
@@ -86,6 +87,7 @@ def hostile(rows: int, seed: int = 0) -> pa.Table:
             "n": pick([0, 1, 2, 3, 4, 5, 7, -(2**62), 2**62 + 1, None], pa.int64()),
             "q": pick([True, False, None], pa.bool_()),
             "big": numbers(-1e150, 1e150),
+            "far": numbers(100, 101.1),
             "s": pick(["x", "y", "z", "X", " x", "?", None], pa.string()),
             ODD: pick([*WORDS, "it", None], pa.string()),
             "c": pick([0.0, 1.0, 2.5, 7.0, 3.0, np.nan, np.inf, None], pa.float64()),
@@ -115,17 +117,18 @@ def several(*blocks: Block) -> tuple[Block, ...]:
     return tuple(Block(b.features, b.form, share, b.noise) for b in blocks)
 
 
-SOME = several(Block(Ones()), Block(Values(("b", "big")), "pair"))
+SOME = several(Block(Ones()), Block(Values(("b", "far")), "pair"))
 TRANSLATED = {
     "count": Sum(Everyone(), (Block(Ones()),)),
     "numbers": Sum(
         Everyone(),
         several(
             Block(Values(("a", "b", "n", "q", "big"))),
-            Block(Values(("a", "n"), 15, "zero", True), "gram"),
+            Block(Values(("a", "n", "far"), 15, "zero", True), "gram"),
+            Block(Values(("far", "big"), 20, "zero")),
             Block(Bernstein(XY, 2)),
             Block(Bernstein(("big",), 1)),
-            Block(Partition(("a", ODD, "s", "c", "q"))),
+            Block(Partition(("a", ODD, "s", "c", "q", "far"))),
         ),
     ),
     "norms": Sum(

@@ -63,12 +63,14 @@ def test_plan_equals_what_is_charged(case, delta, neighbours):
     plan = model.plan(domain)
     assert ledger.total() == 0
     model.fit(dp.Table(case.data(60), domain, ledger))
-    assert model.privacy_.plan.questions == plan.questions
+    assert model.privacy_.plan.questions in plan.forms
     assert [entry["cost"] for entry in ledger.entries()] == [plan.total.to_dict()]
-    asked = sum((question.cost for question in plan), dp.Cost())
-    assert plan.total.covers(asked)
-    spent = asked.rho / plan.total.rho if delta else asked.epsilon / plan.total.epsilon
-    assert spent > Fraction(99, 100)
+    for form in plan.forms:  # whatever a release decides costs the same
+        asked = sum((question.cost for question in form), dp.Cost())
+        assert plan.total.covers(asked)
+        total = plan.total
+        spent = asked.rho / total.rho if delta else asked.epsilon / total.epsilon
+        assert spent > Fraction(99, 100)
 
 
 @pytest.mark.parametrize(

@@ -90,10 +90,7 @@ class Served:
     def worker_pids(self) -> list[int]:
         """The processes that answer."""
         path = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
-        children = [int(pid) for pid in Path(path).read_text().split()]
-        named = [(pid, Path(f"/proc/{pid}/cmdline").read_bytes()) for pid in children]
-        spawned = [pid for pid, words in named if b"spawn_main" in words]
-        return spawned or [self.process.pid]
+        return [int(pid) for pid in Path(path).read_text().split()]
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Stop it; its exit code."""

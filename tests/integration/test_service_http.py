@@ -232,6 +232,10 @@ def test_a_model_is_fitted_from_afar(served: Served) -> None:
     table = remote.table("patients")
     model = NaiveBayes(epsilon="0.1").fit(table)
     assert model.privacy_.receipt.seq > 0
+    (entry,) = [e for e in remote.history() if e["label"] == "fit NaiveBayes"]
+    judged = table.evaluate(entry["id"], epsilon="0.1")
+    assert judged.accuracy is not None
+    assert judged.on_these_rows is not None
     rows = {name: [1, 2] for name in ("age", "bmi", "days")}
     rows |= {"sex": ["f", "m"], "region": ["north"] * 2, "smoker": ["no"] * 2}
     import pandas as pd

@@ -253,8 +253,7 @@ def plain(e: Any, row: dict[str, Any]) -> Any:
             return next((n for o, n in zip(old, new, strict=True) if same(o, a)), None)
         case core.DatePart(part, inside):
             a = when(inside, row)
-            found = {} if a is None else parts_of(a)
-            return found.get(part)
+            return None if a is None else float(parts_of(a)[part])
         case core.Period(inside, unit):
             a = when(inside, row)
             return None if a is None else period_of(a, unit)
@@ -277,7 +276,7 @@ def when(e: Any, row: dict[str, Any]) -> dt.datetime | None:
     return dt.datetime(1970, 1, 1) + math.floor(row[e.name]) * step
 
 
-def parts_of(a: dt.datetime) -> dict[str, float]:
+def parts_of(a: dt.datetime) -> dict[str, int]:
     return {
         "year": a.year,
         "quarter": (a.month + 2) // 3,

@@ -29,8 +29,10 @@ from discreto.core.maps import (
     Values,
 )
 from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
+from discreto.core.maps.code_counts import CodeCounts
 from discreto.core.maps.columns import Indicator
 from discreto.core.maps.gradients import ClippedGradient
+from discreto.core.maps.margins import Margins
 from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
 from discreto.core.maps.row_partition import HashParts, Within
 from discreto.core.maps.tree_gradients import Gradients, Residuals
@@ -51,6 +53,8 @@ TREE = Tree((0,), ((0, 1, 2),))
 GROWN = replace(TREE, values=((0.5,), (-1.0,), (9.0,)))
 LOGISTIC = Gradients(GRID, "c", "logistic", (0.3,), (GROWN,), bits=8)
 SQUARED = Gradients(GRID, "y", "squared", (0.4,), (GROWN,), clip=0.5, bits=8)
+SOFT = Tree((0,), ((0, 1, 1),), ((0.5, -0.5), (-3.0, 3.0)))
+SURE = Gradients(GRID, "c", "softmax", (0.3, 0.0), (SOFT,))
 CELLS = {
     "everyone": Everyone(),
     "present": Present(("x", "c")),
@@ -66,6 +70,7 @@ CELLS = {
     "rings": Rings(("x", "y"), CENTRES, 4),
     "leaves": Leaves(GRID, TREE, "c"),
     "residuals": Residuals(SQUARED, 5),
+    "margins": Margins(SURE, 4),
     "hash parts": HashParts(("x", "c"), (2, 1), 3),
     "within": Within(HashParts(("x", "c"), (1, 1)), 0, Categories(("c",))),
     "cross": Cross(Categories(("c",)), Bins("y", 2)),
@@ -90,6 +95,7 @@ FEATURES = {
     "partition": Partition(("y", "d")),
     "unfit": Unfit(("x", "c")),
     "soft votes": SoftVotes(("y",), ((1.0, -2.0), (0.0, 3.0))),
+    "code counts": CodeCounts(Grid(("y", "d"), ((0.5,), ()))),
     "memberships": Memberships((SIDES, SIDES)),
     "scaled": SCALED,
     "scaled l2": Scaled(("x", "y"), (0.5, 0), (1, 0.1), 0.0, 3.0, "l2", True, 2),

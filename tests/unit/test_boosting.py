@@ -193,6 +193,8 @@ def test_a_saved_model_has_no_counts_gains_or_seeds():
     model = fit("label", random_state=12345)
     data = json.loads(persist.dumps(model))
     assert set(data["state"]) == {
+        "_from_table",
+        "feature_names_in_",
         *("cuts_", "start_", "depths_", "features_", "routes_", "values_"),
         *("classes_", "space_", "n_features_in_", "privacy_"),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,37 @@ class TestCompare:
         assert "No model beats the baseline" in text
         assert report.fit_command(made, data="d", domain="e", ledger="l") == ""
 
+    @pytest.mark.parametrize("metric", ["auc", "f1", "log_loss"])
+    def test_other_metrics(self, metric: str) -> None:
+        made = quick(epsilons=["8"], folds=2, metric=metric)
+        assert made.metric == metric
+        assert made.higher == (metric != "log_loss")
+        assert made.gain(made.reference) > 0
+        assert made.metric_name in str(report.comparison_page(made))
+
+    def test_a_metric_of_another_kind_of_target_is_refused(self) -> None:
+        with pytest.raises(ParameterError, match="metric is one of"):
+            quick(epsilons=["8"], folds=2, metric="rmse")
+
+    def test_ties_go_to_the_simplest_model(self, clear: Comparison) -> None:
+        names = [c.label for c in clear.candidates]
+        boosting = next(n for n in names if n.startswith("GradientBoosting"))
+        bayes = next(n for n in names if n.startswith("NaiveBayes"))
+        scores = (
+            CandidateScore(boosting, "1", 0.91, 0.06, 9),
+            CandidateScore(bayes, "1", 0.90, 0.01, 9),
+        )
+        tied = comparing._advice(replace(clear, scores=scores), MIXED)
+        assert tied is not None
+        assert tied.candidate.label == bayes
+        assert tied.ties == (boosting,)
+        assert "one standard error" in tied.reason
+        apart = (replace(scores[0], spread=0.006), scores[1])
+        best = comparing._advice(replace(clear, scores=apart), MIXED)
+        assert best is not None
+        assert best.candidate.label == boosting
+        assert best.ties == ()
+
     def test_regression_counts_errors(self) -> None:
         made = quick(MIXED, target="amount", epsilons=["8"], folds=2)
         assert made.metric == "rmse"
@@ -242,14 +274,33 @@ class TestReference:
         assert found["no privacy (linear)"] == pytest.approx(expected)
 
     def test_the_judge(self) -> None:
+        class Says:
+            classes_ = np.array(["n", "p"])
+
+            def __init__(self, said: list[Any], chances: Any = None) -> None:
+                self.said, self.chances = said, chances
+
+            def predict(self, rows: Any) -> Any:
+                return np.array(self.said)
+
+            def predict_proba(self, rows: Any) -> Any:
+                return np.array([[1 - p, p] for p in self.chances])
+
         kind = dp.Category(["n", "p"])
         truth = np.array(["n", "p", None, "p"], dtype=object)
-        assert reference.judge(["n", "n", "n", "p"], truth, kind) == pytest.approx(
-            2 / 3
-        )
+        model = Says(["n", "n", "n", "p"], [0.1, 0.4, 0.5, 0.8])
+        found = {
+            name: reference.judge(name, model, None, truth, kind)
+            for name in ("accuracy", "f1", "auc", "log_loss")
+        }
+        assert found["accuracy"] == pytest.approx(2 / 3)
+        assert found["f1"] == pytest.approx(2 / 3)
+        assert found["auc"] == 1
+        lost = -np.log([0.9, 0.4, 0.8]).mean()
+        assert found["log_loss"] == pytest.approx(lost)
         number = dp.Number(0, 10)
         truth = np.array([1.0, np.nan, 20.0])  # the last one counts as 10
-        assert reference.judge([1, 5, 10], truth, number) == 0
+        assert reference.judge("rmse", Says([1, 5, 10]), None, truth, number) == 0
 
 
 class TestPage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ import discreto as dp
 from discreto.errors import ParameterError
 from discreto.local import LocalSanitizer, RandomizedResponse
 from discreto.models import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     KMeans,
     LinearRegression,
     LogisticRegression,
@@ -197,3 +200,36 @@ class TestSums:
         domain = dp.Domain({"a": dp.Number(-5, 0)})
         table = dp.Table({"a": [0.0] * 3}, domain, dp.testing.simulate(4))
         assert dp.stats.sum(table, "a", epsilon="0.1").high <= 0
+
+
+@pytest.mark.parametrize("missing", [True, False])
+@pytest.mark.parametrize("kind", ["two", "three", "number"])
+def test_boosted_trees_in_onnx_predict_the_same(kind, missing):
+    runtime = pytest.importorskip("onnxruntime")
+    columns = {name: dp.Number(0, 1, missing=missing) for name in "abc"}
+    model: Any = GradientBoostingClassifier(epsilon=5, random_state=0)
+    if kind == "number":
+        model = GradientBoostingRegressor(epsilon=5, random_state=0)
+        target, y = dp.Number(-1, 2, missing=False), SUM
+    elif kind == "two":
+        target = dp.Category(["no", "yes"], missing=False)
+        y = np.where(SUM > 1, "yes", "no")
+    else:
+        target, y = dp.Category([2, 0, 1], missing=False), np.digitize(SUM, [0, 1])
+    rows = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": y}
+    domain = dp.Domain({**columns, "y": target}, target="y")
+    model.fit(dp.Table(rows, domain, dp.testing.simulate(0)))
+    new = NEW.copy()
+    new[:40, 1] = np.nan
+    new[50] = [0.0, 1.0, 0.5]  # on the bounds
+    # Every cut, and the numbers next to it: a value that equals a cut is below it.
+    cuts = np.concatenate([np.ravel(part) for part in model.cuts_])[:100]
+    edges = np.concatenate([cuts, np.nextafter(cuts, 9), np.nextafter(cuts, -9)])
+    new = np.vstack([new, np.column_stack([edges] * 3)])
+    graph = model.to_onnx().SerializeToString()
+    session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    found = session.run(None, {"X": new})
+    same(model.predict(new), found[0])
+    assert len(np.unique(found[0])) > 1
+    if kind != "number":
+        same(model.predict_proba(new), found[1])

@@ -12,7 +12,8 @@ import pytest
 import discreto as dp
 from discreto.core.maps import Block, Everyone, Ones, Sum
 from discreto.errors import BudgetError, ParameterError, UnsafeError
-from discreto.plan import epsilon_for, plan_of
+from discreto.perform import perform
+from discreto.plan import epsilon_for, plan_of, rehearse
 from discreto.session import Session
 from discreto.stats import (
     Bounds,
@@ -105,7 +106,7 @@ def test_leaving_the_plan_is_refused() -> None:
     # One question more than planned is refused as well.
     gate, cost = table.gate(), dp.Cost.of(1)
     plan = plan_of(DOMAIN, [Count()], cost, 10)
-    ask = Session(gate, cost, plan.questions)
+    ask = Session(gate, cost, plan.forms)
     Count().learn(ask)
     with pytest.raises(UnsafeError):
         Count().learn(ask)
@@ -174,3 +175,62 @@ def test_rows_of_a_plan() -> None:
             dp.plan.statistics(DOMAIN, Mean("x"), epsilon=1, rows=rows)  # type: ignore[arg-type]
     with pytest.raises(ParameterError):
         dp.plan.statistics(DOMAIN, [], epsilon=1)
+
+
+class Forked:
+    """Counts, and asks again as often as the count, or somebody else, tells it to."""
+
+    label = "a fork"
+
+    def __init__(self, way: int = 0, shares: tuple[int, ...] = (1, 2, 4)) -> None:
+        self.way, self.shares = way, shares
+
+    def __call__(self, ask: Session) -> int:
+        query = Sum(Everyone(), (Block(Ones()),))
+        ask.measure(query, "first", Fraction(1, 2))
+        parts = self.shares[ask.fork(len(self.shares), self.way)]
+        for i in range(parts):
+            ask.measure(query, f"part {i + 1} of {parts}", Fraction(1, 2 * parts))
+        return parts
+
+
+def test_a_plan_has_a_form_for_every_way_and_each_costs_the_same() -> None:
+    cost = dp.Cost.of(1)
+    plan, _ = rehearse(DOMAIN, Forked(1), cost, 10)
+    assert [len(form) for form in plan.forms] == [3, 5, 2]
+    for form in plan.forms:
+        assert sum(question.cost.epsilon for question in form) == 1
+    assert "one of 2 other ways" in str(plan)
+    assert plan.to_dict()["others"] == [5, 2]
+
+
+@pytest.mark.parametrize("way", [0, 1, 2])
+def test_every_way_of_a_plan_can_be_gone_and_is_paid_for_once(way: int) -> None:
+    ledger = dp.Ledger(epsilon=1)
+    table = dp.Table(DATA, DOMAIN, ledger)
+    done = perform(table, Forked(way), dp.Cost.of(1), "a fork")
+    assert done.result == (1, 2, 4)[way]
+    assert len(done.plan) == 1 + done.result
+    assert ledger.remaining() == 0
+
+
+def test_a_way_that_was_not_planned_is_refused() -> None:
+    cost = dp.Cost.of(1)
+    plan, _ = rehearse(DOMAIN, Forked(), cost)
+    gate = dp.Table(DATA, DOMAIN, dp.Ledger(epsilon=5)).gate()
+    with pytest.raises(UnsafeError, match="plan that was paid for"):
+        Forked(2, (1, 2, 8))(Session(gate, cost, plan.forms))
+    with pytest.raises(UnsafeError, match="none of them"):
+        Forked(3)(Session(gate, cost, plan.forms))
+
+
+def test_forks_behind_forks_are_all_rehearsed() -> None:
+    def work(ask: Session) -> None:
+        first = ask.fork(2, 0)
+        second = ask.fork(3, 1) if first else 0
+        query = Sum(Everyone(), (Block(Ones()),))
+        ask.measure(query, f"{first} {second}")
+
+    plan, _ = rehearse(DOMAIN, work, dp.Cost.of(1))
+    labels = {form[0].label for form in plan.forms}
+    assert labels == {"0 0", "1 0", "1 1", "1 2"}

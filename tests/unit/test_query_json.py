@@ -38,13 +38,16 @@ from discreto.core.maps import (
     RowsInReach,
     Sides,
     SoftVotes,
+    Unfit,
     Values,
     from_json,
     to_json,
 )
 from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
+from discreto.core.maps.code_counts import CodeCounts
 from discreto.core.maps.columns import Indicator
 from discreto.core.maps.gradients import ClippedGradient
+from discreto.core.maps.margins import Margins
 from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
 from discreto.core.maps.row_partition import HashParts, Within
 from discreto.core.maps.tree_gradients import Gradients, Residuals
@@ -75,6 +78,8 @@ PARTS = HashParts(("x", "d"), (1, 2), 7)
 VALID = [
     Sum(Leaves(GRID, Tree((0,), ((0, 1),)), "c"), (Block(GRADIENTS),)),
     Sum(Residuals(Gradients(GRID, "y", "squared", (0.5,))), COUNT),
+    Sum(Margins(Gradients(GRID, "c", "softmax", (0.5, 0.0))), COUNT),
+    Sum(Everyone(), (Block(CodeCounts(GRID)),)),
     Sum(Within(PARTS, 1, Everyone()), COUNT),
     Choice(SplitHistogram(GRADIENTS, Tree()), SplitScore(GRID, 1, "gain")),
     Sum(Everyone(), COUNT),
@@ -99,6 +104,7 @@ VALID = [
     Sum(Everyone(), (Block(FuzzyWeights(("x", "y"), POINTS, 2.0)),)),
     Sum(Everyone(), (Block(FuzzyPulls(("x", "y"), POINTS, 2.0, 0.5)),)),
     Sum(Everyone(), (Block(Partition(("x", "d"))),)),
+    Sum(Categories(("c",), declared=True), (Block(Unfit(("x", "c"))),)),
     Sum(Everyone(), (Block(Memberships((SIDES, SIDES))),)),
     Sum(Everyone(), (Block(SoftVotes(("y",), ((1.0, -2.0), (0.0, 3.0)))),)),
     Choice(Sum(Bins("x", 4), COUNT), Largest()),

@@ -22,13 +22,14 @@ from discreto.service import Service, read_config
 from discreto.service.demo import write_demo
 from discreto.service.door import Door
 from discreto.service.errors import CODES, Refusal, refusal_of
-from discreto.service.guard import RateLimit, bucketed
+from discreto.service.guard import bucketed
 from discreto.service.questions import (
     make_model,
     read_work,
     statistic_from_json,
     statistic_to_json,
 )
+from discreto.service.rate import RateLimit
 from discreto.service.state import Person
 
 NUMBERS = view_to_json((Select(("age", "bmi")),))
@@ -485,3 +486,18 @@ def test_the_ceiling_counts_gaussian_questions_by_their_epsilon(
     with pytest.raises(Refusal, match="needs_approval"):
         ask(service, "ana", small | {"epsilon": "0.6"})
     assert service.door.tables["patients"].ceiling == Fraction(1, 2)
+
+
+def test_a_table_of_a_database_is_served(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    path = write_demo(tmp_path, rows=100)
+    with duckdb.connect(str(tmp_path / "people.db")) as people:
+        source = tmp_path / "patients.parquet"
+        people.execute(f"CREATE TABLE visits AS SELECT * FROM '{source}'")
+    address = f"duckdb:///{tmp_path / 'people.db'}?table=visits"
+    text = path.read_text().replace('data = "patients.parquet"', f'data = "{address}"')
+    path.write_text(text)
+    service = Service(read_config(path))
+    assert ask(service, "ana", MEAN)["releases"][0]["keys"] == ["f", "m"]
+    assert ledger(service).spent("ana") == Cost.of("0.1")
+    service.close()

@@ -49,6 +49,10 @@ def compare(
     repeats: Annotated[
         int, typer.Option("--repeats", min=1, help="How often to cut the rows anew.")
     ] = 2,
+    metric: Annotated[
+        str | None,
+        typer.Option("--metric", help="accuracy, auc, f1 or log_loss; rmse."),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", help="The report (HTML).")] = Path(
         "comparison.html"
     ),
@@ -73,6 +77,7 @@ def compare(
             delta=delta,
             folds=folds,
             repeats=repeats,
+            metric=metric,
             progress=progress,
         )
     ledger = f"{Path(data).stem}.ledger"
@@ -114,7 +119,7 @@ def print_comparison(made: Comparison) -> None:
     console = terminal.out()
     console.print(f"[yellow]{PRIVATE}[/]", highlight=False)
     prices = list(dict.fromkeys(score.epsilon for score in made.scores))
-    better = "higher" if made.metric == "accuracy" else "lower"
+    better = "higher" if made.higher else "lower"
     title = f"{made.metric} of {made.target} ({better} is better), mean ± spread"
     grid = Grid(title=terminal.plain(title), title_justify="left")
     grid.add_column("model")

@@ -12,9 +12,11 @@ from rich.table import Table as Grid
 from discreto import Ledger, Table
 from discreto.cli import options, terminal
 from discreto.cli.files import read_dialect, read_domain, write_new
-from discreto.core.domain import Domain
+from discreto.core.domain import Domain, Opaque
+from discreto.data.code_books import from_code_book
 from discreto.data.domain_file import KINDS, schema, stored_types
 from discreto.data.domain_file import draft as drafted_from
+from discreto.data.frames.base import some
 from discreto.data.owner_check import Shares, exact_shares
 
 app = typer.Typer(
@@ -69,6 +71,33 @@ def draft(
             terminal.plain(f"Wrote {out}. Next: discreto domain check {out}"),
             style="bold",
         )
+
+
+@app.command(
+    "from-code-book",
+    epilog="Example: `discreto domain from-code-book datapackage.json --out d.json`",
+)
+def convert_code_book(
+    book: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A Frictionless schema or package, or CSVW metadata."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="A new domain file.")],
+) -> None:
+    """Make a domain file from a code book: bounds and categories as they are there."""
+    domain = from_code_book(book)
+    write_new(out, json.dumps(domain.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    bare = [name for name, c in domain.columns.items() if isinstance(c, Opaque)]
+    console = terminal.err()
+    if bare:
+        shown = some(bare)
+        text = (
+            f"The code book has no bounds or categories for {shown}: not asked about."
+        )
+        console.print(terminal.plain(text))
+    console.print(terminal.plain(f"Wrote {out}. Next: discreto domain check {out}"))
 
 
 @app.command("schema")

@@ -20,6 +20,9 @@ from discreto.meaning import explain
 
 EXAMPLE = """Examples:
 
+`discreto fit auto patients.parquet --domain d.json --target outcome
+--epsilon 1 --ledger patients.ledger --budget 3 --out model.json`
+
 `discreto fit NaiveBayes patients.parquet --domain d.json --target outcome
 --epsilon 1 --ledger patients.ledger --budget 3 --out model.json`
 
@@ -58,7 +61,9 @@ TestFile = Annotated[
 
 
 def fit(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Such as NaiveBayes.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="auto, or such as NaiveBayes.")
+    ],
     data: options.DataWord,
     *,
     domain: options.DomainFile,
@@ -94,7 +99,7 @@ def fit(
     model file and its card hold released numbers and public facts only.
     """
     known = _narrow(read_domain(domain, dialect), columns, target)
-    learner = _make(model, settings or [], epsilon=epsilon, delta=delta)
+    learner = _make(auto(model, known, target), settings, epsilon=epsilon, delta=delta)
     planned = learner.plan(known, target)
     _check_scores(learner, evaluate, test, delta)
     explain(1, prior=prior)  # refuses a prior that is none
@@ -174,7 +179,22 @@ def kinds() -> dict[str, Any]:
     }
 
 
-def _make(name: str, settings: list[str], **price: Any) -> Any:
+def auto(name: str, known: Domain, target: str | None) -> str:
+    """The name of a model; ``auto`` is the one that suits the target.
+
+    >>> from discreto import Category, Number
+    >>> auto("auto", Domain({"a": Number(0, 1), "b": Category([0, 1])}), "b")
+    'AutoClassifier'
+    """
+    if name.lower() != "auto":
+        return name
+    goal = target or known.target
+    if goal is None:
+        raise ParameterError("fit auto needs --target COLUMN: what is to be predicted?")
+    return f"Auto{'Classifier' if hasattr(known[goal], 'categories') else 'Regressor'}"
+
+
+def _make(name: str, settings: list[str] | None, **price: Any) -> Any:
     """The model of that name with these settings, checked."""
     known_kinds = kinds()
     if name not in known_kinds:
@@ -182,7 +202,7 @@ def _make(name: str, settings: list[str], **price: Any) -> Any:
         known = f"Known: {', '.join(known_kinds)}."
         hint = f"Did you mean {near[0]!r}?" if near else known
         raise ParameterError(f"there is no model {name!r} to fit and save. {hint}")
-    return configured(known_kinds[name], settings, **price)
+    return configured(known_kinds[name], settings or [], **price)
 
 
 def configured(kind: Any, settings: list[str], **price: Any) -> Any:

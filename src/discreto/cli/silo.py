@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -40,9 +42,14 @@ def check(config: Config) -> None:
 
 @app.command(epilog="Example: `discreto silo serve --config silo.toml`")
 def serve(config: Config) -> None:
-    """Serve a silo over Flower until it is stopped."""
+    """Serve a silo over HTTPS or Flower, as its file says, until it is stopped."""
+    from discreto.federated.config import read_https, read_silo, read_wire
+
+    secured = read_https(config)
+    if secured is not None:
+        _serve_https(config, secured)
+        return
     from discreto.federated import flower, link_checks
-    from discreto.federated.config import read_silo, read_wire
 
     wire = read_wire(config)
     read_silo(config)  # whatever is wrong with it is said now
@@ -50,3 +57,20 @@ def serve(config: Config) -> None:
     command, environment = flower.supernode(config, wire)
     terminal.err().print(terminal.plain(f"serving {config} to {wire.superlink}"))
     os.execvpe(command[0], command, environment)  # noqa: S606 - no shell, fixed command
+
+
+def _serve_https(config: Path, wire: Any) -> None:
+    from discreto.federated.config import read_silo
+    from discreto.federated.https import Certificates, HttpsServer
+
+    files = Certificates(wire.certificate, wire.private_key, wire.authority)
+    server = HttpsServer(
+        read_silo(config).answer, files, host=wire.host, port=wire.port
+    )
+    # What is under way ends; a partner who got no reply asks again, for free.
+    signal.signal(
+        signal.SIGTERM, lambda *_: threading.Thread(target=server.close).start()
+    )
+    place = f"https://{wire.host}:{server.port}"
+    terminal.err().print(terminal.plain(f"serving {config} at {place}"))
+    server.serve()

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from discreto import models
+from discreto.compare.metrics import HIGHER, WORDS
 from discreto.core.cost import Amount
 from discreto.parameters import read_epsilon
 from discreto.plan import Plan
@@ -43,6 +44,11 @@ class CandidateScore:
     count: int
 
     @property
+    def standard_error(self) -> float:
+        """Of the mean, as if fits were independent."""
+        return self.spread / max(self.count, 1) ** 0.5
+
+    @property
     def price(self) -> float:
         """Epsilon as a number; 0 without privacy."""
         return 0.0 if self.epsilon is None else float(read_epsilon(self.epsilon))
@@ -60,6 +66,7 @@ class Advice:
     score: CandidateScore
     plan: Plan
     reason: str
+    ties: tuple[str, ...] = ()  # models that do as well at this price, but for chance
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class Comparison:
     """The scores of all candidates. Private if the rows are: see the module."""
 
     target: str
-    metric: str  # "accuracy" (higher is better) or "rmse" (lower is better)
+    metric: str  # one of compare.metrics
     unit: str
     scores: tuple[CandidateScore, ...]
     reference: CandidateScore
@@ -84,9 +91,17 @@ class Comparison:
 
     def gain(self, score: CandidateScore) -> float:
         """How much better than the baseline."""
-        return (score.mean - self.baseline.mean) * (
-            1 if self.metric == "accuracy" else -1
-        )
+        return (score.mean - self.baseline.mean) * (1 if self.higher else -1)
+
+    @property
+    def metric_name(self) -> str:
+        """The metric in words."""
+        return WORDS[self.metric]
+
+    @property
+    def higher(self) -> bool:
+        """Whether more is better."""
+        return self.metric in HIGHER
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON form."""
@@ -110,6 +125,7 @@ class Comparison:
                 "features": list(advice.candidate.features),
                 "epsilon": advice.score.epsilon,
                 "reason": advice.reason,
+                "ties": list(advice.ties),
                 "plan": advice.plan.to_dict(),
             },
         }

@@ -22,6 +22,7 @@ from discreto.compare.comparison import (
     CandidateScore,
     Comparison,
 )
+from discreto.compare.metrics import judge, read_metric
 from discreto.compare.seeds import generator_for, ledger_for, seed_for
 from discreto.core.cost import Amount, read_amount
 from discreto.core.domain import Category, Column, Domain, Number
@@ -39,6 +40,15 @@ Array = NDArray[Any]
 Columns = dict[str, Array]
 Progress = Callable[[int, int], None]
 EPSILONS = ("0.5", "1", "2", "4", "8")
+# When models tie, the first of these is advised; others come after all of them.
+SIMPLEST = (
+    "NaiveBayes",
+    "LinearRegression",
+    "LogisticRegression",
+    "CellNeighborsClassifier",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+)
 ENOUGH = 0.75  # of what the best one gains over the baseline
 # Models that another one of the list covers.
 COVERED = {"GaussianNB": "NaiveBayes", "CategoricalNB": "NaiveBayes"}
@@ -127,6 +137,7 @@ def compare(
     folds: int = 5,
     repeats: int = 2,
     seed: int = 0,
+    metric: str | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Cross-validate every suitable model at every epsilon, under simulation ledgers.
@@ -141,6 +152,9 @@ def compare(
         What a fit may cost.
     folds, repeats
         Each repeat cuts the rows anew; a score is over all folds of all repeats.
+    metric
+        ``"accuracy"`` (the default), ``"auc"``, ``"f1"`` or ``"log_loss"`` of classes;
+        ``"rmse"`` of numbers.
     progress
         Called with the number of fits that are done, and of all.
     """
@@ -150,6 +164,7 @@ def compare(
     if folds < 2 or repeats < 1:
         raise ParameterError("compare needs at least 2 folds and 1 repeat.")
     prices = [str(e) for e in epsilons if read_amount(e, "epsilon")]
+    metric = read_metric(metric, domain[target])
     suited, left_out = candidates(domain, target)
     rows = LoadedRows.read(data, domain)
     known = [value is not None and value == value for value in rows.values[target]]
@@ -159,9 +174,8 @@ def compare(
             "known."
         )
     cuts = list(_cuts(rows.people, folds, repeats, seed))
-    contest = _Contest(rows, domain, target, delta, seed)
+    contest = _Contest(rows, domain, target, delta, seed, metric)
     scores = contest.scores(suited, prices, cuts, progress)
-    metric = "accuracy" if isinstance(domain[target], Category) else "rmse"
     plain = unprotected.scores(rows.values, domain, target, cuts, metric)
     reference, baseline = (_score(name, None, got) for name, got in plain)
     out = Comparison(
@@ -237,6 +251,7 @@ class _Contest:
     target: str
     delta: Amount
     seed: int
+    metric: str
 
     def scores(
         self,
@@ -274,7 +289,7 @@ class _Contest:
         model.fit(table, self.target)
         unseen = Ready({n: terms[n][test] for n in candidate.features}, len(test))
         truth = values[self.target][test]
-        return unprotected.judge(model.predict(unseen), truth, self.domain[self.target])
+        return judge(self.metric, model, unseen, truth, self.domain[self.target])
 
 
 def _advice(comparison: Comparison, domain: Domain) -> Advice | None:
@@ -286,7 +301,12 @@ def _advice(comparison: Comparison, domain: Domain) -> Advice | None:
     enough = [s for s in comparison.scores if comparison.gain(s) >= ENOUGH * gain]
     cheapest = min(score.price for score in enough)
     cheap = [score for score in enough if score.price == cheapest]
-    chosen = max(cheap, key=comparison.gain)
+    first = max(cheap, key=comparison.gain)
+    # One standard error is as much as chance moves a mean: the simplest of those wins.
+    level = comparison.gain(first) - first.standard_error
+    tied = [score for score in cheap if comparison.gain(score) >= level]
+    chosen = min(tied, key=lambda score: (_simplicity(score.model), -score.mean))
+    ties = tuple(score.model for score in tied if score is not chosen)
     who = next(c for c in comparison.candidates if c.label == chosen.model)
     price = chosen.epsilon or "1"
     plan = _plan(who, domain, comparison.target, price, comparison.delta)
@@ -294,4 +314,12 @@ def _advice(comparison: Comparison, domain: Domain) -> Advice | None:
         f"the cheapest that gains at least {ENOUGH:.0%} of what the best one "
         f"({best.model} at ε {best.epsilon}) gains over the baseline"
     )
-    return Advice(who, chosen, plan, reason)
+    if ties:
+        reason += f"; within one standard error of {', '.join(ties)}: the simplest"
+    return Advice(who, chosen, plan, reason, ties)
+
+
+def _simplicity(label: str) -> int:
+    """Where a model stands among those that are easier to explain."""
+    name = label.split(" ")[0]
+    return SIMPLEST.index(name) if name in SIMPLEST else len(SIMPLEST)

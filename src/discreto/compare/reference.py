@@ -1,4 +1,4 @@
-"""What the same rows give without privacy, from scikit-learn; and how it is judged."""
+"""What the same rows give without privacy, from scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,22 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from discreto.compare.metrics import HIGHER, judge
 from discreto.core.domain import Category, Column, Domain, Number
 
 Array = NDArray[Any]
 _SMALL = 50_000  # rows
 _MOST_CATEGORIES = 255  # of a column, for scikit-learn's trees
-
-
-def judge(guess: Any, truth: Array, column: Column) -> float:
-    """Accuracy, or the root of the mean squared error, where the truth is known."""
-    if isinstance(column, Category):
-        known = np.array([value is not None for value in truth])
-        return float((np.asarray(guess)[known] == truth[known]).mean())
-    known = ~np.isnan(truth)
-    ends = (column.lower, column.upper) if isinstance(column, Number) else (None, None)
-    gap = np.clip(truth[known], *ends) - np.asarray(guess, dtype=float)[known]
-    return float(np.sqrt(np.mean(gap**2)))
 
 
 def scores(
@@ -49,14 +39,23 @@ def scores(
             kept = train[known[train]]
             y = truth[kept].astype(float if metric == "rmse" else str)
             for name, model in _models(metric, X, kinds, len(np.unique(y))).items():
-                guess = model.fit(X[kept], y).predict(X[test])
                 right = truth[test] if metric == "rmse" else _texts(truth[test])
-                got.setdefault(name, []).append(judge(guess, right, column))
+                model.fit(X[kept], y)
+                score = judge(metric, model, X[test], right, column)
+                got.setdefault(name, []).append(score)
     baseline = got.pop("baseline")
-    best = (max if metric == "accuracy" else min)(got, key=lambda n: np.mean(got[n]))
-    constant = "most frequent class" if metric == "accuracy" else "the mean"
+    best = (max if metric in HIGHER else min)(got, key=lambda n: np.mean(got[n]))
     title = f"no privacy ({best})"
-    return [(title, got[best]), (f"always {constant}", baseline)]
+    return [(title, got[best]), (f"always {_CONSTANTS[metric]}", baseline)]
+
+
+_CONSTANTS = {
+    "accuracy": "most frequent class",
+    "f1": "most frequent class",
+    "auc": "the shares of classes",
+    "log_loss": "the shares of classes",
+    "rmse": "the mean",
+}
 
 
 def _texts(values: Array) -> Array:
@@ -86,9 +85,9 @@ def _models(metric: str, X: Array, kinds: Array, several: int) -> dict[str, Any]
     )
     few = kinds & (X.max(axis=0) < _MOST_CATEGORIES)
     trees = {"categorical_features": few, "random_state": 0}
-    if metric == "accuracy" and several < 2:  # scikit-learn wants two classes
+    if metric != "rmse" and several < 2:  # scikit-learn wants two classes
         return dict.fromkeys(("linear", "trees", "baseline"), dummy.DummyClassifier())
-    if metric == "accuracy":
+    if metric != "rmse":
         return {
             "linear": make_pipeline(
                 spread, linear_model.LogisticRegression(max_iter=2000)

@@ -25,7 +25,9 @@ def column_to_dict(column: Column) -> dict[str, Any]:
         own: dict[str, Any] = column.to_dict()
         return own
     if isinstance(column, Opaque):
-        return {"type": column.kind}
+        known = column.kind in ("identifier", "datetime", "constant")
+        plain = {"type": "Opaque", "kind": column.kind}
+        return {"type": column.kind} if known else plain
     if isinstance(column, Category):
         out: dict[str, Any] = {
             "type": "categorical",

@@ -21,6 +21,12 @@
     root_certificates = "ca.crt"
     private_key = "silo.key"
 
+    [https]                         # or this one: see HttpsWire
+    certificate = "silo.crt"
+    private_key = "silo.key"
+    authority = "federation.crt"
+    port = 8443
+
 Paths are relative to the file.
 """
 
@@ -42,7 +48,15 @@ from discreto.federated.silo import Silo
 from discreto.tables import Table
 
 _NEEDED = ("data", "domain", "ledger")
-_KEYS = (*_NEEDED, "epsilon", "delta", "rows", "fetch", "policy", "flower")
+_KEYS = (
+    *_NEEDED,
+    "epsilon",
+    "delta",
+    "rows",
+    "fetch",
+    "policy",
+)
+_WIRES = ("flower", "https")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +83,38 @@ class Wire:
     partner: str = "coordinator"
     port: int = 9094
     home: str = "flower"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpsWire:
+    """How a silo answers partners over HTTPS; see ``discreto.federated.https``.
+
+    Parameters
+    ----------
+    certificate, private_key, authority
+        The silo's own certificate and key, and the authority of the partners'.
+    host, port
+        Where to listen.
+    """
+
+    certificate: str
+    private_key: str
+    authority: str
+    host: str = "127.0.0.1"
+    port: int = 8443
+
+
+def read_https(path: str | Path) -> HttpsWire | None:
+    """How the silo of a TOML file answers over HTTPS, if it does."""
+    data, folder = _read(path), Path(path).absolute().parent
+    if "https" not in data:
+        return None
+    part = _part(data, "https", path)
+    for name in ("certificate", "private_key", "authority"):
+        if name in part:
+            part[name] = str(folder / str(part[name]))
+    wire: HttpsWire = _made(HttpsWire, part, path)
+    return wire
 
 
 def read_silo(path: str | Path) -> Silo:
@@ -104,11 +150,13 @@ def _read(path: str | Path) -> dict[str, Any]:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise ParameterError(f"{str(path)!r} is not a readable TOML file.") from None
-    unknown = sorted(set(data) - set(_KEYS))
+    unknown = sorted(set(data) - {*_KEYS, *_WIRES})
     absent = [name for name in _NEEDED if name not in data]
     if unknown or absent:
         what = f"does not know {unknown[0]!r}" if unknown else f"needs {absent[0]!r}"
-        raise ParameterError(f"a silo's file {what}. It may have: {', '.join(_KEYS)}.")
+        raise ParameterError(
+            f"a silo's file {what}. It may have: {', '.join((*_KEYS, *_WIRES))}."
+        )
     return data
 
 

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 from discreto.models import _predictor  # noqa: F401  (the core learns to read models)
+from discreto.models.auto import AutoClassifier, AutoRegressor
 from discreto.models.boosting import (
     BoostingSettings,
     GradientBoostingClassifier,
@@ -25,6 +26,8 @@ from discreto.models.persist import load, save
 from discreto.models.selection import select
 
 __all__ = [
+    "AutoClassifier",
+    "AutoRegressor",
     "BoostingSettings",
     "CategoricalNB",
     "CellNeighborsClassifier",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +19,26 @@ from discreto.models._bayes_queries import (
     second_share,
 )
 from discreto.models._bayes_shrinkage import TINY
+from discreto.models._class_scores import ask_temper, class_scores, usual_temper
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier
+from discreto.models._strength import SizeUp, size_up
+from discreto.models._views import (
+    Seen,
+    ask_groups,
+    ask_windows,
+    regrouped,
+    wide_categories,
+)
+from discreto.models.boosting.binning import grid_of
 from discreto.parameters import Reader
 from discreto.session import Ask
 
 Array = NDArray[Any]
+WINDOWS = Fraction(1, 10)  # of the cost, to learn where the numbers are
+GROUPS = Fraction(1, 20)  # and which values of a wide Category are frequent
+TEMPER = Fraction(1, 20)  # of the cost, to learn how sure to be
+_BINS = 64
 
 
 class _BayesParameters(NamedTuple):
@@ -46,26 +61,69 @@ class Bayes(PrivateClassifier):
     def _learn(self, ask: Ask, space: Space) -> None:
         read = self._read()
         self._check(space)
-        second = second_share(space, read.shrink)
-        tables = read_tables(ask, space, 1 - second, read.alpha, read.shrink)
+        self.classes_ = np.array(space.classes)
+        size = SizeUp(None, False, Fraction(0))
+        if read.shrink:
+            size = size_up(ask, space)
+        if size.counts is not None:
+            self._keep_shares(size.counts, space)
+            return
+        ask, inner, spent = self._look_around(ask, space, size, read.shrink)
+        second = second_share(inner, read.shrink)
+        third = TEMPER if size.enough and len(space.classes) > 1 else Fraction(0)
+        left = 1 - spent - second - third
+        tables = read_tables(ask, inner, left, read.alpha, read.shrink)
         counts = tables.counts
         self.vote_share_ = 0.0
         if second:
-            votes, counts = read_votes(ask, space, second, tables)
+            votes, counts = read_votes(ask, inner, second, tables)
             self.vote_share_ = votes.share
             self.vote_weights_ = votes.weights
             self.vote_slopes_, self.vote_begins_ = votes.slopes, votes.begins
-        self.classes_ = np.array(space.classes)
+        self.temper_ = usual_temper(len(space.features)) if read.shrink else 1.0
+        if third:
+            grid = grid_of(inner.features, inner.domain, _BINS)
+            self.temper_ = ask_temper(ask, class_scores(tables, inner, grid), third)
         self.class_count_, self.class_prior_ = counts.size, counts.prior
-        self._keep_laws(space, tables, read)
+        self._keep_laws(inner, tables, read)
+
+    def _keep_shares(self, counts: Array, space: Space) -> None:
+        """A model that knows class shares alone."""
+        many, domain = len(counts), space.domain
+        self.view_ = space
+        self.groups_: dict[str, Array] = {}
+        self.temper_ = self.vote_share_ = self.epsilon_ = 0.0
+        self.class_count_, self.class_prior_ = counts, counts / counts.sum()
+        self.theta_ = np.tile(space.centres(), (many, 1))
+        self.var_ = np.tile(space.halves() ** 2, (many, 1))
+        self.theta_doubt_ = np.zeros_like(self.var_)
+        sizes = [len(domain.category(name).categories) for name in space.categories]
+        self.feature_log_prob_ = [np.full((many, k), -math.log(k)) for k in sizes]
+
+    def _look_around(
+        self, ask: Ask, space: Space, size: SizeUp, shrink: bool
+    ) -> tuple[Ask, Space, Fraction]:
+        """The view that the model learns from, and what was spent to find it."""
+        seen, spent = Seen(), size.spent
+        if size.enough and space.numbers:
+            windows = ask_windows(ask, space, WINDOWS)
+            seen, spent = Seen(windows), spent + WINDOWS
+        if shrink and wide_categories(space):
+            groups = ask_groups(ask, space, GROUPS)
+            seen, spent = Seen(seen.windows, groups), spent + GROUPS
+        self.view_ = seen.space(space)
+        self.groups_ = seen.groups
+        return seen.ask(ask, space), self.view_, spent
 
     def _keep_laws(self, space: Space, tables: Tables, read: _BayesParameters) -> None:
         laws, there, squared = tables.laws, tables.there, space.halves() ** 2
         whole = there.sum(axis=0)
         middle = (there * laws.mean).sum(axis=0) / whole
         total = (there * (laws.var + laws.mean**2)).sum(axis=0) / whole - middle**2
-        widest = float(np.max(total * squared, initial=0.0))
-        self.epsilon_ = read.smoothing * widest
+        if read.shrink:  # each column by its own range: one wide column drowns none
+            self.epsilon_ = read.smoothing * total.max(initial=0.0) * squared
+        else:
+            self.epsilon_ = read.smoothing * float(np.max(total * squared, initial=0.0))
         var = laws.var * there / np.maximum(there - read.ddof, 0.5)
         self.theta_ = space.unscale(laws.mean)
         self.var_ = np.maximum(var * squared + self.epsilon_, TINY * squared)
@@ -107,21 +165,25 @@ class Bayes(PrivateClassifier):
         array
             One line for each row, one column for each class.
         """
+        return self._joint(*self._batch(X))
+
+    def _batch(self, X: Any) -> tuple[dict[str, Array], int]:
+        """Rows to predict, in the terms of the view that was learned from."""
         X = self._rows(X)
         batch, rows = self.space_.batch(X)
-        return self._joint(batch, rows)
+        return regrouped(batch, self.groups_), rows
 
     def _joint(self, batch: dict[str, Array], rows: int) -> Array:
         out = np.tile(np.log(self.class_prior_), (rows, 1))
         # The noise that is left in a mean widens the law around it.
         var = self.var_ + self.theta_doubt_
         logs = np.log(2 * np.pi * var)
-        for i, name in enumerate(self.space_.numbers):
-            column = self.space_.domain.number(name)
+        for i, name in enumerate(self.view_.numbers):
+            column = self.view_.domain.number(name)
             x = np.clip(batch[name], column.lower, column.upper)[:, None]
             part = -((x - self.theta_[:, i]) ** 2 / var[:, i] + logs[:, i]) / 2
             out += np.where(np.isnan(x), 0.0, part)
-        names = self.space_.categories
+        names = self.view_.categories
         for name, table in zip(names, self.feature_log_prob_, strict=True):
             codes = batch[name]
             known = (codes >= 0) & (codes < table.shape[1])
@@ -141,12 +203,12 @@ class Bayes(PrivateClassifier):
         array
             One line for each row, one column for each class.
         """
-        X = self._rows(X)
-        batch, rows = self.space_.batch(X)
-        out = _normal(self._joint(batch, rows))
+        batch, rows = self._batch(X)
+        prior = np.log(self.class_prior_)
+        out = _normal(prior + self.temper_ * (self._joint(batch, rows) - prior))
         if not self.vote_share_:
             return out
-        names, domain = self.space_.features, self.space_.domain
+        names, domain = self.view_.features, self.view_.domain
         votes = soft_votes(names, self.vote_weights_, batch, domain)
         called = np.tile(self.vote_begins_, (rows, 1))
         for vote, slopes in zip(votes, self.vote_slopes_.T, strict=True):

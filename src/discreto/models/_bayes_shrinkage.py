@@ -21,7 +21,10 @@ GUESS = 0.08  # variance of a column on [-1, 1] before anything is known: range 
 GUESS_TRUST = 0.5  # (sd of true variances around the guess / guess)^2
 CLASS_TRUST = 0.5  # the same for the variance of a class around the common one
 MEAN_PRIOR = 0.25  # variance of column means around the middle of the range
-RATIO_PRIOR = 4.0  # variance of log(P[value | class] / P[value])
+SPREAD = 0.1  # the most that class means vary, as a variance: columns are on [-1, 1]
+RATIO_PRIOR = 4.0  # the most that P[value | class] / P[value] varies, as a variance
+VOTE_SPREAD = 0.05  # the most that votes vary from class to class, as a variance
+RATIO_LEAST = 0.5
 COUNT_PRIOR = 0.1  # (sd of class sizes / mean class size)^2
 CAUTION = 1.0  # sds added to a variance: too small a variance does most harm
 TINY = 1e-12
@@ -59,6 +62,8 @@ def class_counts(raw: Array, noise: float, rows: int | None, shrink: bool) -> Co
     """Possible class sizes from noisy ones; ``rows`` is their public sum, if known."""
     many = len(raw)
     total = float(rows) if rows else max(float(raw.sum()), float(many))
+    if shrink and not rows:  # rows that noise hides may well be there
+        total = max(total, float(np.sqrt(many * noise)))
     size = raw + (total - raw.sum()) / many if rows else raw
     if not shrink:
         return Counts(raw, np.maximum(size, 0.5), noise)
@@ -114,9 +119,12 @@ def _means(
     centre = np.clip(sums.sum(axis=0) / whole, -1, 1) * trust
     mean_noise = noise / there**2
     away = raw - centre
-    # One signal for all columns of a class: few of them say little on their own.
-    signal = (away**2 - mean_noise).sum(axis=1, keepdims=True) / max(len(whole), 1)
-    signal = np.maximum(signal, 0) + 1e-9
+    # One signal for all: few of them say little on their own, and a class whose law
+    # is wider than the others' by chance alone would win or lose every row.
+    weight = 1 / mean_noise
+    signal = (weight * (away**2 - mean_noise)).sum() / max(weight.sum(), TINY)
+    # What noise leaves of it may not exceed what columns have.
+    signal = np.clip(signal, 0, SPREAD) + 1e-9
     trust = signal / (signal + mean_noise)
     mean = np.clip(centre + trust * away, -1, 1)
     return mean, trust * mean_noise, centre, mean_noise
@@ -167,7 +175,12 @@ def _pulled_counts(
         return np.maximum(table, 0), common, np.zeros_like(table)
     size = counts.size[:, None]
     own_noise = noise / size**2
-    signal = RATIO_PRIOR * common**2
+    # How far the classes' shares are from the common ones, in units of these, beyond
+    # what noise does: one number for the column.
+    away = (table / size - common) ** 2 - own_noise
+    sure = common / (common + np.sqrt(own_noise))
+    ratio = float((sure * away / common**2).sum() / sure.sum())
+    signal = np.clip(ratio, RATIO_LEAST, RATIO_PRIOR) * common**2
     weight = signal / (signal + own_noise)
     own = common + weight * (table / size - common)
     own = np.maximum(own, 0.2 * (1 - weight) * common)
@@ -195,7 +208,9 @@ def call(
     away = rough - centre
     # Each q_i is one part and halves of the (many - 1) mixed ones.
     mean_noise = noise * (1 + (many - 1) / 4) / size**2
-    signal = np.maximum((away**2 - mean_noise).mean(axis=1, keepdims=True), 0) + 1e-9
+    weight = 1 / mean_noise
+    signal = (weight * (away**2 - mean_noise)).sum() / (weight.sum() * many)
+    signal = np.clip(signal, 0, VOTE_SPREAD) + 1e-9
     away = away * signal / (signal + mean_noise)
     second = products.sum(axis=0) / size.sum()
     spread = second - np.einsum("c,ci,cj->ij", prior, rough, rough)
@@ -221,5 +236,7 @@ def _inverse(spread: Array, noise: float) -> Array:
     basis = np.linalg.svd(plane)[0][:, : many - 1]
     mixed = basis.T @ (trust * spread + (1 - trust) * even * plane) @ basis
     values, vectors = np.linalg.eigh((mixed + mixed.T) / 2)
-    values = np.maximum(values, 0.25 * even * (1 - 0.9 * trust))
+    # A spread below the noise in it would make the votes too sure by any factor.
+    least = max(0.25 * even * (1 - 0.9 * trust), 2 * float(np.sqrt(noise)))
+    values = np.maximum(values, least)
     return basis @ (vectors / values) @ vectors.T @ basis.T

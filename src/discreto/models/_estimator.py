@@ -158,7 +158,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             cost,
             table.domain.neighbours,
             table.domain.rows_per_person,
-            plan,
+            done.plan,
             done.receipt,
             table.domain.person,
         )

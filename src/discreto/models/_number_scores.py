@@ -22,7 +22,7 @@ from discreto.core.query import Block, Choice, Sum
 from discreto.models._scores import STEP, ModelScore, of_loss_parts
 from discreto.session import Ask
 from discreto.stats._intervals import Floats, combined_reach
-from discreto.stats.quantiles import place_grid
+from discreto.stats._places import place_grid
 
 _WINDOW = 6  # sizes of errors that are looked at together
 _SEEN = "(clipped target)"
@@ -99,7 +99,7 @@ def _root(mse: ModelScore, unit: str) -> ModelScore:
 def _window(ask: Ask, goal: str, part: Fraction) -> tuple[float, float]:
     """A range about the median, six times as wide as the middle half of the values."""
     places = place_grid(goal, ask.domain)
-    tally, centres = Sum(places, (Block(Ones()),)), places.centres(ask.domain)
+    tally, centres = Sum(places.cells(), (Block(Ones()),)), places.centres()
     found = []
     for quarter in (1, 2, 3):
         choice = Choice(tally, Ranks((quarter,), 4))

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from discreto.errors import MissingExtraError, ParameterError
+from discreto.models._onnx_trees import tree_scores
 
-OPSET, FORMAT = 18, 9
+OPSET, TREES, FORMAT = 18, 5, 9
 
 
 def to_onnx(model: Any) -> Any:
@@ -57,6 +58,10 @@ class _Graph:
         self._constants.append(self._onnx.numpy_helper.from_array(array, name))
         return name
 
+    def tensor(self, array: Any) -> Any:
+        """An array as an attribute of a node."""
+        return self._onnx.numpy_helper.from_array(array)
+
     def output(self, source: str, name: str, kind: Any, shape: list[Any]) -> None:
         same = self._onnx.helper.make_node("Identity", [source], [name])
         self._nodes.append(same)
@@ -78,7 +83,12 @@ class _Graph:
             self._nodes, name, [rows], self._outputs, self._constants
         )
         made = helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=FORMAT
+            graph,
+            opset_imports=[
+                helper.make_opsetid("", OPSET),
+                helper.make_opsetid("ai.onnx.ml", TREES),
+            ],
+            ir_version=FORMAT,
         )
         self._onnx.checker.check_model(made)
         return made
@@ -105,15 +115,32 @@ def _scores(model: Any, graph: _Graph) -> str:
 
 
 def _linear(model: Any, graph: _Graph) -> None:
+    _number(model, graph, _scores(model, graph))
+
+
+def _boosted_number(model: Any, graph: _Graph) -> None:
+    _number(model, graph, tree_scores(model, graph))
+
+
+def _number(model: Any, graph: _Graph, scores: str) -> None:
+    """A number within the bounds of the target."""
     target = model.space_.domain.number(model.space_.goal)
     ends = [graph.constant(np.float64(e)) for e in (target.lower, target.upper)]
-    flat = graph.node("Squeeze", _scores(model, graph), graph.constant([1]))
+    flat = graph.node("Squeeze", scores, graph.constant([1]))
     clipped = graph.node("Clip", flat, *ends)
     graph.output(clipped, "prediction", graph.double(), [None])
 
 
 def _logistic(model: Any, graph: _Graph) -> None:
-    scores = _scores(model, graph)
+    _classes(model, graph, _scores(model, graph))
+
+
+def _boosted_classes(model: Any, graph: _Graph) -> None:
+    _classes(model, graph, tree_scores(model, graph))
+
+
+def _classes(model: Any, graph: _Graph, scores: str) -> None:
+    """The likeliest class and all probabilities, from one score or one for each."""
     if len(model.classes_) == 2:
         halves = graph.constant(np.array([[-0.5, 0.5]]))
         scores = graph.node("Mul", scores, halves)
@@ -144,4 +171,6 @@ _FORMS = {
     "LinearRegression": _linear,
     "LogisticRegression": _logistic,
     "KMeans": _kmeans,
+    "GradientBoostingClassifier": _boosted_classes,
+    "GradientBoostingRegressor": _boosted_number,
 }

@@ -24,11 +24,15 @@ from discreto.models._hashing import (
     table_count,
 )
 from discreto.models._kinds import PrivateClassifier
+from discreto.models._strength import SizeUp, size_up
+from discreto.models._views import Seen, ask_windows
 from discreto.parameters import Reader
 from discreto.rng import generator
 from discreto.session import Ask
 
+_WINDOWS = Fraction(1, 10)  # of the cost, to learn where the numbers are
 _LOCATE = Fraction(1, 10)  # the share that finds the middle of the rows
+_TEMPER = 0.55  # tables that cut the same rows agree more than they should be trusted
 
 
 class CellNeighborsClassifier(PrivateClassifier):
@@ -67,19 +71,23 @@ class CellNeighborsClassifier(PrivateClassifier):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         the mean of the numbers, for a tenth, to place the cuts; then the
-                 counts of all tables at once.
-    Bound        1 and d per row in the l1 norm for the mean; a row is in one cell of
-                 each table, so ``n_tables`` for the counts.
+    Asks         class counts (1/10) unless the domain declares its rows: with few of
+                 them nothing else can be known; where the numbers are (1/10); their
+                 mean (1/10), to place the cuts; then the counts of all tables at once.
+    Bound        1 for class counts; d for where the numbers are, and 1 and d in the l1
+                 norm for their mean; a row is in one cell of each table, so
+                 ``n_tables`` for the counts.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
     Free         predictions: they use counts, public cuts and the domain only.
     Not covered  choosing ``n_tables`` or ``random_state`` by looking at results.
 
     >>> from discreto import Category, Domain, Number
     >>> domain = Domain({"x": Number(0, 1), "y": Category(["a", "b"])}, target="y")
-    >>> plan = CellNeighborsClassifier(epsilon=1).plan(domain)
-    >>> [ask.sensitivity for ask in plan] == [(1, 1 << 30), (8,)], plan.total
-    (True, Cost(ε 1))
+    >>> plan = CellNeighborsClassifier(epsilon=1).plan(domain, rows=1000)
+    >>> [ask.sensitivity for ask in plan] == [(1,), (1,), (1, 1 << 30), (8,)]
+    True
+    >>> plan.total
+    Cost(ε 1)
 
     Examples
     --------
@@ -123,27 +131,45 @@ class CellNeighborsClassifier(PrivateClassifier):
         tables = read.whole("n_tables", most=1024, unset=ours)
         size = read.whole("n_cuts", most=12, unset=cut_count(tables))
         toss = generator(read.seed())
-        centre, left = self._locate(ask, space)
+        self.classes_ = np.array(space.classes)
+        look = size_up(ask, space)
+        if look.counts is not None:
+            shares = look.counts
+            self.class_prior_, self.view_ = shares / shares.sum(), space
+            cuts = draw_cuts(space, 0 * space.centres(), tables, size, toss)
+            self.cell_log_odds_ = np.zeros((tables, 1 << size, len(shares)))
+            self.cuts_ = tuple((c.weights, c.marks, c.offsets) for c in cuts)
+            return
+        goal = space.goal
+        ask, space, left = self._look_around(ask, space, look)
+        centre, left = self._locate(ask, space, left)
         cuts = draw_cuts(space, centre, tables, size, toss)
-        query = Sum(
-            Categories((space.goal,), declared=True), (Block(Memberships(cuts)),)
-        )
+        query = Sum(Categories((goal,), declared=True), (Block(Memberships(cuts)),))
         answer = ask.measure(query, "classes in the cells", left)
         counts = answer.tables[0].T.astype(float)
         counts = counts.reshape(tables, 1 << size, -1)
         prior, odds = log_votes(counts, answer.noises[0].variance)
         # Cuts beyond twice the number of columns say again what others said.
-        weight = min(1.0, 2 * len(space.features) / (tables * size))
-        self.classes_ = np.array(space.classes)
+        weight = _TEMPER * min(1.0, 2 * len(space.features) / (tables * size))
         self.class_prior_ = prior
         self.cell_log_odds_ = weight * odds
         self.cuts_ = tuple((c.weights, c.marks, c.offsets) for c in cuts)
 
-    def _locate(self, ask: Ask, space: Space) -> tuple[Any, Fraction]:
+    def _look_around(
+        self, ask: Ask, space: Space, look: SizeUp
+    ) -> tuple[Ask, Space, Fraction]:
+        """The view that the model learns from, and the share that is left."""
+        seen, left = Seen(), 1 - look.spent
+        if look.enough and space.numbers:
+            seen, left = Seen(ask_windows(ask, space, _WINDOWS)), left - _WINDOWS
+        self.view_ = seen.space(space)
+        return seen.ask(ask, space), self.view_, left
+
+    def _locate(self, ask: Ask, space: Space, left: Fraction) -> tuple[Any, Fraction]:
         """About where the rows are, and the share that is left after asking."""
         names = space.numbers
         if not names:
-            return np.empty(0), Fraction(1)
+            return np.empty(0), left
         values = Values(names)
         if space.domain.neighbours == "replace":
             blocks: tuple[Block, ...] = (Block(values),)
@@ -151,7 +177,7 @@ class CellNeighborsClassifier(PrivateClassifier):
             one = Fraction(1, 1 + len(names))
             blocks = (Block(Ones(), share=one), Block(values, share=1 - one))
         answer = ask.measure(Sum(Everyone(), blocks), "middle of the rows", _LOCATE)
-        return middle(answer, space.domain), 1 - _LOCATE
+        return middle(answer, space.domain), left - _LOCATE
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """The probability of each class, from the cells of each row. Free.
@@ -167,8 +193,8 @@ class CellNeighborsClassifier(PrivateClassifier):
             One line for each row, one column for each class.
         """
         X = self._rows(X)
-        space = self.space_
-        batch, rows = space.batch(X)
+        batch, rows = self.space_.batch(X)
+        space = self.view_
         logs = np.tile(np.log(self.class_prior_), (rows, 1))
         for parts, odds in zip(self.cuts_, self.cell_log_odds_, strict=True):
             sides = Sides(space.numbers, space.categories, *parts)

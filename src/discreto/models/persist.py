@@ -50,19 +50,22 @@ def dumps(model: PrivateEstimator) -> str:
         raise ParameterError(f"{type(model).__name__} is not a model of discreto.")
     from discreto import __version__
 
+    facts = {
+        "discreto_model": FORMAT,
+        "version": __version__,
+        "simulated": model.privacy_.simulated,
+    }
+    return json.dumps(facts | _form(model), ensure_ascii=False, allow_nan=False)
+
+
+def _form(model: PrivateEstimator) -> dict[str, Any]:
+    """The name, the parameters and the state of a model."""
     params = model.get_params(deep=False)
-    return json.dumps(
-        {
-            "discreto_model": FORMAT,
-            "version": __version__,
-            "model": type(model).__name__,
-            "simulated": model.privacy_.simulated,
-            "params": {k: _pack(v) for k, v in params.items() if k not in _NEVER},
-            "state": {k: _pack(v) for k, v in vars(model).items() if k not in params},
-        },
-        ensure_ascii=False,
-        allow_nan=False,
-    )
+    return {
+        "model": type(model).__name__,
+        "params": {k: _pack(v) for k, v in params.items() if k not in _NEVER},
+        "state": {k: _pack(v) for k, v in vars(model).items() if k not in params},
+    }
 
 
 def loads(text: str) -> PrivateEstimator:
@@ -70,16 +73,22 @@ def loads(text: str) -> PrivateEstimator:
     try:
         data = json.loads(text)
         check_plain(data, _MOST_PARTS, depth=_DEEPEST, letters=_LETTERS)
-        name, format_ = data["model"], data["discreto_model"]
-        params, state = data["params"], data["state"]
-        if not isinstance(params, dict) or not isinstance(state, dict):
+        format_ = data["discreto_model"]
+        if not isinstance(data["params"], dict) or not isinstance(data["state"], dict):
             raise TypeError
+        _ = data["model"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ParameterError("this is not a model that discreto wrote.") from None
     if format_ != FORMAT:
         raise ParameterError(
             f"this model has format {format_!r}; this discreto reads {FORMAT}."
         )
+    return _model(data)
+
+
+def _model(data: dict[str, Any]) -> PrivateEstimator:
+    """The model of its checked form."""
+    name, params, state = data["model"], data["params"], data["state"]
     kind = _kind(name)
     params = {key: _unpack(value) for key, value in params.items()}
     if issubclass(kind, Boosting):
@@ -219,6 +228,8 @@ def _pack(value: Any) -> Any:
         return {"space": space}
     if isinstance(value, Privacy):
         return {"privacy": value.to_dict()}
+    if isinstance(value, PrivateEstimator):  # a model that is made of another one
+        return {"made of": _form(value)}
     if isinstance(value, BoostingSettings):
         return {"settings": [[n, _pack(getattr(value, n))] for n in SETTING_NAMES]}
     if isinstance(value, Table):
@@ -267,6 +278,8 @@ def _unpack_dict(value: dict[str, Any]) -> Any:
         return _space(Domain.from_dict(domain), features, target)
     if "privacy" in value:
         return _privacy(value["privacy"])
+    if "made of" in value:
+        return _model(value["made of"])
     if "settings" in value:
         return BoostingSettings(**{n: _unpack(v) for n, v in value["settings"]})
     raise KeyError

@@ -97,7 +97,7 @@ def fit_command(
 
 
 def _metric(comparison: Comparison) -> str:
-    return "accuracy" if comparison.metric == "accuracy" else "error"
+    return "error" if comparison.metric == "rmse" else comparison.metric_name
 
 
 def _prices(comparison: Comparison) -> int:
@@ -154,14 +154,13 @@ def _scores(comparison: Comparison) -> list[Html]:
         f"Mean over {comparison.scores[0].count} fits on rows that were not fitted; "
         "bands are one standard deviation."
     )
-    lower = "" if comparison.metric == "accuracy" else " Lower is better."
+    lower = "" if comparison.higher else " Lower is better."
     return [figure(display, caption=caption + lower), _matrix(comparison)]
 
 
 def _axis(comparison: Comparison) -> str:
-    if comparison.metric == "accuracy":
-        return "accuracy"
-    return f"root mean squared error{comparison.unit and f' ({comparison.unit})'}"
+    unit = comparison.unit if comparison.metric == "rmse" else ""
+    return f"{comparison.metric_name}{unit and f' ({unit})'}"
 
 
 def _matrix(comparison: Comparison) -> Html:

@@ -17,14 +17,13 @@ from starlette.exceptions import HTTPException
 from discreto import __version__
 from discreto.errors import DiscretoError
 from discreto.service import api, oidc, owner_pages, pages
-from discreto.service.config import ServiceConfig, read_config
+from discreto.service.config import ServiceConfig
 from discreto.service.errors import Refusal, refusal_of
 from discreto.service.guard import Guard, Metrics
 from discreto.service.service import Service
 from discreto.service.sessions import SignInFirst
 from discreto.service.views import page
 
-CONFIG = "DISCRETO_SERVICE_CONFIG"  # where a worker finds its TOML file
 _BY_STATUS = {401: "unauthorised", 403: "forbidden", 404: "not_found", 405: "method"}
 
 
@@ -113,8 +112,3 @@ def _add_refusals(app: FastAPI) -> None:
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
-
-
-def from_environment() -> FastAPI:
-    """The application of a worker process, by the file that its parent names."""
-    return make_app(read_config(os.environ[CONFIG]))

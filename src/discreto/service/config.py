@@ -44,6 +44,7 @@ from typing import Any
 
 from discreto.core.cost import Amount, read_amount
 from discreto.core.ledger.postgres import is_postgres
+from discreto.data.databases.address import within
 from discreto.errors import ParameterError
 
 ROLES = ("owner", "analyst", "auditor")
@@ -99,7 +100,8 @@ class TableSettings:
     Parameters
     ----------
     data, domain, ledger
-        A Parquet or CSV file or pattern, a domain file, and the name of a ledger.
+        A Parquet or CSV file or pattern, or the address of a table in a database
+        (``docs/databases.md``); a domain file; and the name of a ledger.
     ceiling
         The most epsilon that one question may cost without the owner's approval.
     epsilon
@@ -108,6 +110,8 @@ class TableSettings:
         What it is, for those who ask.
     analysts
         Who may ask; nothing: every analyst with a budget in the ledger.
+    fetch
+        Whether rows of a database may be read for what it cannot add up itself.
     """
 
     data: str
@@ -117,6 +121,7 @@ class TableSettings:
     epsilon: Amount | None = None
     description: str = ""
     analysts: tuple[str, ...] | None = None
+    fetch: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +227,9 @@ def _resolved(config: ServiceConfig, folder: Path) -> ServiceConfig:
         for name, one in config.ledgers.items()
     }
     tables = {
-        name: replace(one, data=str(folder / one.data), domain=str(folder / one.domain))
+        name: replace(
+            one, data=within(folder, one.data), domain=str(folder / one.domain)
+        )
         for name, one in config.tables.items()
     }
     oidc = config.oidc

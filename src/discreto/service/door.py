@@ -19,6 +19,7 @@ from typing import Any
 from discreto.core.cost import read_amount
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
+from discreto.data.engines import DatabaseEngine
 from discreto.errors import KernelFault, LedgerError
 from discreto.service.config import LedgerSettings, ServiceConfig, TableSettings
 from discreto.service.errors import Refusal
@@ -85,7 +86,8 @@ class Door:
     def _open(self, name: str, settings: TableSettings) -> Served:
         ledger = self.ledgers[settings.ledger]
         domain = Domain.load(Path(settings.domain))
-        table = ServedTable(settings.data, domain, ledger, name=name)
+        engine = None if settings.fetch else DatabaseEngine(fetch=False)
+        table = ServedTable(settings.data, domain, ledger, engine=engine, name=name)
         if settings.epsilon is not None:
             allow(ledger, f"table {name}", read_amount(settings.epsilon, "epsilon"))
         return Served(name, table, ledger, settings)

@@ -114,6 +114,7 @@ class Jobs:
     def close(self) -> None:
         """Finish what is under way and take nothing more."""
         self._ended.set()
+        self._pulse.join()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 

@@ -271,7 +271,9 @@ def _read_evaluate(
 
     def run(table: Table) -> Answer:
         found = evaluate(model, table, epsilon=epsilon, delta=delta)
-        return {"evaluation": evaluation_to_json(found)}
+        here = found.on_these_rows
+        alone = {} if here is None else {"on_these_rows": evaluation_to_json(here)}
+        return {"evaluation": evaluation_to_json(found)} | alone
 
     def plan(domain: Domain, rows: int | None) -> Plan:
         raise ParameterError("evaluations have no plan of their own yet.")
@@ -282,8 +284,7 @@ def _read_evaluate(
 
 def evaluation_to_json(found: Evaluation) -> Answer:
     """The measures of a model, each a release."""
-    parts = {name: getattr(found, name) for name in Evaluation.__dataclass_fields__}
-    return {n: one.to_dict() for n, one in parts.items() if one is not None}
+    return {name: release.to_dict() for name, release in found.items()}
 
 
 _READERS: dict[str, Callable[..., Work]] = {

@@ -1,18 +1,24 @@
-"""Running a service: worker processes, their log, a graceful end."""
+"""Running a service: a parent that starts workers anew when they die.
+
+The parent loads the program once, opens nothing but the port, and forks. A worker that
+is killed is replaced within a fraction of a second; what it had under way was charged,
+and is asked again for free.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
+import signal
+import socket
 import sys
 import tempfile
+import time
 from pathlib import Path
-
-import uvicorn
-
-from discreto.service.app import CONFIG
+from typing import Any
 
 _GRACE = 30  # seconds for what is under way when the service is stopped
+_PAUSE = 0.5  # seconds before a worker that ended at once is started again
 
 
 def serve(config: Path, *, host: str, port: int, workers: int) -> None:
@@ -27,16 +33,93 @@ def serve(config: Path, *, host: str, port: int, workers: int) -> None:
     workers
         Processes that share the port, the state and the ledgers.
     """
-    os.environ[CONFIG] = str(config.absolute())
-    if workers > 1:  # their counters are added up from files
-        folder = tempfile.mkdtemp(prefix="discreto-metrics-")
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-    uvicorn.run(
-        "discreto.service.run:worker",
-        factory=True,
-        host=host,
-        port=port,
-        workers=workers,
+    # Before the first import of the metrics: several workers add theirs up from files.
+    folder = tempfile.mkdtemp(prefix="discreto-metrics-")
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+    import discreto.report  # noqa: F401 - loaded once, for all workers
+    from discreto.service import app  # noqa: F401
+
+    Supervisor(config, _listen(host, port), workers).run()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    wire = socket.socket(family, socket.SOCK_STREAM)
+    wire.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    wire.bind((host, port))
+    wire.listen(2048)
+    return wire
+
+
+class Supervisor:
+    """Keeps so many workers alive, and ends them when it is told to end."""
+
+    def __init__(self, config: Path, wire: socket.socket, workers: int) -> None:
+        self._config, self._wire, self._count = config, wire, workers
+        self._born: dict[int, float] = {}
+        self._ending = False
+
+    def run(self) -> None:
+        """Until SIGTERM or SIGINT; then workers finish what is under way."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._end)
+        while not self._ending:
+            while len(self._born) < self._count:
+                self._fork()
+            self._bury(block=True)
+        deadline = time.monotonic() + _GRACE + 5
+        while self._born and time.monotonic() < deadline:
+            self._bury(block=False)
+            time.sleep(0.05)
+        for pid in self._born:
+            os.kill(pid, signal.SIGKILL)
+
+    def _end(self, *_: Any) -> None:
+        self._ending = True
+        for pid in self._born:
+            os.kill(pid, signal.SIGTERM)
+
+    def _bury(self, *, block: bool) -> None:
+        try:
+            pid, _ = os.waitpid(-1, 0 if block else os.WNOHANG)
+        except (ChildProcessError, InterruptedError):
+            return
+        born = self._born.pop(pid, 0.0)
+        if pid and not self._ending and time.monotonic() - born < _PAUSE:
+            time.sleep(_PAUSE)
+
+    def _fork(self) -> None:
+        pid = os.fork()
+        if pid:
+            self._born[pid] = time.monotonic()
+            if self._ending:  # told to end while forking
+                os.kill(pid, signal.SIGTERM)
+            return
+        code = 1
+        try:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, signal.SIG_DFL)
+            _work(self._config, self._wire)
+            code = 0
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+
+
+def _work(config: Path, wire: socket.socket) -> None:
+    """One worker process, with its log on the standard output."""
+    import uvicorn
+
+    from discreto.service.app import make_app
+    from discreto.service.config import read_config
+
+    log = logging.getLogger("discreto.service")
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    log.handlers, log.propagate = [handler], False
+    log.setLevel(logging.INFO)
+    settings = uvicorn.Config(
+        make_app(read_config(config)),
         access_log=False,  # ours has public facts only
         log_level="warning",
         server_header=False,
@@ -46,17 +129,4 @@ def serve(config: Path, *, host: str, port: int, workers: int) -> None:
         limit_concurrency=1000,
         h11_max_incomplete_event_size=1 << 14,
     )
-
-
-def worker() -> object:
-    """The application of one worker process, with its log on the standard output."""
-    from discreto.service.app import from_environment
-
-    log = logging.getLogger("discreto.service")
-    log.setLevel(logging.INFO)
-    if not log.handlers:
-        handler = logging.StreamHandler(sys.stdout)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-        log.addHandler(handler)
-    log.propagate = False
-    return from_environment()
+    uvicorn.Server(settings).run(sockets=[wire])

@@ -18,9 +18,9 @@ from discreto.service.config import ROLES, ServiceConfig
 from discreto.service.credentials import Credentials
 from discreto.service.door import Door
 from discreto.service.errors import Refusal
-from discreto.service.guard import RateLimit
 from discreto.service.jobs import Jobs
 from discreto.service.questions import strict
+from discreto.service.rate import RateLimit
 from discreto.service.state import Job, Person, Secret, State
 
 MOST_PREDICTIONS = 10_000

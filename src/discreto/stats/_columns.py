@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from discreto.core.cost import Amount
-from discreto.release import Release
+from discreto.release import LEVEL, Release
 from discreto.stats._base import Names, names_of, run
 from discreto.stats.covariances import Covariance
 from discreto.stats.moments import Count, Mean, Total, Variance
+from discreto.stats.population import LeveledMean
 from discreto.tables import Table
 
 
@@ -117,6 +118,8 @@ def mean(
     epsilon: Amount,
     delta: Amount = 0,
     key: str | None = None,
+    population: bool = False,
+    level: float = LEVEL,
 ) -> Release:
     """The mean of a column over the rows in which it is present.
 
@@ -138,6 +141,11 @@ def mean(
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same
         key is refused. The table needs a name (files have their path).
+    population
+        Whether the interval is for the population that the rows were drawn from, noise
+        and sampling together, and not for this table.
+    level
+        With what probability the interval covers.
 
     Returns
     -------
@@ -158,6 +166,9 @@ def mean(
     >>> mean.low < mean.value < mean.high, mean.cost
     (True, Cost(ε 1))
     """
+    if population or level != LEVEL:
+        asked = LeveledMean(column, names_of(by), level, population)
+        return run(table, asked, epsilon, delta, key)
     return run(table, Mean(column, names_of(by)), epsilon, delta, key)
 
 

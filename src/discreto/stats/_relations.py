@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from discreto.core.cost import Amount
 from discreto.expression_text import expression
 from discreto.expressions import Expr
-from discreto.release import Release
+from discreto.plan import Statistic
+from discreto.release import LEVEL, Release
 from discreto.stats._base import Names, names_of, run
 from discreto.stats.crosstabs import Crosstab
 from discreto.stats.distributions import Distribution, Inequality
 from discreto.stats.histograms import Top
+from discreto.stats.population import LeveledShare
 from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
 from discreto.tables import Table
 
@@ -24,6 +26,8 @@ def proportion(
     epsilon: Amount,
     delta: Amount = 0,
     key: str | None = None,
+    population: bool = False,
+    level: float = LEVEL,
 ) -> Release:
     """The share of rows for which a condition is true.
 
@@ -45,6 +49,11 @@ def proportion(
     key : str, optional
         A name for this request: asked again under it, the stored answer costs nothing
         more. The table needs a name (files have their path).
+    population
+        Whether the interval is for the population that the rows were drawn from, noise
+        and sampling together, and not for this table.
+    level
+        With what probability the interval covers.
 
     Returns
     -------
@@ -65,9 +74,10 @@ def proportion(
     >>> abs(found.value - 0.25) < 0.02
     True
     """
-    return run(
-        table, Proportion(expression(condition), names_of(by)), epsilon, delta, key
-    )
+    asked: Statistic = Proportion(expression(condition), names_of(by))
+    if population or level != LEVEL:
+        asked = LeveledShare(expression(condition), names_of(by), level, population)
+    return run(table, asked, epsilon, delta, key)
 
 
 def ratio(

@@ -102,7 +102,8 @@ class MeanDifference:
         sums, noise = answer.tables[0][:2] / STEP, answer.noises[0]
         means, errors = _means(sums, noise.variance / STEP**2)
         estimate, error = float(means[1] - means[0]), float(math.hypot(*errors))
-        ends = estimate + np.array([0.0, -Z, Z]) * min(error, 1e6)
+        # A little wider: the spread that goes into the error is itself noisy.
+        ends = estimate + np.array([0.0, -1.04 * Z, 1.04 * Z]) * min(error, 1e6)
         ends = column.half * np.clip(ends, -2, 2)
         p = two_sided(estimate / error) if error > 0 else 1.0
         return with_p_value(

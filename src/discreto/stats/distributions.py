@@ -175,7 +175,7 @@ class Inequality:
         drawn = counts - possible_noise(noise, (_DRAWS, counts.size), coins)
         several = np.concatenate([counts[None], drawn])
         found = _lorenz(several, centres) if self.curve else _gini(several, centres)
-        low, high = np.quantile(found[1:], [0.0225, 0.9775], axis=0)
+        low, high = np.quantile(found[1:], [0.026, 0.974], axis=0)
         # Nor is it known where in its cell a row lies. Errors of different cells are as
         # often up as down, so few full cells leave more of them than many.
         shares = _shares(counts)

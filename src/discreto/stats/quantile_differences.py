@@ -79,7 +79,7 @@ class QuantileDifference:
         places, strides, sums, noise = cumulative(
             ask, self.column, (self.group,), self.label
         )
-        edges, last = places.edges(domain), places.bins
+        edges, last = places.edges, places.bins
         if min(_rows(part) for part in sums[:2]) < CLEAR * math.sqrt(
             3 * noise.variance
         ):

@@ -17,27 +17,21 @@ import numpy as np
 
 from discreto.core.domain import Domain, Number
 from discreto.core.gate import Noise, bind, scale_for
-from discreto.core.maps import Bins, Edges, Extreme, Ones, Ranks
-from discreto.core.maps.cells import whole_numbers
-from discreto.core.query import Block, Cells, Choice, Ints, Sum
+from discreto.core.maps import Edges, Extreme, Ones, Ranks
+from discreto.core.query import Block, Choice, Ints, Sum
 from discreto.errors import ParameterError
 from discreto.release import LEVEL, Release
 from discreto.rng import generator
 from discreto.session import Ask
 from discreto.stats._base import by_text, group_keys, grouped
 from discreto.stats._intervals import Floats, combined_reach, sum_reach
+from discreto.stats._places import FAN, Places, place_grid
 
-GRID = 4096  # places a quantile may have
-FAN = 16  # how many parts a cell of the cumulative count has on the level below
 _TAILS = 0.06  # what both ends of the interval of one of several quantiles may miss
 _DRAWS = 400  # possible noises behind an interval
-POINT_SHARE = Fraction(2, 3)  # the rest pays for the error bar
-
-
-def place_grid(name: str, domain: Domain) -> Bins:
-    """The public places that a quantile of this column may take."""
-    each = whole_numbers(domain.number(name))
-    return Bins(name, each if 2 <= each <= GRID else GRID)
+POINT_SHARE = Fraction(9, 10)  # the rest pays for the error bar
+_CLEAR = 3.5  # so many deviations of noise show that there are rows
+EXTREME_SHARE = Fraction(2, 3)  # the same for the smallest and largest values
 
 
 @dataclass(frozen=True)
@@ -54,8 +48,8 @@ class Quantile:
     Privacy
     -------
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         a noisy choice of a place (2/3 of the cost), then counts of the rows
-                 between cuts around it (1/3), for the error bar.
+    Asks         a noisy choice of a place (9/10 of the cost), then counts of the rows
+                 between cuts around it (1/10), for the error bar.
     Bound        1 for the counts: a row is between two cuts. For the choice, how far a
                  row moves the rank of a place, in multiples of the denominator.
     Composition  shares add up to one, so it costs exactly ``epsilon``.
@@ -92,56 +86,85 @@ class Quantile:
         domain, chance = ask.domain, self.probability
         column, places = domain.number(self.column), place_grid(self.column, domain)
         score = Ranks((chance.numerator,), chance.denominator)
-        tally = Sum(places, (Block(Ones()),))
+        tally = Sum(places.cells(), (Block(Ones()),))
         chosen = ask.select(Choice(tally, score), self.label, POINT_SHARE)
         place = int(chosen.indices[0])
-        value = float(places.centres(domain)[place])
-        edges = places.edges(domain)
-        cuts = ladder(edges, place)
+        value = float(places.centres()[place])
+        cuts = places.around(place)
         query = Sum(Edges(self.column, tuple(cuts.tolist())), (Block(Ones()),))
         answer = ask.measure(query, f"rows around the {self.label}", 1 - POINT_SHARE)
         counts = answer.tables[0][:, 0].astype(float)
-        low, high = _rank_interval(counts, cuts, float(chance), answer.noises[0])
-        low, high = min(low, edges[place]), max(high, edges[place + 1])
+        scale = float(chosen.scale) / chance.denominator  # in rows
+        rows = -math.log(1 - LEVEL) * scale
+        low, high = local_interval(counts, cuts, rows, answer.noises[0])
+        own = counts[cuts.size // 2] + math.sqrt(answer.noises[0].variance)
+        if rows > own / 20:  # the quantile may well be in the place beside it
+            centres = places.centres()
+            low = min(low, centres[max(place - 1, 0)])
+            high = max(high, centres[min(place + 1, places.bins - 1)])
         low, high = _within(low, high, column)
-        return Release(self.label, value, low, high, (), column.unit)
+        return Release(
+            self.label, value, min(low, value), max(high, value), (), column.unit
+        )
 
 
-def ladder(edges: Floats, place: int) -> Floats:
-    """Cuts around a place that double their distance outward, always as many.
-
-    Cuts beyond the range pile up at its ends, where they part nothing.
-    """
-    step = edges[1] - edges[0]
-    reach = max(1, math.ceil(math.log2(max(2, edges.size - 1))))
-    away = step * (2.0 ** np.arange(reach + 1) - 1)
-    cuts = np.concatenate([(edges[place] - away)[::-1], edges[place + 1] + away])
-    clipped: Floats = np.clip(cuts, edges[0], edges[-1])
-    return clipped
-
-
-def _rank_interval(
-    counts: Floats, cuts: Floats, chance: float, noise: Noise
+def local_interval(
+    counts: Floats, cuts: Floats, rows: float, noise: Noise
 ) -> tuple[float, float]:
-    """Cuts between which the quantile lies, given noisy counts between cuts.
+    """What lies within so many rows of a place, given noisy counts around it.
 
-    The quantile is at or below a cut when the surplus there (rows up to the cut, less
-    the wanted rank) is not negative. Coming from the left, cuts whose surplus is
-    surely negative are passed. That goes wrong only if the first cut at or after the
-    quantile is passed, which has a chance of at most 5 %; so it is from the right. As
-    the interval is stretched to the chosen place, whose noise is another one, only one
-    side can fail: the interval covers with 95 %, whatever the data.
+    The choice of a place misses its rank by a few rows, by a public distribution; how
+    far that is in values depends on how dense the rows are. Counts of so few rows would
+    drown in noise. So on either side the nearest part is sought that clearly has rows,
+    and those up to its end are taken to lie evenly, unless hardly any are nearer than
+    that part: then there is a gap, which the interval spans. With few rows for the cost
+    a gap can be overlooked.
     """
-    below, above = np.cumsum(counts)[:-1], counts[::-1].cumsum()[::-1][1:]
-    surplus = (1 - chance) * below - chance * above
-    size = counts.size
-    far = np.array([_far(i, size - i, chance, noise) for i in range(1, size)])
-    # Cuts at the ends of the range say nothing: the interval starts there anyway.
-    fine = (surplus < -far) | (cuts <= cuts[0])
-    low = cuts[int(np.argmin(np.append(fine, False))) - 1]
-    fine = (surplus >= far) | (cuts >= cuts[-1])
-    high = cuts[-int(np.argmin(np.append(fine[::-1], False)))]
-    return float(low), float(high)
+    middle = cuts.size // 2
+    left, right = cuts[:middle][::-1], cuts[middle:]
+    below = _density(counts[:middle][::-1], left, noise)
+    above = _density(counts[middle + 1 :], right, noise)
+    # At the place itself the density is between those of its two sides.
+    if below[0] > 0 and above[0] > 0:
+        both = math.sqrt(below[0] * above[0])
+    else:
+        both = max(below[0], above[0]) / 2
+    ends = []
+    for side, (dense, gap, most) in ((left, below), (right, above)):
+        if not dense:
+            ends.append(float(side[-1]))
+            continue
+        far = max(gap, min(rows / min(dense, both), most))
+        ends.append(float(side[0] + math.copysign(far, side[-1] - side[0])))
+    return ends[0], ends[1]
+
+
+def _density(counts: Floats, cuts: Floats, noise: Noise) -> tuple[float, float, float]:
+    """Rows for each unit outward from the first cut, 0 where none are clear.
+
+    Then how wide a gap there surely is before them, and how far they were counted.
+    """
+    distance = np.abs(cuts - cuts[0])
+    parts, deviation = counts[: distance.size - 1], math.sqrt(noise.variance)
+    first, last = _first_clear(parts, np.diff(distance) > 0, deviation)
+    if last == first:
+        return 0.0, 0.0, 0.0
+    held, nearer = float(parts[first:last].sum()), float(parts[:first].sum())
+    most = float(distance[last])
+    careful = held - deviation  # noise that made it clear made it larger, too
+    # Evenly spread, a third as many would be nearer.
+    gap = most if first and nearer < held / 8 else 0.0
+    return careful / float(distance[last] - distance[first]), gap, most
+
+
+def _first_clear(parts: Floats, wide: Any, deviation: float) -> tuple[int, int]:
+    """The nearest part that clearly has rows; or two, or three beside each other."""
+    for size in (1, 2, 3):
+        for first in range(parts.size - size + 1):
+            held = float(parts[first : first + size].sum())
+            if wide[first] and held > _CLEAR * deviation * math.sqrt(size):
+                return first, first + size
+    return 0, 0
 
 
 @lru_cache(maxsize=1024)
@@ -222,14 +245,14 @@ class Quantiles:
         return self._release(np.array(ends), places, groups, domain)
 
     def _release(
-        self, ends: Ints, places: Bins, groups: tuple[Any, ...], domain: Domain
+        self, ends: Ints, places: Places, groups: tuple[Any, ...], domain: Domain
     ) -> Release:
         # Quantiles rise with their probability.
         column, chances = domain.number(self.column), self.probabilities
         order = np.argsort([float(p) for p in chances], kind="stable")
         ends[:, order] = np.maximum.accumulate(ends[:, order], axis=1)
         ends = ends.reshape(-1, 3)
-        edges, centres = places.edges(domain), places.centres(domain)
+        edges, centres = places.edges, places.centres()
         value = np.clip(centres[ends[:, 0]], column.lower, column.upper)
         pairs = [_within(edges[a], edges[b], column) for _, a, b in ends.tolist()]
         low, high = np.array(pairs, dtype=float).T
@@ -243,7 +266,7 @@ class Quantiles:
 
 def cumulative(
     ask: Ask, column: str, by: tuple[str, ...], label: str
-) -> tuple[Bins, list[int], Floats, Noise]:
+) -> tuple[Places, list[int], Floats, Noise]:
     """Noisy cumulative counts of a column, by group, on levels of finer cells.
 
     For each group and edge: the counts left and right of it, and how many noisy cells
@@ -255,7 +278,7 @@ def cumulative(
     sums = np.zeros((max(len(groups), 1), 4, places.bins + 1))
     above = places.bins + FAN * strides[0]  # the whole range is one cell above
     for level, stride in enumerate(strides):
-        cells = grouped(by, _level_cells(places, stride, domain), domain)
+        cells = grouped(by, places.cells(stride), domain)
         query = Sum(cells, (Block(Ones()),))
         text = f"{label}, level {level + 1}"
         answer = ask.measure(query, text, Fraction(1, len(strides)))
@@ -359,14 +382,6 @@ def _strides(bins: int) -> list[int]:
     return strides
 
 
-def _level_cells(places: Bins, stride: int, domain: Domain) -> Cells:
-    """Cells of ``stride`` places each."""
-    if whole_numbers(domain.number(places.name)) != places.bins:
-        return Bins(places.name, places.bins // stride)  # GRID is a power of two
-    cuts = places.edges(domain)[stride:-1:stride]
-    return Edges(places.name, tuple(cuts.tolist()))
-
-
 def _level_sums(
     counts: Floats, stride: int, above: int, bins: int
 ) -> tuple[Floats, Floats, Ints, Ints]:
@@ -443,19 +458,18 @@ class Extremum:
         """
         domain = ask.domain
         column, places = domain.number(self.column), place_grid(self.column, domain)
-        tally = Sum(places, (Block(Ones()),))
+        tally = Sum(places.cells(), (Block(Ones()),))
         trial = bind(Choice(tally, Extreme(self.side, 1)), domain)
-        scale = float(scale_for(trial, ask.cost * POINT_SHARE, whole=True))
+        scale = float(scale_for(trial, ask.cost * EXTREME_SHARE, whole=True))
         # All empty places together win with less than 5 % when they miss by this much.
         depth = math.ceil(scale * math.log(20 * places.bins))
         choice = Choice(tally, Extreme(self.side, depth))
-        place = int(ask.select(choice, self.label, POINT_SHARE).indices[0])
-        value = float(places.centres(domain)[place])
-        edges = places.edges(domain)
-        cuts = ladder(edges, place)
+        place = int(ask.select(choice, self.label, EXTREME_SHARE).indices[0])
+        value = float(places.centres()[place])
+        edges, cuts = places.edges, places.around(place)
         query = Sum(Edges(self.column, tuple(cuts.tolist())), (Block(Ones()),))
         text = f"rows around the {self.label}"
-        answer = ask.measure(query, text, 1 - POINT_SHARE)
+        answer = ask.measure(query, text, 1 - EXTREME_SHARE)
         counts = answer.tables[0][:, 0].astype(float)
         inner = _inner_end(counts, cuts, self.side, answer.noises[0], column)
         low, high = min(inner, edges[place]), max(inner, edges[place + 1])

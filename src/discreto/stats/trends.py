@@ -202,7 +202,7 @@ def _correlation_ends(sums: Floats, noise: Noise) -> tuple[Floats, float]:
     coins = generator(0)  # public: the same answer gives the same interval
     drawn, sampling = fisher(sums - possible_noise(noise, (DRAWS, 9), coins) / STEP)
     drawn = drawn + sampling * coins.normal(size=DRAWS)
-    low, high = np.quantile(drawn, [0.0235, 0.9765])
+    low, high = np.quantile(drawn, [0.019, 0.981])
     # Without any relation z has half of its chance on either side of 0.
     error = (high - low) / (2 * Z)
     ends = [middle, min(low, middle), max(high, middle)]

@@ -119,10 +119,15 @@ def truth(part: Expression, domain: Domain, what: str) -> Labels:
 
 def code_of(value: Value, kind: Labels) -> int:
     """The code of a value among labels, or -1; a text is never a number here."""
+    return codes_of((value,), kind)[0]
+
+
+def codes_of(values: tuple[Value, ...], kind: Labels) -> list[int]:
+    """The code of each value among labels, or -1."""
+    places: dict[tuple[bool, Value], int] = {}
     for code, known in enumerate(kind.values):
-        if isinstance(known, str) == isinstance(value, str) and known == value:
-            return code
-    return -1
+        places.setdefault((isinstance(known, str), known), code)
+    return [places.get((isinstance(value, str), value), -1) for value in values]
 
 
 def known_codes(codes: Ints, kind: Labels) -> Ints:

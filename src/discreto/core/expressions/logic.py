@@ -17,6 +17,7 @@ from discreto.core.expressions.kinds import (
     Operation,
     Real,
     code_of,
+    codes_of,
     gather,
     recoded,
     truth,
@@ -82,7 +83,7 @@ _RELATIONS = {
 
 
 def _need_common(part: object, a: Labels, b: Labels) -> None:
-    if all(code_of(value, a) < 0 for value in b.values):
+    if max(codes_of(b.values, a), default=-1) < 0:
         raise DomainError(
             f"{part} can never be true: the domain declares "
             f"{', '.join(map(repr, a.values[:6]))}."
@@ -163,7 +164,7 @@ class IsIn(Operation):
             return np.where(np.isnan(found), -1, np.isin(found, wanted)).astype(
                 np.int64
             )
-        inside = {code_of(value, kind) for value in self.values}
+        inside = set(codes_of(self.values, kind))
         return recoded(found, [int(code in inside) for code in range(len(kind.values))])
 
     def __str__(self) -> str:

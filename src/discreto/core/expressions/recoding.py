@@ -15,7 +15,7 @@ from discreto.core.expressions.kinds import (
     Labels,
     Operation,
     Real,
-    code_of,
+    codes_of,
     gather,
     labels,
     real,
@@ -73,7 +73,7 @@ class Recode(Operation):
         return Labels(gather(self._values(kind))[0], kind.missing)
 
     def _values(self, kind: Labels) -> list[Value]:
-        changed = {code_of(o, kind): n for o, n in zip(self.old, self.new, strict=True)}
+        changed = dict(zip(codes_of(self.old, kind), self.new, strict=True))
         return [changed.get(code, value) for code, value in enumerate(kind.values)]
 
     def codes(self, domain: Domain) -> list[int]:
@@ -142,8 +142,8 @@ class ToNumber(Operation):
     def rows(self, batch: Batch, domain: Domain) -> Floats:
         kind = labels(self.inside, domain, "to_number")
         table = np.full(len(kind.values) + 1, np.nan)
-        for old, new in zip(self.old, self.new, strict=True):
-            table[code_of(old, kind)] = new
+        for code, new in zip(codes_of(self.old, kind), self.new, strict=True):
+            table[code] = new
         return table[self.inside.rows(batch, domain)]
 
     def __str__(self) -> str:
@@ -160,6 +160,6 @@ def _check_pairs(old: tuple[Value, ...], new: tuple[Value, ...]) -> None:
 
 
 def _need_declared(part: object, values: tuple[Value, ...], kind: Labels) -> None:
-    for value in values:
-        if code_of(value, kind) < 0:
+    for value, code in zip(values, codes_of(values, kind), strict=True):
+        if code < 0:
             raise DomainError(f"{part}: {value!r} is not declared in the domain.")

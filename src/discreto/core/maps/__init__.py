@@ -25,11 +25,13 @@ from discreto.core.maps.clusters import (
     Nearest,
     Rings,
 )
+from discreto.core.maps.code_counts import CodeCounts
 from discreto.core.maps.columns import Indicator
 from discreto.core.maps.domain_fit import Unfit
 from discreto.core.maps.features import Bernstein, Values
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.hyperplanes import Memberships, Sides
+from discreto.core.maps.margins import Margins
 from discreto.core.maps.neighbors import (
     NearestRows,
     NearestVotes,
@@ -63,6 +65,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Bins,
         Categories,
         ClippedGradient,
+        CodeCounts,
         Cross,
         Deviations,
         Edges,
@@ -77,6 +80,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Leaves,
         LogisticGradient,
         Magnitudes,
+        Margins,
         Memberships,
         Nearest,
         NearestRows,
@@ -128,6 +132,7 @@ __all__ = [
     "Categories",
     "Choice",
     "ClippedGradient",
+    "CodeCounts",
     "Cross",
     "Deviations",
     "Edges",
@@ -143,6 +148,7 @@ __all__ = [
     "Leaves",
     "LogisticGradient",
     "Magnitudes",
+    "Margins",
     "Memberships",
     "Nearest",
     "NearestRows",

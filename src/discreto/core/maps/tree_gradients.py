@@ -118,7 +118,8 @@ class Gradients:
             if self.norm == "l1":
                 return 1.0 if w <= 1 else (1 + w) ** 2 / (4 * w)
             return max(1.0, w / ROUND)
-        most = 1.0 if self.loss == "squared" else 2.0
+        # The curvature of a squared loss is 1, that of a softmax at most 1/4.
+        most, w = (1.0, w) if self.loss == "squared" else (2.0, w / 4)
         return most + w if self.norm == "l1" else math.sqrt(most + w * w)
 
     def steps(self) -> float:
@@ -228,7 +229,8 @@ def _logistic(scores: Floats, codes: Ints) -> tuple[Floats, Floats]:
 def _softmax(scores: Floats, codes: Ints) -> tuple[Floats, Floats]:
     p = np.exp(np.maximum(scores - scores.max(axis=0), -500))
     p /= add_up(p)
-    h = 1 - add_up(p * p)[None, :]
+    same = add_up(p * p)[None, :]
+    h = same * (1 - same)  # p_k (1 - p_k), for p even over any number of classes
     p -= codes[None, :] == np.arange(len(p))[:, None]
     np.copyto(p, 0.0, where=codes < 0)
     return h, p

@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from discreto.errors import DomainError, MissingExtraError, ParameterError
 
@@ -57,7 +57,7 @@ def within(folder: Path, data: str) -> str:
     relative = parts.path[1:]
     if parts.scheme != "duckdb" or parts.netloc or relative.startswith("/"):
         return data
-    return parts._replace(path=f"/{folder.absolute() / unquote(relative)}").geturl()
+    return f"duckdb:///{quote(str(folder.absolute()))}/{relative}?{parts.query}"
 
 
 def schema_at(address: str) -> dict[str, Any]:

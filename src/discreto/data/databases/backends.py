@@ -44,6 +44,19 @@ class Backend:
                 "connection open, and may its role see the table?"
             ) from None
 
+    def check_names(self, names: Sequence[str]) -> None:
+        """Refuse names that an engine takes for something else: ``*``, patterns."""
+        if self.frame is None:
+            return
+        for name in names:
+            with suppress(Exception), _silence():
+                found = self.frame.select(found=nw.col(name).is_null())
+                if found.collect_schema().names() == ["found"]:
+                    continue
+            raise DomainError(
+                f"column {name!r} cannot be asked by its name here. Rename it."
+            )
+
     def fence(self, frame: Any) -> Any:
         """The same rows; what was worked out so far is not worked out again."""
         return frame

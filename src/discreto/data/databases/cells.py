@@ -76,23 +76,19 @@ def _categories(cells: Categories, rows: Columns) -> Expr:
 def _bins(cells: Bins, rows: Columns) -> Expr:
     low, high = cells.span(rows.domain.number(cells.name))
     place = rows.offset(cells.name, low) * real(cells.bins / (high - low))
-    place = clip(place.floor(), 0, cells.bins - 1).cast(nw.Int64)
+    (place,) = rows.let([place.floor()])
+    place = clip(place, 0, cells.bins - 1).cast(nw.Int64)
     return either(rows.absent(cells.name), whole(-1), place)
 
 
-def _clipped(name: str, rows: Columns) -> Expr:
-    column = rows.domain.number(name)
-    return clip(rows.value(name), column.lower, column.upper)
-
-
 def _edges(cells: Edges, rows: Columns) -> Expr:
-    (value,) = rows.let([_clipped(cells.name, rows)])
+    (value,) = rows.let([rows.tight(cells.name)])
     place = search(value, cells.cuts, whole, right=False)
     return either(rows.absent(cells.name), whole(-1), place)
 
 
 def _magnitudes(cells: Magnitudes, rows: Columns) -> Expr:
-    (value,) = rows.let([_clipped(cells.name, rows)])
+    (value,) = rows.let([rows.tight(cells.name)])
     (size,) = rows.let([value.abs()])
     reach = cells.reach()
     powers = [2.0 ** (cells.lowest + rank) for rank in range(reach)]
@@ -122,6 +118,8 @@ def unit_rows(
     """The terms on [-1, 1], from their origins; missing numbers are there."""
 
     def make() -> list[Expr]:
+        if not origins and all(isinstance(name, str) for name in names):
+            return plain_rows(names, rows)
         out = []
         for i, name in enumerate(names):
             if isinstance(name, Indicator):
@@ -136,6 +134,24 @@ def unit_rows(
         return rows.let(out)
 
     return rows.remember(("unit", names, origins), make)
+
+
+def plain_rows(names: Any, rows: Columns) -> list[Expr]:
+    """Number columns on [-1, 1], missing values at 0."""
+    out, loose = [], []
+    for name in names:
+        # What is missing is at the centre, which is 0 here.
+        column = rows.domain.number(name)
+        centre, factor = column.centre, 1 / column.half
+        ends = [(end - centre) * factor for end in (column.lower, column.upper)]
+        tight = ends == [-1.0, 1.0]
+        out.append(rows.offset(name, centre, tight=tight) * real(factor))
+        loose.append(not tight)
+    made = rows.let(out)
+    if not any(loose):
+        return made
+    pairs = zip(made, loose, strict=True)
+    return rows.let([clip(x, -1, 1) if wide else x for x, wide in pairs])
 
 
 def indicator(mark: Indicator, rows: Columns) -> Expr:

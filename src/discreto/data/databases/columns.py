@@ -72,34 +72,19 @@ class Columns:
         beside: bool = False,
     ) -> None:
         self.backend, self.domain, self._next = backend, domain, 0
-        self._values: dict[str, Expr] = {}
-        self._absent: dict[str, Expr] = {}
         self._memory: dict[Hashable, Any] = {}
+        self._first: dict[str, Expr] = {}  # read from the table before all else
         self._stages: list[dict[str, Expr]] = []
         self._level = 0  # how many stages what is translated now is built on
-        schema, first = frame.collect_schema(), {}
+        self._made: dict[str, tuple[Expr, Expr]] = {}  # derived columns
+        self._frame, self._beside, self._opened = frame, beside, False
+        self._schema = frame.collect_schema()
         self._prefix = "v"
-        while any(name.lower().startswith(self._prefix) for name in schema):
+        while any(name.lower().startswith(self._prefix) for name in self._schema):
             self._prefix += "_"  # in databases large and small letters may be the same
         for name in names:
-            column, dtype = domain[name], schema[name]
-            if not readable(column, dtype):
-                raise Untranslated(f"column {name!r} of type {dtype}")
-            raw, kind = nw.col(name), kind_of(dtype)
-            if isinstance(column, Category):
-                first[self._new()] = _code(raw, kind, column)
-                self._values[name] = nw.col(self._last)
-            elif isinstance(column, Number):
-                value, absent = _number(raw, kind, column)
-                first[self._new()] = value
-                self._values[name] = nw.col(self._last)
-                first[self._new()] = absent
-                self._absent[name] = nw.col(self._last)
-        # Beside the columns of the table, or instead of them.
-        # A count needs no column: rows are counted, whatever is in them.
-        if first:
-            frame = frame.with_columns(**first) if beside else frame.select(**first)
-        self._frame = backend.fence(frame)
+            if not readable(domain[name], self._schema[name]):
+                raise Untranslated(f"column {name!r} of type {self._schema[name]}")
 
     def _new(self) -> str:
         self._next += 1
@@ -141,37 +126,99 @@ class Columns:
     @property
     def frame(self) -> Any:
         """The rows with all that was worked out so far."""
+        if not self._opened:
+            # Beside the columns of the table, or instead of them. A count needs no
+            # column: rows are counted, whatever is in them.
+            if self._first and self._beside:
+                self._frame = self._frame.with_columns(**self._first)
+            elif self._first:
+                self._frame = self._frame.select(**self._first)
+            self._frame, self._opened = self.backend.fence(self._frame), True
         for stage in self._stages:
             self._frame = self.backend.fence(self._frame.with_columns(**stage))
         self._stages, self._level = [], 0
         self._memory = {key: (made, 0) for key, (made, _) in self._memory.items()}
         return self._frame
 
+    def open(self, names: Sequence[str]) -> None:
+        """Read columns now: what comes next no longer sees the table itself."""
+        for name in names:
+            if isinstance(self.domain[name], Category):
+                self.code(name)
+            else:
+                for read in (self.value, self.tight, self.absent):
+                    read(name)
+        _ = self.frame
+
+    def _read(self, key: Hashable, make: Callable[[], Expr]) -> Expr:
+        """A column that is read from the table in the first selection."""
+        if key not in self._memory:
+            if self._opened:
+                raise Untranslated("a column that was not read in time")
+            self._first[self._new()] = make()
+            self._memory[key] = nw.col(self._last), 0
+        found: Expr = self._memory[key][0]
+        return found
+
     def value(self, name: str) -> Expr:
-        """A Number, the centre where it is missing; it may be infinite."""
-        self.domain.number(name)
-        return self._values[name]
+        """A Number, the centre where it is missing, cut to a wide band.
+
+        Every map cuts it again, and inside of the band arithmetic is that of numpy; but
+        nothing can overflow.
+        """
+        column = self.domain.number(name)
+        wide = _BAND * column.half
+        most = 2 * max(abs(column.lower), abs(column.upper))  # some measure from 0
+        low, high = column.centre - wide, column.centre + wide
+        return self._number(name, min(low, -most), max(high, most))
+
+    def tight(self, name: str) -> Expr:
+        """A Number cut to its bounds, the centre where it is missing."""
+        column = self.domain.number(name)
+        return self._number(name, column.lower, column.upper)
+
+    def _number(self, name: str, low: float, high: float) -> Expr:
+        if name in self._made:
+            return clip(self._made[name][0], low, high)
+
+        def make() -> Expr:
+            raw, absent = self._raw(name)
+            cut = either(raw > real(high), real(high), raw)
+            cut = either(raw < real(low), real(low), cut)
+            return either(absent, real(self.domain.number(name).centre), cut)
+
+        return self._read(("number", name, low, high), make)
+
+    def _raw(self, name: str) -> tuple[Expr, Expr]:
+        """A number of the table, and whether there is none."""
+        raw, kind = nw.col(name), kind_of(self._schema[name])
+        if kind == "truth":
+            return either(raw, real(1.0), real(0.0)), raw.is_null()
+        numbers = raw.cast(nw.Float64)
+        absent = raw.is_null()
+        return numbers, absent | numbers.is_nan() if kind == "float" else absent
 
     def absent(self, name: str) -> Expr:
         """Whether there is no value, or none of the declared ones."""
         if isinstance(self.domain[name], Category):
             return self.code(name) < 0
-        return self._absent[name]
+        if name in self._made:
+            return self._made[name][1]
+        return self._read(("absent", name), lambda: self._raw(name)[1])
 
-    def band(self, name: str) -> Expr:
-        """A Number cut to a band so wide that every map cuts it again.
+    def code(self, name: str) -> Expr:
+        """The place of a Category's value in the declared list, -1 for others."""
+        column = self.domain.category(name)
+        if name in self._made:
+            return self._made[name][0]
+        kind = kind_of(self._schema[name])
+        return self._read(("code", name), lambda: _code(nw.col(name), kind, column))
 
-        Arithmetic on it cannot overflow, and inside of the band it is that of numpy.
-        """
-        column = self.domain.number(name)
-        low, high = column.centre - _BAND * column.half, column.centre
-        return clip(self.value(name), low, high + _BAND * column.half)
-
-    def offset(self, name: str, origin: float) -> Expr:
-        """A Number in its band, measured from an origin."""
+    def offset(self, name: str, origin: float, *, tight: bool = False) -> Expr:
+        """A Number in its band, or in its bounds, measured from an origin."""
 
         def make() -> Expr:
-            away = self.band(name)
+            away = self.tight(name) if tight else self.value(name)
             away = away - real(origin) if origin else away
             if not self.backend.strict:
                 return away
@@ -180,30 +227,31 @@ class Columns:
             (away,) = self.let([away])
             return either(away.abs() < real(tiny), real(0.0), away)
 
-        return self.remember(("offset", name, origin), make)
-
-    def code(self, name: str) -> Expr:
-        """The place of a Category's value in the declared list, -1 for others."""
-        self.domain.category(name)
-        return self._values[name]
+        return self.remember(("offset", name, origin, tight), make)
 
     def over(self, expr: Expr, divisor: float) -> Expr:
         """A quotient, rounded as IEEE 754 says."""
         return self.backend.over(expr, divisor, self._some_number())
 
     def _some_number(self) -> Expr:
-        for name in self._absent:
-            return self.band(name)
+        for key, (made, _) in self._memory.items():
+            if isinstance(key, tuple) and key[0] == "number":
+                found: Expr = made
+                return found
+        for found, _ in self._made.values():
+            return found
         raise Untranslated("a quotient without numbers")
 
     def add_column(self, name: str, expr: Expr, column: Column) -> None:
         """A derived column: numbers are null where missing, codes are -1."""
         if isinstance(column, Category):
-            self._values[name] = self.let([expr])[0]
+            (code,) = self.let([expr])
+            self._made[name] = code, code < 0
         elif isinstance(column, Number):
             (made,) = self.let([expr])
             filled = nw.coalesce(made, real(column.centre))
-            self._values[name], self._absent[name] = self.let([filled, made.is_null()])
+            value, absent = self.let([filled, made.is_null()])
+            self._made[name] = value, absent
         else:
             raise DomainError(f"{name!r} is opaque: it cannot be asked about.")
 
@@ -223,8 +271,9 @@ def whole(number: int) -> Expr:
 
 
 def clip(expr: Expr, low: float, high: float) -> Expr:
-    """Numbers, none of which is missing, cut to a range."""
-    return nw.max_horizontal(nw.min_horizontal(expr, real(high)), real(low))
+    """Numbers cut to a range; what is missing stays so."""
+    high_cut = either(expr > real(high), real(high), expr)
+    return either(expr < real(low), real(low), high_cut)
 
 
 def either(condition: Expr, yes: Expr, no: Expr) -> Expr:
@@ -261,18 +310,6 @@ def table(code: Expr, values: Sequence[Expr], default: Expr) -> Expr:
 
     inside = (code >= 0) & (code < len(values))
     return either(inside, find(0, len(values)), default)
-
-
-def _number(raw: Expr, kind: str | None, column: Number) -> tuple[Expr, Expr]:
-    if kind == "truth":
-        numbers = either(raw, real(1.0), real(0.0))
-        absent = raw.is_null()
-    else:
-        numbers = raw.cast(nw.Float64)
-        absent = raw.is_null()
-        if kind == "float":
-            absent = absent | either(absent, nw.lit(True), numbers.is_nan())
-    return either(absent, real(column.centre), numbers), absent
 
 
 def _code(raw: Expr, kind: str | None, column: Category) -> Expr:

@@ -104,8 +104,7 @@ def _col(part: Col, rows: Columns) -> Expr:
     kind = part.kind(rows.domain)
     if not isinstance(kind, Real):
         return rows.code(part.name)
-    value = either(rows.absent(part.name), real(0.0), rows.value(part.name))
-    cut = _cut(_tidy(value, rows), kind.lower, kind.upper)
+    cut = _cut(_tidy(rows.tight(part.name), rows), kind.lower, kind.upper)
     return _unless(rows.absent(part.name), cut)
 
 

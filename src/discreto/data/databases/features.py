@@ -51,7 +51,8 @@ def numbers_of(features: Any, shape: Shape, rows: Columns) -> list[Expr]:
 def clamp(numbers: list[Expr], shape: Shape, rows: Columns) -> list[Expr]:
     """Whole numbers within a shape: as ``core.aggregate.clamp``, term by term."""
     low = -shape.limit if shape.signed else 0
-    out = [clip((x + real(0.5)).floor(), low, shape.limit) for x in numbers]
+    whole = rows.let([(x + real(0.5)).floor() for x in numbers])
+    out = [clip(x, low, shape.limit) for x in whole]
     if shape.total < shape.limit * shape.width:
         out = rows.let(out)
         (size,) = rows.let([added([x.abs() for x in out])])
@@ -75,22 +76,35 @@ def _shrunk(numbers: list[Expr], size: Expr, bound: int, width: int) -> list[Exp
 
 def _values(features: Values, shape: Shape, rows: Columns) -> list[Expr]:
     out = [real(1 << features.bits)] if features.constant else []
+    loose = features.origin != "centre"
     for name in features.names:
         if isinstance(name, Indicator):
             out.append(indicator(name, rows) * real(1 << features.bits))
+            loose = True
             continue
-        origin, half = grid(rows.domain.number(name), features.origin)
-        steps = rows.offset(name, origin) * real((1 << features.bits) / half)
-        out.append(either(rows.absent(name), real(0.0), steps))
-    return clamp(out, shape, rows)
+        column = rows.domain.number(name)
+        origin, half = grid(column, features.origin)
+        factor = (1 << features.bits) / half
+        ends = [(end - origin) * factor for end in (column.lower, column.upper)]
+        # Arithmetic is monotone: if both ends fit exactly, so does all between them.
+        tight = not loose and ends == [-shape.limit, shape.limit]
+        steps = rows.offset(name, origin, tight=tight) * real(factor)
+        if features.origin != "centre":  # there, what is missing is 0 anyway
+            steps = either(rows.absent(name), real(0.0), steps)
+        loose = loose or not tight
+        out.append(steps)
+    if loose:
+        return clamp(out, shape, rows)
+    return [(x + real(0.5)).floor() for x in out]
 
 
 def _bernstein(features: Bernstein, shape: Shape, rows: Columns) -> list[Expr]:
     out = [real(_ONE)]
     for name in features.names:
         column = rows.domain.number(name)
-        x = clip(rows.over(rows.offset(name, column.centre), column.half), -1, 1)
-        (x,) = rows.let([either(rows.absent(name), real(0.0), x)])
+        x = rows.over(rows.offset(name, column.centre), column.half)
+        (x,) = rows.let([x])
+        (x,) = rows.let([clip(x, -1, 1)])  # what is missing is at the centre
         low, high = rows.let([(real(1.0) - x) / 2, (real(1.0) + x) / 2])
         basis = [low, high]
         if features.degree == 2:
@@ -103,30 +117,44 @@ def _bernstein(features: Bernstein, shape: Shape, rows: Columns) -> list[Expr]:
 def _partition(features: Partition, shape: Shape, rows: Columns) -> list[Expr]:
     """Parts of one are rounded down, so they add up to one at most."""
     numbers = [n for n in features.names if not _is_category(n, rows)]
-    levels = []
-    for name in numbers:
-        column = rows.domain.number(name)
-        level = rows.over(rows.offset(name, column.lower), 2 * column.half)
-        levels.append(clip(level, 0, 1))
-    level_of = dict(zip(numbers, rows.let(levels), strict=True)) if levels else {}
+    parts_of = _number_parts(numbers, rows) if numbers else {}
     out = []
     for name in features.names:
         absent, missing = rows.absent(name), rows.domain[name].missing  # type: ignore[union-attr]
-        if name in level_of:
-            high = level_of[name]
-            low = real(1.0) - high
-            parts = [
-                low * low * real(_ONE),
-                low * high * real(2 * _ONE),
-                high * high * real(_ONE),
-            ]
-            out += [either(absent, real(0.0), part.floor()) for part in parts]
+        if name in parts_of:
+            out += parts_of[name]
         else:
             count = len(rows.domain.category(name).categories)
             out += [_mark(rows.code(name) == code) for code in range(count)]
         if missing:
             out.append(_mark(absent))
     return out
+
+
+def _number_parts(names: list[str], rows: Columns) -> dict[str, list[Expr]]:
+    levels, loose = [], []
+    for name in names:
+        column = rows.domain.number(name)
+        tight = (column.upper - column.lower) / (2 * column.half) == 1.0
+        away = rows.offset(name, column.lower, tight=tight)
+        levels.append(rows.over(away, 2 * column.half))
+        loose.append(not tight)
+    highs = rows.let(levels)
+    if any(loose):
+        pairs = zip(highs, loose, strict=True)
+        highs = rows.let([clip(x, 0, 1) if wide else x for x, wide in pairs])
+    # What is missing has parts of 0.
+    ones = [either(rows.absent(name), real(0.0), real(_ONE)) for name in names]
+    found = rows.let([*[real(1.0) - high for high in highs], *ones])
+    lows, ones = found[: len(names)], found[len(names) :]
+    return {
+        name: [
+            (low * low * one).floor(),
+            (low * high * (one + one)).floor(),
+            (high * high * one).floor(),
+        ]
+        for name, low, high, one in zip(names, lows, highs, ones, strict=True)
+    }
 
 
 def _is_category(name: str, rows: Columns) -> bool:

@@ -42,24 +42,25 @@ class DatabaseFrame:
     def __init__(self, backend: Backend, domain: Domain) -> None:
         need_columns(domain, list(backend.schema))
         check_types(domain, {n: kind_of_dtype(backend.schema[n]) for n in domain})
+        backend.check_names(list(domain))
         self._backend, self.domain = backend, domain
         self._frame = backend.frame
         self.steps: tuple[Step, ...] = ()
         self._copies = _Copies(self)
 
-    @property
-    def translates(self) -> bool:
-        """Whether questions can be queries at all."""
-        return self._backend.exact
-
-    def bounded(self, key: bytes) -> Frame:
+    def bounded(self, key: bytes, *, fetch: bool = True) -> Frame:
         """The same rows, but at most a few of a person."""
         out = DatabaseFrame(self._backend, self.domain)
         try:
             if not self._backend.exact:
                 raise Untranslated("an untested database")
             out._frame = bounded(self._backend, self._frame, self.domain, key)
-        except Untranslated:
+        except Untranslated as lacking:
+            if not fetch:
+                raise DomainError(
+                    f"{lacking.what}: the rows of a person cannot be counted inside of "
+                    "this database, and the engine has fetch=False."
+                ) from None
             # By position in a copy: a database may read in another order next time.
             return PersonFrame(self._copies.whole(), self.domain, key)
         return out
@@ -85,10 +86,17 @@ class DatabaseFrame:
         names: Sequence[str] = question.columns
         for step in reversed(self.steps):
             names = step.needs(names)
-        rows = Columns(self._backend, self._frame, self.domain, names)
-        for step in self.steps:
-            apply_step(step, rows)
-        return SumQuery(question, rows)
+        try:
+            rows = Columns(self._backend, self._frame, self.domain, names)
+            if self.steps:
+                rows.open(names)
+            for step in self.steps:
+                apply_step(step, rows)
+            return SumQuery(question, rows)
+        except Untranslated:
+            raise
+        except Exception:  # no row was read: the database does not know what it means
+            raise Untranslated("a question that this database refuses") from None
 
     def copied(self, most: int) -> Frame:
         """A private copy of what can be asked, or these rows if it has too many."""

@@ -45,21 +45,12 @@ def bounded(backend: Backend, frame: Any, domain: Domain, key: bytes) -> Any:
     rows = Columns(backend, known, domain, names, beside=True)
     words = [n for n, c in domain.columns.items() if isinstance(c, OpenText)]
     texts = [nw.col(name).cast(nw.String) for name in words]
-    order = rows.named([_hash(rows, names, key), *_content(rows, names), *texts])
+    # What a question can see of a row, as it is stored.
+    content = [nw.col(name) for name in names]
+    order = rows.named([_hash(rows, names, key), *content, *texts])
     (rank,) = rows.let([nw.col(order[0]).cum_count().over(person, order_by=order)])
     rows.keep(rank <= domain.rows_per_person)
     return rows.frame.select(*schema)
-
-
-def _content(rows: Columns, names: list[str]) -> list[Expr]:
-    """All that a question can see of a row."""
-    out = []
-    for name in names:
-        if isinstance(rows.domain[name], Category):
-            out.append(rows.code(name))
-        else:
-            out += [rows.value(name), rows.absent(name)]
-    return out
 
 
 def _hash(rows: Columns, names: list[str], key: bytes) -> Expr:

@@ -78,7 +78,8 @@ def _terms(part: BoundBlock, rows: Columns) -> list[Expr]:
     numbers = numbers_of(part.block.features, part.shape, rows)
     if part.block.form != "gram":
         return numbers
-    numbers = rows.let(numbers)
+    # Short whole numbers: a product has 31 bits, which all engines multiply exactly.
+    numbers = rows.let([number.cast(nw.Int32) for number in numbers])
     places = zip(*np.triu_indices(len(numbers)), strict=True)
     return [numbers[i] * numbers[j] for i, j in places]
 

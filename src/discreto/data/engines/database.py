@@ -84,7 +84,8 @@ class DatabaseEngine:
         """
         if self.fetch:
             return ""
-        what = "a secret sample of rows" if sampled else "texts of rows"
+        what = "texts of rows" if asked is None else "what is asked of this table"
+        what = "a secret sample of rows" if sampled else what
         try:
             if asked is not None and not sampled and _asks(frame):
                 frame.query(asked if asked.tally is None else asked.tally)

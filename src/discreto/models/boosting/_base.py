@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Space
+from discreto.models._views import Seen, ask_groups, wide_categories
 from discreto.models.boosting import forest, inspection
-from discreto.models.boosting.defaults import settings_for
+from discreto.models.boosting.defaults import (
+    STRENGTHS,
+    counts_first,
+    settings_for,
+    way_of,
+)
+from discreto.models.boosting.first_look import look
 from discreto.models.boosting.settings import SETTING_NAMES, settings_of, warn_of_old
 from discreto.models.boosting.trainer import learn
 from discreto.parameters import Reader
 from discreto.rng import generator
+
+GROUPS = Fraction(1, 20)  # of the cost, to find the frequent values of a wide Category
 
 
 class Boosting(PrivateEstimator):
@@ -44,9 +54,19 @@ class Boosting(PrivateEstimator):
         return self
 
     def _learn(self, ask: Any, space: Space) -> None:
-        settings = settings_for(self, ask.cost, space)
-        ensemble = learn(ask, space, settings, generator(Reader(self).seed()))
-        for name, value in forest.pack(ensemble, space.domain).items():
+        groups: dict[str, Any] = {}
+        if wide_categories(space):  # a code book of thousands costs little
+            groups = ask_groups(ask, space, GROUPS)
+            seen = Seen(groups=groups)
+            ask, space = seen.ask(ask.sharing(1 - GROUPS), space), seen.space(space)
+        settings, first = settings_for(self, ask.cost, space), None
+        if counts_first(self, space):
+            first = look(ask, space, settings, settings.start_share)
+            way = ask.fork(len(STRENGTHS), way_of(first.rows, ask.cost))
+            settings = settings_for(self, ask.cost, space, STRENGTHS[way])
+        coins = generator(Reader(self).seed())
+        ensemble = learn(ask, space, settings, coins, first)
+        for name, value in forest.pack(ensemble, space.domain, groups).items():
             setattr(self, name, value)
 
     @property

@@ -10,15 +10,21 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from discreto.core.cost import Cost
 from discreto.models._features import Space
+from discreto.models._strength import FEW, unit_strength
 from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.models.boosting.settings import settings_of
 from discreto.parameters import Reader
 
-# Where the domain does not say. A fit must ask what its plan said, so what is guessed
-# for one plan (``plan(rows=...)``) cannot count here.
+# Where the domain does not say, and no count is asked for.
 ASSUMED_ROWS = 10_000
+# Where the domain does not say how many rows there are, a noisy count chooses among
+# these; with the first there are no trees.
+STRENGTHS = (0, *(100 * 4**i for i in range(7)))
+MANY_CLASSES = 7  # from which on trees alone are behind naive Bayes
 _CHOICES = {
     "splits": ("greedy", "random", "cyclic"),
     "split_score": ("l1", "gain"),
@@ -28,8 +34,17 @@ _CHOICES = {
 }
 
 
-def settings_for(model: Any, cost: Cost, space: Space) -> ResolvedSettings:
-    """The settings of a fit: what the model says, and our choice where it is silent."""
+def settings_for(
+    model: Any, cost: Cost, space: Space, strength: float | None = None
+) -> ResolvedSettings:
+    """The settings of a fit: what the model says, and our choice where it is silent.
+
+    ``strength`` is how well a sum over all rows stands out of its noise; by default
+    that of the rows that the domain declares.
+    """
+    if strength is None:
+        rows = space.domain.rows or ASSUMED_ROWS
+        strength = rows * unit_strength(cost)
     read, fine = Reader(model), Reader(settings_of(model))
     word = {n: fine.choice(n, k, unset=k[0]) for n, k in _CHOICES.items()}
     loss, gaussian, greedy = _loss(space), bool(cost.rho), word["splits"] == "greedy"
@@ -37,9 +52,15 @@ def settings_for(model: Any, cost: Cost, space: Space) -> ResolvedSettings:
         raise fine.bad("leaf", "'newton' for more than two classes")
     if word["encoding"] == ("subset" if greedy else "either"):
         raise fine.bad("encoding", "'native' or 'onehot' for these splits")
-    ours = _trees(cost, space, greedy)
+    start = fine.truth("start")
+    ours = _trees(cost, strength, greedy)
     trees = read.whole("n_estimators", most=10_000, unset=ours)
-    group = fine.whole("trees_per_ensemble", most=10_000, unset=trees)
+    if start and strength < FEW and read.given("n_estimators") is None:
+        trees = 0
+    group = fine.whole("trees_per_ensemble", most=10_000, unset=max(trees, 1))
+    tables = Fraction(0)
+    if start and trees and loss == "softmax":
+        tables = _table_share(strength, cost, space)
     part = fine.number("split_share", 0.01, 0.99, unset=0.5)
     clip = _bound(fine, loss, space)
     adaptive = loss == "squared" and clip is None
@@ -59,13 +80,15 @@ def settings_for(model: Any, cost: Cost, space: Space) -> ResolvedSettings:
         max_leaves=fine.whole("max_leaves", unset=1024),
         several=fine.truth("multiway"),
         shrink=fine.truth("shrink"),
-        ensemble=1 if word["rows"] == "all" else min(group, trees),
+        ensemble=1 if word["rows"] == "all" else min(group, max(trees, 1)),
         geometric=fine.truth("leaf_clipping"),
         clip=clip,
         drop=_filtering(fine, loss),
-        start_share=Fraction(1, 20) if fine.truth("start") else Fraction(0),
+        start_share=_start_share(space, tables) if start else Fraction(0),
+        table_share=tables,
+        temper_share=Fraction(1, 20),
         clip_share=Fraction(3, 100),
-        clip_turns=_clip_turns(cost, space, trees) if adaptive else {},
+        clip_turns=_clip_turns(cost, strength, trees) if adaptive and trees else {},
         split_part=Fraction(part).limit_denominator(1000) if greedy else Fraction(0),
     )
 
@@ -78,22 +101,59 @@ def _loss(space: Space) -> str:
     return "logistic" if len(classes) == 2 else "softmax"
 
 
-def _trees(cost: Cost, space: Space, greedy: bool) -> int:
+def counts_first(model: Any, space: Space) -> bool:
+    """Whether a noisy count of rows decides how many trees there are."""
+    fine = Reader(settings_of(model))
+    asked = fine.truth("start") and fine.given("splits") in (None, "greedy")
+    return asked and model.n_estimators is None and not space.domain.rows
+
+
+def way_of(rows: float, cost: Cost) -> int:
+    """Which of ``STRENGTHS`` is nearest to that of so many rows."""
+    strength = rows * unit_strength(cost)
+    if strength < FEW:
+        return 0
+    return 1 + int(np.argmin(np.abs(np.log(np.array(STRENGTHS[1:]) / strength))))
+
+
+def _start_share(space: Space, tables: Fraction) -> Fraction:
+    """What class counts or the target's mean get; tables tell class counts, too."""
+    if not space.domain.rows:
+        return Fraction(1, 10)
+    return Fraction(0) if tables else Fraction(1, 20)
+
+
+def _table_share(strength: float, cost: Cost, space: Space) -> Fraction:
+    """What naive Bayes' tables get, to start from, where there are many classes.
+
+    It follows from how many standard deviations of noise a class has rows, if all of
+    the cost went to the tables. Too few, and they would be noise.
+    """
+    if len(space.classes) < MANY_CLASSES:
+        return Fraction(0)
+    clear = clear_classes(strength, cost, space)
+    if clear < 3:
+        return Fraction(0)
+    return Fraction(3, 10) if clear > 12 else Fraction(6, 10)
+
+
+def clear_classes(strength: float, cost: Cost, space: Space) -> float:
+    """Rows of a class, in standard deviations of the noise of tables of all columns."""
+    columns = len(space.features)
+    noise = math.sqrt(2) * columns if cost.epsilon else math.sqrt(columns)
+    return strength / len(space.classes) / noise
+
+
+def _trees(cost: Cost, strength: float, greedy: bool) -> int:
     if not greedy:
         return 50 if cost.epsilon else 300
-    trees = (0.2 if cost.epsilon else 0.8) * _strength(cost, space) ** 0.4
+    trees = (0.2 if cost.epsilon else 0.8) * strength**0.4
     return min(max(round(trees), 2), 200)
 
 
-def _strength(cost: Cost, space: Space) -> float:
-    """How well a sum over all rows stands out of its noise."""
-    rows = space.domain.rows or ASSUMED_ROWS
-    return rows * (float(cost.epsilon) or math.sqrt(float(2 * cost.rho)))
-
-
-def _clip_turns(cost: Cost, space: Space, trees: int) -> dict[int, Fraction]:
+def _clip_turns(cost: Cost, strength: float, trees: int) -> dict[int, Fraction]:
     """Residuals are clipped the more, the more there would be noise."""
-    strong = _strength(cost, space) > (10_000 if cost.epsilon else 2_000)
+    strong = strength > (10_000 if cost.epsilon else 2_000)
     first, later = (18, 17) if strong else (16, 16)
     return {3 * trees // 10: Fraction(later, 20), 0: Fraction(first, 20)}
 

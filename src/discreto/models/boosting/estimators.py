@@ -22,7 +22,9 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
     where the domain allows them. By default a few shallow trees are grown greedily on
     all rows: each level is one noisy choice, each tree's leaves one noisy sum. Whatever
     is None is chosen from public facts: epsilon, delta, the domain, and its ``rows``
-    where they are declared.
+    where they are declared; where they are not, a noisy count of rows chooses how many
+    trees there are. With few rows (rows times epsilon below 50) there are none: class
+    shares are all that can be known.
 
     Parameters
     ----------
@@ -59,8 +61,12 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         class shares, then for each tree one choice for each level (greedy
-                 splits only) and one sum for its leaves.
+    Asks         class counts; with seven or more classes and enough rows class tables,
+                 and how sure these should be; the values of Categories with more than
+                 64; then for each tree one choice for each level (greedy splits only)
+                 and one sum for its leaves. Where the domain does not declare its
+                 rows, the counts choose among plans that cost the same: how many
+                 trees, or none, if there are few rows.
     Bound        a leaf's sums: (h, g) = (p (1 - p), p - y) has |h| + |g| <= 1, so a row
                  moves them by 2^20 grid steps in all. A leaf's mean: 2^20 / (1 +
                  reg_lambda) steps, or less with ``leaf_clipping``. A choice: a row is
@@ -76,7 +82,7 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
     >>> [question.label for question in plan]  # doctest: +NORMALIZE_WHITESPACE
     ['start', 'tree 1, level 1', 'tree 1, leaves', 'tree 2, level 1',
      'tree 2, leaves']
-    >>> [question.sensitivity[0] for question in plan] == [1 << 20] + [
+    >>> [question.sensitivity[0] for question in plan] == [1] + [
     ...     2 << 12, 1 << 20] * 2
     True
     >>> sum(question.cost.epsilon for question in plan) == plan.total.epsilon == 1
@@ -142,7 +148,10 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         array
             One line for each row, one column for each class.
         """
-        return chances(self._scores(X))
+        return self._chances(self._scores(X))
+
+    def _chances(self, scores: Any) -> Any:
+        return np.ones((len(scores), 1)) if len(self.classes_) == 1 else chances(scores)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """The most probable class of each row after each tree.
@@ -153,7 +162,7 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
             Rows of your own: a data frame or a 2-d array with the features of the fit.
         """
         for scores in self._stages(X):
-            yield self.classes_[np.argmax(chances(scores), axis=1)]
+            yield self.classes_[np.argmax(self._chances(scores), axis=1)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[Any]]:
         """The probability of each class after each tree.
@@ -164,7 +173,7 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
             Rows of your own: a data frame or a 2-d array with the features of the fit.
         """
         for scores in self._stages(X):
-            yield chances(scores)
+            yield self._chances(scores)
 
     def reference(self) -> Any:
         """The comparable model without privacy, from scikit-learn."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,22 @@ from discreto.models.boosting.trainer import Ensemble
 Floats = NDArray[np.float64]
 
 
-def pack(ensemble: Ensemble, domain: Domain) -> dict[str, Any]:
-    """An ensemble as arrays: nothing but splits, values and cut points."""
-    widest = max(ensemble.grid.sizes(domain))
-    trees = ensemble.trees
+def pack(
+    ensemble: Ensemble, domain: Domain, groups: Mapping[str, Any]
+) -> dict[str, Any]:
+    """An ensemble as arrays: nothing but splits, values and cut points.
+
+    Where codes were merged to groups, each code goes the way of its group.
+    """
+    names, trees = ensemble.grid.names, ensemble.trees
+    sizes = zip(names, ensemble.grid.sizes(domain), strict=True)
+    widest = max(len(groups[n]) + 1 if n in groups else size for n, size in sizes)
     features = [f for tree in trees for f in tree.features]
-    lines = [route for tree in trees for route in tree.routes]
+    lines: list[Any] = [route for tree in trees for route in tree.routes]
+    for i, feature in enumerate(features):
+        if names[feature] in groups:
+            route = np.array(lines[i])
+            lines[i] = (*route[groups[names[feature]]], route[-1])
     routes = np.zeros((len(lines), widest), dtype=np.int64)
     for i, line in enumerate(lines):
         routes[i, : len(line)] = line
@@ -32,7 +42,7 @@ def pack(ensemble: Ensemble, domain: Domain) -> dict[str, Any]:
         "depths_": np.array([len(tree.levels) - 1 for tree in trees], dtype=np.int64),
         "features_": np.array(features, dtype=np.int64),
         "routes_": routes,
-        "values_": np.array(values, dtype=float).reshape(len(values), -1),
+        "values_": np.array(values, dtype=float).reshape(-1, len(ensemble.start)),
     }
 
 

@@ -34,6 +34,8 @@ class ResolvedSettings:
     clip: float | None  # in units of the target; None: from a noisy choice
     drop: bool
     start_share: Fraction
+    table_share: Fraction  # of class tables to start from, instead of class shares
+    temper_share: Fraction  # of the question for how sure these should be
     clip_share: Fraction  # of each question for the size of residuals
     clip_turns: Mapping[int, Fraction]  # before which trees, and at which quantile
     split_part: Fraction  # of what a tree gets
@@ -51,7 +53,9 @@ class ResolvedSettings:
     @property
     def trees_share(self) -> Fraction:
         """The part of the cost that all trees get."""
-        return 1 - self.start_share - self.clip_share * len(self.clip_turns)
+        clips = self.clip_share * len(self.clip_turns)
+        tables = self.table_share and self.table_share + self.temper_share
+        return 1 - self.start_share - tables - clips
 
     def most(self, number: int) -> float:
         """The largest leaf value of a tree, before the learning rate."""
@@ -84,4 +88,6 @@ class ResolvedSettings:
         """How much a row's curvature counts next to its gradient."""
         if self.loss == "logistic":  # the most that costs nothing
             return ROUND if self.gaussian else 1.0
+        if self.loss == "softmax":
+            return 1.0
         return 0.35 if self.gaussian else 0.25

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -15,8 +14,11 @@ from discreto.core.maps.scores import Ranks
 from discreto.core.maps.tree_gradients import Gradients, Residuals
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Block, Choice, Ones, Sum
+from discreto.models._bayes_queries import read_tables
+from discreto.models._class_scores import ask_temper, class_scores, tempered
 from discreto.models._features import Space
 from discreto.models.boosting.binning import grid_of
+from discreto.models.boosting.first_look import FirstLook, look, middle_of
 from discreto.models.boosting.growing import Grower
 from discreto.models.boosting.leaf_means import measure_means
 from discreto.models.boosting.leaves import measure, values_of
@@ -35,12 +37,23 @@ class Ensemble:
 
 
 def learn(
-    ask: Session, space: Space, settings: ResolvedSettings, coins: Generator
+    ask: Session,
+    space: Space,
+    settings: ResolvedSettings,
+    coins: Generator,
+    first: FirstLook | None = None,
 ) -> Ensemble:
-    """Hold the whole conversation."""
+    """Hold the whole conversation, or what is left of it after a first look."""
     grid = grid_of(space.features, space.domain, settings.bins)
     grower = Grower(grid, space.domain, settings, coins)
-    gradients = _start(ask, space, settings, grid)
+    if first is None and settings.start_share:
+        first = look(ask, space, settings, settings.start_share)
+    if (
+        not settings.trees and first is not None
+    ):  # too few rows for trees: all is for a better second look
+        again = look(ask, space, settings, settings.trees_share, "start again")
+        return Ensemble(grid, first.with_(again).start, ())
+    gradients = _start(ask, space, settings, grid, first)
     turns = _turns(ask, space, settings, coins)
     for number, (answering, whole) in enumerate(turns):
         if number in settings.clip_turns:
@@ -115,44 +128,34 @@ def _turns(
             yield branch, Fraction(1)
 
 
-def _start(ask: Ask, space: Space, settings: ResolvedSettings, grid: Grid) -> Gradients:
-    """Gradients at a first guess: class shares, or the mean of the target."""
-    middle: tuple[float, ...] = (0.0,)
+def _start(
+    ask: Ask,
+    space: Space,
+    settings: ResolvedSettings,
+    grid: Grid,
+    first: FirstLook | None,
+) -> Gradients:
+    """Gradients at a first guess: class shares, class tables, or the target's mean."""
     clip = 1.0
-    if settings.loss == "softmax":
-        middle = (0.0,) * len(space.classes)
-    elif settings.loss == "squared":
-        column = space.domain.number(space.goal)
-        middle, clip = (column.centre,), column.half
-    gradients = Gradients(
-        grid, space.goal, settings.loss, middle, clip=clip, norm=settings.norm
-    )
-    start = middle
-    if settings.start_share:
-        share = settings.start_share
-        root = measure(ask, gradients, Tree(), settings, "start", share)
-        start = _guess(root, settings, gradients)
-    clip = clip if settings.clip is None else settings.clip
-    return replace(gradients, start=start, clip=clip, drop=settings.drop)
-
-
-def _guess(
-    root: Any, settings: ResolvedSettings, gradients: Gradients
-) -> tuple[float, ...]:
-    S, W = root.gradients[0], max(float(root.weights[0]), 0.0)
-    doubt = math.sqrt(root.gradient_noise)
     if settings.loss == "squared":
-        mean = -float(S[0]) / max(W + doubt, 1e-9)
-        return (gradients.start[0] + gradients.clip * min(max(mean, -1), 1),)
-    classes = max(len(S), 2)
-    flat = 0.25 if settings.loss == "logistic" else 1 - 1 / classes
-    rows = W / flat
-    counts = rows / classes - (S if len(S) > 1 else np.array([-S[0], S[0]]))
-    counts = np.maximum(counts, 0.0) + doubt + 1.0
-    logs = np.log(counts / counts.sum())
-    if len(S) == 1:
-        return (float(logs[1] - logs[0]),)
-    return tuple((logs - logs.mean()).tolist())
+        half = space.domain.number(space.goal).half
+        clip = half if settings.clip is None else settings.clip
+    start = middle_of(space, settings) if first is None else first.start
+    gradients = Gradients(
+        grid,
+        space.goal,
+        settings.loss,
+        start,
+        clip=clip,
+        drop=settings.drop,
+        norm=settings.norm,
+    )
+    if not settings.table_share:
+        return gradients
+    tables = read_tables(ask, space, settings.table_share, 1.0, shrink=True)
+    scores = class_scores(tables, space, grid)
+    scores = tempered(scores, ask_temper(ask, scores, settings.temper_share))
+    return replace(gradients, start=scores.start, trees=scores.trees)
 
 
 def _clipped(

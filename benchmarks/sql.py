@@ -1,0 +1,274 @@
+"""Databases as engines: against SQL by hand, against memory, on a billion rows.
+
+    python benchmarks/sql.py hand [--rows 50000000]     DuckDB over Parquet
+    python benchmarks/sql.py billion [--rows 1000000000] rows made by range()
+    python benchmarks/sql.py boosting [--rows 1000000]  50 trees, DuckDB against memory
+    python benchmarks/sql.py fuzz [--examples 10000]    what generated SQL holds
+
+Times are CPU seconds of this process (DuckDB runs inside of it), the median of three
+interleaved runs and their range.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import statistics
+import string
+import tempfile
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+import discreto as dp
+from discreto.core.bound import bind
+from discreto.core.maps import (
+    Bins,
+    Block,
+    Categories,
+    Cross,
+    Everyone,
+    Ones,
+    Partition,
+    Scaled,
+    Values,
+)
+from discreto.core.query import Sum
+from discreto.data.engines import DatabaseEngine, LocalEngine
+from discreto.data.frames import open_frame
+from discreto.models import GradientBoostingRegressor
+from discreto.testing import simulate
+
+NUMBERS = tuple(f"x{i}" for i in range(8))
+DOMAIN = dp.Domain(
+    {name: dp.Number(-4, 4) for name in NUMBERS}
+    | {"y": dp.Number(-10, 10), "c": dp.Category(["a", "b", "d"])}
+)
+ONE = float(1 << 30)
+
+
+def rows_sql(rows: int) -> str:
+    """Made-up rows that depend on their number alone: no file, no state."""
+    columns = [
+        f"((range * {7919 + 2 * i} + {i}) % 1000003) / 125000.0 - 4.0 AS x{i}"
+        for i in range(8)
+    ]
+    return (
+        f"SELECT {', '.join(columns)}, ((range * 104729) % 1000003) / 50000.0 - 10.0 "
+        f"AS y, CASE range % 3 WHEN 0 THEN 'a' WHEN 1 THEN 'b' ELSE 'd' END AS c "
+        f"FROM range({rows})"
+    )
+
+
+def step(name: str, low: float, high: float) -> str:
+    """A number in grid steps as somebody would write it by hand."""
+    centre, half = (low + high) / 2, (high - low) / 2
+    return (
+        f"CASE WHEN {name} IS NULL OR isnan({name}) THEN 0 WHEN {name} <= {low} THEN "
+        f"{-ONE:.0f} WHEN {name} >= {high} THEN {ONE:.0f} ELSE "
+        f"CAST(floor(({name} - {centre}) * {ONE / half!r} + 0.5) AS BIGINT) END"
+    )
+
+
+def products_by_hand(source: str) -> str:
+    """All sums of products that least squares needs."""
+    parts = [f"{step(n, -4, 4)} // 32768 AS {n}" for n in NUMBERS]
+    parts.append(f"{step('y', -10, 10)} // 32768 AS y")
+    names = [*NUMBERS, "y"]
+    sums = [f"sum({a} * {b})" for i, a in enumerate(names) for b in names[i:]]
+    sums += [f"sum({a})" for a in names]
+    inner = f"SELECT {', '.join(parts)} FROM {source}"
+    return f"SELECT count(*), {', '.join(sums)} FROM ({inner})"
+
+
+def moments_by_hand(source: str) -> str:
+    """Counts and two moments of every number by class, as naive Bayes needs."""
+    parts = [
+        f"CASE WHEN {n} IS NULL OR isnan({n}) THEN 0.5 ELSE "
+        f"least(greatest(({n} + 4) / 8.0, 0), 1) END AS {n}"
+        for n in NUMBERS
+    ]
+    sums = []
+    for n in NUMBERS:
+        sums += [
+            f"sum(CAST(floor((1 - {n}) * (1 - {n}) * {ONE}) AS BIGINT))",
+            f"sum(CAST(floor((1 - {n}) * {n} * {2 * ONE}) AS BIGINT))",
+            f"sum(CAST(floor({n} * {n} * {ONE}) AS BIGINT))",
+        ]
+    return (
+        f"SELECT c, count(*), {', '.join(sums)} FROM "
+        f"(SELECT c, {', '.join(parts)} FROM {source}) GROUP BY c"
+    )
+
+
+def questions() -> dict[str, Any]:
+    both = Fraction(1, 2)
+    names = (*NUMBERS, "y")
+    zeros, ones = (0.0,) * 9, (1.0,) * 9
+    return {
+        "mean": Sum(
+            Everyone(), (Block(Ones(), share=both), Block(Values(("y",)), share=both))
+        ),
+        "linear": Sum(Everyone(), (Block(Values(names, 15, "centre", True), "gram"),)),
+        "linear, norms bounded": Sum(
+            Everyone(),
+            (Block(Scaled(names, zeros, ones, 1.0, 4.0, bits=15), "gram"),),
+        ),
+        "naive Bayes": Sum(Categories(("c",)), (Block(Partition(NUMBERS)),)),
+    }
+
+
+def by_hand(source: str) -> dict[str, str]:
+    return {
+        "mean": f"SELECT count(*), sum({step('y', -10, 10)}) FROM {source}",
+        "linear": products_by_hand(source),
+        "naive Bayes": moments_by_hand(source),
+    }
+
+
+def timed(*works: Callable[[], Any], runs: int = 3) -> list[tuple[float, ...]]:
+    """CPU seconds of each work: median, least, most, over interleaved runs."""
+    found: list[list[float]] = [[] for _ in works]
+    for _ in range(runs):
+        for own, work in zip(found, works, strict=True):
+            start = time.process_time()
+            work()
+            own.append(time.process_time() - start)
+    return [(statistics.median(one), min(one), max(one)) for one in found]
+
+
+def shown(times: tuple[float, ...]) -> str:
+    return "{:.2f} ({:.2f} to {:.2f})".format(*times)
+
+
+def hand(rows: int) -> None:
+    """The same aggregates by discreto, by hand, and by numpy."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rows.parquet")
+        connection = duckdb.connect()
+        connection.execute("SET threads = 1")
+        connection.execute(f"COPY ({rows_sql(rows)}) TO '{path}' (FORMAT parquet)")
+        source = f"read_parquet('{path}')"
+        frame = open_frame(connection.sql(f"SELECT * FROM {source}"), DOMAIN)
+        files, local = open_frame(str(path), DOMAIN), LocalEngine(1)
+        texts = by_hand(source)
+        print("| question | discreto in DuckDB, CPU s | by hand | ratio | numpy |")
+        print("| --- | --- | --- | --- | --- |")
+        for name, question in questions().items():
+            bound = bind(question, DOMAIN)
+            works = [lambda b=bound: DatabaseEngine().fold(b, frame)]
+            if name in texts:
+                works.append(lambda t=texts[name]: connection.execute(t).fetchall())
+            ours, *other = timed(*works)
+            start = time.process_time()
+            wanted = local.fold(bound, files)
+            own = time.process_time() - start
+            found = DatabaseEngine().fold(bound, frame)
+            assert all((a == b).all() for a, b in zip(found, wanted, strict=True))
+            more = (
+                [shown(other[0]), f"{ours[0] / other[0][0]:.2f}"] if other else ["", ""]
+            )
+            print(f"| {name} | {shown(ours)} | {more[0]} | {more[1]} | {own:.2f} |")
+
+
+def billion(rows: int) -> None:
+    """Questions over rows that range() makes while they are asked."""
+    domain = DOMAIN.select([*NUMBERS[:4], "y", "c"])
+    asked = {
+        "count": Sum(Everyone(), (Block(Ones()),)),
+        "mean": questions()["mean"],
+        "histogram": Sum(Bins("x0", 20), (Block(Ones()),)),
+        "naive Bayes, 5 columns": Sum(
+            Categories(("c",)), (Block(Partition((*NUMBERS[:4], "y"))),)
+        ),
+    }
+    connection = duckdb.connect()
+    connection.execute("SET memory_limit = '1GB'")
+    print("| question | rows | wall s | CPU s | largest memory, MB |")
+    print("| --- | --- | --- | --- | --- |")
+    for name, question in asked.items():
+        for many in (rows // 10, rows):
+            frame = open_frame(connection.sql(rows_sql(many)), domain)
+            begun = time.perf_counter(), time.process_time()
+            found = DatabaseEngine(fetch=False).fold(bind(question, domain), frame)
+            wall, cpu = time.perf_counter() - begun[0], time.process_time() - begun[1]
+            most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            assert found[0].size
+            print(f"| {name} | {many:.0e} | {wall:.1f} | {cpu:.1f} | {most:.0f} |")
+
+
+def boosting(rows: int) -> None:
+    """Fifty trees: rows in DuckDB against the same rows in memory."""
+    connection = duckdb.connect()
+    connection.execute("SET threads = 1")
+    connection.execute(f"CREATE TABLE made AS {rows_sql(rows)}")
+    memory = connection.table("made").to_arrow_table()
+
+    def fit(source: Any) -> None:
+        table = dp.Table(source, DOMAIN, simulate(1))
+        GradientBoostingRegressor(epsilon=1, n_estimators=50, random_state=0).fit(
+            table, "y"
+        )
+
+    ours, own = timed(lambda: fit(connection.table("made")), lambda: fit(memory))
+    print(f"{rows} rows, 50 trees: DuckDB {shown(ours)} CPU s, in memory {shown(own)}")
+    print(f"ratio {ours[0] / own[0]:.2f}")
+
+
+def fuzz(examples: int) -> None:
+    """No name or text in a query that is not ours or the domain's."""
+    import sqlglot
+
+    toss = random.Random(1)
+    letters = "'\"`;-/*%{}\\$?:@\n\t aA1é\u202e\u2028😀()," + string.ascii_letters
+    for number in range(examples):
+        name, other = (
+            "".join(toss.choices(letters, k=toss.randint(1, 12))) for _ in "ab"
+        )
+        if name.lower() == other.lower() or "*" in (name, other):  # which is refused
+            continue
+        words = {"".join(toss.choices(letters, k=toss.randint(0, 9))) for _ in range(4)}
+        domain = dp.Domain({name: dp.Number(0, 10), other: dp.Category(sorted(words))})
+        connection = duckdb.connect()
+        quoted = [f'"{n.replace(chr(34), chr(34) * 2)}"' for n in (name, other)]
+        connection.execute(f"CREATE TABLE t ({quoted[0]} DOUBLE, {quoted[1]} VARCHAR)")
+        question = Sum(
+            Cross(Bins(name, 3), Categories((other,))), (Block(Values((name,))),)
+        )
+        frame = open_frame(connection.table("t"), domain)
+        query = frame.query(bind(question, domain))
+        text = query.plan.to_native().sql_query()
+        (parsed,) = sqlglot.parse(text, dialect="duckdb")
+        names = {one.this for one in parsed.find_all(sqlglot.exp.Identifier)}
+        odd = {n for n in names if n not in (name, other)}
+        texts = {o.this for o in parsed.find_all(sqlglot.exp.Literal) if o.is_string}
+        assert all(n.isascii() and n.isidentifier() for n in odd), (number, odd)
+        assert texts <= words, (number, texts - words)
+        query.run()
+    print(f"{examples} questions: every name and text came from the domain")
+
+
+def main() -> None:
+    """Measure what the arguments name."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["hand", "billion", "boosting", "fuzz"])
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--examples", type=int, default=10_000)
+    given = parser.parse_args()
+    if given.what == "hand":
+        hand(given.rows or 50_000_000)
+    elif given.what == "billion":
+        billion(given.rows or 1_000_000_000)
+    elif given.what == "boosting":
+        boosting(given.rows or 1_000_000)
+    else:
+        fuzz(given.examples)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Cells by how sure a model's scores are of a row, and whether they are right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreto.core.domain import Domain
+from discreto.core.maps.tree_gradients import Gradients
+from discreto.core.maps.trees import BATCH_ROWS
+from discreto.core.query import Batch, Floats, Ints
+from discreto.errors import ParameterError
+
+_PER_DOUBLING = 2  # cells for each power of two of a margin
+_LEAST = 1 / 16  # the first cell reaches from 0 to here
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """Cells by the lead of the best class over the next, at the scores of an ensemble.
+
+    There are ``bins`` cells for rows of the best class, then as many for rows of the
+    next one; a row of another class, or of none, is in no cell. The first cell of
+    either has leads below 1/16, each further one begins root two times as far.
+    """
+
+    of: Gradients
+    bins: int = 24
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, Gradients) or self.of.loss != "softmax":
+            raise ParameterError("Margins are those of a softmax loss.")
+        if len(self.of.start) < 2:
+            raise ParameterError("Margins need at least two classes.")
+        if type(self.bins) is not int or not 1 <= self.bins <= 1 << 10:
+            raise ParameterError("Margins take 1 to 1024 bins.")
+
+    def check(self, domain: Domain) -> None:
+        """Its gradients say whether they fit."""
+
+    def count(self, domain: Domain) -> int:
+        return 2 * self.bins
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        scores, target = self.of.totals(batch, domain), batch[self.of.target]
+        every = np.arange(scores.shape[1])
+        best = scores.argmax(axis=0)
+        rest = scores.copy()
+        rest[best, every] = -np.inf
+        second = rest.argmax(axis=0)
+        lead = scores[best, every] - scores[second, every]
+        far = np.maximum(lead / _LEAST, 2.0**-8)
+        place = np.clip(np.floor(_PER_DOUBLING * np.log2(far)) + 1, 0, self.bins - 1)
+        right = np.where(target == best, 0, np.where(target == second, self.bins, -1))
+        return np.where(right >= 0, right + place, -1).astype(np.int64)
+
+    def middles(self) -> Floats:
+        """A lead that stands for each cell of either half."""
+        ends = _LEAST * 2.0 ** (np.arange(self.bins) / _PER_DOUBLING)
+        return np.concatenate([ends[:1] / 2, ends[:-1] * 2 ** (0.5 / _PER_DOUBLING)])
+
+    def columns(self) -> tuple[str, ...]:
+        return self.of.columns()
+
+    def batch_rows(self) -> int:
+        """How many rows to fold at once."""
+        return BATCH_ROWS
+
+
+__all__ = ["Margins"]

@@ -1,0 +1,253 @@
+"""JSON over HTTPS with client certificates: a wire for silos that needs no Flower.
+
+Both ends show a certificate that an authority of the federation has signed. The name in
+a caller's certificate is the name under which a silo knows its partner; what a message
+says about its sender is never believed. Anything that answers JSON messages of partners
+can be served (``answer(message, partner) -> reply``), a :class:`Silo` above all.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from discreto.errors import ParameterError
+from discreto.federated.messages import Message
+
+Answer = Callable[[Any, str], Message]
+MOST_BYTES = 1 << 26  # of a message; a round of a large model has a few million
+MOST_AT_ONCE = 32
+PATH = "/discreto"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """What one end of the wire shows, and whom it believes.
+
+    Parameters
+    ----------
+    certificate, private_key
+        Files of this end's own certificate and key (PEM).
+    authority
+        The certificate that signed those of the federation.
+    """
+
+    certificate: str | Path
+    private_key: str | Path
+    authority: str | Path
+
+    def context(self, *, server: bool) -> ssl.SSLContext:
+        """The rules of one end: certificates on both sides, TLS 1.2 or later."""
+        side = ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT
+        context = ssl.SSLContext(side)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.verify_mode = ssl.CERT_REQUIRED
+        try:
+            context.load_verify_locations(self.authority)
+            context.load_cert_chain(self.certificate, self.private_key)
+        except (OSError, ssl.SSLError):
+            raise ParameterError(
+                "the certificates of this silo or partner cannot be read: "
+                f"{self.certificate}, {self.private_key}, {self.authority}."
+            ) from None
+        return context
+
+
+class HttpsServer:
+    """Answers partners over HTTPS until it is closed.
+
+    Parameters
+    ----------
+    answer
+        Such as ``silo.answer``: the reply to a message of a partner. It must not raise.
+    certificates
+        This end's certificate, and the authority of the partners'.
+    host, port
+        Where to listen; port 0 takes a free one, which ``port`` then tells.
+    timeout
+        Seconds that a partner may take to send a message.
+    """
+
+    def __init__(
+        self,
+        answer: Answer,
+        certificates: Certificates,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        timeout: float = 30.0,
+    ) -> None:
+        context = certificates.context(server=True)
+        room = threading.BoundedSemaphore(MOST_AT_ONCE)
+
+        class Handler(_Handler):
+            pass
+
+        Handler.answer, Handler.timeout = staticmethod(answer), timeout
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def finish_request(self, request: Any, address: Any) -> None:
+                # The handshake is made here, in the partner's own thread: who is slow
+                # keeps nobody else waiting.
+                with room:
+                    request.settimeout(timeout)
+                    try:
+                        secured = context.wrap_socket(request, server_side=True)
+                    except (OSError, ssl.SSLError):
+                        return
+                    with secured:
+                        super().finish_request(secured, address)
+
+            def handle_error(self, request: Any, address: Any) -> None:
+                """Say nothing: a partner went away."""
+
+        self._server = Server((host, port), Handler)
+        self.port: int = self._server.server_port
+
+    def serve(self) -> None:
+        """Answer until ``close`` is called from elsewhere."""
+        self._server.serve_forever(poll_interval=0.2)
+
+    def start(self) -> None:
+        """Answer in a thread of its own."""
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    answer: Answer
+    timeout: ClassVar[float | None] = None
+
+    def do_POST(self) -> None:
+        """Answer one message."""
+        size = self.headers.get("content-length", "")
+        if self.path != PATH or not size.isdecimal() or int(size) > MOST_BYTES:
+            self._reply(400, {})
+            return
+        try:
+            message = json.loads(self.rfile.read(int(size)))
+        except (ValueError, RecursionError):
+            self._reply(400, {})
+            return
+        certificate = self.connection.getpeercert()
+        self._reply(200, type(self).answer(message, name_in(certificate)))
+
+    def _reply(self, status: int, data: Message) -> None:
+        body = json.dumps(data).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        if status != 200:
+            self.send_header("connection", "close")
+            self.close_connection = True
+        self.end_headers()
+        self.wfile.write(body)
+
+    def version_string(self) -> str:
+        """Not which software this is."""
+        return "discreto"
+
+    def log_message(self, *args: Any) -> None:
+        """Nothing: the ledger is the log."""
+
+
+def name_in(certificate: Any) -> str:
+    """The common name of a certificate that was checked; nothing if it has none."""
+    for part in (certificate or {}).get("subject", ()):
+        for kind, value in part:
+            if kind == "commonName":
+                return str(value)
+    return ""
+
+
+class HttpsChannel:
+    """Silos elsewhere, asked over HTTPS; a ``Channel`` for a ``Federation``.
+
+    Parameters
+    ----------
+    addresses
+        ``{"north": "https://north.example.org:8443"}``.
+    certificates
+        This end's certificate, and the authority that signed the silos'.
+    timeout
+        Seconds to wait for a silo; who takes longer is left out of the replies.
+
+    Privacy
+    -------
+    Nothing private crosses: silos send releases. A message that is sent again gets the
+    same answer and costs nothing more.
+    """
+
+    def __init__(
+        self,
+        addresses: Mapping[str, str],
+        certificates: Certificates,
+        *,
+        timeout: float = 300.0,
+    ) -> None:
+        self._places = {}
+        for name, address in addresses.items():
+            parts = urlsplit(address)
+            if parts.scheme != "https" or not parts.hostname:
+                raise ParameterError(
+                    f"the address of silo {name!r} must begin with https://. Got "
+                    f"{address!r}."
+                )
+            self._places[name] = (parts.hostname, parts.port or 443)
+        self._context = certificates.context(server=False)
+        self._timeout = timeout
+
+    def names(self) -> list[str]:
+        """The silos' names."""
+        return list(self._places)
+
+    def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
+        """The replies by the silos' names; all silos are asked at once.
+
+        Parameters
+        ----------
+        outgoing
+            A message for each silo, by its name.
+        """
+        with ThreadPoolExecutor(max(1, len(outgoing))) as pool:
+            asked = {
+                name: pool.submit(self._ask, name, message)
+                for name, message in outgoing.items()
+            }
+            replies = {name: one.result() for name, one in asked.items()}
+        return {name: reply for name, reply in replies.items() if reply is not None}
+
+    def _ask(self, name: str, message: Message) -> Message | None:
+        host, port = self._places[name]
+        wire = http.client.HTTPSConnection(
+            host, port, timeout=self._timeout, context=self._context
+        )
+        try:
+            headers = {"content-type": "application/json"}
+            wire.request("POST", PATH, json.dumps(message).encode(), headers)
+            reply = wire.getresponse()
+            text = reply.read(MOST_BYTES + 1)
+            if reply.status != 200 or len(text) > MOST_BYTES:
+                return None
+            data = json.loads(text)
+        except (OSError, http.client.HTTPException, ValueError, RecursionError):
+            return None
+        finally:
+            wire.close()
+        return data if isinstance(data, dict) else None

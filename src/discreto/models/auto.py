@@ -1,0 +1,272 @@
+"""One entry that is good everywhere: which model to take, from public facts alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreto.core.charge import Charger
+from discreto.core.cost import Amount
+from discreto.core.domain import Domain
+from discreto.core.maps import Present
+from discreto.core.query import Block, Ones, Sum
+from discreto.models._estimator import PrivateEstimator
+from discreto.models._features import Ready, Space
+from discreto.models._kinds import PrivateClassifier, PrivateRegressor
+from discreto.models._strength import unit_strength
+from discreto.models.boosting import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
+from discreto.models.boosting.defaults import (
+    MANY_CLASSES,
+    STRENGTHS,
+    clear_classes,
+    way_of,
+)
+from discreto.models.naive_bayes import NaiveBayes
+from discreto.session import Ask, Session
+
+_COUNT = Fraction(1, 20)  # of the cost, to learn how many rows there are
+# Between these, naive Bayes' tables are clear and the trees' sums are not yet.
+_TABLES_FROM, _TREES_FROM = 2.0, 6.0
+
+
+class _Auto(PrivateEstimator):
+    """A model that is another one, which public facts choose."""
+
+    def _learn(self, ask: Any, space: Space) -> None:
+        ask, space = self._size_up(ask, space)
+        model = self._choose(ask, space)
+        model._learn(ask, space)
+        model.space_ = space
+        model.n_features_in_ = len(space.features)
+        self.model_ = model
+
+    def _choose(self, ask: Ask, space: Space) -> PrivateEstimator:
+        raise NotImplementedError
+
+    def _size_up(self, ask: Session, space: Space) -> tuple[Session, Space]:
+        """A space that says about how many rows there are, after asking if need be."""
+        domain = space.domain
+        if domain.rows is not None or domain.neighbours == "replace":
+            return ask, space
+        query = Sum(Present((space.goal,)), (Block(Ones()),))
+        answer = ask.measure(query, "rows", _COUNT)
+        rows = max(float(answer.tables[0][0, 0]), 0.0)
+        strength = STRENGTHS[ask.fork(len(STRENGTHS), way_of(rows, ask.cost))]
+        about = max(round(strength / unit_strength(ask.cost)), 1)
+        left = ask.sharing(1 - _COUNT)
+        return left, replace(space, domain=domain.with_(rows=about))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
+
+
+class AutoClassifier(_Auto, PrivateClassifier):
+    """A classifier for any table: public facts choose the model and all its settings.
+
+    Boosted trees, or naive Bayes where there are many classes and few rows for each.
+    What decides are the number of classes and columns, epsilon, delta, and the rows
+    that the domain declares. Where it declares none, a noisy count chooses among plans
+    that cost the same. Nothing is tried on the rows, so the choice costs nothing else.
+
+    Parameters
+    ----------
+    epsilon, delta
+        What a fit costs. ``delta`` above 0 takes Gaussian noise.
+    domain, bounds, classes, ledger, random_state
+        As in every model.
+
+    Attributes
+    ----------
+    model_
+        The model that was chosen, fitted.
+    classes_
+        The declared classes.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         the number of rows (1/20) unless the domain declares it; then what the
+                 chosen model asks.
+    Bound        1 for the number of rows; then as for the chosen model.
+    Composition  shares add up to one, so a fit costs exactly ``epsilon``, whichever
+                 model is chosen.
+    Free         the choice itself, predictions.
+    Not covered  bounds and classes that were read from the rows.
+
+    >>> from discreto import Category, Domain, Number
+    >>> columns = {"x": Number(0, 1), "y": Category(["a", "b"])}
+    >>> domain = Domain(columns, target="y", rows=10_000)
+    >>> plan = AutoClassifier(epsilon=1).plan(domain)
+    >>> plan.total, sum(question.cost.epsilon for question in plan)
+    (Cost(ε 1), Fraction(1, 1))
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreto.testing import simulate
+    >>> X = np.linspace(0, 1, 4000).reshape(-1, 1)
+    >>> model = AutoClassifier(
+    ...     epsilon=1, bounds=(0, 1), classes=[0, 1], ledger=simulate(1)
+    ... ).fit(X, X[:, 0] > 0.5)
+    >>> model.predict([[0.1], [0.9]]).tolist(), type(model.model_).__name__
+    ([0, 1], 'GradientBoostingClassifier')
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Amount,
+        delta: Amount = 0,
+        domain: Domain | None = None,
+        bounds: Any = None,
+        classes: Any = None,
+        ledger: Charger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.bounds = bounds
+        self.classes = classes
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _choose(self, ask: Ask, space: Space) -> PrivateEstimator:
+        self.classes_ = np.array(space.classes)
+        facts = {"epsilon": self.epsilon, "delta": self.delta}
+        rows = space.domain.rows
+        if rows is not None and len(space.classes) >= MANY_CLASSES:
+            strength = rows * unit_strength(ask.cost)
+            clear = clear_classes(strength, ask.cost, space)
+            if _TABLES_FROM <= clear < _TREES_FROM:
+                return NaiveBayes(**facts)
+        return GradientBoostingClassifier(**facts, random_state=self.random_state)
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The probability of each class. Free: it uses released numbers only.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each class.
+        """
+        return self.model_.predict_proba(_ready(self, X))
+
+    def reference(self) -> Any:
+        """The comparable model without privacy, from scikit-learn."""
+        return GradientBoostingClassifier(epsilon=self.epsilon).reference()
+
+
+class AutoRegressor(_Auto, PrivateRegressor):
+    """A regressor for any table: public facts choose the model and all its settings.
+
+    Boosted trees, as many of them as the rows and epsilon allow, or the mean alone with
+    few rows. As :class:`AutoClassifier`, with a noisy count where the domain does not
+    declare its rows.
+
+    Parameters
+    ----------
+    epsilon, delta
+        What a fit costs. ``delta`` above 0 takes Gaussian noise.
+    domain, bounds, target_bounds, ledger, random_state
+        As in every model.
+
+    Attributes
+    ----------
+    model_
+        The model that was chosen, fitted.
+
+    Privacy
+    -------
+    Neighbours   as declared in the domain (default: one row added or removed).
+    Asks         the number of rows (1/20) unless the domain declares it; then what the
+                 chosen model asks.
+    Bound        1 for the number of rows; then as for the chosen model.
+    Composition  shares add up to one, so a fit costs exactly ``epsilon``.
+    Free         the choice itself, predictions.
+    Not covered  bounds that were read from the rows.
+
+    >>> from discreto import Domain, Number
+    >>> domain = Domain({"a": Number(0, 1), "b": Number(0, 9)}, target="b", rows=5000)
+    >>> plan = AutoRegressor(epsilon=1).plan(domain)
+    >>> plan.total.epsilon == sum(question.cost.epsilon for question in plan) == 1
+    True
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreto.testing import simulate
+    >>> x = np.linspace(0, 1, 4000)[:, None]
+    >>> model = AutoRegressor(
+    ...     epsilon=4, bounds=(0, 1), target_bounds=(0, 10), ledger=simulate(1)
+    ... )
+    >>> found = model.fit(x, 4 + 4 * (x[:, 0] > 0.5)).predict([[0.2], [0.8]])
+    >>> bool(np.abs(found - [4, 8]).max() < 0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Amount,
+        delta: Amount = 0,
+        domain: Domain | None = None,
+        bounds: Any = None,
+        target_bounds: Any = None,
+        ledger: Charger | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _choose(self, ask: Ask, space: Space) -> PrivateEstimator:
+        return GradientBoostingRegressor(
+            epsilon=self.epsilon, delta=self.delta, random_state=self.random_state
+        )
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The target of each row. Free: it uses released numbers only.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One number for each row, within the bounds of the target.
+        """
+        return self.model_.predict(_ready(self, X))
+
+    def reference(self) -> Any:
+        """The comparable model without privacy, from scikit-learn."""
+        return GradientBoostingRegressor(epsilon=self.epsilon).reference()
+
+
+def _ready(model: Any, X: Any) -> Ready:
+    """Rows to predict, checked and in the terms of the domain, once."""
+    X = model._rows(X)
+    return Ready(*model.space_.batch(X))
+
+
+__all__ = ["AutoClassifier", "AutoRegressor"]

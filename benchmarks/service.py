@@ -156,7 +156,8 @@ def shape(data: Any) -> Any:
     """JSON without its numbers, hashes and ids, and without whether a job that works on
     the same question had ended already."""
     if isinstance(data, dict):
-        noisy = {"value": "noisy"} if isinstance(data.get("value"), str) else {}
+        texts = [k for k in ("value", "low", "high") if isinstance(data.get(k), str)]
+        noisy = dict.fromkeys(texts, "noisy")
         return {k: shape(v) for k, v in (data | noisy).items() if k != "repeated"}
     if isinstance(data, list):
         return [shape(one) for one in data]

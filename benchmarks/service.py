@@ -51,6 +51,15 @@ RICH = {
 }
 
 
+STARTED: list[Served | Postgres] = []  # ended with this process, however it ends
+
+
+def started(one: Any) -> Any:
+    """Remember a process that was started."""
+    STARTED.append(one)
+    return one
+
+
 def neighbours(folder: Path, more: str) -> list[Served]:
     """Two services whose tables differ by one row, which is unlike any other."""
     import pyarrow as pa
@@ -64,7 +73,7 @@ def neighbours(folder: Path, more: str) -> list[Served]:
     odd |= {"sex": pa.array(["?"]), "age": pa.array([1e300]), "days": pa.array([-1e9])}
     odd = {n: a.cast(table.schema.field(n).type) for n, a in odd.items()}
     parquet.write_table(pa.concat_tables([table, pa.table(odd)]), path)
-    return [Served(folder / n, edit=RICH, more=more) for n in ("one", "two")]
+    return [started(Served(folder / n, edit=RICH, more=more)) for n in ("one", "two")]
 
 
 # Hostile requests
@@ -147,7 +156,9 @@ def shape(data: Any) -> Any:
     """JSON without its numbers, hashes and ids, and without whether a job that works on
     the same question had ended already."""
     if isinstance(data, dict):
-        return {k: shape(value) for k, value in data.items() if k != "repeated"}
+        texts = [k for k in ("value", "low", "high") if isinstance(data.get(k), str)]
+        noisy = dict.fromkeys(texts, "noisy")
+        return {k: shape(v) for k, v in (data | noisy).items() if k != "repeated"}
     if isinstance(data, list):
         return [shape(one) for one in data]
     if isinstance(data, str) and re.fullmatch("[0-9a-f]{16,64}", data):
@@ -199,7 +210,9 @@ def hostile(folder: Path, requests: int, seed: int) -> dict[str, Any]:
                 seen.append((reply.status_code, shape(data)))
             with lock:
                 sent[0] += 1
-            if seen[0] != seen[1] and not _is_job(seen):
+            # Who sends too much may find the line closed before the reply is read.
+            cut = {s[0] for s in seen} == {0, 413}
+            if seen[0] != seen[1] and not cut and not _is_job(seen):
                 with lock:
                     different.append([request["url"], *first_difference(*seen)])
         for client in clients:
@@ -286,7 +299,9 @@ def on_postgres(folder: Path, server: Postgres, people: int, more: str) -> Serve
         'ceiling = "0.5"': "",
     }
     roles = "".join(f'\n[people.{name}]\nrole = "analyst"\n' for name in names)
-    return Served(folder, rows=1000, workers=2, edit=edit, more=roles + FAST + more)
+    return started(
+        Served(folder, rows=1000, workers=2, edit=edit, more=roles + FAST + more)
+    )
 
 
 def kill_worker(served: Served, coins: random.Random) -> None:
@@ -301,7 +316,7 @@ def kill_worker(served: Served, coins: random.Random) -> None:
 
 def kill(folder: Path, rounds: int, minutes: float, seed: int) -> dict[str, Any]:
     """Kill workers and PostgreSQL under eight analysts."""
-    coins, server = random.Random(seed), Postgres()
+    coins, server = random.Random(seed), started(Postgres())
     served = on_postgres(folder, server, 8, "time_bucket = 0.001\npatience = 5\n")
     told: dict[str, set[tuple[int, str]]] = {f"a{k}": set() for k in range(8)}
     stop, successes, lock = threading.Event(), [0], threading.Lock()
@@ -393,7 +408,7 @@ def fsyncs(folder: Path, seconds: float = 2.0) -> float:
 
 def speed(folder: Path, seconds: float, people: int) -> dict[str, Any]:
     """Counts of many analysts at once, and means of a million rows."""
-    server = Postgres()
+    server = started(Postgres())
     raw = fsyncs(folder)
     served = on_postgres(folder, server, people, "time_bucket = 0.1\n")
     times: list[float] = []
@@ -444,7 +459,7 @@ def speed(folder: Path, seconds: float, people: int) -> dict[str, Any]:
 def million(folder: Path) -> dict[str, Any]:
     """Means of a million rows, one after another."""
     write_demo(folder, rows=1_000_000)
-    served = Served(folder, edit=RICH, more=FAST + "time_bucket = 0.1\n")
+    served = started(Served(folder, edit=RICH, more=FAST + "time_bucket = 0.1\n"))
     times = []
     with served.client("ana") as client:
         for number in range(100):
@@ -516,6 +531,13 @@ ZERO = (
 )
 
 
+def end_all() -> int:
+    """Stop what was started here."""
+    for one in STARTED:
+        one.stop()
+    return 1
+
+
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -540,4 +562,9 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(end_all()))
+    try:
+        code = main()
+    finally:
+        end_all()
+    sys.exit(code)

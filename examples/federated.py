@@ -60,7 +60,7 @@ def main() -> None:
     }
     together = Federation(silos, partner="registry")
     model = together.fit(FederatedAveraging(epsilon=1), "days")
-    print(dict(zip(model.features, model.coef_.round(3).tolist(), strict=True)))
+    print(dict(zip(model.coef_names_, model.coef_.round(3).tolist(), strict=True)))
     print(model.guarantee)
 
     table = FederatedTable(together)

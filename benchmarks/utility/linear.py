@@ -109,7 +109,8 @@ def score(data: Data, seed: int, epsilon: Any, **params: Any) -> float:
 def rows(seeds: int) -> list[dict[str, Any]]:
     """One row for each set, way and epsilon."""
     ways = {
-        "weighted": {},
+        "residuals": {},
+        "weighted": {"method": "weighted"},
         "functional": {"method": "functional"},
         "weighted, δ 1e-5": {"delta": "1e-5"},
     }

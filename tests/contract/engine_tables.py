@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -26,6 +27,7 @@ from discreto.core.maps import (
     Gradients,
     Grid,
     HashParts,
+    Indicator,
     LogisticGradient,
     Magnitudes,
     Nearest,
@@ -36,6 +38,7 @@ from discreto.core.maps import (
     Rings,
     Scaled,
     SplitHistogram,
+    SquaredGradient,
     Tree,
     Values,
     Within,
@@ -96,6 +99,15 @@ def hostile(rows: int, seed: int = 0) -> pa.Table:
 XY = ("a", "b")
 POINTS = ((0.5, -0.25), (-1.0, 1.0), (0.0, 0.0), (0.0, 0.0))
 SCALED = Scaled(XY, (0.0, 0.5), (1.0, 2.0), 1.0, 1.5)
+MARKS = (Indicator("s", 0, 0.5), Indicator(ODD, len(WORDS), 0.5))
+TURNED = Scaled(
+    ("a", *MARKS),
+    (0.1, 0.2, 0.0),
+    (0.3, 0.5, 0.2),
+    1.0,
+    2.5,
+    basis=((0.3, -1.0, 2.0, 0.7), (1.1, 0.0, 0.5, -0.9)),
+)
 GRID = Grid(("a", "s"), ((2.0, 5.0), ()))
 TREE = Tree((0,), ((0, 0, 1, 1),), ((0.5,), (-1.0,)))
 
@@ -130,6 +142,14 @@ TRANSLATED = {
             ),
             Block(Deviations(XY, POINTS, 0.5, 1)),
             Block(Deviations((*XY, "big"), ((0.1, 0.0, 0.0),), 0.25, 2)),
+        ),
+    ),
+    "indicators": Sum(
+        Nearest(("a", *MARKS), ((0.1, 0.5, 0.0), (-0.2, 0.0, 0.5))),
+        several(
+            Block(Values(("b", *MARKS))),
+            Block(replace(TURNED, bits=15), "gram"),
+            Block(SquaredGradient(TURNED, "b", 0.1, 0.4, (0.5, -1.0), 0.3)),
         ),
     ),
     "present": Sum(Present(("a", "s", ODD)), SOME),

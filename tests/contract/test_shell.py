@@ -186,6 +186,7 @@ WORDS = {
     "residual_bound": "range",
     "alpha": ".5",
     "C": "2",
+    "class_weight": "[1, 3]",
 }
 
 

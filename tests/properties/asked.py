@@ -9,6 +9,7 @@ all of them.
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -35,6 +36,7 @@ from discreto.core.maps import (
     Gradients,
     Grid,
     HashParts,
+    Indicator,
     Largest,
     Leaves,
     LogisticGradient,
@@ -57,6 +59,7 @@ from discreto.core.maps import (
     SoftVotes,
     SplitHistogram,
     SplitScore,
+    SquaredGradient,
     Tree,
     Unfit,
     Values,
@@ -139,6 +142,8 @@ COUNT = (Block(Ones()),)
 POINTS = ((0.5, -0.25), (-1.0, 1.0), (0.0, 0.0))
 SIDES = Sides(NAMES, ("s",), ((0.5, -0.2),) * 2, (((-1.0, 1.0, 0.3),),) * 2, (0.2, 0.0))
 SCALED = Scaled(NAMES, (0.0, 0.5), (1.0, 2.0), 1.0, 3.0)
+MARK = Indicator("s", 1, 0.5)
+MARKED = Scaled(("b", MARK), (0.0, 0.5), (1.0, 2.0), 1.0, 3.0)
 GRID = Grid(("a", "t", "s", "n"), ((2.0, 5.0), (), (), ()))
 TREE = Tree(
     (0, 2, 1), ((0, 1, 1, 0), (0, 1, 2, 0), (1, 0, 0)), tuple((v,) for v in range(5))
@@ -187,6 +192,9 @@ WRITTEN: list[Any] = [
     _all(LogisticGradient(SCALED, "label", ((1.0, 2.0, 3.0),))),
     _all(LogisticGradient(SCALED, "s", ((1.0, 2.0, 3.0),) * 3)),
     _all(GRADIENT),
+    _all(SquaredGradient(MARKED, "amount", 0.1, 0.5, (0.5, 1.0, -0.5), 0.25)),
+    _all(replace(MARKED, bits=15, basis=((1.0, 0.5, 0.0),) * 2), "gram"),
+    Sum(Nearest(("a", MARK), ((0.5, 0.0), (0.0, 1.0))), (Block(Values((MARK,))),)),
     _all(YES_GRADIENT),
     _all(Deviations(NAMES, POINTS, 0.5, 2)),
     _all(FuzzyWeights(NAMES, POINTS, 2.0)),

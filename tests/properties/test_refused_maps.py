@@ -15,11 +15,13 @@ from discreto.core.maps import (
     FuzzyPulls,
     FuzzyWeights,
     HashParts,
+    Indicator,
     Largest,
     Memberships,
     Nearest,
     Present,
     Rings,
+    Scaled,
     Sides,
     Values,
     Within,
@@ -87,3 +89,31 @@ def test_nothing_is_asked_about_an_opaque_column(query):
     with pytest.raises((DomainError, ParameterError)):
         doors[type(query)](query, Cost.of(1), "q")
     assert not ledger.entries()
+
+
+OTHER = {
+    "a number": Indicator("x", 0),
+    "no such category": Indicator("c", 3),
+    "below the first": Indicator("d", -1),
+    "beyond missing": Indicator("d", 3),
+}
+
+
+@pytest.mark.parametrize("mark", OTHER.values(), ids=OTHER)
+def test_an_indicator_is_of_a_category_that_is_there(mark):
+    rows = Scaled(("y", mark), (0.0, 0.0), (1.0, 1.0), 1.0, 3.0)
+    for features in (Values((mark,)), rows, Deviations((mark,), POINT, 0.5)):
+        with pytest.raises((ParameterError, DomainError)):
+            bind(Sum(Everyone(), (Block(features),)), ADD)
+    with pytest.raises((ParameterError, DomainError)):
+        bind(Sum(Nearest((mark,), POINT), (Block(Ones()),)), ADD)
+
+
+def test_bounds_of_products_do_not_follow_from_answers():
+    """Origins and scales may be releases: then they must not set the noise."""
+    told = set()
+    for origin, scale in ((0.0, 1.0), (0.9, 0.01), (-0.5, 7.0)):
+        rows = Scaled(("y",), (origin,), (scale,), 1.0, 3.0, bits=15)
+        bound = bind(Sum(Everyone(), (Block(rows, "gram"),)), ADD)
+        told.add(bound.blocks[0].sensitivity)
+    assert told == {1 << 30}

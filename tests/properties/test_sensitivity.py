@@ -30,9 +30,10 @@ from discreto.core.maps import (
 )
 from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
 from discreto.core.maps.code_counts import CodeCounts
+from discreto.core.maps.columns import Indicator
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.margins import Margins
-from discreto.core.maps.regression import LogisticGradient, Scaled
+from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
 from discreto.core.maps.row_partition import HashParts, Within
 from discreto.core.maps.tree_gradients import Gradients, Residuals
 from discreto.core.maps.trees import Grid, Leaves, Tree
@@ -42,6 +43,11 @@ DOMAINS = (ADD, REPLACE, TWICE)
 SIDES = Sides(("y",), ("c",), ((0.5,),), (((-1.0, 1.0),),), (0.25,))
 CENTRES = ((-1.0, -1.0), (0.5, 1.0))
 SCALED = Scaled(("x", "y"), (0.5, 0.0), (1.0, 0.1), 1.0, 3.0)
+# Both categories of a column that may be missing, and the missing ones.
+MARKS = (Indicator("d", 0, 0.5), Indicator("d", 1, 0.5), Indicator("d", 2, 0.5))
+MARKED = Scaled(("x", *MARKS[1:]), (0.5, 0.1, 0.3), (1.0, 0.2, 0.5), 1.0, 3.0)
+TURNED = replace(MARKED, basis=((0.3, -1.0, 2.0, 0.0), (1.0, 0.5, 0.1, -3.0)))
+LINE = replace(SCALED, names=("x",), origins=(0.5,), scales=(0.3,))
 GRID = Grid(("d",), ((),))
 TREE = Tree((0,), ((0, 1, 2),))
 GROWN = replace(TREE, values=((0.5,), (-1.0,), (9.0,)))
@@ -59,6 +65,7 @@ CELLS = {
     "edges": Edges("x", (0.0, 2.0)),
     "magnitudes": Magnitudes("x", -1, 3),
     "nearest": Nearest(("x", "y"), ((-1.0, -1.0), (1.0, 1.0), (1.0, 1.0))),
+    "nearest category": Nearest(("x", *MARKS), ((0.0, 0.5, 0.0, 0.0), (0.0,) * 4)),
     "sides": SIDES,
     "rings": Rings(("x", "y"), CENTRES, 4),
     "leaves": Leaves(GRID, TREE, "c"),
@@ -95,6 +102,20 @@ FEATURES = {
     "scaled short": replace(SCALED, bits=15),
     "scaled small": replace(SCALED, bits=15, largest=0.5),
     "gradient": LogisticGradient(SCALED, "c", ((1.0, -3.0, 2.0),)),
+    "gradient by class": LogisticGradient(
+        SCALED, "c", ((1.0, -3.0, 2.0),), importance=(0.25, 1.0)
+    ),
+    "gradient turned": LogisticGradient(TURNED, "c", ((1.0, -3.0),), 0.5),
+    "indicators": Values(("y", *MARKS), bits=4),
+    "indicators constant": Values(MARKS, bits=4, constant=True),
+    "scaled indicators": replace(MARKED, bits=15),
+    "scaled indicators l2": replace(MARKED, norm="l2"),
+    "scaled turned": replace(TURNED, bits=15),
+    "squared gradient": SquaredGradient(LINE, "y", 0.3, 0.1, (1.0, -3.0), 0.5),
+    "squared gradient l2": SquaredGradient(
+        replace(TURNED, norm="l2"), "y", 0.0, 1.0, (0.0, 2.0), 0.1
+    ),
+    "deviations of indicators": Deviations(MARKS, ((0.1, 0.2, 0.0),), 0.2),
     "squared loss": ClippedGradient(
         replace(SCALED, names=("x",), origins=(0.5,), scales=(0.3,)),
         "y",

@@ -5,6 +5,7 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import datasets
 from sklearn.cluster import KMeans as PlainKMeans
@@ -257,14 +258,39 @@ def test_bad_parameters_are_refused_before_anything_is_spent(bad):
     assert not ledger.entries()
 
 
-def test_bounds_are_needed_and_categories_refused():
-    from discreto import Category
-
+def test_bounds_are_needed():
     with pytest.raises(DomainError):
         KMeans(2, epsilon=1).fit(np.zeros((5, 2)))
-    mixed = Domain({"a": Number(0, 1), "c": Category(["x", "y"])})
-    with pytest.raises(DomainError, match="'c' is a Category"):
-        KMeans(2, epsilon=1).plan(mixed)
+
+
+def test_categories_are_shares_of_a_centre():
+    from discreto import Category
+
+    rng = np.random.default_rng(0)
+    half = np.arange(600) < 300
+    letters = Category(["x", "y", "z"], missing=False)
+    mixed = Domain({"a": Number(0, 1), "c": letters})
+    columns = {
+        "a": np.where(half, 0.2, 0.8) + rng.normal(0, 0.05, 600),
+        "c": np.where(half, "x", np.where(rng.random(600) < 0.5, "y", "z")),
+    }
+    table = Table(columns, mixed, simulate(1))
+    model = KMeans(2, epsilon=20, random_state=0).fit(table)
+    assert model.center_names_ == ["a", "c=x", "c=y", "c=z"]
+    low = model.cluster_centers_[np.argmin(model.cluster_centers_[:, 0])]
+    np.testing.assert_allclose(low, [0.2, 1, 0, 0], atol=0.1)
+    assert ((model.cluster_centers_ >= 0) & (model.cluster_centers_ <= 1)).all()
+    rows = {"a": [0.2, 0.8, np.nan], "c": ["x", "z", "?"]}
+    far = model.transform(pd.DataFrame(rows))
+    assert far.shape == (3, 2)
+    assert (far.argmin(axis=1) == model.predict(pd.DataFrame(rows))).all()
+
+
+def test_distances_are_those_of_scikit_learn():
+    X = np.random.default_rng(0).uniform(-1, 1, (200, 3))
+    model = KMeans(4, epsilon=5, bounds=(-1, 1), ledger=simulate(0)).fit(X)
+    far = np.linalg.norm(X[:, None, :] - model.cluster_centers_, axis=2)
+    np.testing.assert_allclose(model.transform(X), far)
 
 
 def test_nothing_of_the_training_rows_is_kept():

@@ -272,8 +272,37 @@ def test_wrong_columns_are_refused():
     domain = Domain(columns)
     with pytest.raises(DomainError):
         LogisticRegression(epsilon=1).plan(domain, "y")
-    with pytest.raises(DomainError):
-        LogisticRegression(epsilon=1).plan(domain, "c")
+    many = Domain({"b": Category(range(3000)), "c": Category(["a", "b"])})
+    with pytest.raises(DomainError, match="Leave a long list"):
+        LogisticRegression(epsilon=1).plan(many, "c")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+def test_categories_have_coefficients(method, delta):
+    rng = np.random.default_rng(0)
+    domain = Domain({"s": Category(["u", "v"], missing=True), "y": Category([0, 1])})
+    s = rng.choice(["u", "v", None], 4000, p=[0.4, 0.4, 0.2])
+    y = (rng.random(4000) < np.where(s == "u", 0.8, np.where(s == "v", 0.2, 0.5))) * 1
+    table = Table({"s": s, "y": y}, domain, simulate(0))
+    model = LogisticRegression(epsilon=20, delta=delta, method=method).fit(table, "y")
+    assert model.coef_names_ == ["s=u", "s=v", "s=(missing or other)"]
+    chances = model.predict_proba([["u"], ["v"], [None]])[:, 1]
+    if method == "gradient":
+        np.testing.assert_allclose(chances, [0.8, 0.2, 0.5], atol=0.05)
+    assert chances[0] > 0.6 > 0.4 > chances[1]
+
+
+def test_class_weights_count_rows_of_a_class_more():
+    X = np.repeat([[-0.5], [0.5]], 500, axis=0)
+    y = np.tile([0] * 9 + [1], 100)
+    plain = make(epsilon=10**6).fit(X, y)
+    even = make(epsilon=10**6, class_weight={0: 1, 1: 9}).fit(X, y)
+    assert plain.predict_proba([[0.0]])[0, 1] == pytest.approx(0.1, abs=0.02)
+    assert even.predict_proba([[0.0]])[0, 1] == pytest.approx(0.5, abs=0.03)
+    for wrong in ("balanced", {0: 1}, {0: 1, 1: 0}, {0: 1, 1: "a"}, 3):
+        with pytest.raises(ParameterError, match="class_weight"):
+            make(class_weight=wrong).fit(X, y)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -29,7 +29,7 @@ from discreto.core.maps import (
     to_json,
 )
 from discreto.core.query import Block, Choice, Sum
-from discreto.errors import BudgetError, DomainError, ParameterError, UnsafeError
+from discreto.errors import BudgetError, ParameterError, UnsafeError
 from discreto.models import (
     CellNeighborsClassifier,
     KNeighborsClassifier,
@@ -408,17 +408,28 @@ def test_bad_parameters_spend_nothing(model, text):
     assert ledger.total() == 0
 
 
-def test_categories_are_refused_by_votes_and_taken_by_cells():
+def test_categories_are_taken_by_votes_and_cells():
     domain = dp.Domain({"s": dp.Category(["u", "v"]), "y": dp.Boolean()}, target="y")
     rng = np.random.default_rng(0)
     y = rng.random(400) < 0.5
     s = np.where(rng.random(400) < 0.1 + 0.8 * y, "u", "v")
     table = dp.Table({"s": s, "y": y}, domain, simulate(0))
-    for kind in VOTERS:
-        with pytest.raises(DomainError, match="takes Number columns"):
-            kind(epsilon=1).fit(table)
+    model = RadiusNeighborsClassifier(epsilon=3).fit(table)
+    assert model.predict([["u"], ["v"]]).tolist() == [True, False]
     model = CellNeighborsClassifier(epsilon=3, random_state=0).fit(table)
     assert model.predict([["u"], ["v"], ["?"]])[:2].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("kind", VOTERS)
+def test_another_category_is_further_away(kind):
+    columns = {"x": dp.Number(0, 1), "s": dp.Category(["u", "v"]), "y": dp.Boolean()}
+    rng = np.random.default_rng(0)
+    s = rng.choice(["u", "v"], 600)
+    rows = {"x": rng.random(600), "s": s, "y": s == "u"}
+    table = dp.Table(rows, dp.Domain(columns, target="y"), simulate(0))
+    model = kind(epsilon=20).fit(table)
+    points = [[0.3, "u"], [0.3, "v"], [0.8, "u"], [0.8, "v"]]
+    assert model.predict(points).tolist() == [True, False, True, False]
 
 
 def test_plan_refuses_bad_queries():

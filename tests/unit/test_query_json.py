@@ -45,9 +45,10 @@ from discreto.core.maps import (
 )
 from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
 from discreto.core.maps.code_counts import CodeCounts
+from discreto.core.maps.columns import Indicator
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.margins import Margins
-from discreto.core.maps.regression import LogisticGradient, Scaled
+from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
 from discreto.core.maps.row_partition import HashParts, Within
 from discreto.core.maps.tree_gradients import Gradients, Residuals
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
@@ -96,6 +97,8 @@ VALID = [
     Sum(SIDES, COUNT),
     Sum(Rings(("x", "y"), POINTS, 4), (Block(SCALED),)),
     Sum(Everyone(), (Block(LogisticGradient(SCALED, "c", ((1.0, 2.0, 3.0),))),)),
+    Sum(Everyone(), (Block(SquaredGradient(LINE, "y", 0.5, 0.2, (1.0, 2.0), 0.25)),)),
+    Sum(Everyone(), (Block(Values(("x", Indicator("d", 2, 0.5)))),)),
     Sum(Everyone(), (Block(ClippedGradient(LINE, "y", (0.5, 1.0), 0.25)),)),
     Sum(Everyone(), (Block(Deviations(("x", "y"), POINTS, 0.5)),)),
     Sum(Everyone(), (Block(FuzzyWeights(("x", "y"), POINTS, 2.0)),)),

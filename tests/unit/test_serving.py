@@ -134,7 +134,8 @@ def test_a_job_is_carried_out_and_charged(config):
     channel = Local({"one": silo})
     model = learn(channel, job(params={"epsilon": "0.5", "rounds": 3}))
     assert model["target"] == "y"
-    fitted = learn(channel, job(learner="LinearRegression", params={"epsilon": "0.25"}))
+    one = {"epsilon": "0.25", "method": "weighted"}  # a single question
+    fitted = learn(channel, job(learner="LinearRegression", params=one))
     assert fitted
     spent = silo.ledger.spent()
     late = rho_of_pure(Fraction(1, 4))  # without a delta, after a run with one

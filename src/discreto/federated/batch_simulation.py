@@ -54,7 +54,7 @@ class BatchEngine:
     def _load(self) -> None:
         setting, domain = self._setting, self._setting.domain
         most = max(1, *(length for _, length in self._batches))
-        width = len(setting.features) + 1
+        width = len(setting.columns.names) + 1
         self._z = np.zeros((width, setting.silos, most))
         self._targets = np.zeros((setting.silos, most))
         ask = Descent(

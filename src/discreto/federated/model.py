@@ -15,6 +15,8 @@ from discreto.core.query import Floats
 from discreto.errors import ParameterError
 from discreto.federated.guarantee import Guarantee
 from discreto.federated.rounds import ONE, Setting
+from discreto.models._features import Space
+from discreto.models._terms import Encoding
 
 FORMAT = 1
 
@@ -65,9 +67,14 @@ class FederatedModel:
 
     @property
     def coef_(self) -> Floats:
-        """One coefficient for each feature."""
+        """One coefficient for each Number feature and each category."""
         out: Floats = self.nodes_.mean(axis=0)[1:]
         return out
+
+    @property
+    def coef_names_(self) -> list[str]:
+        """What each coefficient belongs to: ``column``, or ``column=category``."""
+        return Encoding(Space(self.domain, self.features, self.target)).labels
 
     @property
     def intercept_(self) -> float:
@@ -87,10 +94,8 @@ class FederatedModel:
         X
             Rows of your own: a data frame or a 2-d array with the features of the fit.
         """
-        from discreto.models._features import Space
-
-        space = Space(self.domain, self.features, self.target)
-        values = space.unscale(space.matrix(X))
+        columns = Encoding(Space(self.domain, self.features, self.target))
+        values = columns.unscale(columns.matrix(X))
         scores: Floats = values @ self.coef_ + self.intercept_
         return scores
 
@@ -179,9 +184,7 @@ class FederatedModel:
 
 def to_columns(setting: Setting, path: Floats) -> Floats:
     """Weights on [-1, 1] columns in the units of the columns, intercept first."""
-    columns = [setting.domain.number(name) for name in setting.features]
-    centres = np.array([column.centre for column in columns])
-    halves = np.array([column.half for column in columns])
+    centres, halves = setting.columns.centres, setting.columns.halves
     middle, half = 0.0, 1.0
     if setting.loss == "squared":
         column = setting.domain.number(setting.target)

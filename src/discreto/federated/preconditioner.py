@@ -81,7 +81,7 @@ def _clip_rule(setting: Setting, asked: int) -> float:
         return _EXACT
     steps = setting.rounds * setting.steps - asked
     left = setting.noise * math.sqrt(setting.silos / max(steps, 1)) / setting.rate
-    width = len(setting.features) + 1
+    width = len(setting.columns.names) + 1
     # A clipped logistic loss forgives large errors, which makes it too sure of itself.
     least = 0.6 if setting.loss == "squared" else 1.4
     return float(np.clip(sum(setting.rows) / (left * width * 120), least, 5.0))
@@ -90,7 +90,7 @@ def _clip_rule(setting: Setting, asked: int) -> float:
 def _preconditioner(
     setting: Setting, square: Floats, spread: float, clip: float, alive: Any
 ) -> Preconditioner:
-    width = len(setting.features) + 1
+    width = len(setting.columns.names) + 1
     inner = square[:, :width, :width]
     values, vectors = np.linalg.eigh(inner)
     top = np.maximum(values[:, -1:], 1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreto.core.maps.columns import unit_rows
 from discreto.core.query import Batch, Floats
 from discreto.federated.rounds import Setting
 
@@ -56,12 +57,9 @@ def _losses(setting: Setting, rows: Floats, targets: Floats, nodes: Floats) -> F
 
 def _rows(setting: Setting, batches: list[tuple[Batch, int]]) -> tuple[Floats, Floats]:
     """All rows with a target, missing features in the middle, clipped to bounds."""
-    columns = []
-    for name in setting.features:
-        number = setting.domain.number(name)
-        values = np.concatenate([batch[name] for batch, _ in batches])
-        values = np.clip(values, number.lower, number.upper)
-        columns.append(np.where(np.isnan(values), number.centre, values))
+    columns, names = setting.columns, setting.columns.names
+    found = [unit_rows(names, batch, setting.domain) for batch, _ in batches]
+    values = columns.unscale(np.concatenate(found, axis=1).T)
     targets = np.concatenate([batch[setting.target] for batch, _ in batches])
     known = ~np.isnan(targets)
     if setting.loss == "squared":
@@ -69,5 +67,5 @@ def _rows(setting: Setting, batches: list[tuple[Batch, int]]) -> tuple[Floats, F
         targets = np.clip(targets, column.lower, column.upper)
     else:
         known, targets = targets >= 0, (targets == 1).astype(float)
-    rows = np.column_stack([np.ones(len(targets)), *columns])
+    rows = np.column_stack([np.ones(len(targets)), values])
     return rows[known], targets[known]

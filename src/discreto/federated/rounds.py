@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from discreto.core.accounting import steps_for
 from discreto.core.bound import bind
 from discreto.core.domain import Category, Domain
+from discreto.core.maps.columns import Term
 from discreto.core.maps.features import PRODUCT_BITS
 from discreto.core.maps.gradients import TOP, ClippedGradient, Loss
 from discreto.core.maps.regression import Scaled
@@ -29,6 +30,8 @@ from discreto.core.query import Block, Everyone, Floats, Ints, Sum
 from discreto.core.training import check_sampling
 from discreto.errors import DomainError, ParameterError
 from discreto.federated.messages import Terms
+from discreto.models._features import Space
+from discreto.models._terms import Encoding as Columns
 
 ONE = 0.3  # the intercept's column: about the size of a column on [-1, 1]
 _SQUARE = 0.12  # the squared norm up to which a row counts whole, for each column
@@ -52,7 +55,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         if not self.features:
-            raise DomainError("learning across silos needs at least one Number column.")
+            raise DomainError("learning across silos needs at least one feature.")
         _ = self.loss
         if sum(self.rows) < 1:
             raise ParameterError("there are no rows: every silo declares 0 of them.")
@@ -78,9 +81,13 @@ class Setting:
 
     @cached_property
     def features(self) -> tuple[str, ...]:
-        """The Number columns, without the target."""
-        names = self.domain.with_(target=self.target).features()
-        return tuple(n for n in names if not isinstance(self.domain[n], Category))
+        """The columns to predict from."""
+        return tuple(self.domain.with_(target=self.target).features())
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What the features become: numbers, and an indicator for each category."""
+        return Columns(Space(self.domain, self.features, self.target))
 
     def check(self) -> None:
         """Refuse what some silo would refuse: it is known before any is asked."""
@@ -138,18 +145,19 @@ class Setting:
     @cached_property
     def scaled(self) -> Scaled:
         """Rows for gradients: the intercept's column and the features on [-1, 1]."""
-        return self._scaled(self.features)
+        return self._scaled(self.columns.names, len(self.features))
 
-    def _scaled(self, names: tuple[str, ...]) -> Scaled:
+    def _scaled(self, names: tuple[Term, ...], columns: int) -> Scaled:
         count = len(names)
-        reach = math.sqrt(_SQUARE * (count + 1))
+        reach = math.sqrt(_SQUARE * (columns + 1))
         zeros, ones = (0.0,) * count, (1.0,) * count
         return Scaled(names, zeros, ones, ONE, reach, "l2", bits=PRODUCT_BITS)
 
     def moments(self) -> Sum:
         """The question for second moments; with the target, if it is a number."""
         target = (self.target,) if self.loss == "squared" else ()
-        rows = self._scaled((*self.features, *target))
+        columns = len(self.features) + len(target)
+        rows = self._scaled((*self.columns.names, *target), columns)
         return Sum(Everyone(), (Block(rows, "gram"),))
 
 

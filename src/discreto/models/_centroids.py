@@ -169,3 +169,11 @@ def _agree_on_rows(
 def nearest_of(rows: Floats, centres: Floats) -> Ints:
     """The nearest centre of each row."""
     return nearest(np.ascontiguousarray(rows.T), centres)
+
+
+def distances_of(rows: Floats, centres: Floats) -> Floats:
+    """The distance of each row from each centre, whatever rows are beside it."""
+    out = np.zeros((len(rows), len(centres)))
+    for column, places in zip(rows.T, centres.T, strict=True):
+        out += (column[:, None] - places) ** 2
+    return np.sqrt(out, out=out)

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from discreto.core.gate import bind, noises_for
 from discreto.core.maps import Deviations, Nearest, Ranks, Rings, Values
 from discreto.core.maps.clusters import Points, diameter, steps_of
+from discreto.core.maps.columns import Term
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Block, Choice, Everyone, Floats, Ones, Sum
 from discreto.errors import ParameterError
@@ -24,6 +26,7 @@ from discreto.models._centroids import (
     Overall,
     Round,
     centred_ratio,
+    distances_of,
     merge,
     nearest_of,
     precise,
@@ -32,9 +35,11 @@ from discreto.models._centroids import (
 )
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClusterer
+from discreto.models._terms import INDICATOR, Encoding
 from discreto.parameters import Reader
 from discreto.rng import generator
 from discreto.session import Ask
+from discreto.tables import Table
 
 RINGS = 14  # distances from 1/90 of the largest one up
 MEAN_SHARE = Fraction(15, 100)
@@ -46,7 +51,9 @@ CELLS = 8  # the first round splits the rows in up to this many cells for a clus
 MOST_CELLS = 512
 
 
-class CentreClusterer(PrivateClusterer):
+class CentreClusterer(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateClusterer
+):
     """Clusters around centres that come from a few rounds of noisy sums."""
 
     def _query(self, search: Search, centres: Floats, radius: float) -> Sum:
@@ -58,20 +65,22 @@ class CentreClusterer(PrivateClusterer):
         wanted, rounds = read.whole("n_clusters"), read.whole("max_iter")
         toss = generator(read.seed())
         self._check(read)
-        names = space.only_numbers(type(self).__name__).numbers
-        if not names:
+        terms = Encoding(space, INDICATOR)
+        if not terms.names:
             raise ParameterError(f"{type(self).__name__} needs at least one column.")
         # Laplace noise follows the l1 norm of a row, Gaussian noise the l2 norm.
-        search = Search(ask, names, 2 if ask.cost.rho else 1, toss)
+        search = Search(ask, terms.names, 2 if ask.cost.rho else 1, toss)
         if isinstance(self.init, str):
             centres, sizes = self._search(search, wanted, rounds)
         else:
-            given = self._given(space, wanted)
+            given = self._given(terms, wanted)
             centres, sizes = self._from_given(search, given, rounds)
-        self._centres = np.clip(centres, -1, 1)
+        low = np.where(terms.numbers, -1.0, 0.0)
+        self._centres = np.clip(centres, low, np.where(low < 0, 1.0, INDICATOR))
         self.cluster_sizes_ = sizes
         self.n_iter_ = rounds
-        self.cluster_centers_ = space.unscale(self._centres)
+        self.cluster_centers_ = terms.unscale(self._centres)
+        self.center_names_ = terms.labels
 
     def _search(
         self, search: Search, wanted: int, rounds: int
@@ -128,8 +137,8 @@ class CentreClusterer(PrivateClusterer):
         if isinstance(self.init, str) and not read.is_auto("init"):
             raise read.bad("init", "'auto' or public starting centres")
 
-    def _given(self, space: Space, clusters: int) -> Floats:
-        wanted = (clusters, len(space.numbers))
+    def _given(self, terms: Encoding, clusters: int) -> Floats:
+        wanted = (clusters, len(terms.names))
         try:
             points = np.asarray(self.init, dtype=float)
         except (TypeError, ValueError):
@@ -139,7 +148,7 @@ class CentreClusterer(PrivateClusterer):
                 f"{type(self).__name__}: init must be {wanted[0]} x {wanted[1]} finite "
                 "numbers: a public starting centre for each cluster."
             )
-        return np.clip((points - space.centres()) / space.halves(), -1, 1)
+        return np.clip((points - terms.centres) / terms.halves, -1, 1)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The cluster of each row. Free: it uses released centres only.
@@ -156,9 +165,55 @@ class CentreClusterer(PrivateClusterer):
         """
         return nearest_of(self._unit(X), self._centres)
 
+    def transform(self, X: Any) -> Floats:
+        """The distance of each row from each centre. Free, like ``predict``.
+
+        Distances are Euclidean, with columns scaled to [-1, 1] by their bounds; two
+        categories of a column are 0.71 apart.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each cluster.
+        """
+        return distances_of(self._unit(X), self._centres)
+
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Floats:
+        """Fit, then the distances of the same rows (as anybody could who has them).
+
+        Parameters
+        ----------
+        X
+            A data frame or a 2-d array.
+        y
+            Not used; for pipelines.
+        options
+            Not used.
+
+        Returns
+        -------
+        array
+            One line for each row, one column for each cluster.
+        """
+        if isinstance(X, Table):
+            raise ParameterError(
+                "distances of a Table's rows are private. Use fit(table), then "
+                "transform rows of your own."
+            )
+        return self.fit(X).transform(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
     def _unit(self, X: Any) -> Floats:
         rows = self._rows(X)  # first: it says so if the model is not fitted
-        return self.space_.matrix(rows)
+        return Encoding(self.space_, INDICATOR).matrix(rows)
 
 
 def round_shares(rounds: int, left: Fraction) -> list[Fraction]:
@@ -172,7 +227,9 @@ def round_shares(rounds: int, left: Fraction) -> list[Fraction]:
 class Search:
     """The conversation of one fit, and what it has learned about scale."""
 
-    def __init__(self, ask: Ask, names: tuple[str, ...], norm: int, coins: Any) -> None:
+    def __init__(
+        self, ask: Ask, names: tuple[Term, ...], norm: int, coins: Any
+    ) -> None:
         self.ask, self.names, self.norm, self.coins = ask, names, norm, coins
         self.width = len(names)
         self.full = diameter(self.width, norm)
@@ -200,11 +257,13 @@ class Search:
     def overall(self, share: Fraction) -> Overall:
         """The noisy mean of all rows, shrunk towards one mean for all columns."""
         values = Values(self.names)
+        # Cube noise is for numbers that can all be large at once; categories cannot.
+        law: Any = "cube" if all(isinstance(n, str) for n in self.names) else "laplace"
         count_share = self.count_share(1.0)
         if self.public_rows:
-            blocks: tuple[Block, ...] = (Block(values, noise="cube"),)
+            blocks: tuple[Block, ...] = (Block(values, noise=law),)
         else:
-            sums = Block(values, share=1 - count_share, noise="cube")
+            sums = Block(values, share=1 - count_share, noise=law)
             blocks = (Block(Ones(), share=count_share), sums)
         answer = self.ask.measure(Sum(Everyone(), blocks), "overall mean", share)
         found = self._rows_of(answer)

@@ -43,6 +43,12 @@ def _before(model: Any, *, low: float, missing: float) -> list[Any]:
     return [scaler, filler.fit(scaler.transform(corners))]
 
 
+def _fill(filler: SimpleImputer, model: Any) -> None:
+    """Fill gaps where the model does; columns are on [0, 1]."""
+    if hasattr(model, "fill_"):
+        filler.statistics_ = (model.fill_ + 1) / 2
+
+
 def _on_unit(model: Any) -> tuple[Any, Any]:
     """Coefficients and intercepts for columns on [0, 1]."""
     space = model.space_
@@ -65,6 +71,7 @@ def _linear(model: Any) -> TransformedTargetRegressor:
     corners = np.array([scaler.data_min_, scaler.data_max_]).reshape(2, wide)
     made = TransformedTargetRegressor(inner, transformer=clip)
     made.fit(corners, [target.lower, target.upper])
+    _fill(made.regressor_[1], model)
     last = made.regressor_[-1]
     last.coef_, last.intercept_ = coef[0], float(intercept[0])
     return made
@@ -76,7 +83,9 @@ def _logistic(model: Any) -> Pipeline:
     plain = LogisticRegression()
     plain.fit(np.arange(len(classes) * wide).reshape(-1, wide), np.arange(len(classes)))
     plain.classes_, plain.coef_, plain.intercept_ = classes, coef, intercept
-    return make_pipeline(*_before(model, low=0, missing=0.5), plain)
+    scaler, filler = _before(model, low=0, missing=0.5)
+    _fill(filler, model)
+    return make_pipeline(scaler, filler, plain)
 
 
 def _kmeans(model: Any) -> Pipeline:

@@ -95,11 +95,12 @@ class _Graph:
 
 
 def _within_bounds(model: Any, graph: _Graph) -> str:
-    """Rows clipped to the public bounds, missing values in their middle."""
+    """Rows clipped to the public bounds, missing values where the model puts them."""
     space = model.space_
     centres, halves = space.centres(), space.halves()
     missing = graph.node("IsNaN", "X")
-    there = graph.node("Where", missing, graph.constant(centres), "X")
+    fill = centres + halves * getattr(model, "fill_", 0.0)
+    there = graph.node("Where", missing, graph.constant(fill), "X")
     low = graph.node("Max", there, graph.constant(centres - halves))
     return graph.node("Min", low, graph.constant(centres + halves))
 

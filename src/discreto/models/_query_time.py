@@ -19,6 +19,7 @@ from discreto.errors import ParameterError, UnsafeError
 from discreto.models._features import Array, Ready, Space
 from discreto.models._kinds import PrivateClassifier
 from discreto.models._privacy import Privacy
+from discreto.models._terms import INDICATOR, Encoding
 from discreto.parameters import Reader, whole
 from discreto.perform import perform
 from discreto.plan import Plan, rehearse
@@ -53,7 +54,7 @@ class Voters(PrivateClassifier):
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
         space = self._space(table.domain, target)
         # Bad parameters are refused now, not when the first prediction is paid.
-        self._votes(((0.0,) * len(space.features),), space, cost, math.inf)
+        self._votes(_one_point(space), space, cost, math.inf)
         simulated = table.ledger.simulation is not None
         label = f"fit {type(self).__name__}"
         self._source = table
@@ -89,7 +90,7 @@ class Voters(PrivateClassifier):
         if epsilon is not None:
             cost = Cost.of(epsilon, self.delta)
         X = self._rows(X)
-        unit = self.space_.matrix(X)
+        unit = Encoding(self.space_, INDICATOR).matrix(X)
         if not len(unit):
             return self.classes_[:0]
         if len(unit) > _MOST_POINTS:
@@ -151,11 +152,8 @@ class Voters(PrivateClassifier):
         probe = type(self)(**self.get_params(deep=False))
         probe.space_ = self._space(domain, target)
         # Points in one place can all be reached by one row: the worst case.
-        points = ((0.0,) * len(probe.space_.features),) * queries
+        points = _one_point(probe.space_) * queries
         return rehearse(domain, lambda ask: probe._talk(ask, points), cost)[0]
-
-    def _space(self, domain: Domain, target: str | None) -> Space:
-        return super()._space(domain, target).only_numbers(type(self).__name__)
 
     def _count_rows(self, ask: Session) -> tuple[float, Fraction]:
         """About how many rows there are, if that matters, and the share left."""
@@ -190,6 +188,10 @@ def shares(points: Points, cost: Cost) -> Iterator[tuple[Points, Fraction]]:
         return
     for point in points:
         yield (point,), Fraction(1, len(points))
+
+
+def _one_point(space: Space) -> Points:
+    return ((0.0,) * len(Encoding(space, INDICATOR).names),)
 
 
 def _count(points: Points) -> str:

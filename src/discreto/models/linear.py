@@ -14,17 +14,24 @@ from discreto.core.cost import Amount
 from discreto.core.domain import Domain
 from discreto.core.gate import Measurement
 from discreto.core.maps import Bernstein, Scaled, Values, present_in
+from discreto.core.maps.columns import Indicator, Term
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS, grid
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
 from discreto.models._features import Space
+from discreto.models._frames import Design
 from discreto.models._kinds import PrivateRegressor
 from discreto.models._least_squares import centred, least_squares, moments_of, scores_of
+from discreto.models._residuals import Line, by_products, by_residuals, constant
+from discreto.models._terms import Encoding
 from discreto.parameters import Reader
 from discreto.session import Ask
 
-_METHODS = ("weighted", "functional")
+_METHODS = ("auto", "residuals", "weighted", "functional")
 _LEAST, _LARGEST = 1e-300, 1e300
+# Declared rows over the noise on their number: below, only a constant can be heard;
+# below this times the number of columns, one release of products is better than looks.
+_CONSTANT, _PRODUCTS = 35, 30
 
 
 class _LinearParameters(NamedTuple):
@@ -34,6 +41,16 @@ class _LinearParameters(NamedTuple):
     row_norm: float | None
     alpha: float | None
     intercept: bool
+
+    @property
+    def looks(self) -> bool:
+        """Whether the line comes from looks at residuals."""
+        return self.method in ("auto", "residuals") and self.looks_fit
+
+    @property
+    def looks_fit(self) -> bool:
+        """Whether nothing else was asked for that looks do not have."""
+        return self.row_norm is None and self.alpha is None and self.intercept
 
     @property
     def origin(self) -> Any:
@@ -48,9 +65,14 @@ class LinearRegression(PrivateRegressor):
     epsilon, delta
         What a fit costs; with ``delta`` the noise is Gaussian.
     method
-        ``"weighted"`` (default): a row whose norm is above ``row_norm`` gets a smaller
-        weight, so that one row moves the sums much less than the corners of the domain
-        would. ``"functional"``: the functional mechanism, all rows count the same.
+        ``"auto"`` (default): ``"residuals"``, unless ``row_norm``, ``alpha`` or
+        ``fit_intercept`` ask for ``"weighted"``. ``"residuals"``: the target is taken
+        from its noisy median in units of its noisy spread; a first line comes from
+        products, and four looks at clipped residuals mend it. With few declared rows
+        it is one release of products, or a constant.
+        ``"weighted"``: one release, in which a row whose norm is above ``row_norm``
+        gets a smaller weight.
+        ``"functional"``: the functional mechanism, all rows count the same.
     row_norm
         The norm of a row (1, features, target) on [-1, 1] up to which it has its full
         weight. ``None``: about a third of the largest one.
@@ -66,17 +88,23 @@ class LinearRegression(PrivateRegressor):
     ----------
     coef_, intercept_
         In the units of the columns.
+    coef_names_
+        What each coefficient belongs to: ``column``, or ``column=category``.
+    fill_
+        Where a missing number is put, on [-1, 1].
 
     Notes
     -----
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         one sum: all products of (1, features, target); for ``"weighted"``
-                 and ``alpha="auto"`` also the mean of the target, a tenth of the cost.
-    Bound        weighted: (R² + R) / 2 for rows of l1 norm R, doubled for replaced
-                 rows; functional: 1 for each product at once (cube noise).
-    Composition  one question, so a fit costs exactly ``epsilon``.
+    Asks         rows, median and spread of the target, means, spreads, products,
+                 products with the target, four looks.
+                 ``"weighted"`` and ``"functional"``: one sum of products.
+    Bound        sums: rows scaled to 2^30 grid steps (l1, or l2 with ``delta``),
+                 products to 2^15 each; functional: 1 for each product at once
+                 (cube noise).
+    Composition  shares add up to one, so a fit costs exactly ``epsilon``.
     Free         the ridge, the repair of the matrix, the shrinkage, predictions.
     Not covered  choosing ``row_norm`` or ``alpha`` by looking at the data.
 
@@ -86,8 +114,8 @@ class LinearRegression(PrivateRegressor):
     >>> [question.sensitivity for question in plan] == [(1 << 30,)]
     True
     >>> plan = LinearRegression(epsilon=1).plan(domain, "x5")
-    >>> max(plan.questions[0].sensitivity) <= 1 << 30 and plan.total.epsilon == 1
-    True
+    >>> len(plan), plan.total.epsilon == sum(q.cost.epsilon for q in plan) == 1
+    (11, True)
 
     Examples
     --------
@@ -106,7 +134,7 @@ class LinearRegression(PrivateRegressor):
         *,
         epsilon: Amount,
         delta: Amount = 0,
-        method: str = "weighted",
+        method: str = "auto",
         row_norm: float | None = None,
         alpha: Any = "auto",
         fit_intercept: bool = True,
@@ -129,14 +157,45 @@ class LinearRegression(PrivateRegressor):
         self.random_state = random_state
 
     def _learn(self, ask: Ask, space: Space) -> None:
-        read = self._read()
-        names = (*space.only_numbers("LinearRegression").numbers, space.goal)
-        if len(names) < 2:
+        read, terms = self._read(), Encoding(space)
+        if not terms.names:
             raise ParameterError("LinearRegression needs at least one feature.")
+        if read.looks:
+            self._look(ask, terms)
+            return
+        names = (*terms.names, space.goal)
         query, weights, step = self._question(read, names, space, bool(ask.cost.rho))
         answer = ask.measure(query, "products of the columns")
         unit = self._solve(read, answer, weights, step)
-        self._keep(read, unit, names, space)
+        self._keep(read, unit, terms)
+
+    def _look(self, ask: Ask, terms: Encoding) -> None:
+        space = terms.space
+        gaussian = bool(ask.cost.rho)
+        known = present_in((space.goal,), space.domain)
+        design = Design(
+            terms.names, terms.numbers, terms.columns, gaussian, True, known
+        )
+        target = space.domain.number(space.goal)
+        room = math.inf
+        if ask.domain.rows is not None:
+            room = ask.domain.rows / design.noise(ask, Fraction(1))
+        if room < _CONSTANT:
+            zeros = np.zeros(design.width)
+            line = Line(constant(ask, known, space.goal), zeros, zeros)
+        elif room < _PRODUCTS * design.columns:
+            line = by_products(ask, design, space.goal)
+        else:
+            line = by_residuals(ask, design, space.goal)
+        self.coef_ = line.slopes * target.half / terms.halves
+        start = target.centre + target.half * line.start
+        self.intercept_ = float(start - self.coef_ @ terms.centres)
+        # A missing number counts as the mean, as it did in the fit.
+        self._name(terms, line.middle)
+
+    def _name(self, terms: Encoding, middle: Any) -> None:
+        self.coef_names_ = terms.labels
+        self.fill_ = np.where(terms.numbers, middle, 0.0)
 
     def _read(self) -> _LinearParameters:
         read = Reader(self)
@@ -147,19 +206,29 @@ class LinearRegression(PrivateRegressor):
         if self.row_norm is not None:
             wanted = "None or a number above 0"
             row_norm = read.number("row_norm", _LEAST, _LARGEST, wanted=wanted)
-        method = read.choice("method", _METHODS)
-        return _LinearParameters(method, row_norm, alpha, read.truth("fit_intercept"))
+        method, intercept = (
+            read.choice("method", _METHODS),
+            read.truth("fit_intercept"),
+        )
+        found = _LinearParameters(method, row_norm, alpha, intercept)
+        if method == "residuals" and not found.looks_fit:
+            raise ParameterError(
+                "LinearRegression: method='residuals' takes no row_norm, no alpha but "
+                "'auto', and fits an intercept. Take method='weighted' for these."
+            )
+        return found
 
     def _question(
         self,
         read: _LinearParameters,
-        names: tuple[str, ...],
+        names: tuple[Term, ...],
         space: Space,
         gaussian: bool,
     ) -> tuple[Sum, Any, float]:
         """What is asked, by what columns were multiplied, and steps per unit."""
         width = len(names) + read.intercept
-        cells = present_in(names, space.domain)
+        numbers = tuple(name for name in names if isinstance(name, str))
+        cells = present_in(numbers, space.domain)
         if read.method == "functional":
             values = Values(names, PRODUCT_BITS, read.origin, read.intercept)
             query = Sum(cells, (Block(values, "gram", noise="cube"),))
@@ -167,7 +236,7 @@ class LinearRegression(PrivateRegressor):
         rows = self._rows_of(read, names, space, gaussian)
         weights = np.array([_ONE] * read.intercept + [1.0] * len(names))
         weights[-1] = _TARGET
-        query = Sum(cells, self._blocks(read, rows, names[-1]))
+        query = Sum(cells, self._blocks(read, rows, space.goal))
         return query, weights, rows.steps() ** 2
 
     def _blocks(
@@ -182,19 +251,18 @@ class LinearRegression(PrivateRegressor):
     def _rows_of(
         self,
         read: _LinearParameters,
-        names: tuple[str, ...],
+        names: tuple[Term, ...],
         space: Space,
         gaussian: bool,
     ) -> Scaled:
-        width = len(names) + read.intercept
+        width = len(space.features) + 1 + read.intercept
         reach = math.sqrt(_SQUARE * width) if gaussian else _PART * width
         if read.row_norm is not None:
             reach = read.row_norm
         scales = np.ones(len(names))
         origins = np.zeros(len(names))
         if not read.intercept:
-            columns = [space.domain.number(name) for name in names]
-            origins = np.array([-c.centre / c.half for c in columns])
+            origins = np.array([_zero(name, space.domain) for name in names])
             scales = 1 + np.abs(origins)
         scales[-1] /= _TARGET
         constant = _ONE if read.intercept else 0.0
@@ -225,16 +293,22 @@ class LinearRegression(PrivateRegressor):
         slopes = least_squares(around, ridge=ridge, shrink=shrink)
         return np.append(means[-1] - means[:-1] @ slopes, slopes)
 
-    def _keep(
-        self, read: _LinearParameters, unit: Any, names: tuple[str, ...], space: Space
-    ) -> None:
-        columns = [space.domain.number(name) for name in names]
-        middles, halves = np.array([grid(c, read.origin) for c in columns]).T
+    def _keep(self, read: _LinearParameters, unit: Any, terms: Encoding) -> None:
+        domain = terms.domain
+        grids = [
+            (0.0, 1.0)
+            if isinstance(t, Indicator)
+            else grid(domain.number(t), read.origin)
+            for t in (*terms.names, terms.space.goal)
+        ]
+        middles, halves = np.array(grids).T
         self.coef_ = unit[1:] * halves[-1] / halves[:-1]
         self.intercept_ = 0.0
         if read.intercept:
             start = middles[-1] + halves[-1] * unit[0]
             self.intercept_ = float(start - self.coef_ @ middles[:-1])
+        zeros = np.zeros(len(terms.names))
+        self._name(terms, zeros)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The expected target of each row, within the bounds of the target. Free.
@@ -252,7 +326,8 @@ class LinearRegression(PrivateRegressor):
         X = self._rows(X)
         space = self.space_
         target = space.domain.number(space.goal)
-        values = space.unscale(space.matrix(X))
+        terms = Encoding(space)
+        values = terms.unscale(terms.matrix(X, getattr(self, "fill_", None)))
         scores = scores_of(values, self.coef_[None, :], self.intercept_)
         return np.clip(scores[:, 0], target.lower, target.upper)
 
@@ -275,9 +350,9 @@ class LinearRegression(PrivateRegressor):
         """
         X = self._rows(X)
         space, read = self.space_, self._read()
-        if read.method == "functional":
+        if read.looks or read.method == "functional":
             return np.ones(len(y))
-        names = (*space.numbers, space.goal)
+        names = (*Encoding(space).names, space.goal)
         batch, _ = space.batch(X)
         rows = self._rows_of(read, names, space, bool(self.privacy_.cost.rho))
         batch[space.goal] = np.asarray(y, dtype=float)
@@ -317,3 +392,11 @@ def _mean(answer: Measurement) -> tuple[float, float]:
 
 def _plain(values: Any) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
+
+
+def _zero(term: Term, domain: Domain) -> float:
+    """Where a term is 0, on [-1, 1]."""
+    if isinstance(term, Indicator):
+        return 0.0
+    column = domain.number(term)
+    return -column.centre / column.half

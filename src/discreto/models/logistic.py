@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -14,13 +15,18 @@ from discreto.core.domain import Domain
 from discreto.core.maps import present_in
 from discreto.errors import ParameterError
 from discreto.models._features import Space
+from discreto.models._frames import WIDE, frame, spreads
 from discreto.models._kinds import PrivateClassifier
 from discreto.models._least_squares import scores_of
-from discreto.models._logistic import Task, by_gradients, by_means, by_taylor, spreads
+from discreto.models._logistic import Task, by_means, by_taylor
+from discreto.models._logistic_steps import by_gradients
+from discreto.models._terms import Encoding
 from discreto.parameters import Reader
 from discreto.session import Ask
 
-_METHODS = ("gradient", "means", "functional")
+_METHODS = ("auto", "gradient", "means", "functional")
+_MOST_STEPS = 15
+_FEW = 5000  # rows for which steps are planned, where nobody says how many
 
 
 class LogisticRegression(PrivateClassifier):
@@ -31,19 +37,24 @@ class LogisticRegression(PrivateClassifier):
     epsilon, delta
         What a fit costs; with ``delta`` the noise is Gaussian.
     method
-        ``"gradient"`` (default): noisy class sums, then steps down the true loss.
-        ``"means"``: class sums alone, a linear discriminant; a little better where
-        rows are few and epsilon small, worse where they are many.
-        ``"functional"``: the functional mechanism on the loss's second-order
-        expansion, for comparison.
+        ``"auto"`` (default): ``"means"`` where so few rows were declared that steps
+        would only add noise, else ``"gradient"``. ``"gradient"``: class sums, products
+        of the columns, then steps down the true loss that cannot overshoot.
+        ``"means"``: class sums alone, a linear discriminant. ``"functional"``: the
+        functional mechanism on the loss's second-order expansion, for comparison.
     max_iter
-        The number of gradient steps.
+        The number of gradient steps; ``"auto"``: 2 to 15, more the larger the declared
+        number of rows (5,000 where none is declared) is against the noise.
     C
-        ``"auto"`` shrinks every release by its known noise. A number is scikit-learn's
-        inverse ridge on features scaled to [-1, 1], and nothing is shrunk.
+        scikit-learn's inverse ridge on features scaled to [-1, 1]. ``"auto"`` is 1, and
+        shrinks every release by its known noise as well.
     clipping
         Whether rows of a large norm get a smaller weight and misclassified rows a
-        bounded pull. Without, steps lead to scikit-learn's solution, for more noise.
+        bounded pull; both fade where noise is small. Without, steps lead to
+        scikit-learn's solution, for more noise.
+    class_weight
+        How much rows of each class count, ``{class: number}`` or a list in the order of
+        the classes; public numbers, of which only the proportions matter.
     domain, bounds, classes, ledger, random_state
         As in every model; nothing here tosses public coins.
 
@@ -51,6 +62,10 @@ class LogisticRegression(PrivateClassifier):
     ----------
     coef_, intercept_
         In the units of the columns; one row for two classes, else one for each class.
+    coef_names_
+        What each coefficient belongs to: ``column``, or ``column=category``.
+    fill_
+        Where a missing number is put, on [-1, 1]: the released mean.
     classes_
         The declared classes.
 
@@ -59,9 +74,10 @@ class LogisticRegression(PrivateClassifier):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         class sums, spreads, then one gradient for each step.
+    Asks         class sums, spreads, products, then one gradient for each step.
     Bound        every row's numbers are scaled to a norm of 2^30 grid steps at most
-                 (l1, or l2 with ``delta``); twice that for replaced rows.
+                 (l1, or l2 with ``delta``; 2^15 for products); twice that for replaced
+                 rows. A category is one indicator of its column, the others are 0.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
     Free         centring, scaling, shrinking, step lengths, predictions.
     Not covered  choosing ``method``, ``C`` or ``max_iter`` by looking at the data.
@@ -70,7 +86,7 @@ class LogisticRegression(PrivateClassifier):
     >>> columns = {"a": Number(0, 1), "b": Number(0, 9), "c": Category(["x", "y"])}
     >>> domain = Domain(columns)
     >>> plan = LogisticRegression(epsilon=1).plan(domain, "c")
-    >>> [question.sensitivity for question in plan] == [(1 << 30,)] * 4
+    >>> [question.sensitivity for question in plan] == [(1 << 30,)] * len(plan)
     True
     >>> sum(question.cost.epsilon for question in plan) == plan.total.epsilon == 1
     True
@@ -92,10 +108,11 @@ class LogisticRegression(PrivateClassifier):
         *,
         epsilon: Amount,
         delta: Amount = 0,
-        method: str = "gradient",
-        max_iter: int = 2,
+        method: str = "auto",
+        max_iter: Any = "auto",
         C: Any = "auto",
         clipping: bool = True,
+        class_weight: Any = None,
         domain: Domain | None = None,
         bounds: Any = None,
         classes: Any = None,
@@ -108,6 +125,7 @@ class LogisticRegression(PrivateClassifier):
         self.max_iter = max_iter
         self.C = C
         self.clipping = clipping
+        self.class_weight = class_weight
         self.domain = domain
         self.bounds = bounds
         self.classes = classes
@@ -115,49 +133,91 @@ class LogisticRegression(PrivateClassifier):
         self.random_state = random_state
 
     def _learn(self, ask: Ask, space: Space) -> None:
-        read = Reader(self)
-        method, steps = (
-            read.choice("method", _METHODS),
-            read.whole("max_iter", most=1000),
-        )
-        gaussian, bounded = bool(ask.cost.rho), read.truth("clipping")
-        ridge = self._ridge(read)
-        names = space.only_numbers("LogisticRegression").numbers
-        if not names:
+        read, terms = Reader(self), Encoding(space)
+        method = read.choice("method", _METHODS)
+        if not terms.names:
             raise ParameterError("LogisticRegression needs at least one feature.")
-        count = len(space.classes)
-        present = present_in(names, space.domain)
-        task = Task(names, space.goal, count, gaussian, ridge, bounded, present)
+        task = Task(
+            terms.names,
+            terms.numbers,
+            terms.columns,
+            bool(ask.cost.rho),
+            read.truth("clipping"),
+            present_in((space.goal,), space.domain),
+            space.goal,
+            len(space.classes),
+            self._ridge(read),
+            self._importance(space),
+        )
+        steps = self._count(read, ask, task)
+        if method == "auto":
+            method = "means" if _is_small(ask, task) else "gradient"
+        middle = np.zeros(task.width)
         if method == "functional":
             weights = by_taylor(ask, task)
         elif method == "means":
-            weights, _, _ = by_means(ask, task, Fraction(1))
+            weights = by_means(ask, task, Fraction(1)).weights
         else:
-            weights = self._steps(ask, task, steps)
+            weights, middle = self._steps(ask, task, steps)
         self.n_iter_ = steps if method == "gradient" else 0
-        self._keep(weights, space)
+        self._keep(weights, middle, terms)
+
+    def _count(self, read: Reader, ask: Ask, task: Task) -> int:
+        """How many steps: the more, the less noise there is on them."""
+        if not read.is_auto("max_iter"):
+            return read.whole("max_iter", most=1000)
+        rows = ask.domain.rows or _FEW
+        room = max(rows / task.noise(ask, Fraction(1)), 1.0)
+        return int(np.clip(round(2 * math.log10(room)) - 3, 2, _MOST_STEPS))
+
+    def _importance(self, space: Space) -> tuple[float, ...]:
+        """How much a row of each class counts, the most important one 1."""
+        if self.class_weight is None:
+            return ()
+        given = self.class_weight
+        if isinstance(given, dict) and set(given) == set(space.classes):
+            given = [given[c] for c in space.classes]
+        numbers = list(given) if isinstance(given, list | tuple) else []
+        good = len(numbers) == len(space.classes)
+        for number in numbers:
+            plain = isinstance(number, int | float) and not isinstance(number, bool)
+            good = good and plain and 1e-9 <= number <= 1e9
+        if not good:
+            raise ParameterError(
+                "LogisticRegression: class_weight must be None or a public number "
+                "above 0 for every class, {class: number} or a list. 'balanced' "
+                f"would read the class sizes from the rows. Got {self.class_weight!r}."
+            )
+        return tuple(float(n) / max(numbers) for n in numbers)
 
     def _ridge(self, read: Reader) -> float | None:
         if read.is_auto("C"):
             return None
         return 1 / read.number("C", 1e-9, 1e12, wanted="'auto' or a number above 0")
 
-    def _steps(self, ask: Ask, task: Task, count: int) -> Any:
-        """Class sums, spreads, gradients."""
-        # Shares by measurement (docs/models/logistic.md): class sums are most of it.
-        first, second = Fraction(3, 4), Fraction(1, 20)
+    def _steps(self, ask: Ask, task: Task, count: int) -> tuple[Any, Any]:
+        """Class sums, spreads, products, gradients: coefficients, and the mean row."""
+        # Shares by measurement (docs/models/logistic.md): class sums are half of it.
+        first, second, third = Fraction(1, 2), Fraction(1, 20), Fraction(3, 20)
+        if task.width > WIDE:
+            first, third = first + third, Fraction(0)
         start = by_means(ask, task, first)
-        scales = spreads(ask, task, start[1], second)
-        shares = [(1 - first - second) / count] * count
-        clip = 0.5 if task.bounded else 1.0
-        return by_gradients(ask, task, start, scales, shares, clip)
+        scales = spreads(ask, task, start.mean, second)
+        if task.width > WIDE:
+            scales = np.where(task.numbers, scales, 1.0)
+        shares = [(1 - first - second - third) / count] * count
+        seen = frame(ask, task, start.mean, scales, start.total, third)
+        return by_gradients(ask, task, start, seen, shares), start.mean
 
-    def _keep(self, weights: Any, space: Space) -> None:
-        self.classes_ = np.array(space.classes)
+    def _keep(self, weights: Any, middle: Any, terms: Encoding) -> None:
+        self.classes_ = np.array(terms.space.classes)
         if len(weights) == 2:
             weights = weights[1:] - weights[:1]
-        self.coef_ = weights[:, 1:] / space.halves()
-        self.intercept_ = weights[:, 0] - self.coef_ @ space.centres()
+        self.coef_ = weights[:, 1:] / terms.halves
+        self.intercept_ = weights[:, 0] - self.coef_ @ terms.centres
+        self.coef_names_ = terms.labels
+        # A missing number counts as the mean, as it did in the fit.
+        self.fill_ = np.where(terms.numbers, middle, 0.0)
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """The scores of each row: one for two classes, else one for each class.
@@ -168,8 +228,8 @@ class LogisticRegression(PrivateClassifier):
             Rows of your own: a data frame or a 2-d array with the features of the fit.
         """
         X = self._rows(X)
-        space = self.space_
-        values = space.unscale(space.matrix(X))
+        terms = Encoding(self.space_)
+        values = terms.unscale(terms.matrix(X, getattr(self, "fill_", None)))
         scores = scores_of(values, self.coef_, self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
@@ -198,3 +258,11 @@ class LogisticRegression(PrivateClassifier):
 
         ridge = self._ridge(Reader(self))
         return Plain(C=1.0 if ridge is None else 1 / ridge, max_iter=1000)
+
+
+def _is_small(ask: Ask, task: Task) -> bool:
+    """Whether so few rows were declared that steps would only add noise."""
+    if ask.domain.rows is None:
+        return False
+    room = ask.domain.rows / task.noise(ask, Fraction(1))
+    return room < task.columns * (15 if task.gaussian else 70)

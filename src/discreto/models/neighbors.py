@@ -27,6 +27,7 @@ from discreto.core.maps import (
 from discreto.core.query import Block, Choice, Sum
 from discreto.models._features import Space
 from discreto.models._query_time import Points, Voters
+from discreto.models._terms import INDICATOR, Encoding
 from discreto.parameters import Reader
 from discreto.session import Session
 
@@ -40,7 +41,9 @@ class KNeighborsClassifier(Voters):
     ``fit`` keeps a reference to the table and spends nothing. ``predict(X)`` spends
     ``epsilon`` on all rows of ``X`` together, so the noise on each vote grows with
     their number. Columns are scaled to [-1, 1] by their public bounds; distances are
-    Euclidean, and a missing value counts as the middle. Category features are refused.
+    Euclidean, a missing number counts as the middle, and two categories of a column are
+    0.71 apart, whichever they are. Equal distances go to the class that is declared
+    first, so without a Number column take :class:`RadiusNeighborsClassifier`.
     There is no ``predict_proba``: only the winner of a vote leaves the table.
 
     Parameters
@@ -115,15 +118,16 @@ class KNeighborsClassifier(Voters):
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
         read, score = Reader(self), NearestVotes(len(points), len(space.classes))
+        names = Encoding(space, INDICATOR).names
         if self.n_neighbors is None:
-            one = Choice(NearestRows(space.numbers, space.goal, points, 1), score)
+            one = Choice(NearestRows(names, space.goal, points, 1), score)
             scale = float(scale_for(bind(one, space.domain), cost, whole=True))
             # More than the rows of one class cannot all be near.
             few = min(4 * scale, rows / len(space.classes), _MOST_NEIGHBORS)
             k = max(math.ceil(few), 5)
         else:
             k = read.whole("n_neighbors", most=_MOST_NEIGHBORS)
-        return Choice(NearestRows(space.numbers, space.goal, points, k), score)
+        return Choice(NearestRows(names, space.goal, points, k), score)
 
     def reference(self) -> Any:
         """The estimator without noise; it wants columns on [-1, 1]."""
@@ -195,9 +199,10 @@ class RadiusNeighborsClassifier(Voters):
         self.ledger = ledger
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
-        ours, wanted = math.sqrt(len(space.numbers)) / 4, "a number above 0"
+        names = Encoding(space, INDICATOR).names
+        ours, wanted = math.sqrt(len(space.features)) / 4, "a number above 0"
         radius = Reader(self).number("radius", 1e-300, 1e6, unset=ours, wanted=wanted)
-        reached = RowsInReach(space.numbers, space.goal, points, radius)
+        reached = RowsInReach(names, space.goal, points, radius)
         return Choice(reached, ReachVotes(len(points), len(space.classes)))
 
     def reference(self) -> Any:

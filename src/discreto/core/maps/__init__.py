@@ -26,6 +26,7 @@ from discreto.core.maps.clusters import (
     Rings,
 )
 from discreto.core.maps.code_counts import CodeCounts
+from discreto.core.maps.columns import Indicator
 from discreto.core.maps.domain_fit import Unfit
 from discreto.core.maps.features import Bernstein, Values
 from discreto.core.maps.gradients import ClippedGradient
@@ -37,7 +38,7 @@ from discreto.core.maps.neighbors import (
     ReachVotes,
     RowsInReach,
 )
-from discreto.core.maps.regression import LogisticGradient, Scaled
+from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
 from discreto.core.maps.row_partition import HashParts, Within
 from discreto.core.maps.scores import Extreme, Largest, Ranks
 from discreto.core.maps.simplex_features import Partition, SoftVotes
@@ -74,6 +75,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Gradients,
         Grid,
         HashParts,
+        Indicator,
         Largest,
         Leaves,
         LogisticGradient,
@@ -95,6 +97,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         SoftVotes,
         SplitHistogram,
         SplitScore,
+        SquaredGradient,
         Tree,
         Unfit,
         Values,
@@ -140,6 +143,7 @@ __all__ = [
     "Gradients",
     "Grid",
     "HashParts",
+    "Indicator",
     "Largest",
     "Leaves",
     "LogisticGradient",
@@ -164,6 +168,7 @@ __all__ = [
     "SoftVotes",
     "SplitHistogram",
     "SplitScore",
+    "SquaredGradient",
     "Sum",
     "Tree",
     "Unfit",

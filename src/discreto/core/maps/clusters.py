@@ -14,7 +14,13 @@ import numpy as np
 from discreto.core.domain import Domain
 from discreto.core.maps._batch_cache import remember
 from discreto.core.maps._distances import memberships, nearest
-from discreto.core.maps._names import check_names
+from discreto.core.maps.columns import (
+    Term,
+    check_numbers,
+    check_terms,
+    names_of,
+    unit_rows,
+)
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.errors import ParameterError
@@ -28,11 +34,11 @@ _STEPS = 1 << SUM_BITS
 class Nearest:
     """One cell for each centre, with the rows that are nearest to it."""
 
-    names: tuple[str, ...]
+    names: tuple[Term, ...]
     centres: Points
 
     def __post_init__(self) -> None:
-        check_names(self.names)
+        check_terms(self.names)
         check_points(self.centres, len(self.names))
 
     def check(self, domain: Domain) -> None:
@@ -49,7 +55,7 @@ class Nearest:
         return remember(batch, "nearest", (self.names, self.centres), find)
 
     def columns(self) -> tuple[str, ...]:
-        return self.names
+        return names_of(self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +67,13 @@ class Rings:
     differences, 2 is the Euclidean distance.
     """
 
-    names: tuple[str, ...]
+    names: tuple[Term, ...]
     centres: Points
     bins: int
     norm: int = 1
 
     def __post_init__(self) -> None:
-        check_names(self.names)
+        check_terms(self.names)
         check_points(self.centres, len(self.names))
         _check_norm(self.norm)
         if not isinstance(self.bins, int) or not 1 <= self.bins <= MAX_RINGS:
@@ -85,7 +91,7 @@ class Rings:
         return np.searchsorted(np.array(self.ends()), far, side="left")
 
     def columns(self) -> tuple[str, ...]:
-        return self.names
+        return names_of(self.names)
 
     def ends(self) -> tuple[float, ...]:
         """Where each cell but the last ends, in parts of the largest distance."""
@@ -107,13 +113,13 @@ class Deviations:
     less noise a centre gets; the sensitivity is 1 for every radius.
     """
 
-    names: tuple[str, ...]
+    names: tuple[Term, ...]
     centres: Points
     radius: float
     norm: int = 1
 
     def __post_init__(self) -> None:
-        check_names(self.names)
+        check_terms(self.names)
         check_points(self.centres, len(self.names))
         _check_norm(self.norm)
         _check_positive(self.radius)
@@ -129,7 +135,7 @@ class Deviations:
         return _pull_in(x, self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
-        return self.names
+        return names_of(self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +146,12 @@ class FuzzyWeights:
     powers add up to at most one.
     """
 
-    names: tuple[str, ...]
+    names: tuple[Term, ...]
     centres: Points
     power: float
 
     def __post_init__(self) -> None:
-        check_names(self.names)
+        check_terms(self.names)
         check_points(self.centres, len(self.names))
         _check_power(self.power)
 
@@ -164,7 +170,7 @@ class FuzzyWeights:
         return np.floor(out, out=out)
 
     def columns(self) -> tuple[str, ...]:
-        return self.names
+        return names_of(self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +181,14 @@ class FuzzyPulls:
     pulled in to it together.
     """
 
-    names: tuple[str, ...]
+    names: tuple[Term, ...]
     centres: Points
     power: float
     radius: float
     norm: int = 1
 
     def __post_init__(self) -> None:
-        check_names(self.names)
+        check_terms(self.names)
         check_points(self.centres, len(self.names))
         _check_norm(self.norm)
         _check_power(self.power)
@@ -203,28 +209,7 @@ class FuzzyPulls:
         return _pull_in(ways.reshape(size, x.shape[1]), self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
-        return self.names
-
-
-def check_numbers(names: tuple[str, ...], domain: Domain) -> None:
-    """Refuse columns that are not Numbers."""
-    for name in names:
-        domain.number(name)
-
-
-def unit_rows(names: tuple[str, ...], batch: Batch, domain: Domain) -> Floats:
-    """The columns on [-1, 1], one row for each, missing values at 0."""
-    out = np.empty((len(names), len(batch[names[0]])))
-    for i, name in enumerate(names):
-        column = domain.number(name)
-        values = batch[name]
-        if column.centre:
-            values = np.subtract(values, column.centre, out=out[i])
-        np.multiply(values, 1 / column.half, out=out[i])
-    np.clip(out, -1, 1, out=out)
-    if np.isnan(out.sum()):
-        np.copyto(out, 0.0, where=np.isnan(out))
-    return out
+        return names_of(self.names)
 
 
 def diameter(width: int, norm: int) -> float:
@@ -233,7 +218,7 @@ def diameter(width: int, norm: int) -> float:
 
 
 def _from_nearest(
-    names: tuple[str, ...], centres: Points, batch: Batch, domain: Domain
+    names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
 ) -> Floats:
     """The way from the nearest centre to each row."""
     x, points = unit_rows(names, batch, domain), np.array(centres, dtype=float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +10,13 @@ import numpy as np
 
 from discreto.core.domain import Domain, Number
 from discreto.core.maps._names import check_names
+from discreto.core.maps.columns import (
+    Indicator,
+    Term,
+    check_numbers,
+    check_terms,
+    names_of,
+)
 from discreto.core.query import Batch, Floats, Shape
 from discreto.errors import ParameterError
 
@@ -20,17 +28,17 @@ PRODUCT_BITS = 15  # a factor of a product
 class Values:
     """Numbers in steps of 2^-bits of half their range, around the middle or 0.
 
-    ``constant`` puts a 1 in front, for products with an intercept. A missing value
-    adds nothing: it counts as the origin.
+    An indicator is a number on [0, 1]. ``constant`` puts a 1 in front, for products
+    with an intercept. A missing value adds nothing: it counts as the origin.
     """
 
-    names: tuple[str, ...]
+    names: tuple[Term, ...]
     bits: int = SUM_BITS
     origin: Literal["centre", "zero"] = "centre"
     constant: bool = False
 
     def __post_init__(self) -> None:
-        check_names(self.names)
+        check_terms(self.names)
         if not isinstance(self.bits, int) or not 1 <= self.bits <= SUM_BITS:
             raise ParameterError(f"bits must be 1 to {SUM_BITS}. Got {self.bits!r}.")
         if not isinstance(self.constant, bool):
@@ -39,18 +47,27 @@ class Values:
             raise ParameterError(f"origin must be centre or zero, not {self.origin!r}.")
 
     def check(self, domain: Domain) -> None:
-        for name in self.names:
-            domain.number(name)
+        check_numbers(self.names, domain)
 
     def shape(self, domain: Domain) -> Shape:
-        return Shape(len(self.names) + self.constant, 1 << self.bits)
+        top = 1 << self.bits
+        sizes = {n.column: n.size for n in self.names if isinstance(n, Indicator)}
+        numbers = self.constant + sum(isinstance(n, str) for n in self.names)
+        # A row has one category of a column, however many there are.
+        ones = [min(math.ceil(size * top), top) for size in sizes.values()]
+        total = numbers * top + sum(ones)
+        square = numbers * top**2 + sum(one**2 for one in ones)
+        return Shape(len(self.names) + self.constant, top, total, square)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        first = batch[self.names[0]]
+        first = batch[names_of(self.names[:1])[0]]
         out = np.empty((len(self.names) + self.constant, len(first)))
         if self.constant:
             out[0] = 1 << self.bits
         for i, name in enumerate(self.names, start=int(self.constant)):
+            if isinstance(name, Indicator):
+                out[i] = name.values(batch, domain) * (1 << self.bits)
+                continue
             column = domain.number(name)
             origin, half = grid(column, self.origin)
             values = batch[name]
@@ -60,7 +77,7 @@ class Values:
         return out
 
     def columns(self) -> tuple[str, ...]:
-        return self.names
+        return names_of(self.names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,13 @@ import numpy as np
 from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
 from discreto.core.maps._names import check_names
-from discreto.core.maps.clusters import unit_rows
-from discreto.core.maps.regression import Scaled, _check_numbers, mix
+from discreto.core.maps.columns import names_of, unit_rows
+from discreto.core.maps.regression import Basis, Scaled, _check_numbers, mix
 from discreto.core.query import Batch, Floats, Shape
 from discreto.errors import ParameterError
 
 TOP = 1 << 30  # grid steps of the largest gradient
 Loss = Literal["squared", "logistic"]
-Basis = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class ClippedGradient:
     def __post_init__(self) -> None:
         if not isinstance(self.of, Scaled) or self.of.power != 1:
             raise ParameterError("a ClippedGradient is made of a Scaled.")
-        check_names((self.target, *self.of.names))
+        check_names((self.target, *names_of(self.of.names)))
         _check_numbers((self.clip,), 1, 1e-9, 1e12)
         _check_numbers(self.weights, self.of.width(), -1e12, 1e12)
         if self.loss not in ("squared", "logistic"):
@@ -103,7 +102,7 @@ class ClippedGradient:
         return dataclasses.replace(self, weights=tuple(float(w) for w in weights))
 
     def columns(self) -> tuple[str, ...]:
-        return (*self.of.names, self.target)
+        return (*names_of(self.of.names), self.target)
 
 
 def pulls_of(loss: Loss, scores: Floats, goals: Floats, limits: Floats) -> Floats:

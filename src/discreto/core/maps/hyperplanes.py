@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreto.core.domain import Domain
-from discreto.core.maps.clusters import unit_rows
+from discreto.core.maps.columns import unit_rows
 from discreto.core.maps.neighbors import GRID
 from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.core.rounding import whole

@@ -10,8 +10,14 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain import Domain, Neighbours
-from discreto.core.maps._names import check_names
-from discreto.core.maps.clusters import check_numbers, check_points, unit_rows
+from discreto.core.maps.clusters import check_points
+from discreto.core.maps.columns import (
+    Term,
+    check_numbers,
+    check_terms,
+    names_of,
+    unit_rows,
+)
 from discreto.core.query import Batch, Floats, Ints
 from discreto.core.rounding import whole
 from discreto.errors import ParameterError
@@ -29,7 +35,7 @@ class NearestRows:
     One row more, less or changed puts at most one row in and one out of each list.
     """
 
-    names: tuple[str, ...]
+    names: tuple[Term, ...]
     target: str
     points: tuple[tuple[float, ...], ...]
     k: int
@@ -40,7 +46,7 @@ class NearestRows:
             raise ParameterError(f"k must be a whole number from 1 up. Got {self.k!r}.")
 
     def columns(self) -> tuple[str, ...]:
-        return (*self.names, self.target)
+        return (*names_of(self.names), self.target)
 
     def check(self, domain: Domain) -> None:
         _check_columns(self, domain)
@@ -79,7 +85,7 @@ class RowsInReach:
     more than one.
     """
 
-    names: tuple[str, ...]
+    names: tuple[Term, ...]
     target: str
     points: tuple[tuple[float, ...], ...]
     radius: float
@@ -90,7 +96,7 @@ class RowsInReach:
             raise ParameterError(f"radius must be above 0. Got {self.radius!r}.")
 
     def columns(self) -> tuple[str, ...]:
-        return (*self.names, self.target)
+        return (*names_of(self.names), self.target)
 
     def check(self, domain: Domain) -> None:
         _check_columns(self, domain)
@@ -186,7 +192,7 @@ class ReachVotes:
 
 
 def _check(names: object, target: object, points: object) -> None:
-    check_names(names)
+    check_terms(names)
     check_points(points, len(names))  # type: ignore[arg-type]
     # Squares of such points are exact in float64; what a row can reach rests on that.
     if any(abs(v) > 2 for point in points for v in point):  # type: ignore[attr-defined]

@@ -18,27 +18,39 @@ import numpy as np
 from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
 from discreto.core.maps._names import check_names
-from discreto.core.maps.clusters import unit_rows
+from discreto.core.maps.columns import (
+    Term,
+    check_numbers,
+    check_terms,
+    names_of,
+    unit_rows,
+)
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
 from discreto.core.query import Batch, Floats, Shape
+from discreto.core.rounding import make_whole, whole
 from discreto.errors import ParameterError
 
 Norm = Literal["l1", "l2"]
+Basis = tuple[tuple[float, ...], ...]
 _TOP = 1 << SUM_BITS
+WIDEST = 1 << 11
+_NO_LIMIT = 1e12
 
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
     """``((u - origin) / scale) ** power`` of each column u on [-1, 1], row by row.
 
-    ``constant`` is put in front (0: nothing is). With ``rotate`` the columns are
-    replaced by their cosine transform, in which columns that move together, or lie
-    off the middle together, have a small l1 norm. A row whose norm is above ``reach``
-    is scaled down to it; ``reach`` is 2^bits grid steps (take 15 bits for products). If
-    no number can be above ``largest``, saying so makes the bound of products tighter.
+    A missing number counts as its origin. ``constant`` is put in front (0: nothing is).
+    With ``rotate`` the Number columns are replaced by their cosine transform, in which
+    columns that move together, or lie off the middle together, have a small l1 norm.
+    A row whose norm is above ``reach`` is scaled down to it; ``reach`` is 2^bits grid
+    steps (take 15 bits for products). If no number can be above ``largest``, saying so
+    makes the bound of products tighter. With a ``basis`` the row, constant and all, is
+    multiplied by that matrix before its norm is bounded.
     """
 
-    names: tuple[str, ...]
+    names: tuple[Term, ...]
     origins: tuple[float, ...]
     scales: tuple[float, ...]
     constant: float
@@ -47,12 +59,19 @@ class Scaled:
     rotate: bool = False
     power: int = 1
     bits: int = SUM_BITS
-    largest: float = 1e12
+    largest: float = _NO_LIMIT
+    basis: Basis = ()
 
     def __post_init__(self) -> None:
-        check_names(self.names)
-        if self.bits not in (PRODUCT_BITS, SUM_BITS) or self.width() > 1 << 10:
-            raise ParameterError("Scaled takes 15 or 30 bits and at most 1024 columns.")
+        check_terms(self.names)
+        if self.bits not in (PRODUCT_BITS, SUM_BITS) or self.length() > WIDEST:
+            raise ParameterError("Scaled takes 15 or 30 bits and at most 2048 columns.")
+        if not isinstance(self.basis, tuple) or len(self.basis) > WIDEST:
+            raise ParameterError("the basis of a Scaled is a matrix.")
+        for line in self.basis:
+            _check_numbers(line, self.length(), -1e9, 1e9)
+        if self.basis and (self.rotate or self.largest < _NO_LIMIT):
+            raise ParameterError("a Scaled with a basis has no other turn or limit.")
         _check_numbers((self.largest,), 1, 1e-9, 1e12)
         _check_numbers(self.origins, len(self.names), -1e6, 1e6)
         _check_numbers(self.scales, len(self.names), 1e-9, 1e9)
@@ -63,11 +82,14 @@ class Scaled:
 
     def width(self) -> int:
         """How many numbers a row becomes."""
+        return len(self.basis) or self.length()
+
+    def length(self) -> int:
+        """How many numbers a row has before it is multiplied by the basis."""
         return len(self.names) + (self.constant > 0)
 
     def check(self, domain: Domain) -> None:
-        for name in self.names:
-            domain.number(name)
+        check_numbers(self.names, domain)
 
     def shape(self, domain: Domain) -> Shape:
         top = 1 << self.bits
@@ -82,7 +104,11 @@ class Scaled:
         Every row has the constant c in it, so it cannot be one large number. With m
         the largest of the others, a row of l1 norm r has the most if all of r - c is
         one number, or if it is (c, m) scaled down: ``docs/proofs/sensitivity.md``.
+        Where nothing is said about the ``largest`` number, the bound is the same for
+        all origins and scales: those may come from answers, bounds may not.
         """
+        if self.largest >= _NO_LIMIT:
+            return 1.0
         if self.norm != "l1" or self.rotate or not 0 < self.constant < self.reach:
             return 1.0
         far = (1 + np.abs(self.origins)) / np.array(self.scales)
@@ -109,19 +135,27 @@ class Scaled:
 
     def affine(self, batch: Batch, domain: Domain) -> Floats:
         """The rows before their norm is bounded."""
-        unit = unit_rows(self.names, batch, domain)
-        unit -= np.array(self.origins)[:, None]
+        unit = unit_rows(self.names, batch, domain, self.origins)
         unit /= np.array(self.scales)[:, None]
         if self.power == 2:
             unit *= unit
         if self.rotate:
-            unit = mix(cosines(len(self.names)), unit)
-        if not self.constant:
-            return unit
-        return np.vstack([np.full((1, unit.shape[1]), self.constant), unit])
+            numbers = [isinstance(name, str) for name in self.names]
+            unit[numbers] = mix(cosines(sum(numbers)), unit[numbers])
+        if self.constant:
+            ones = np.full((1, unit.shape[1]), self.constant)
+            unit = np.vstack([ones, unit])
+        if self.basis:
+            unit = exact_product(np.array(self.basis), unit, self.furthest())
+        return unit
+
+    def furthest(self) -> float:
+        """No number of a row is larger than this before it is multiplied by a basis."""
+        far = (1 + np.abs(self.origins)) / np.array(self.scales)
+        return max(float((far**self.power).max()), self.constant)
 
     def columns(self) -> tuple[str, ...]:
-        return self.names
+        return names_of(self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +164,8 @@ class LogisticGradient:
 
     ``weights`` holds one vector for two classes (the score of the second one) and one
     for each class otherwise; scores use rows whose norm is not yet bounded. Residuals
-    are bounded by ``clip`` times those of a hopeless row. A row of no known class adds
+    are bounded by ``clip`` times those of a hopeless row, and count ``importance``
+    times for a row of each class (0 to 1; by default 1). A row of no known class adds
     nothing. The bound ``clip * reach`` (twice that for more than two classes and the
     l1 norm, sqrt 2 times for the l2 norm) is 2^30 grid steps.
     """
@@ -139,20 +174,25 @@ class LogisticGradient:
     target: str
     weights: tuple[tuple[float, ...], ...]
     clip: float = 1.0
+    importance: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.of, Scaled) or self.of.power != 1:
             raise ParameterError("a LogisticGradient is made of a Scaled.")
-        check_names((self.target, *self.of.names))
+        check_names((self.target, *names_of(self.of.names)))
         good = isinstance(self.weights, tuple) and 1 <= len(self.weights) <= 1 << 12
         for vector in self.weights if good else ((),):
             _check_numbers(vector, self.of.width(), -1e12, 1e12)
         _check_numbers((self.clip,), 1, 1e-6, 1.0)
+        if self.importance:
+            _check_numbers(self.importance, len(self.importance), 0.0, 1.0)
 
     def check(self, domain: Domain) -> None:
         classes = len(domain.category(self.target).categories)
         if len(self.weights) != (1 if classes == 2 else classes):
             raise ParameterError("a LogisticGradient needs weights for every class.")
+        if len(self.importance) not in (0, classes):
+            raise ParameterError("importance is one number for every class.")
 
     def shape(self, domain: Domain) -> Shape:
         return _unit_shape(len(self.weights) * self.of.width(), self.of.norm)
@@ -189,11 +229,67 @@ class LogisticGradient:
             most = self.clip * self._factor()
             sizes = _sizes(residuals, self.of.norm)
             residuals *= most / np.maximum(sizes, most)
+        if self.importance:
+            known = np.clip(codes, 0, len(self.importance) - 1)
+            residuals *= np.array(self.importance)[known]
         np.copyto(residuals, 0.0, where=codes < 0)
         return residuals
 
     def columns(self) -> tuple[str, ...]:
-        return (*self.of.names, self.target)
+        return (*names_of(self.of.names), self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class SquaredGradient:
+    """What is left of a target by a line, times the scaled row.
+
+    The target is (u - origin) / scale for u on [-1, 1]. A row that its bound scales
+    down to a part w says w times as much of both sides, so its residual is w times the
+    residual, clipped to ``clip``. A row without a target adds nothing. The bound
+    ``clip * reach`` is 2^30 grid steps.
+    """
+
+    of: Scaled
+    target: str
+    origin: float
+    scale: float
+    weights: tuple[float, ...]
+    clip: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.of, Scaled) or self.of.power != 1:
+            raise ParameterError("a SquaredGradient is made of a Scaled.")
+        check_names((self.target, *names_of(self.of.names)))
+        _check_numbers((self.origin,), 1, -1e6, 1e6)
+        _check_numbers((self.scale,), 1, 1e-9, 1e9)
+        _check_numbers((self.clip,), 1, 1e-9, 1e9)
+        _check_numbers(self.weights, self.of.width(), -1e12, 1e12)
+
+    def check(self, domain: Domain) -> None:
+        domain.number(self.target)
+
+    def shape(self, domain: Domain) -> Shape:
+        return _unit_shape(self.of.width(), self.of.norm)
+
+    def unit(self) -> float:
+        """The size of one grid step."""
+        return self.clip * self.of.reach / (_TOP - self.of.width())
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        z = self.of.affine(batch, domain)
+        residuals = unit_rows((self.target,), batch, domain)[0]
+        residuals -= self.origin
+        residuals /= self.scale
+        residuals -= mix(np.array([self.weights]), z)[0]
+        parts = self.of.reach / np.maximum(_sizes(z, self.of.norm), self.of.reach)
+        residuals *= parts
+        np.clip(residuals, -self.clip, self.clip, out=residuals)
+        np.copyto(residuals, 0.0, where=np.isnan(batch[self.target]))
+        z *= parts * residuals / self.unit()
+        return z
+
+    def columns(self) -> tuple[str, ...]:
+        return (*names_of(self.of.names), self.target)
 
 
 @lru_cache(maxsize=32)
@@ -211,6 +307,27 @@ def mix(weights: Floats, rows: Floats) -> Floats:
     out = np.zeros((len(weights), rows.shape[1]))
     for column, part in zip(weights.T, rows, strict=True):
         out += column[:, None] * part
+    return out
+
+
+def grids(matrix: Floats, length: int, largest: float) -> tuple[float, float]:
+    """Steps of a 1, for a matrix and for rows of ``length`` numbers."""
+    steps = float(1 << (52 - math.ceil(math.log2(length + 1))) // 2)
+    tall = max(float(np.abs(matrix).max(initial=0.0)), 1e-300)
+    return steps / tall, steps / max(largest, 1e-300)
+
+
+def exact_product(matrix: Floats, rows: Floats, largest: float) -> Floats:
+    """``matrix @ rows`` of numbers that are ``largest`` at most; changes ``rows``.
+
+    Both are first put on a grid so coarse that all sums are exact in float64: else a
+    row's product could depend, in the last bit, on the rows beside it.
+    """
+    first, second = grids(matrix, len(rows), largest)
+    rows *= second
+    out = whole(matrix * first) @ make_whole(rows)
+    out *= 1 / first
+    out *= 1 / second
     return out
 
 

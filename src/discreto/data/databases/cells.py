@@ -22,6 +22,7 @@ from discreto.core.maps.cells import (
     Present,
 )
 from discreto.core.maps.clusters import Nearest, Rings, diameter
+from discreto.core.maps.columns import Indicator, Term
 from discreto.core.maps.row_partition import Within
 from discreto.core.query import Everyone
 from discreto.data.databases import Untranslated
@@ -111,29 +112,57 @@ def _within(cells: Within, rows: Columns) -> Expr:
     return either(parts == cells.number, place, whole(-1))
 
 
-def unit_rows(names: tuple[str, ...], rows: Columns) -> list[Expr]:
-    """The columns on [-1, 1], missing values at 0."""
+def unit_rows(
+    names: tuple[Term, ...], rows: Columns, origins: tuple[float, ...] = ()
+) -> list[Expr]:
+    """The terms on [-1, 1], from their origins; missing numbers are there."""
 
     def make() -> list[Expr]:
-        out, loose = [], []
-        for name in names:
-            # What is missing is at the centre, which is 0 here.
+        if not origins and all(isinstance(name, str) for name in names):
+            return plain_rows(names, rows)
+        out = []
+        for i, name in enumerate(names):
+            if isinstance(name, Indicator):
+                x = indicator(name, rows)
+                out.append(x - real(origins[i]) if origins else x)
+                continue
             column = rows.domain.number(name)
-            centre, factor = column.centre, 1 / column.half
-            ends = [(end - centre) * factor for end in (column.lower, column.upper)]
-            tight = ends == [-1.0, 1.0]
-            out.append(rows.offset(name, centre, tight=tight) * real(factor))
-            loose.append(not tight)
-        made = rows.let(out)
-        if not any(loose):
-            return made
-        pairs = zip(made, loose, strict=True)
-        return rows.let([clip(x, -1, 1) if wide else x for x, wide in pairs])
+            scaled = rows.offset(name, column.centre) * real(1 / column.half)
+            x = clip(scaled, -1, 1)
+            x = x - real(origins[i]) if origins else x
+            out.append(either(rows.absent(name), real(0.0), x))
+        return rows.let(out)
 
-    return rows.remember(("unit", names), make)
+    return rows.remember(("unit", names, origins), make)
 
 
-def nearest(names: tuple[str, ...], centres: Any, rows: Columns) -> Expr:
+def plain_rows(names: Any, rows: Columns) -> list[Expr]:
+    """Number columns on [-1, 1], missing values at 0."""
+    out, loose = [], []
+    for name in names:
+        # What is missing is at the centre, which is 0 here.
+        column = rows.domain.number(name)
+        centre, factor = column.centre, 1 / column.half
+        ends = [(end - centre) * factor for end in (column.lower, column.upper)]
+        tight = ends == [-1.0, 1.0]
+        out.append(rows.offset(name, centre, tight=tight) * real(factor))
+        loose.append(not tight)
+    made = rows.let(out)
+    if not any(loose):
+        return made
+    pairs = zip(made, loose, strict=True)
+    return rows.let([clip(x, -1, 1) if wide else x for x, wide in pairs])
+
+
+def indicator(mark: Indicator, rows: Columns) -> Expr:
+    """The size of an indicator in the rows of its category, else 0."""
+    count = len(rows.domain.category(mark.column).categories)
+    if mark.code == count:
+        return either(rows.absent(mark.column), real(mark.size), real(0.0))
+    return either(rows.code(mark.column) == mark.code, real(mark.size), real(0.0))
+
+
+def nearest(names: tuple[Term, ...], centres: Any, rows: Columns) -> Expr:
     """The nearest centre of each row; the first of equals."""
 
     def make() -> Expr:
@@ -165,7 +194,7 @@ def added(terms: list[Expr]) -> Expr:
     return total
 
 
-def from_nearest(names: tuple[str, ...], centres: Any, rows: Columns) -> list[Expr]:
+def from_nearest(names: tuple[Term, ...], centres: Any, rows: Columns) -> list[Expr]:
     """The way from the nearest centre to each row."""
 
     def make() -> list[Expr]:

@@ -15,12 +15,20 @@ import numpy as np
 
 from discreto.core.domain import Category
 from discreto.core.maps.clusters import Deviations, steps_of
+from discreto.core.maps.columns import Indicator
 from discreto.core.maps.features import SUM_BITS, Bernstein, Values, grid
-from discreto.core.maps.regression import Scaled, cosines
+from discreto.core.maps.regression import Scaled, SquaredGradient, cosines, grids
 from discreto.core.maps.simplex_features import Partition
 from discreto.core.query import Shape
+from discreto.core.rounding import whole
 from discreto.data.databases import Untranslated
-from discreto.data.databases.cells import added, from_nearest, norm_of, unit_rows
+from discreto.data.databases.cells import (
+    added,
+    from_nearest,
+    indicator,
+    norm_of,
+    unit_rows,
+)
 from discreto.data.databases.columns import (
     Columns,
     Expr,
@@ -70,6 +78,10 @@ def _values(features: Values, shape: Shape, rows: Columns) -> list[Expr]:
     out = [real(1 << features.bits)] if features.constant else []
     loose = features.origin != "centre"
     for name in features.names:
+        if isinstance(name, Indicator):
+            out.append(indicator(name, rows) * real(1 << features.bits))
+            loose = True
+            continue
         column = rows.domain.number(name)
         origin, half = grid(column, features.origin)
         factor = (1 << features.bits) / half
@@ -153,29 +165,58 @@ def _mark(condition: Expr) -> Expr:
     return either(condition, real(_ONE), real(0.0))
 
 
-def _scaled(features: Scaled, shape: Shape, rows: Columns) -> list[Expr]:
-    out = []
-    for i, x in enumerate(unit_rows(features.names, rows)):
-        shifted = rows.over(x - real(features.origins[i]), features.scales[i])
-        out.append(shifted)
+def _affine(features: Scaled, rows: Columns) -> list[Expr]:
+    unit = unit_rows(features.names, rows, features.origins)
+    out = [rows.over(x, s) for x, s in zip(unit, features.scales, strict=True)]
     out = rows.let(out)
     if features.power == 2:
         out = rows.let([x * x for x in out])
     if features.rotate:
-        weights = cosines(len(features.names))
-        out = rows.let(
-            [
-                added([x * real(w) for x, w in zip(out, line, strict=True)])
-                for line in weights
-            ]
-        )
+        places = [i for i, n in enumerate(features.names) if isinstance(n, str)]
+        lines = cosines(len(places))
+        turned = rows.let([_mixed(line, [out[i] for i in places]) for line in lines])
+        for i, x in zip(places, turned, strict=True):
+            out[i] = x
     if features.constant:
         out = [real(features.constant), *out]
+    return rows.let(_turned(features, out, rows)) if features.basis else out
+
+
+def _turned(features: Scaled, out: list[Expr], rows: Columns) -> list[Expr]:
+    """As ``exact_product``: whole numbers below 2^53, exact in any order."""
+    matrix = np.array(features.basis)
+    first, second = grids(matrix, len(out), features.furthest())
+    fine = rows.let([(x * real(second) + real(0.5)).floor() for x in out])
+    lines = [_mixed(line, fine) for line in whole(matrix * first)]
+    return [x * real(1 / first) * real(1 / second) for x in rows.let(lines)]
+
+
+def _mixed(weights: Any, numbers: list[Expr]) -> Expr:
+    return added([x * real(w) for x, w in zip(numbers, weights, strict=True)])
+
+
+def _scaled(features: Scaled, shape: Shape, rows: Columns) -> list[Expr]:
+    out = _affine(features, rows)
     (size,) = rows.let([norm_of(out, 1 if features.norm == "l1" else 2, rows)])
     reach = real(features.reach)
     (factor,) = rows.let([reach / nw.max_horizontal(size, reach)])
     steps = real(features.steps())
     return clamp([x * factor * steps for x in out], shape, rows)
+
+
+def _squared(features: SquaredGradient, shape: Shape, rows: Columns) -> list[Expr]:
+    of, target = features.of, features.target
+    z = _affine(of, rows)
+    (goal,) = unit_rows((target,), rows)
+    goal = rows.over(goal - real(features.origin), features.scale)
+    (size,) = rows.let([norm_of(z, 1 if of.norm == "l1" else 2, rows)])
+    reach = real(of.reach)
+    (part,) = rows.let([reach / nw.max_horizontal(size, reach)])
+    (left,) = rows.let([(goal - _mixed(features.weights, z)) * part])
+    left = clip(left, -features.clip, features.clip)
+    (left,) = rows.let([either(rows.absent(target), real(0.0), left)])
+    (factor,) = rows.let([rows.over(part * left, features.unit())])
+    return clamp([x * factor for x in z], shape, rows)
 
 
 def _deviations(features: Deviations, shape: Shape, rows: Columns) -> list[Expr]:
@@ -191,5 +232,6 @@ _TRANSLATIONS: dict[type, Callable[[Any, Shape, Columns], list[Expr]]] = {
     Deviations: _deviations,
     Partition: _partition,
     Scaled: _scaled,
+    SquaredGradient: _squared,
     Values: _values,
 }

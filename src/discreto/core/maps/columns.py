@@ -1,0 +1,104 @@
+"""Columns as numbers from -1 to 1: what distances and linear models are made of.
+
+A Number column is measured from the middle of its range. A Category column becomes one
+column for each of its categories, an ``Indicator``, so a row has one of them at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+
+from discreto.core.domain import Domain
+from discreto.core.query import Batch, Floats
+from discreto.errors import ParameterError
+
+
+@dataclass(frozen=True, slots=True)
+class Indicator:
+    """``size`` for rows of one category of a column, 0 for all others.
+
+    The code after the last category is that of missing values, where a column has one.
+    A value that is neither has no indicator at all.
+    """
+
+    column: str
+    code: int
+    size: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str):
+            raise ParameterError("an Indicator is of a column.")
+        if isinstance(self.code, bool) or not isinstance(self.code, int):
+            raise ParameterError("the code of an Indicator is a whole number.")
+        plain = isinstance(self.size, int | float) and not isinstance(self.size, bool)
+        if not plain or not 1e-6 <= self.size <= 1:
+            raise ParameterError("the size of an Indicator is from 1e-6 to 1.")
+
+    def check(self, domain: Domain) -> None:
+        column = domain.category(self.column)
+        if not 0 <= self.code < len(column.categories) + column.missing:
+            raise ParameterError(f"{self.column!r} has no category {self.code}.")
+
+    def values(self, batch: Batch, domain: Domain) -> Floats:
+        """The numbers of some rows."""
+        codes, column = batch[self.column], domain.category(self.column)
+        if self.code == len(column.categories):
+            return np.multiply(codes < 0, self.size, dtype=np.float64)
+        return np.multiply(codes == self.code, self.size, dtype=np.float64)
+
+
+Term = str | Indicator  # a Number column, or one category of a Category column
+
+
+def check_terms(terms: object) -> None:
+    """Refuse anything but a non-empty tuple of distinct names and indicators."""
+    good = isinstance(terms, tuple) and all(
+        map(isinstance, terms, repeat(str | Indicator))
+    )
+    if not good or not terms or len(set(terms)) != len(terms):  # type: ignore[call-overload, arg-type]
+        raise ParameterError(f"columns must be different names. Got {terms!r}.")
+
+
+def check_numbers(terms: tuple[Term, ...], domain: Domain) -> None:
+    """Refuse names of columns that are not Numbers; indicators check themselves."""
+    for term in terms:
+        if isinstance(term, str):
+            domain.number(term)
+
+
+def names_of(terms: tuple[Term, ...]) -> tuple[str, ...]:
+    """The columns that terms are made of, each once."""
+    names = [term if isinstance(term, str) else term.column for term in terms]
+    return tuple(dict.fromkeys(names))
+
+
+def unit_rows(
+    terms: tuple[Term, ...],
+    batch: Batch,
+    domain: Domain,
+    origins: tuple[float, ...] = (),
+) -> Floats:
+    """The terms on [-1, 1], one row for each, measured from their ``origins``.
+
+    A missing number counts as the origin, which is the middle of its range by default.
+    """
+    length = len(batch[names_of(terms[:1])[0]])
+    out = np.empty((len(terms), length))
+    for i, term in enumerate(terms):
+        if isinstance(term, Indicator):
+            out[i] = term.values(batch, domain)
+        else:
+            column = domain.number(term)
+            values = batch[term]
+            if column.centre:
+                values = np.subtract(values, column.centre, out=out[i])
+            np.multiply(values, 1 / column.half, out=out[i])
+    np.clip(out, -1, 1, out=out)
+    if origins:
+        out -= np.array(origins)[:, None]
+    if np.isnan(out.sum()):
+        np.copyto(out, 0.0, where=np.isnan(out))
+    return out

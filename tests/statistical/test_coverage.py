@@ -165,7 +165,11 @@ def test_count(law: str) -> None:
 
 
 WHOLE = Number(0, 23, integer=True)
+# Rows on both sides of a wide gap: all places of the gap have the wanted rank, and the
+# chosen one is far from the true quantile. Then the interval has nothing to spare.
 WORST: dict[str, tuple[Any, Any, list[float], Any]] = {
+    "median": (Quantile("x"), N, [20.3] * 500 + [80] * 500, 20.3),
+    "quarter": (Quantile("x", Fraction(1, 4)), N, [20.3] * 500 + [80] * 1500, 20.3),
     "quantiles": (
         Quantiles("x", (Fraction(1, 2), Fraction(1, 2))),
         WHOLE,
@@ -185,23 +189,6 @@ def test_ranks(name: str, neighbours: str) -> None:
     table = table_of({"x": np.array(values)}, {"x": column}, neighbours, name)
     cost = Cost.of("0.2")
     check(coverage(table, statistic, np.asarray(truth), cost))
-
-
-GAP = np.repeat([20.3, 80.0], 9000)
-SMOOTH = np.random.default_rng(5).normal(40, 12, 5000).clip(0, 100)
-
-
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-@pytest.mark.parametrize("name", ["gap", "median", "tail"])
-def test_one_quantile(name: str, neighbours: str) -> None:
-    """Rows that lie densely, thinly, or on both sides of a gap."""
-    x, epsilon = (GAP, "0.2") if name == "gap" else (SMOOTH, "1")
-    chance = Fraction(9, 10) if name == "tail" else Fraction(1, 2)
-    truth = np.quantile(x, float(chance), method="inverted_cdf")
-    table = table_of({"x": x}, {"x": N}, neighbours, name)
-    asked, cost = Quantile("x", chance), Cost.of(epsilon)
-    covered = coverage(table, asked, np.asarray(truth), cost, runs=250, most=250)
-    assert covered.min() >= 0.91
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])

@@ -29,9 +29,7 @@ from discreto.stats._places import FAN, Places, place_grid
 
 _TAILS = 0.06  # what both ends of the interval of one of several quantiles may miss
 _DRAWS = 400  # possible noises behind an interval
-POINT_SHARE = Fraction(9, 10)  # the rest pays for the error bar
-_CLEAR = 3.5  # so many deviations of noise show that there are rows
-EXTREME_SHARE = Fraction(2, 3)  # the same for the smallest and largest values
+POINT_SHARE = Fraction(2, 3)  # the rest pays for the error bar
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,8 @@ class Quantile:
     Privacy
     -------
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         a noisy choice of a place (9/10 of the cost), then counts of the rows
-                 between cuts around it (1/10), for the error bar.
+    Asks         a noisy choice of a place (2/3 of the cost), then counts of the rows
+                 between cuts around it (1/3), for the error bar.
     Bound        1 for the counts: a row is between two cuts. For the choice, how far a
                  row moves the rank of a place, in multiples of the denominator.
     Composition  shares add up to one, so it costs exactly ``epsilon``.
@@ -90,81 +88,40 @@ class Quantile:
         chosen = ask.select(Choice(tally, score), self.label, POINT_SHARE)
         place = int(chosen.indices[0])
         value = float(places.centres()[place])
-        cuts = places.around(place)
+        edges, cuts = places.edges, places.around(place)
         query = Sum(Edges(self.column, tuple(cuts.tolist())), (Block(Ones()),))
         answer = ask.measure(query, f"rows around the {self.label}", 1 - POINT_SHARE)
         counts = answer.tables[0][:, 0].astype(float)
-        scale = float(chosen.scale) / chance.denominator  # in rows
-        rows = -math.log(1 - LEVEL) * scale
-        low, high = local_interval(counts, cuts, rows, answer.noises[0])
-        own = counts[cuts.size // 2] + math.sqrt(answer.noises[0].variance)
-        if rows > own / 20:  # the quantile may well be in the place beside it
-            centres = places.centres()
-            low = min(low, centres[max(place - 1, 0)])
-            high = max(high, centres[min(place + 1, places.bins - 1)])
+        low, high = _rank_interval(counts, cuts, float(chance), answer.noises[0])
+        low, high = min(low, edges[place]), max(high, edges[place + 1])
         low, high = _within(low, high, column)
         return Release(
             self.label, value, min(low, value), max(high, value), (), column.unit
         )
 
 
-def local_interval(
-    counts: Floats, cuts: Floats, rows: float, noise: Noise
+def _rank_interval(
+    counts: Floats, cuts: Floats, chance: float, noise: Noise
 ) -> tuple[float, float]:
-    """What lies within so many rows of a place, given noisy counts around it.
+    """Cuts between which the quantile lies, given noisy counts between cuts.
 
-    The choice of a place misses its rank by a few rows, by a public distribution; how
-    far that is in values depends on how dense the rows are. Counts of so few rows would
-    drown in noise. So on either side the nearest part is sought that clearly has rows,
-    and those up to its end are taken to lie evenly, unless hardly any are nearer than
-    that part: then there is a gap, which the interval spans. With few rows for the cost
-    a gap can be overlooked.
+    The quantile is at or below a cut when the surplus there (rows up to the cut, less
+    the wanted rank) is not negative. Coming from the left, cuts whose surplus is
+    surely negative are passed. That goes wrong only if the first cut at or after the
+    quantile is passed, which has a chance of at most 5 %; so it is from the right. As
+    the interval is stretched to the chosen place, whose noise is another one, only one
+    side can fail: the interval covers with 95 %, whatever the data.
     """
-    middle = cuts.size // 2
-    left, right = cuts[:middle][::-1], cuts[middle:]
-    below = _density(counts[:middle][::-1], left, noise)
-    above = _density(counts[middle + 1 :], right, noise)
-    # At the place itself the density is between those of its two sides.
-    if below[0] > 0 and above[0] > 0:
-        both = math.sqrt(below[0] * above[0])
-    else:
-        both = max(below[0], above[0]) / 2
-    ends = []
-    for side, (dense, gap, most) in ((left, below), (right, above)):
-        if not dense:
-            ends.append(float(side[-1]))
-            continue
-        far = max(gap, min(rows / min(dense, both), most))
-        ends.append(float(side[0] + math.copysign(far, side[-1] - side[0])))
-    return ends[0], ends[1]
-
-
-def _density(counts: Floats, cuts: Floats, noise: Noise) -> tuple[float, float, float]:
-    """Rows for each unit outward from the first cut, 0 where none are clear.
-
-    Then how wide a gap there surely is before them, and how far they were counted.
-    """
-    distance = np.abs(cuts - cuts[0])
-    parts, deviation = counts[: distance.size - 1], math.sqrt(noise.variance)
-    first, last = _first_clear(parts, np.diff(distance) > 0, deviation)
-    if last == first:
-        return 0.0, 0.0, 0.0
-    held, nearer = float(parts[first:last].sum()), float(parts[:first].sum())
-    most = float(distance[last])
-    careful = held - deviation  # noise that made it clear made it larger, too
-    # Evenly spread, a third as many would be nearer.
-    gap = most if first and nearer < held / 8 else 0.0
-    return careful / float(distance[last] - distance[first]), gap, most
-
-
-def _first_clear(parts: Floats, wide: Any, deviation: float) -> tuple[int, int]:
-    """The nearest part that clearly has rows; or two, or three beside each other."""
-    for size in (1, 2, 3):
-        for first in range(parts.size - size + 1):
-            held = float(parts[first : first + size].sum())
-            if wide[first] and held > _CLEAR * deviation * math.sqrt(size):
-                return first, first + size
-    return 0, 0
+    below, above = np.cumsum(counts)[:-1], counts[::-1].cumsum()[::-1][1:]
+    surplus = (1 - chance) * below - chance * above
+    size = counts.size
+    far = np.array([_far(i, size - i, chance, noise) for i in range(1, size)])
+    # Cuts at the ends of the range say nothing: the interval starts there anyway.
+    fine = (surplus < -far) | (cuts <= cuts[0])
+    low = cuts[int(np.argmin(np.append(fine, False))) - 1]
+    fine = (surplus >= far) | (cuts >= cuts[-1])
+    high = cuts[-int(np.argmin(np.append(fine[::-1], False)))]
+    return float(low), float(high)
 
 
 @lru_cache(maxsize=1024)
@@ -460,16 +417,16 @@ class Extremum:
         column, places = domain.number(self.column), place_grid(self.column, domain)
         tally = Sum(places.cells(), (Block(Ones()),))
         trial = bind(Choice(tally, Extreme(self.side, 1)), domain)
-        scale = float(scale_for(trial, ask.cost * EXTREME_SHARE, whole=True))
+        scale = float(scale_for(trial, ask.cost * POINT_SHARE, whole=True))
         # All empty places together win with less than 5 % when they miss by this much.
         depth = math.ceil(scale * math.log(20 * places.bins))
         choice = Choice(tally, Extreme(self.side, depth))
-        place = int(ask.select(choice, self.label, EXTREME_SHARE).indices[0])
+        place = int(ask.select(choice, self.label, POINT_SHARE).indices[0])
         value = float(places.centres()[place])
         edges, cuts = places.edges, places.around(place)
         query = Sum(Edges(self.column, tuple(cuts.tolist())), (Block(Ones()),))
         text = f"rows around the {self.label}"
-        answer = ask.measure(query, text, 1 - EXTREME_SHARE)
+        answer = ask.measure(query, text, 1 - POINT_SHARE)
         counts = answer.tables[0][:, 0].astype(float)
         inner = _inner_end(counts, cuts, self.side, answer.noises[0], column)
         low, high = min(inner, edges[place]), max(inner, edges[place + 1])

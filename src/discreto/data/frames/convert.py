@@ -149,8 +149,12 @@ def _spelt_numbers(values: Any, dialect: Dialect) -> Array | None:
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return None
     try:
-        simple = pc.fill_null(pc.match_substring_regex(values, _SIMPLE), False)
-        read = pc.cast(pc.if_else(simple, values, "0"), pa.float64())
+        simple = pc.match_substring_regex(values, _SIMPLE)
+        simple = pc.and_kleene(simple, pc.is_valid(simple))
+        # Arrow takes long to make a scalar of a Python text: it loads pandas first.
+        ends = pa.py_buffer(np.array([0, 1], dtype=np.int32))
+        zero = pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(b"0")])
+        read = pc.cast(pc.if_else(simple, values, zero[0]), pa.float64())
         out = np.array(_flat(read))
         odd = np.flatnonzero(
             ~np.asarray(_flat(pc.cast(simple, pa.uint8()))).astype(bool)

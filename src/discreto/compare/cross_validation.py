@@ -226,8 +226,8 @@ class LoadedRows:
 def _plain(terms: Array, column: Column) -> Array:
     if not isinstance(column, Category):
         return terms
-    # -1, a value outside of the list, takes the place behind its end.
-    return np.array([*column.categories, None], dtype=object)[terms]
+    # What is missing or not in the list takes the place behind its end.
+    return np.array([*column.categories, None], dtype=object)[np.maximum(terms, -1)]
 
 
 def _cuts(

@@ -7,6 +7,7 @@ of releases and public facts, so they are safe to publish.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Self
@@ -273,6 +274,19 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         """
         check_is_fitted(self, "space_")
         return to_onnx(self)
+
+    # Copies in this process share the ledger; a pickled model may not take it along.
+
+    def __copy__(self) -> Self:
+        out = self.__class__.__new__(self.__class__)
+        out.__dict__.update(self.__dict__)
+        return out
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        out = self.__class__.__new__(self.__class__)
+        memo[id(self)] = out
+        out.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return out
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()

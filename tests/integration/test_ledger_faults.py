@@ -285,10 +285,10 @@ names = "abcdefgh"
 start = time.time() + 0.5
 
 class Trusting(dp.Ledger):  # the planted bug: looks first, charges later
-    def charge(self, cost, label, event=None, key=None, analyst=""):
+    def charge(self, cost, label, event=None, key=None, analyst="", accounts=()):
         self.seen = {name: self._account(name) for name in ("", analyst)}
         time.sleep(0.005)
-        return super().charge(cost, label, event, key, analyst)
+        return super().charge(cost, label, event, key, analyst, accounts)
 
     def _spend(self, db, name, cost, label):
         budget, spent = self.seen[name]
@@ -1039,7 +1039,7 @@ def test_an_interrupted_charge_changes_nothing(
         raise stop
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreto.core.ledger.ledger.append", interrupt)
+        patch.setattr("discreto.core.ledger.entries.append", interrupt)
         with pytest.raises(stop):
             ledger.charge(TENTH, "x")
     assert not ledger.spent()

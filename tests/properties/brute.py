@@ -24,12 +24,16 @@ from discreto.core.domain import Category, Domain, Number, Opaque
 from discreto.core.query import Batch, Choice, Floats, Ints, Shape, Sum
 
 NAN, INF = math.nan, math.inf
-X, Y, Z = Number(-2, 6), Number(0, 1), Number(100, 101)
+X, Y, Z = (
+    Number(-2, 6, missing=False),
+    Number(0, 1, missing=False),
+    Number(100, 101, missing=False),
+)
 COLUMNS = {
     "x": X,
     "y": Y,
     "z": Z,
-    "c": Category(("u", "v")),
+    "c": Category(("u", "v"), missing=False),
     "d": Category(("p", "q"), missing=True),
 }
 ADD = Domain(COLUMNS)

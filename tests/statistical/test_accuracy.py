@@ -98,7 +98,7 @@ def test_tallies(table: dp.Table) -> None:
 
 
 def test_ranks(table: dp.Table) -> None:
-    step = 100 / 4096
+    step = 100 / 2048  # half of the places are closer to 0
     for chance in (0.01, 0.25, 0.5, 0.75, 0.99):
         found = dp.stats.quantile(table, "x", chance, epsilon=1)
         assert abs(float(found) - quantile(X, chance)) <= step / 2 + 1e-9
@@ -139,7 +139,7 @@ def test_missing_values_are_left_out() -> None:
     expected = np.corrcoef(there, Y[~absent])[0, 1]
     assert float(pair) == pytest.approx(expected, rel=1e-5)
     median = float(dp.stats.median(table, "x", epsilon=1))
-    assert abs(median - quantile(there, 0.5)) <= 50 / 4096 + 1e-9
+    assert abs(median - quantile(there, 0.5)) <= 50 / 2048 + 1e-9
     assert np.sum(dp.stats.histogram(table, "x", epsilon=1).value) == there.size
     counts = dict(dp.stats.count(table, by="group", epsilon=1).items())
     assert counts["(missing or other)"] == absent.sum()

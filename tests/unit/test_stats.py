@@ -328,7 +328,8 @@ def test_tables_with_nothing_in_them(
                 for delta in (0, "1e-6") if noise else (0,):
                     release = EVERY[name](table, epsilon="0.5", delta=delta)
                     for part in (release.low, release.high):
-                        assert np.all(np.isfinite(part))
+                        if not isinstance(part, str):  # of a mode of texts
+                            assert np.all(np.isfinite(part))
                     assert str(release)
     assert capsys.readouterr() == ("", "")
 

@@ -51,7 +51,7 @@ def work_of(
             subject, epsilon=epsilon, delta=delta
         )
     if hasattr(subject, "fit"):
-        if hasattr(subject, "transform"):
+        if is_sanitizer(subject):
             return lambda data, recorder: _sanitise(subject, data, recorder)
         return lambda data, recorder: _fit(subject, target, data, recorder)
     if callable(subject):
@@ -59,6 +59,11 @@ def work_of(
     raise ParameterError(
         "only models, statistics and work(data, recorder) are audited."
     )
+
+
+def is_sanitizer(subject: Any) -> bool:
+    """Whether it perturbs rows one by one, instead of learning from them."""
+    return hasattr(subject, "transform") and not hasattr(subject, "predict")
 
 
 def seeded(model: Any) -> Any:

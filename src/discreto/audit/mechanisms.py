@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.audit.adapters import probes, seeded, work_of
+from discreto.audit.adapters import is_sanitizer, probes, seeded, work_of
 from discreto.audit.featurise import Matrix
 from discreto.audit.losses import log_probabilities, log_softmax
 from discreto.audit.neighbours import Data
@@ -59,7 +59,7 @@ def mechanism_of(
     callable
         Takes a dict of columns, as :func:`discreto.audit.pairs` makes them.
     """
-    if replicates and not hasattr(subject, "transform"):
+    if replicates and not is_sanitizer(subject):
         return Replicates(work_of(subject, epsilon=epsilon, delta=delta), domain)
     return _Repeated(subject, domain, epsilon, delta)
 
@@ -227,7 +227,7 @@ class _Repeated:
         if hasattr(self._subject, "learn"):
             epsilon = 1 if self._epsilon is None else self._epsilon
             return table.answer(self._subject, epsilon=epsilon, delta=self._delta)
-        if hasattr(self._subject, "transform"):
+        if is_sanitizer(self._subject):
             return self._subject.fit().transform(table)
         fitted = self._subject.fit(table, table.domain.target)
         if fitted.privacy_.cost:

@@ -150,6 +150,9 @@ class Bayes(PrivateClassifier):
 
     # Predicting
 
+    def _unknown_to_old_files(self) -> dict[str, Any]:
+        return {"view_": self.space_, "groups_": {}, "temper_": 1.0}
+
     def predict_joint_log_proba(self, X: Any) -> NDArray[Any]:
         """log P[class] + the sum of log P[column | class], by naive Bayes alone.
 

@@ -275,6 +275,10 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         check_is_fitted(self, "space_")
         return to_onnx(self)
 
+    def _unknown_to_old_files(self) -> dict[str, Any]:
+        """Attributes that files of 0.1 lack, and what they would have held."""
+        return {}
+
     # Copies in this process share the ledger; a pickled model may not take it along.
 
     def __copy__(self) -> Self:

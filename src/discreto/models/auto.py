@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.charge import Charger
-from discreto.core.cost import Amount
+from discreto.core.cost import Amount, read_delta
 from discreto.core.domain import Domain
 from discreto.core.maps import Present
 from discreto.core.query import Block, Ones, Sum
@@ -29,6 +29,7 @@ from discreto.models.boosting.defaults import (
     way_of,
 )
 from discreto.models.naive_bayes import NaiveBayes
+from discreto.parameters import read_epsilon
 from discreto.session import Ask, Session
 
 _COUNT = Fraction(1, 20)  # of the cost, to learn how many rows there are
@@ -91,8 +92,10 @@ class AutoClassifier(_Auto, PrivateClassifier):
     classes_
         The declared classes.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         the number of rows (1/20) unless the domain declares it; then what the
                  chosen model asks.
@@ -142,7 +145,7 @@ class AutoClassifier(_Auto, PrivateClassifier):
 
     def _choose(self, ask: Ask, space: Space) -> PrivateEstimator:
         self.classes_ = np.array(space.classes)
-        facts = {"epsilon": self.epsilon, "delta": self.delta}
+        facts = _cost_of(self)
         rows = space.domain.rows
         if rows is not None and len(space.classes) >= MANY_CLASSES:
             strength = rows * unit_strength(ask.cost)
@@ -164,7 +167,8 @@ class AutoClassifier(_Auto, PrivateClassifier):
         array
             One line for each row, one column for each class.
         """
-        return self.model_.predict_proba(_ready(self, X))
+        rows = _ready(self, X)  # or it is not fitted
+        return self.model_.predict_proba(rows)
 
     def reference(self) -> Any:
         """The comparable model without privacy, from scikit-learn."""
@@ -190,8 +194,10 @@ class AutoRegressor(_Auto, PrivateRegressor):
     model_
         The model that was chosen, fitted.
 
+    Notes
+    -----
     Privacy
-    -------
+
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         the number of rows (1/20) unless the domain declares it; then what the
                  chosen model asks.
@@ -240,7 +246,7 @@ class AutoRegressor(_Auto, PrivateRegressor):
 
     def _choose(self, ask: Ask, space: Space) -> PrivateEstimator:
         return GradientBoostingRegressor(
-            epsilon=self.epsilon, delta=self.delta, random_state=self.random_state
+            **_cost_of(self), random_state=self.random_state
         )
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -256,7 +262,8 @@ class AutoRegressor(_Auto, PrivateRegressor):
         array
             One number for each row, within the bounds of the target.
         """
-        return self.model_.predict(_ready(self, X))
+        rows = _ready(self, X)  # or it is not fitted
+        return self.model_.predict(rows)
 
     def reference(self) -> Any:
         """The comparable model without privacy, from scikit-learn."""
@@ -267,6 +274,14 @@ def _ready(model: Any, X: Any) -> Ready:
     """Rows to predict, checked and in the terms of the domain, once."""
     X = model._rows(X)
     return Ready(*model.space_.batch(X))
+
+
+def _cost_of(model: AutoClassifier | AutoRegressor) -> dict[str, Any]:
+    """What a model may spend, in one spelling whatever it was given."""
+    return {
+        "epsilon": str(read_epsilon(model.epsilon)),
+        "delta": str(read_delta(model.delta)),
+    }
 
 
 __all__ = ["AutoClassifier", "AutoRegressor"]

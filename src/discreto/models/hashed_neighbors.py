@@ -201,6 +201,9 @@ class CellNeighborsClassifier(PrivateClassifier):
             logs += odds[sides.codes(batch, space.domain)]
         return softmax(logs)
 
+    def _unknown_to_old_files(self) -> dict[str, Any]:
+        return {"view_": self.space_}
+
     def reference(self) -> Any:
         """What it stands in for; scikit-learn has no such estimator of its own."""
         return KNeighborsClassifier()

@@ -101,6 +101,9 @@ def _model(data: dict[str, Any]) -> PrivateEstimator:
         setattr(model, key, _unpack(value))
     if not isinstance(getattr(model, "space_", None), Space):
         raise ParameterError(f"the file of {name} lacks its domain: it was changed.")
+    for key, value in model._unknown_to_old_files().items():
+        if not hasattr(model, key):
+            setattr(model, key, value)
     if model.space_.target is not None and hasattr(model, "_check_target"):
         model._check_target(model.space_.domain, model.space_.target)
     if isinstance(model, Boosting) and not _has_whole_trees(model):

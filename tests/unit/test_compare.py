@@ -89,11 +89,11 @@ class TestCandidates:
         assert {c.model for c in suited}.isdisjoint(left_out)
         assert all(left_out.values())
 
-    def test_models_of_numbers_take_the_numbers(self) -> None:
+    def test_linear_models_take_categories_too(self) -> None:
         suited = {c.model: c for c in candidates(MIXED, "y")[0]}
         assert suited["NaiveBayes"].features == ("a", "b", "c", "amount")
-        assert suited["LogisticRegression"].features == ("a", "b", "amount")
-        assert suited["LogisticRegression"].label == "LogisticRegression (numbers only)"
+        assert suited["LogisticRegression"].features == ("a", "b", "c", "amount")
+        assert suited["LogisticRegression"].label == "LogisticRegression"
 
     def test_nothing_suits(self) -> None:
         domain = dp.Domain(

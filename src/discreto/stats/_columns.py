@@ -50,7 +50,7 @@ def count(
     Examples
     --------
     >>> import discreto as dp
-    >>> domain = dp.Domain({"sex": dp.Category(["f", "m"])})
+    >>> domain = dp.Domain({"sex": dp.Category(["f", "m"], missing=False)})
     >>> rows = {"sex": ["f", "f", "m"] * 1000}
     >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
     >>> dp.stats.count(table, by="sex", epsilon="1/2").keys

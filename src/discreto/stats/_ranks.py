@@ -59,7 +59,7 @@ def histogram(
     Examples
     --------
     >>> import discreto as dp
-    >>> domain = dp.Domain({"sex": dp.Category(["f", "m"])})
+    >>> domain = dp.Domain({"sex": dp.Category(["f", "m"], missing=False)})
     >>> rows = {"sex": ["f", "f", "m"] * 1000}
     >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
     >>> dp.stats.histogram(table, "sex", epsilon="1/2").keys
@@ -109,7 +109,7 @@ def mode(
     Examples
     --------
     >>> import discreto as dp
-    >>> domain = dp.Domain({"sex": dp.Category(["f", "m"])})
+    >>> domain = dp.Domain({"sex": dp.Category(["f", "m"], missing=False)})
     >>> rows = {"sex": ["f", "f", "m"] * 1000}
     >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
     >>> dp.stats.mode(table, "sex", epsilon="1/2").value

@@ -255,7 +255,7 @@ def test_unknown_names() -> None:
         datasets.load("nothing")
 
 
-def test_scikit_learn_takes_the_call_to_openml(monkeypatch):
+def test_scikit_learn_takes_the_call_to_openml(monkeypatch, tmp_path):
     """The real fetch_openml checks its arguments; only the network is cut."""
     from urllib.error import URLError
 
@@ -266,6 +266,14 @@ def test_scikit_learn_takes_the_call_to_openml(monkeypatch):
 
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", _openml.fetch_openml)
     monkeypatch.setattr(_openml, "urlopen", cut)
-    monkeypatch.delenv("DISCRETO_DATA", raising=False)
+    monkeypatch.setenv("DISCRETO_DATA", str(tmp_path))  # an empty folder
     with pytest.raises(MissingExtraError, match="URLError"):
         datasets.load("abalone", download=True)
+
+
+def test_the_folder_beside_a_checkout_is_found(monkeypatch):
+    monkeypatch.delenv("DISCRETO_DATA", raising=False)
+    beside = Path(__file__).parents[3] / "shared" / "data"
+    if not beside.is_dir():
+        pytest.skip("no data folder: set DISCRETO_DATA or add ../shared/data")
+    assert _sources.folder() == beside

@@ -110,7 +110,7 @@ def test_points_know_their_bounds(pima) -> None:
 
 
 def test_the_printed_means_are_too_near(pima) -> None:
-    assert s3_models._chance_of_table_32() < 1e-6
+    assert s3_models._probability_of_table_32() < 1e-6
 
 
 def test_a_score_table_leaves_out_what_was_not_measured() -> None:

@@ -42,7 +42,7 @@ def folder() -> Path | None:
     named = os.environ.get("DISCRETO_DATA")
     if named:
         return Path(named)
-    source = Path(__file__).resolve().parents[2]
+    source = Path(__file__).resolve().parents[3]
     beside = source.parents[1] / "shared" / "data"
     return beside if source.name == "src" and beside.is_dir() else None
 

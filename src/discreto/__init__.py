@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         plots,
         preprocessing,
         report,
+        synthesis,
         testing,
     )
     from discreto.client import connect
@@ -48,6 +49,7 @@ _MODULES = {
     "plots": "discreto.plots",
     "preprocessing": "discreto.preprocessing",
     "report": "discreto.report",
+    "synthesis": "discreto.synthesis",
     "testing": "discreto.testing",
 }
 
@@ -84,6 +86,7 @@ __all__ = [
     "preprocessing",
     "report",
     "stats",
+    "synthesis",
     "testing",
 ]
 

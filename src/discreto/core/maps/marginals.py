@@ -65,7 +65,7 @@ class MarginalCounts:
         return sum(self.sizes(domain))
 
     def empty(self, domain: Domain) -> Ints:
-        return np.zeros(self.size(domain), dtype=np.int64)
+        return np.zeros((self.size(domain), 1), dtype=np.int64)
 
     def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
         codes = []
@@ -73,7 +73,7 @@ class MarginalCounts:
             cells = self._one(place)
             codes.append((cells.codes(batch, domain), cells.count(domain)))
         found = [_count([codes[p] for p in places], length) for places in self.sets]
-        return np.concatenate(found)
+        return np.concatenate(found)[:, None]
 
     def merge(self, first: Ints, second: Ints) -> Ints:
         return first + second

@@ -1,4 +1,4 @@
-"""Choices among marginals lose no more than they cost: all small tables, all changes."""
+"""Choices among marginals lose no more than they cost: all small tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from brute import ADD, REPLACE, TWICE, check_tally, neighbours, tables, to_batch, universe
+from brute import (
+    ADD,
+    REPLACE,
+    TWICE,
+    check_tally,
+    neighbours,
+    tables,
+    to_batch,
+    universe,
+)
 
 from discreto.core import aggregate
 from discreto.core.bound import bind, inside
@@ -105,8 +114,8 @@ def test_what_does_not_fit_is_refused_before_it_is_paid():
         MarginalCounts(("c", "d"), ((0, 0),))
     with pytest.raises(ParameterError, match="not those"):
         bind(Choice(COUNTS, MarginalErrors((0, 0), (1, 1), (0, 0))), ADD)
+    score = MarginalErrors((0, 0), (1, 1), (0, 0))
     with pytest.raises(ParameterError, match="not about"):
-        score = MarginalErrors((0, 0), (1, 1), (0, 0))
         Choice(Sum(Categories(("c",)), (Block(Ones()),)), score)
     with pytest.raises(DomainError):
         bind(MarginalCounts(("x",), ((0,),)), Domain({"x": Number(0, 1)}))

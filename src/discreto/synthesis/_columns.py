@@ -230,11 +230,11 @@ def within(counts: Floats, groups: Sequence[int]) -> list[Floats]:
     out = []
     for number in range(int(member.max()) + 1):
         own = counts[np.flatnonzero(member == number)]
-        out.append(_nearest_law(own))
+        out.append(nearest_law(own))
     return out
 
 
-def _nearest_law(counts: Floats) -> Floats:
+def nearest_law(counts: Floats) -> Floats:
     """The probabilities nearest to some counts of the same total."""
     total = float(counts.sum())
     if total <= 0:

@@ -1,11 +1,11 @@
 """Synthetic tables against peers: errors of pairs, and learning from made-up rows.
 
-``python benchmarks/synthesis.py adult --seeds 0 1 2`` prints for each seed the mean total
-variation error of all pairs of columns on public bins, CPU seconds, peak memory and, on
-adult, the accuracy and AUC of LightGBM (or scikit-learn's boosting where that is not
-installed) that was trained on made-up rows and tested on the other 30 % of the rows.
-``--peer AIM`` or ``--peer MST`` runs opendp's algorithms (``pip install opendp[mbi]``) on
-the same bins and the same rows with the rho that our (epsilon, delta) allows.
+``python benchmarks/synthesis.py adult --seeds 0 1 2`` prints for each seed the mean
+total variation error of all pairs of columns on public bins, CPU seconds, peak memory
+and, on adult, the accuracy and AUC of LightGBM (or scikit-learn's boosting where that
+is not installed) that was trained on made-up rows and tested on the other 30 %.
+``--peer AIM`` or ``--peer MST`` runs opendp's algorithms (its extra ``mbi``) on the
+same bins and rows, with the rho that our (epsilon, delta) allows.
 """
 
 from __future__ import annotations

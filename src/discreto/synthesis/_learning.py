@@ -19,7 +19,7 @@ from discreto.core.maps import Categories, MarginalCounts, MarginalErrors
 from discreto.core.query import Block, Choice, Ones, Sum
 from discreto.session import Session
 from discreto.synthesis._columns import Coding, fine, group, has_gaps, nearest_law, view
-from discreto.synthesis._fitting import Measured, Model, all_pairs
+from discreto.synthesis._fitting import Model, NoisyMarginal, all_pairs
 from discreto.synthesis._tree import Floats, JunctionTree, Places
 
 STEPS = 30  # of a fit between two choices
@@ -88,7 +88,7 @@ class Conversation:
         self.rounds, self.most_cells, self.sums_only = rounds, most_cells, sums_only
         self.names = tuple(c.name for c in self.codings)
         self.out = Learned()
-        self.measured: list[Measured] = []
+        self.measured: list[NoisyMarginal] = []
         self.chosen: list[Places] = []
 
     def hold(self) -> Learned:
@@ -149,7 +149,7 @@ class Conversation:
         np.add.at(table, member, counts)
         many = np.bincount(member, minlength=size)
         variance = self.out.spread**2 * np.maximum(many, 1.0)
-        self.measured.append(Measured((place,), table[present], variance[present]))
+        self.measured.append(NoisyMarginal((place,), table[present], variance[present]))
         self.out.marginals[place,] = table
 
     # Pairs
@@ -180,7 +180,7 @@ class Conversation:
             self.chosen.append(pair)
         self.out.model.fit(self.measured, self.out.rows, STEPS)
 
-    def _measure(self, pair: Places, label: str, share: Fraction) -> Measured:
+    def _measure(self, pair: Places, label: str, share: Fraction) -> NoisyMarginal:
         names = tuple(self.names[i] for i in pair)
         query = Sum(Categories(names), (Block(Ones()),))
         asked = self._seen(pair, self.out.groups)
@@ -190,7 +190,7 @@ class Conversation:
         self.out.marginals[pair] = table.astype(float)
         self.out.pair_spread = math.sqrt(variance)
         one, two = (self.out.present[i] for i in pair)
-        return Measured(pair, table[np.ix_(one, two)].astype(float), variance)
+        return NoisyMarginal(pair, table[np.ix_(one, two)].astype(float), variance)
 
     def _candidates(self, number: int) -> list[Places]:
         """Pairs that the model can take up: earlier rounds may fill less of it."""

@@ -21,7 +21,7 @@ from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Ready, Space
 from discreto.models.auto import AutoClassifier
 from discreto.parameters import Reader, whole
-from discreto.rng import generator
+from discreto.rng import Generator, generator
 from discreto.session import Session
 from discreto.synthesis._columns import codings, within
 from discreto.synthesis._drawing import draw_cells, draw_codes
@@ -293,7 +293,7 @@ class Synthesizer(PrivateEstimator):
         values = {n: _values(batch[n], columns[n]) for n in columns if n in batch}
         return new_frame(values, library)
 
-    def _draw(self, rows: int, rng: np.random.Generator) -> dict[str, Any]:
+    def _draw(self, rows: int, rng: Generator) -> dict[str, Any]:
         """Codes and numbers of all columns, in the terms of the domain."""
         space = self.space_
         codes = draw_codes(self.model_, rows, rng)
@@ -387,7 +387,7 @@ def _labelled(
     labeller: AutoClassifier,
     drawn: dict[str, Any],
     rows: int,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Any:
     """Codes of classes, each with the probability that a classifier gives it."""
     law = labeller.model_.predict_proba(Ready(drawn, rows))

@@ -21,6 +21,7 @@ from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.data.engines import DatabaseEngine
 from discreto.errors import KernelFault, LedgerError
+from discreto.meaning import explain_cost
 from discreto.service.config import LedgerSettings, ServiceConfig, TableSettings
 from discreto.service.errors import Refusal
 from discreto.service.payer import Answered, Once, ServedTable
@@ -128,6 +129,7 @@ class Door:
             "label": work.label,
             "plan": strict(plan.to_dict()),
             "text": str(plan),
+            "meaning": strict(explain_cost(plan.total).to_dict()),
             "paid": entry is not None,
             "needs_approval": self._needs_approval(question),
             "left": self.left(person, question.served),

@@ -1,4 +1,4 @@
-"""The six sets of S2's figure 1, as near to its table 2 as the files allow, in five folds.
+"""The six sets of S2's figure 1, as near to table 2 as the files allow, in five folds.
 
 Table 2 against what is here (rows, numbers / categories):
 
@@ -130,7 +130,7 @@ def prepare(name: str) -> Prepared:
 
 
 def _kept(name: str, raw: Any) -> Any:
-    """The rows that table 2 counts, as far as can be told; "?" is left to the caller."""
+    """The rows that table 2 counts, as far as can be told; "?" is not looked at."""
     known = np.ones(raw.rows, dtype=bool)
     if name == "abalone":
         known[0] = False

@@ -123,7 +123,9 @@ class _View:
         mean: float = some.mean("score")
         return mean if some.rows[0]["metric"] == "accuracy" else -mean
 
-    def wins(self, data: str, name: str, other: str, epsilon: float) -> bool:
+    def wins(
+        self, data: str, name: str, other: str, epsilon: float, clearly: float = 0.0
+    ) -> bool:
         """Whether one is at least as good as another, as far as the folds can tell."""
         slack = 0.0
         for who in (name, other):
@@ -132,8 +134,9 @@ class _View:
             )
             if some and some.count < FOLDS:  # a quick run: two standard errors
                 slack += 2 * some.spread("score") / some.count**0.5
-        gap = self.score(data, name, epsilon) - self.score(data, other, epsilon)
-        return bool(gap >= -slack)
+        theirs = self.score(data, other, epsilon)
+        gap = self.score(data, name, epsilon) - theirs
+        return bool(gap >= clearly * abs(theirs) - slack)
 
     def values(self, data: str) -> list[float]:
         """The ε that were run on a set."""
@@ -161,6 +164,7 @@ class _Claim:
     words: str
     pairs: tuple[tuple[str, str], ...]
     at_last: bool = False
+    clearly: float = 0.0  # by this share of the score
     note: str = ""
     why: str = ""  # it does not hold, where it does not
     expected: tuple[bool, bool] = (True, True)  # as printed, corrected
@@ -168,7 +172,9 @@ class _Claim:
     def holds(self, view: _View) -> bool:
         if self.at_last:
             last = view.values(self.data)[-1]
-            return all(view.wins(self.data, a, b, last) for a, b in self.pairs)
+            return all(
+                view.wins(self.data, a, b, last, self.clearly) for a, b in self.pairs
+            )
         return all(view.share(self.data, a, b) > 0.5 for a, b in self.pairs)
 
 
@@ -192,9 +198,10 @@ CLAIMS = (
     ),
     _Claim(
         "steel_energy",
-        "from some ε on PrivCatBoost is best on the steel set",
+        "from some ε on PrivCatBoost is best on the steel set, by 3 % or more",
         ((CAT, RAND), (CAT, RAND_HOT), (CAT, DPBOOST)),
         at_last=True,
+        clearly=0.03,
         why="Where choosing splits pays, PrivCatBoost ties with DPBoost: the "
         "categories have 3 and 7 values, which one-hot columns do as well.",
         expected=(False, False),
@@ -247,7 +254,7 @@ def _claims(view: _View, label: str) -> Iterator[StudyFinding]:
     yield StudyFinding(
         f"at ε of at most 2 random splits are better in most tests ({label})",
         f"in {sum(won)} of {len(won)}",
-        agrees=sum(won) * 2 > len(won),
+        agrees=sum(won) * 2 > len(won) if won else None,
     )
 
 
@@ -257,7 +264,7 @@ def load_findings(results: Results) -> Iterator[StudyFinding]:
     there = view.values(STEEL_LOAD)
     orders = [f"ε = {e:g}: {view.order(STEEL_LOAD, e)}" for e in there]
     yield StudyFinding(
-        "from some ε on choosing splits beats random ones on the load type (as printed)",
+        "from some ε on choosing splits beats random ones for the load type (printed)",
         f"best first: {'; '.join(orders)}",
         agrees=all(view.wins(STEEL_LOAD, CAT, n, there[-1]) for n in (RAND, RAND_HOT)),
     )

@@ -107,9 +107,7 @@ def _tables(results: Results) -> Iterator[ResultTable]:
 def _pictures(results: Results) -> Iterator[Picture]:
     figure, axes = figures.panels(1, 1, size=(6.0, 3.6))
     order = [one for one in ORDER if results.where(candidate=one)]
-    figures.curves(
-        axes[0, 0], results, "epsilon", "accuracy", "candidate", order=order
-    )
+    figures.curves(axes[0, 0], results, "epsilon", "accuracy", "candidate", order=order)
     figures.legend_below(figure, axes)
     yield Picture(
         "accuracy",

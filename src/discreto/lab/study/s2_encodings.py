@@ -94,7 +94,9 @@ def encode(encoding: str, data: Prepared, shares: Any = None) -> tuple[Columns, 
     return columns, Domain(domain, target=data.target, rows=data.domain.rows)
 
 
-def target_shares(data: Prepared, train: Any, epsilon: Fraction, ledger: Any) -> Columns:
+def target_shares(
+    data: Prepared, train: Any, epsilon: Fraction, ledger: Any
+) -> Columns:
     """The share of the first class in each category, from noisy counts."""
     rows = {name: values[train] for name, values in data.columns.items()}
     table = Rows(rows, data.domain, ledger)

@@ -194,7 +194,7 @@ def _choice_finding(
     best, printed_best = float(xs[np.argmin(means)]), min(told, key=lambda v: told[v])
     worse = [abs(mean - told[x]) for x, mean in zip(xs, means, strict=True)]
     # Folds differ by about 0.02, so two of them know the error less well than five.
-    near = results.where(**{of: best}).margin(0.015, FOLDS)
+    near = results.where(**{of: best}).margin(0.02, FOLDS)
     there = float(means[list(xs).index(printed_best)]) - means.min()
     return StudyFinding(
         f"the least error, {min(told.values()):.3f}, is at {of} = {printed_best:g}",

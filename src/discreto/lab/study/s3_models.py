@@ -109,7 +109,10 @@ def _cluster_pictures(results: Results) -> Iterator[Picture]:
     figure, axes = figures.panels(1, 3, size=(4.0, 3.6), sharey=True)
     titles = ("figure 3.6", "figure 3.7, as printed", "figure 3.7, ours")
     for axis, (who, centres), title in zip(
-        axes[0], [(w, shown[w][:2]) for w in (PLAIN, PRINTED, OURS)], titles, strict=True
+        axes[0],
+        [(w, shown[w][:2]) for w in (PLAIN, PRINTED, OURS)],
+        titles,
+        strict=True,
     ):
         colours = axis.scatter(
             *unit.T, s=8, c=memberships(unit, centres)[:, 1], cmap="coolwarm",

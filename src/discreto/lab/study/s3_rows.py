@@ -1,8 +1,8 @@
 """S3, chapter 4: how the headline depends on the number of rows, which is not printed.
 
-The register could not be had, and our stand-in for it has 2,800 rows. That learning at a
-true ε of 1 is as good as without noise is a statement about that many rows; 22 quarters
-of a few dozen credits may well be fewer.
+The register could not be had, and our stand-in for it has 2,800 rows. That learning at
+a true ε of 1 is as good as without noise is a statement about that many rows; 22
+quarters of a few dozen credits may well be fewer.
 """
 
 from __future__ import annotations

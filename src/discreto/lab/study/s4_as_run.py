@@ -64,7 +64,7 @@ def interpreter() -> str:
 
 def _ask(python: str, question: Mapping[str, Any]) -> Any:
     script = Path(__file__).with_name("diffprivlib_script.py")
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - no shell; the user named this program
         [python, "-I", str(script)],
         input=json.dumps(question),
         capture_output=True,
@@ -110,7 +110,9 @@ def _measure(*, model: str, candidate: str, epsilon: Any, runs: int) -> Lines:
 
 def _fit(model: str, epsilon: float, tables: list[dict[str, Any]]) -> Any:
     ledger_for("s4-as-run")  # a simulation: nothing of this is anybody's promise
-    seeds = [seed_for("s4-as-run", model, epsilon, i) % 2**31 for i in range(len(tables))]
+    seeds = [
+        seed_for("s4-as-run", model, epsilon, i) % 2**31 for i in range(len(tables))
+    ]
     question = {"model": model, "epsilon": epsilon, "seeds": seeds, "tables": tables}
     return _ask(interpreter(), question)
 
@@ -153,7 +155,9 @@ def _pictures(results: Results) -> Iterator[Picture]:
             title=model,
         )
     figures.legend_below(figure, axes)
-    note = f"As run: diffprivlib {VERSION}; bands are one standard deviation of 20 runs."
+    note = (
+        f"As run: diffprivlib {VERSION}; bands are one standard deviation of 20 runs."
+    )
     yield Picture("accuracy", "S4's figures with diffprivlib, as run", figure, note)
 
 

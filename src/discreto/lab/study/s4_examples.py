@@ -92,7 +92,9 @@ def missed_payment(by_model: bool) -> dict[str, float]:
         late = np.array(DEBTORS["missed"])
         prior = np.array([np.mean(late == who) for who in "YN"])
         chances = [
-            np.array([np.mean(np.array(DEBTORS[n])[late == w] == WOMAN[n]) for w in "YN"])
+            np.array(
+                [np.mean(np.array(DEBTORS[n])[late == w] == WOMAN[n]) for w in "YN"]
+            )
             for n in names
         ]
         product = prior * np.prod(chances, axis=0)
@@ -278,7 +280,9 @@ def _swap() -> float:
     parts = []
     for x, y in ((1.0, 1.0), (0.0, -1.0)):
         loss = squares(np.array([[x]]), np.array([y]), intercept=True)
-        parts.append(np.concatenate([loss.linear, loss.quadratic[[0, 0, 1], [0, 1, 1]]]))
+        parts.append(
+            np.concatenate([loss.linear, loss.quadratic[[0, 0, 1], [0, 1, 1]]])
+        )
     return float(np.abs(parts[0] - parts[1]).sum())
 
 

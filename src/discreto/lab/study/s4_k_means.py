@@ -30,7 +30,6 @@ STEPS = "by step"
 START = ((1.0, 0.2), (5.0, 1.0), (6.5, 1.2))  # petals; anywhere in the box will do
 
 
-
 def _kmeans_cells(quick: bool) -> list[dict[str, Any]]:
     runs, epsilons = (5, (1.0,)) if quick else (50, (0.1, 0.3, 1.0, 3.0, 10.0, 100.0))
     steps = {"candidate": STEPS, "epsilon": None, "runs": 1}

@@ -159,9 +159,7 @@ def always_better(results: Results, one: str, other: str) -> tuple[int, int]:
     return sum(gap >= -tie for gap in gaps), len(epsilons)
 
 
-def plain_finding(
-    results: Results, name: str, others: Sequence[str]
-) -> StudyFinding:
+def plain_finding(results: Results, name: str, others: Sequence[str]) -> StudyFinding:
     """That nobody is better than the model without privacy."""
     plain = results.where(candidate=PLAIN).mean("accuracy")
     scores = [
@@ -190,7 +188,9 @@ def worth_finding(results: Results, who: str, title: str) -> StudyFinding:
         f"{shown}; GNB {plain:.3f}",
         agrees=bool(np.mean(means) > plain - near),
         expected=who != PRIVATE,
-        why="" if who != PRIVATE else "printed noise on deviations grows with the "
+        why=""
+        if who != PRIVATE
+        else "printed noise on deviations grows with the "
         "root of the rows; diffprivlib, which the slides ran, has less of it",
     )
 

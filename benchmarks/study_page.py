@@ -4,8 +4,8 @@
     python benchmarks/study_page.py study
 
 Only what stands between the two marks of the page is written anew, and the pictures
-docs/pictures/study-*.svg. All numbers come from the folder; experiments that it lacks, or
-has in part only, stay as they are.
+docs/pictures/study-*.svg. All numbers come from the folder; experiments that it lacks,
+or has in part only, stay as they are.
 """
 
 from __future__ import annotations

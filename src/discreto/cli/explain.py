@@ -54,16 +54,8 @@ def explain(
         )
         console.print(terminal.plain_lines(str(ours)), soft_wrap=True)
     console.print("What others published (compare the units before the values):")
-    here, value = False, float(found.points[0][0])
-    for one in DEPLOYMENTS:
-        if not here and one.epsilon > value:
-            here = True
-            console.print(terminal.plain_lines(_line(value, "yours", "")))
-        words = _line(one.epsilon, one.who, one.unit)
-        console.print(terminal.plain_lines(words), soft_wrap=True)
-    if not here:
-        console.print(terminal.plain_lines(_line(value, "yours", "")))
-
-
-def _line(epsilon: float, who: str, unit: str) -> str:
-    return f"  ε {epsilon:<6.3g} {who}" + (f": {unit}" if unit else "")
+    rows = [(one.epsilon, f"{one.who}: {one.unit}") for one in DEPLOYMENTS]
+    rows = sorted([*rows, (found.points[0][0], "yours")], key=lambda row: row[0])
+    for value, words in rows:
+        line = f"  ε {value:<6.3g} {words}"
+        console.print(terminal.plain_lines(line), soft_wrap=True)

@@ -74,9 +74,8 @@ def _cells(quick: bool) -> list[dict[str, Any]]:
     sets, folds = (SETS[:1], 2) if quick else (SETS, FOLDS)
     out: list[dict[str, Any]] = []
     for data in sets:
-        epsilons = EPSILONS[1::3]
-        if not quick:
-            epsilons = EPSILONS + (LARGER if data in REGRESSION else ())
+        larger = LARGER if data in REGRESSION else ()
+        epsilons = EPSILONS[1::3] if quick else (*EPSILONS, *larger)
         for candidate in (FREE, *PRINTED, *CORRECTED, OURS):
             if data == SONGS and candidate in TWINS:
                 continue

@@ -57,6 +57,17 @@ def bucket(column: str, value: Any) -> int:
     return zlib.crc32(f"{column}={value}".encode()) % BUCKETS
 
 
+def _parts(encoding: str, codes: Any, many: int, shares: Any) -> list[Any]:
+    """The columns that a column of codes becomes."""
+    if encoding == ONE_HOT:
+        return [(codes == i).astype(float) for i in range(many)]
+    if encoding == BINARY:
+        return binary(codes, many)
+    if encoding == TARGET:
+        return [np.asarray(shares)[codes.astype(int)]]
+    return [codes]
+
+
 def encode(encoding: str, data: Prepared, shares: Any = None) -> tuple[Columns, Domain]:
     """All rows in an encoding, with the public domain of the new columns."""
     columns: Columns = {}
@@ -76,12 +87,7 @@ def encode(encoding: str, data: Prepared, shares: Any = None) -> tuple[Columns, 
             hashed[buckets[codes.astype(int)], np.arange(len(codes))] += 1
             wide += 1
             continue
-        new = {
-            ONE_HOT: lambda c=codes, k=many: [(c == i).astype(float) for i in range(k)],
-            BINARY: lambda c=codes, k=many: binary(c, k),
-            CODES: lambda c=codes: [c],
-            TARGET: lambda c=codes, n=name: [np.asarray(shares[n])[c.astype(int)]],
-        }[encoding]()
+        new = _parts(encoding, codes, many, None if shares is None else shares[name])
         top = many - 1 if encoding == CODES else 1
         for i, part in enumerate(new):
             columns[f"{name}_{i}"] = part

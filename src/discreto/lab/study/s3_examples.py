@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -131,7 +131,8 @@ def _median(*, candidate: str, epsilon: float, runs: int) -> Lines:
     """The median of a thousand incomes, by all three ways."""
     rng = generator_for("s3-example-2.5")
     values = np.clip(np.round(rng.lognormal(10.5, 0.6, 1000)), 0, TOP)
-    truth, lines = float(np.median(values)), []
+    truth = float(np.median(values))
+    lines: list[Mapping[str, Any]] = []
     for run in range(runs):
         ledger = ledger_for("s3-example-2.5", candidate, run)
         if candidate == "ours":

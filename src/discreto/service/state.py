@@ -96,8 +96,7 @@ class State:
             db.execute(sql, values)
 
     def _read(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        with self._store.reading() as db:
-            return db.execute(sql, values).fetchall()
+        return self._store.look(sql, values)
 
     # People
 
@@ -148,6 +147,18 @@ class State:
         """A secret by its name."""
         rows = self._read("SELECT * FROM secret WHERE id = ?", (id_,))
         return Secret(*rows[0]) if rows else None
+
+    def bearer(self, id_: str) -> tuple[Secret, Person | None] | None:
+        """A secret by its name, and whose it is, if it is somebody's."""
+        rows = self._read(
+            "SELECT secret.*, name, role, email, active FROM secret "
+            "LEFT JOIN person ON name = person WHERE id = ?",
+            (id_,),
+        )
+        if not rows:
+            return None
+        secret, (name, role, email, on) = Secret(*rows[0][:8]), rows[0][8:]
+        return secret, None if name is None else Person(name, role, email, bool(on))
 
     def secrets(self, person: str = "") -> list[Secret]:
         """The tokens of somebody, or of all, newest first."""

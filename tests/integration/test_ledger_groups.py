@@ -1,4 +1,4 @@
-"""Several charges in one transaction: each is made as if it were alone, or not at all."""
+"""Several charges in one transaction: each is made as if it were alone, or not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
 from discreto.core.ledger import groups, page
 from discreto.core.ledger.groups import Group, Job
-from discreto.core.ledger.page import Page
+from discreto.core.ledger.page import Needs, Page
 from discreto.errors import (
     BudgetError,
     KernelFault,
@@ -322,7 +322,7 @@ def test_pages_read_what_they_need_once(path: str) -> None:
     for people in (1, 9):
         counts.clear()
         calls = [
-            lambda k=k: ledger.charge(
+            lambda k=k, people=people: ledger.charge(
                 TENTH, f"{k}", key=f"{people} {k}", analyst=f"a{k}"
             )
             for k in range(people)
@@ -348,8 +348,6 @@ class _Counting:
 def test_a_page_is_not_changed_by_what_it_refuses(tmp_path: Path) -> None:
     ledger = dp.Ledger(tmp_path / "l", epsilon=1, analysts={"ana": "0.05"})
     with ledger._store.writing() as db:
-        from discreto.core.ledger.page import Needs
-
         needs = [Needs(accounts=("", "ana"))]
         one = Page(db, ledger._chain, ledger._meta, "l", needs)
         content = {"label": "x", "cost": {}, "analyst": "ana", "event": {}}

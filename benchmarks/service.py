@@ -158,8 +158,14 @@ def hostile_request(coins: random.Random) -> dict[str, Any]:
 
 
 def shape(data: Any) -> Any:
-    """JSON without what noise and chance decide: numbers, hashes, ids, noisy texts."""
+    """JSON without what noise and chance decide: numbers, hashes, ids, noisy texts.
+
+    What a fitted model consists of may follow from numbers that were released: naive
+    Bayes has votes only if they seem worth it. ``Attack.forms`` counts such forms.
+    """
     if isinstance(data, dict):
+        if "discreto_model" in data:
+            data = data | {"state": "noisy"}
         texts = [k for k in ("value", "low", "high") if isinstance(data.get(k), str)]
         return {k: shape(v) for k, v in (data | dict.fromkeys(texts, "noisy")).items()}
     if isinstance(data, list):
@@ -225,6 +231,7 @@ class Attack:
         self.found, self.sent = Counter[str](), 0
         self.different: list[Any] = []
         self.answers: list[set[str]] = [set(), set()]
+        self.forms = [Counter[str](), Counter[str]()]  # of models, for each table
 
     def run(self, count: int) -> None:
         """Send so many requests to each."""
@@ -237,11 +244,29 @@ class Attack:
                 if isinstance(data, dict) and "receipt" in json.dumps(data):
                     self.answers[place].add(f"{self._name} {data.get('id')}")
                 seen.append((status, shape(data)))
+                if isinstance(data, dict) and "model" in data:
+                    state = shape(data["model"]["state"])
+                    self.forms[place][json.dumps(state, sort_keys=True)] += 1
             self.sent += 1
             if seen[0] != seen[1]:
                 self.different.append([request["url"], *first_difference(*seen)])
         for client in self._clients:
             client.close()
+
+
+def odds_of_forms(attacks: list[Attack]) -> float:
+    """How likely forms of models that differ as much are, if rows do not matter."""
+    from scipy.stats import fisher_exact
+
+    one, two = (
+        sum((attack.forms[place] for attack in attacks), Counter[str]())
+        for place in (0, 1)
+    )
+    odds = 1.0
+    for form in one | two:
+        table = [[c[form], c.total() - c[form]] for c in (one, two)]
+        odds = min(odds, float(fisher_exact(table).pvalue))
+    return odds
 
 
 def hostile(folder: Path, requests: int, seed: int) -> dict[str, Any]:
@@ -284,6 +309,9 @@ def hostile(folder: Path, requests: int, seed: int) -> dict[str, Any]:
         "answers": sum(len(one) for attack in attacks for one in attack.answers),
         "unhandled errors": found["500"] + found["0"] + text.count("Traceback"),
         "replies that differ": len(different),
+        "models": [sum(a.forms[k].total() for a in attacks) for k in (0, 1)],
+        "forms of models": len(set().union(*(f for a in attacks for f in a.forms))),
+        "forms that tell tables apart": int(odds_of_forms(attacks) < 1e-6),
         "answers without a charge": uncharged,
         "charges without an answer": unanswered,
         "requests that were not sent": requests // 4 * 4 - sent,
@@ -593,6 +621,7 @@ def timing(folder: Path, requests: int) -> dict[str, Any]:
 ZERO = (
     "requests that were not sent",
     *("unhandled errors", "replies that differ", "answers without a charge"),
+    "forms that tell tables apart",
     *("charges without an answer", "uncharged releases", "overspend", "told apart"),
     *("charges without an answer or a word", "returns over 10 s"),
 )

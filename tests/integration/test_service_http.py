@@ -247,6 +247,17 @@ def test_a_model_is_fitted_from_afar(served: Served) -> None:
     remote.close()
 
 
+def test_models_are_compared_from_afar(served: Served) -> None:
+    remote = dp.connect(served.url, served.tokens["bo"])
+    table = remote.table("patients").select("age", "bmi", "readmitted")
+    before = table.left()["budgets"]
+    found = table.compare("readmitted", epsilons=["1"], rows=100)
+    assert found["simulated"]
+    assert found["scores"]
+    assert table.left()["budgets"] == before  # free
+    remote.close()
+
+
 def test_refusals_are_the_errors_that_they_are(served: Served) -> None:
     remote = dp.connect(served.url, served.tokens["bo"])
     table = remote.table("patients")

@@ -35,7 +35,7 @@ class _Body(BaseModel):
 
 class QuestionBody(_Body):
     """A question: one of ``ask``, ``statistic``, ``statistics``, ``fit``,
-    ``evaluate``."""
+    ``evaluate``, ``compare``."""
 
     ask: StrictStr | list[StrictStr] | None = Field(
         None, description="In words: 'mean(age) where sex == \"f\" by region'."
@@ -50,6 +50,12 @@ class QuestionBody(_Body):
         None, description="{'model': 'NaiveBayes', 'params': {...}}"
     )
     evaluate: StrictStr | None = Field(None, description="The id of a model's answer.")
+    compare: dict[str, Any] | None = Field(
+        None,
+        description="Models on simulated rows, free, as a job: {'rows': 1000, "
+        "'target': 'readmitted', 'epsilons': ['0.5', '1']}; 'columns' are rows of "
+        "your own.",
+    )
     target: StrictStr | None = Field(None, description="The column a model predicts.")
     view: list[dict[str, Any]] = Field([], description="Derived columns and filters.")
     epsilon: Amount = Field(description="What it costs: '0.1', 0.1 or '1/10'.")

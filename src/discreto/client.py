@@ -293,8 +293,8 @@ class RemoteTable(Table):
         Returns
         -------
         dict
-            ``scores`` of each model at each epsilon, the ``baseline``, the ``reference``
-            without privacy, and an ``advice``.
+            ``scores`` of each model at each epsilon, the ``baseline``, the
+            ``reference`` without privacy, and an ``advice``.
         """
         asked: dict[str, Any] = {"target": target, "rows": rows, "seed": seed}
         asked["epsilons"] = [str(one) for one in epsilons]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
@@ -101,6 +102,22 @@ class PersonBody(_Body):
     name: StrictStr
     role: StrictStr
     email: StrictStr = ""
+
+
+class AuditBody(_Body):
+    """A claim to try to break: ``"mean(age)"``, or the name of a model."""
+
+    subject: StrictStr
+    epsilon: Amount
+    runs: StrictInt = Field(
+        0, description="Runs of the black box; 0: answers are replayed only."
+    )
+
+
+class DomainBody(_Body):
+    """A domain file to check."""
+
+    domain: dict[str, Any]
 
 
 class ReopenBody(_Body):
@@ -336,3 +353,28 @@ async def remove_person(person: Owner, service: Here, name: Name) -> dict[str, A
 async def revoke(person: Owner, service: Here, token: Name) -> dict[str, Any]:
     """End a token."""
     return await run_in_threadpool(service.revoke, token)
+
+
+@router.post("/tables/{table}/domain/check", summary="Whether a domain would fit")
+async def check_domain(
+    person: Owner, service: Here, table: Name, body: DomainBody
+) -> dict[str, Any]:
+    """Whether a domain would fit; no value of a row is read."""
+    text = json.dumps(body.domain)
+    return await run_in_threadpool(service.work_on_draft, person, table, "check", text)
+
+
+@router.get("/audits", summary="What was audited, and what came of it")
+async def audits(person: Reviewer, service: Here) -> list[dict[str, Any]]:
+    """What was audited, and what came of it."""
+    return await run_in_threadpool(service.audits.all)
+
+
+@router.post("/tables/{table}/audits", summary="Try to break a claim; no row is read")
+async def start_audit(
+    person: Reviewer, service: Here, table: Name, body: AuditBody
+) -> dict[str, Any]:
+    """Try to break a claim; no row is read."""
+    return await run_in_threadpool(
+        service.audits.start, person, table, body.subject, body.epsilon, body.runs
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -86,6 +87,26 @@ def test_requests_that_are_too_large_or_too_slow_end(served: Served) -> None:
         start = time.monotonic()
         assert b"408" in slow.recv(4096)
         assert time.monotonic() - start < 5
+
+
+def test_who_sends_a_head_byte_by_byte_is_cut_off(served: Served) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=30) as slow:
+        slow.settimeout(0.3)
+        closed, end = False, time.monotonic() + 30
+        for letter in itertools.cycle(b"GET /health HTTP/1.1"):
+            try:
+                slow.sendall(bytes([letter]))
+                closed = slow.recv(1) == b""
+            except TimeoutError:
+                continue
+            except OSError:
+                closed = True
+            if closed or time.monotonic() > end:
+                break
+    assert closed
+    with served.client() as http:  # others are served meanwhile, and lines kept open
+        for _ in range(3):
+            assert http.get(f"{served.url}/health").status_code == 200
 
 
 HOSTILE: list[Any] = [

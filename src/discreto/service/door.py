@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from discreto.core.cost import read_amount
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.data.engines import DatabaseEngine
@@ -88,7 +89,15 @@ class Door:
         ledger = self.ledgers[settings.ledger]
         domain = Domain.load(Path(settings.domain))
         engine = None if settings.fetch else DatabaseEngine(fetch=False)
-        table = ServedTable(settings.data, domain, ledger, engine=engine, name=name)
+        said = settings.dialect
+        table = ServedTable(
+            settings.data,
+            domain,
+            ledger,
+            engine=engine,
+            name=name,
+            dialect=None if said is None else Dialect.from_dict(said),
+        )
         if settings.epsilon is not None:
             allow(ledger, f"table {name}", read_amount(settings.epsilon, "epsilon"))
         return Served(name, table, ledger, settings)

@@ -64,10 +64,7 @@ def neighbour_mean(
         return np.median(points, axis=1)
     here = points[:, own]
     gaps = np.delete(points, own, axis=1) - here[:, None]
-    if rule == "trimmed":
-        gaps = _near(gaps, hostile)
-    else:
-        gaps = _bounded(gaps)
+    gaps = _near(gaps, hostile) if rule == "trimmed" else _bounded(gaps)
     others = shares[:own] + shares[own + 1 :]
     return here + average(gaps, others)
 

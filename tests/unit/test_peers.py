@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from silos import LINEAR, YES_NO, federation, parts, silo
 
-import discreto as dp
-from discreto.errors import DiscretoError, ParameterError, UnsafeError
+from discreto.errors import DiscretoError
 from discreto.federated import GraphLearning, Mixing, simulate, topology
 from discreto.federated.neighbourhood import Neighbourhood
 from discreto.federated.peer import Peer

@@ -18,6 +18,7 @@ from discreto.errors import ParameterError
 from discreto.federated import preconditioner as rules
 from discreto.federated.messages import Terms
 from discreto.federated.preconditioner import Preconditioner
+from discreto.federated.robust import RULES, silo_mean
 from discreto.federated.rounds import (
     Descent,
     Nearby,
@@ -28,7 +29,6 @@ from discreto.federated.rounds import (
     running,
     runs_at_once,
 )
-from discreto.federated.robust import RULES, silo_mean
 from discreto.federated.updates import follow
 from discreto.parameters import Reader
 

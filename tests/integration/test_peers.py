@@ -233,6 +233,8 @@ def test_over_https_peers_equal_the_simulation(tmp_path: Path) -> None:
             for other in ROWS[name].neighbours
         }
         models[name] = peer.learn({n: line.ask for n, line in lines.items()})
+        for line in lines.values():
+            line.close()
 
     threads = [threading.Thread(target=work, args=pair) for pair in peers.items()]
     for one in (*servers.values(), *threads):
@@ -245,7 +247,9 @@ def test_over_https_peers_equal_the_simulation(tmp_path: Path) -> None:
         assert np.array_equal(found, near.models[0].path_[:, place])
     context = issued["node5"].context(server=False)  # its one neighbour is node4
     place = ("127.0.0.1", servers["node1"].port)
-    reply = HttpsLink(place, context).ask({"discreto": 1, "kind": "peer"})
+    link = HttpsLink(place, context)
+    reply = link.ask({"discreto": 1, "kind": "peer"})
+    link.close()
     assert reply is not None
     assert "neighbours only" in reply["reason"]
     assert HttpsLink(place, context, name="node4").ask({}) is None  # it is not node4

@@ -1,4 +1,4 @@
-"""Lines to neighbours: letters are sent in the background, moments until they arrive."""
+"""Lines to neighbours: letters go out in the background, moments until they arrive."""
 
 from __future__ import annotations
 

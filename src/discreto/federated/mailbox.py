@@ -81,6 +81,14 @@ class Mailbox:
         self._newest[partner] = max(self._newest[partner], tick)
         self._changed.notify_all()
 
+    def seen(self, name: str, tick: Any) -> None:
+        """A neighbour said where it is: what it told before may not have come here."""
+        if tick is None:
+            return
+        with self._changed:
+            past = self._shape.tick(tick) - 1  # its letter of now may be on its way
+            self._newest[name] = max(self._newest[name], past)
+
     def now(self, tick: int, **parts: Any) -> None:
         """What to tell neighbours who ask where this node is."""
         with self._changed:

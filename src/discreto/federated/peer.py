@@ -194,7 +194,8 @@ class Peer:
 
     def _meet(self, *, alone: bool) -> None:
         """Hear from each neighbour before anything is paid, if it is there."""
-        end = time.monotonic() + self._gather
+        # Half of it: others wait for this node's moments while it waits for somebody.
+        end = time.monotonic() + self._gather / 2
         missing = dict(self._lines)
         while True:
             for name, line in list(missing.items()):
@@ -204,7 +205,7 @@ class Peer:
                         f"neighbour {name!r} does not agree: {line.refusal}"
                     )
                 if reply is not None:
-                    self._learn_from(reply)
+                    self._learn_from(name, reply)
                     del missing[name]
             if not missing or time.monotonic() > end:
                 break
@@ -215,9 +216,10 @@ class Peer:
             self.missed.append(f"{name} was not there at the beginning")
             self._lines[name].up = False
 
-    def _learn_from(self, reply: Message) -> None:
+    def _learn_from(self, name: str, reply: Message) -> None:
         try:
             self._mailbox.learn(self._shape.facts(reply.get("heard")))
+            self._mailbox.seen(name, reply.get("tick"))
         except ParameterError as error:
             self.missed.append(str(error))
 

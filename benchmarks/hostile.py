@@ -120,6 +120,22 @@ def line(make: Any, attack: str, count: int) -> str:
     return f"{np.median(found):9.4f} {np.max(found):9.4g}"
 
 
+def report(title: str, kind: Any, rule: str, options: dict[str, Any]) -> None:
+    print(f"{title}, {rule}", flush=True)
+    honest = kind(epsilon=1, robust=rule, **options)
+    found = [error(honest, seed, "", ()) for seed in range(3 * SEEDS)]
+    print(f"  {'nobody':18} {np.median(found):9.4f} {np.max(found):9.4g}")
+    for count, attack in itertools.product((1, 2), ATTACKS):
+
+        def make(places: Any, attack: str = attack, count: int = count) -> Any:
+            more = options
+            if kind is LyingGraph:
+                more = options | {"attack": attack, "liars": places}
+            return kind(epsilon=1, robust=rule, hostile=count, **more)
+
+        print(f"  {count} {attack:16} {line(make, attack, count)}", flush=True)
+
+
 def main() -> None:
     for title, kind, options in (
         ("averaging", FederatedAveraging, {}),
@@ -127,19 +143,7 @@ def main() -> None:
         ("graph complete", LyingGraph, {"graph": "complete"}),
     ):
         for rule in RULES:
-            print(f"{title}, {rule}", flush=True)
-            honest = kind(epsilon=1, robust=rule, **options)
-            found = [error(honest, seed, "", ()) for seed in range(3 * SEEDS)]
-            print(f"  {'nobody':18} {np.median(found):9.4f} {np.max(found):9.4g}")
-            for count, attack in itertools.product((1, 2), ATTACKS):
-
-                def make(places: Any, attack: str = attack, count: int = count) -> Any:
-                    more = options
-                    if kind is LyingGraph:
-                        more = options | {"attack": attack, "liars": places}
-                    return kind(epsilon=1, robust=rule, hostile=count, **more)
-
-                print(f"  {count} {attack:16} {line(make, attack, count)}", flush=True)
+            report(title, kind, rule, options)
 
 
 if __name__ == "__main__":

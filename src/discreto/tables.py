@@ -25,6 +25,7 @@ from discreto.core.expressions import (
     view_to_json,
 )
 from discreto.core.gate import Gate, Keep
+from discreto.core.history import History, HistoryFrame, NamedPast, Past
 from discreto.core.joins import How, JoinedFrame, joined_domain
 from discreto.core.noise.entropy import Entropy
 from discreto.core.query import Ints
@@ -322,6 +323,60 @@ class Table:
         out._rows = self._rows.joined(other._rows, domains, how)
         names = self._full_name(), other._full_name()
         out.name = f"{names[0]}, joined {how} with {names[1]}" if all(names) else ""
+        return out
+
+    def with_history(self, order: str, **columns: Past) -> Table:
+        """Values of earlier rows of the same person beside each row.
+
+        Parameters
+        ----------
+        order
+            The column that says which row was earlier: a number, a date or a time.
+        columns
+            Such as ``before=dp.lag("kg")`` or ``lately=dp.rolling_mean("kg", 5)``.
+            Where a person has no earlier row the value is missing.
+
+        Returns
+        -------
+        Table
+            A view with these columns beside the others. Filters and derived columns
+            come after it. Nothing was charged.
+
+        Raises
+        ------
+        DomainError
+            The domain does not say whose rows they are, or a column does not fit.
+        ParameterError
+            The table is a view already, or stays in a database.
+
+        Privacy
+        -------
+        A neighbour is a person with all of her rows. The view sees all of them, and
+        keeps ``rows_per_person`` of each person, which is what the noise is for.
+
+        Examples
+        --------
+        >>> import discreto as dp
+        >>> columns = {"id": dp.Opaque(), "day": dp.Number(0, 9)}
+        >>> columns["kg"] = dp.Number(0, 99)
+        >>> domain = dp.Domain(columns, person="id", rows_per_person=3)
+        >>> data = {"id": [1, 1, 2], "day": [1, 2, 1], "kg": [70, 71, 80]}
+        >>> table = dp.Table(data, domain, dp.Ledger(epsilon=1))
+        >>> seen = table.with_history("day", before=dp.lag("kg"))
+        >>> dp.stats.count(seen.where("not is_missing(before)"), epsilon=1).cost
+        Cost(ε 1)
+        """
+        history = History(order, tuple(NamedPast(n, p) for n, p in columns.items()))
+        domain = history.domain(self.domain)
+        rows = self._rows.remembered(history, self.domain) if not self.view else None
+        if rows is None:
+            raise ParameterError(
+                "a history is taken of a table whose rows are in this process, before "
+                "filters and derived columns."
+            )
+        out = copy.copy(self)
+        out.domain, out._plans, out._rows = domain, {}, rows
+        out.name = f"{self.name}, history {digest(history)}" if self.name else ""
         return out
 
     def seen(self, step: Step) -> Table:
@@ -686,6 +741,14 @@ class _Rows:
 
     def joined(self, other: _Rows, domains: tuple[Domain, Domain], how: How) -> _Rows:
         frame = JoinedFrame(self._frame, other._frame, domains, how)
+        return _Rows(frame, LocalEngine())
+
+    def remembered(self, history: History, domain: Domain) -> _Rows | None:
+        if not isinstance(self._frame, PersonFrame):
+            return None
+        frame = self._frame.above(
+            lambda rows: HistoryFrame(rows, history, domain), history.domain(domain)
+        )
         return _Rows(frame, LocalEngine())
 
     def column(self, name: str) -> Any:

@@ -1,6 +1,6 @@
 """What one or two hostile silos of seven can do, and what robust means keep of it.
 
-    python benchmarks/hostile.py
+    python benchmarks/hostile.py [averaging | seven | complete] [RULE]
 
 Data as in benchmarks/federated.py. Hostile silos answer with numbers of their own
 choice: in averaging wrong gradients, on a graph wrong weights in every mix, and wrong
@@ -137,13 +137,15 @@ def report(title: str, kind: Any, rule: str, options: dict[str, Any]) -> None:
 
 
 def main() -> None:
+    wanted = sys.argv[1:]
     for title, kind, options in (
         ("averaging", FederatedAveraging, {}),
-        ("graph seven", LyingGraph, {"graph": "seven"}),
-        ("graph complete", LyingGraph, {"graph": "complete"}),
+        ("seven", LyingGraph, {"graph": "seven"}),
+        ("complete", LyingGraph, {"graph": "complete"}),
     ):
         for rule in RULES:
-            report(title, kind, rule, options)
+            if set(wanted) <= {title, rule}:
+                report(title, kind, rule, options)
 
 
 if __name__ == "__main__":

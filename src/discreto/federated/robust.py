@@ -10,8 +10,8 @@ what it can do; each of them gives up some accuracy when everybody is honest.
     a graph a node leaves out up to so many of its neighbours' values above its own and
     as many below (W-MSR; LeBlanc et al. 2013), but never more than half of them.
 ``bounded``
-    Nobody moves the mean farther than twice the middle distance: on a graph from a
-    node's own value (He, Karimireddy and Jaggi 2022), else from where all began.
+    Nobody moves the mean farther than the middle distance: on a graph from a node's
+    own value (He, Karimireddy and Jaggi 2022), else from where all began.
 
 All of it works on what silos have released, so it is free.
 """
@@ -25,7 +25,6 @@ from discreto.core.query import Floats
 from discreto.federated.updates import average
 
 RULES = ("none", "median", "trimmed", "bounded")
-_FARTHER = 2.0  # than the middle distance, for ``bounded``
 _LARGER = 4.0  # than the middle silo: nobody counts for more rows than that
 
 
@@ -100,10 +99,12 @@ def _near(gaps: Floats, hostile: int) -> Floats:
 
 
 def _bounded(gaps: Floats) -> Floats:
-    """Gaps (seeds, silos, width) that are no longer than twice the middle one."""
+    """Gaps (seeds, silos, width) that are no longer than the middle one.
+
+    Not twice as long: on a graph distances could then double with every mix.
+    """
     squares = add_up(np.moveaxis(gaps * gaps, -1, 0))
     sizes = np.sqrt(squares)
-    middle = np.sort(sizes, axis=1)[:, (sizes.shape[1] - 1) // 2]
-    most = _FARTHER * middle[:, None]
+    most = np.sort(sizes, axis=1)[:, (sizes.shape[1] - 1) // 2][:, None]
     shrink = np.where(sizes > most, most / np.maximum(sizes, 1e-300), 1.0)
     return gaps * shrink[:, :, None]

@@ -1,6 +1,6 @@
 """Models on earlier rows of the same unit, with time splits, on two real tables.
 
-    python benchmarks/time_series.py
+    python benchmarks/time_series.py [steel | flights]
 
 Flights from New York in 2013: the unit is an aircraft on a day (up to 6 rows of it
 count); arrival delay from hour, distance and carrier, without and with the delays of
@@ -17,6 +17,7 @@ The tables are in ../shared/data; see its README.
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ DATA = Path(
     os.environ.get("DISCRETO_DATA", Path(__file__).parents[2] / "shared" / "data")
 )
 RUNS = 3
-LEVELS = (1, 3, 10)
+LEVELS = (1, 3)
 
 
 def flights() -> tuple[Any, ...]:
@@ -167,4 +168,5 @@ def report(
 
 if __name__ == "__main__":
     for which in (steel, flights):
-        report(*which())
+        if which.__name__ in (sys.argv[1:] or which.__name__):
+            report(*which())

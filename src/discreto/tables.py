@@ -7,10 +7,9 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import is_dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from discreto.core.accounting import check_steps
-from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Amount, Cost
 from discreto.core.dialect import Dialect
@@ -24,17 +23,16 @@ from discreto.core.expressions import (
     view_domain,
     view_to_json,
 )
-from discreto.core.gate import Gate, Keep
-from discreto.core.history import History, HistoryFrame, NamedPast, Past
-from discreto.core.joins import How, JoinedFrame, joined_domain
+from discreto.core.gate import Gate
+from discreto.core.history import NamedPast, Past, PersonHistory
+from discreto.core.joins import How, joined_domain
 from discreto.core.noise.entropy import Entropy
-from discreto.core.query import Ints
 from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
 from discreto.core.training import Training
 from discreto.data.databases.address import public_name
-from discreto.data.engines import DatabaseEngine, LocalEngine, fold_all
-from discreto.data.frames import Frame, PersonFrame, open_frame, view_of
+from discreto.data.engines import DatabaseEngine, LocalEngine
+from discreto.data.frames import PersonFrame, open_frame
 from discreto.errors import DomainError, ParameterError
 from discreto.expression_text import expression
 from discreto.expressions import Expr
@@ -50,13 +48,8 @@ from discreto.plan import (
     together,
 )
 from discreto.release import Release
+from discreto.rows import Engine, TableRows
 from discreto.shares import Split
-
-
-class Engine(Protocol):
-    """Whatever can fold exact sums over a frame."""
-
-    def fold(self, asked: Bound, frame: Frame) -> list[Ints]: ...
 
 
 class Table:
@@ -130,7 +123,7 @@ class Table:
                 "of rows. With neighbours='replace' that number is public: correct it."
             )
         default = DatabaseEngine() if lazy else LocalEngine()
-        self._rows = _Rows(frame, engine or default)
+        self._rows = TableRows(frame, engine or default)
         self.choosy = not getattr(engine, "fetch", True)
         self._plans: dict[tuple[Statistic, Cost], Plan] = {}
 
@@ -308,7 +301,7 @@ class Table:
         """
         if not isinstance(other, Table):
             raise ParameterError("join needs a Table of the same people.")
-        here = [isinstance(getattr(t, "_rows", None), _Rows) for t in (self, other)]
+        here = [isinstance(getattr(t, "_rows", None), TableRows) for t in (self, other)]
         if not all(here):  # silos and services keep their rows
             raise ParameterError("only tables whose rows are here can be joined.")
         if other.ledger is not self.ledger:
@@ -339,15 +332,7 @@ class Table:
         Returns
         -------
         Table
-            A view with these columns beside the others. Filters and derived columns
-            come after it. Nothing was charged.
-
-        Raises
-        ------
-        DomainError
-            The domain does not say whose rows they are, or a column does not fit.
-        ParameterError
-            The table is a view already, or stays in a database.
+            A view; filters and derived columns come after it. Nothing was charged.
 
         Privacy
         -------
@@ -366,14 +351,17 @@ class Table:
         >>> dp.stats.count(seen.where("not is_missing(before)"), epsilon=1).cost
         Cost(ε 1)
         """
-        history = History(order, tuple(NamedPast(n, p) for n, p in columns.items()))
+        history = PersonHistory(
+            order, tuple(NamedPast(n, p) for n, p in columns.items())
+        )
         domain = history.domain(self.domain)
-        rows = self._rows.remembered(history, self.domain) if not self.view else None
+        here = isinstance(getattr(self, "_rows", None), TableRows) and not self.view
+        rows = self._rows.remembered(history, self.domain) if here else None
         if rows is None:
-            raise ParameterError(
-                "a history is taken of a table whose rows are in this process, before "
-                "filters and derived columns."
+            text = (
+                "a history is taken of rows that are here, before filters and columns."
             )
+            raise ParameterError(text)
         out = copy.copy(self)
         out.domain, out._plans, out._rows = domain, {}, rows
         out.name = f"{self.name}, history {digest(history)}" if self.name else ""
@@ -710,52 +698,3 @@ def _name_of(data: Any) -> str:
     if isinstance(data, list | tuple) and data and isinstance(data[0], str | Path):
         return ", ".join(map(str, data))
     return public_name(str(data)) if isinstance(data, str | Path) else ""
-
-
-class _Rows:
-    """The rows, as the gate may use them."""
-
-    def __init__(self, frame: Frame, engine: Engine) -> None:
-        self._frame, self._engine = frame, engine
-        self._views: dict[Step, _Rows] = {}
-
-    def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
-        refuse = getattr(self._engine, "refusal", None)
-        if refuse is None:
-            return ""
-        text: str = refuse(asked, self._frame, sampled=sampled)
-        return text
-
-    def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
-        if keep is not None:  # secret coins stay in this process
-            return fold_all(asked, self._frame, keep)
-        return self._engine.fold(asked, self._frame)
-
-    def seen(self, step: Step, domain: Domain) -> _Rows:
-        if step not in self._views:  # a view in memory keeps what it has made
-            if len(self._views) >= 16:
-                self._views.clear()
-            view = view_of(self._frame, step, domain)
-            self._views[step] = _Rows(view, self._engine)
-        return self._views[step]
-
-    def joined(self, other: _Rows, domains: tuple[Domain, Domain], how: How) -> _Rows:
-        frame = JoinedFrame(self._frame, other._frame, domains, how)
-        return _Rows(frame, LocalEngine())
-
-    def remembered(self, history: History, domain: Domain) -> _Rows | None:
-        if not isinstance(self._frame, PersonFrame):
-            return None
-        frame = self._frame.above(
-            lambda rows: HistoryFrame(rows, history, domain), history.domain(domain)
-        )
-        return _Rows(frame, LocalEngine())
-
-    def column(self, name: str) -> Any:
-        return self._frame.column(name)
-
-    def texts(self, name: str) -> Any:
-        return self._frame.raw(name)
-
-    def length(self) -> int:
-        return self._frame.length()

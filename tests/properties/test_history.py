@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 import discreto as dp
 from discreto.core.contribution import PersonFrame
-from discreto.core.history import History, HistoryFrame, Lag, NamedPast, RollingMean
+from discreto.core.history import (
+    HistoryFrame,
+    Lag,
+    NamedPast,
+    PersonHistory,
+    RollingMean,
+)
 from discreto.data.frames import open_frame
 from discreto.errors import DomainError, ParameterError
 from discreto.testing import simulate
@@ -25,7 +31,7 @@ PAST = (
     NamedPast("lately", RollingMean("x", 2)),
     NamedPast("kind", Lag("c")),
 )
-HISTORY = History("t", PAST)
+HISTORY = PersonHistory("t", PAST)
 
 
 def domain(k):

@@ -12,6 +12,8 @@ Read it from the bottom up::
     charge         receipts and reservations: what the gate needs of a ledger
     budget         what fits, whoever chooses among all kinds of charges
     cost           epsilon, rho and (epsilon, delta) in exact fractions
+    history        earlier rows of the same person beside each row
+    joins          rows of two tables of the same people
     contribution   no person has more than a few rows
     domain         what is public
 

@@ -123,7 +123,7 @@ class NamedPast:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class PersonHistory:
     """Columns made from earlier rows of the same person, in the order of a column."""
 
     order: str
@@ -174,7 +174,7 @@ class Earlier:
 class HistoryFrame:
     """A frame with a history; people may still have any number of rows."""
 
-    def __init__(self, frame: Frame, history: History, domain: Domain) -> None:
+    def __init__(self, frame: Frame, history: PersonHistory, domain: Domain) -> None:
         self._frame, self._history, self._domain = frame, history, domain
         self._earlier: Earlier | None = None
         self._made: dict[str, Array] = {}

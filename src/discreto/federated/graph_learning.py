@@ -176,7 +176,8 @@ class GraphLearning(Learner):
 
     def _mixed(self, points: Floats, mixing: Mixing, mixes: int, alive: Any) -> Floats:
         """What the living silos have after so many mixes; others stay as they are."""
-        lines = {place: mixing.line(place, alive) for place in np.flatnonzero(alive)}
+        there = np.flatnonzero(alive).tolist()
+        lines = {place: mixing.line(place, alive) for place in there}
         before = now = points
         for ahead, back in self.schedule(mixing.second, mixes):
             after = now.copy()

@@ -1,4 +1,4 @@
-"""Lines to neighbours: letters go out in the background, moments until they arrive."""
+"""Lines to neighbours: messages go out in the background, moments until they arrive."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Any
 from discreto.errors import DiscretoError
 from discreto.federated.mailbox import Mailbox
 from discreto.federated.messages import Message
-from discreto.federated.peer_messages import Shape
+from discreto.federated.peer_messages import RunShape
 
 Ask = Callable[[Message], Message | None]  # a neighbour's reply, or nothing
-_WAITING = 64  # letters to a neighbour that is slow
+_WAITING = 64  # messages to a neighbour that is slow
 _PAUSE = 0.2  # seconds between two tries to reach a neighbour that is away
 
 
-class Line:
-    """One neighbour: letters to it are sent one after the other by a thread."""
+class NeighbourLine:
+    """One neighbour: messages to it are sent one after the other by a thread."""
 
-    def __init__(self, name: str, ask: Ask, shape: Shape, mailbox: Mailbox) -> None:
+    def __init__(self, name: str, ask: Ask, shape: RunShape, mailbox: Mailbox) -> None:
         self.name, self._ask, self._shape, self._mailbox = name, ask, shape, mailbox
-        self._letters: deque[Message] = deque(maxlen=_WAITING)
+        self._waiting: deque[Message] = deque(maxlen=_WAITING)
         self._changed = threading.Condition()
         self._known: set[str] = set()
         self._closed, self._busy = False, False
-        self.up = True  # until a letter fails
+        self.up = True  # until a message fails
         self.refusal = ""
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -35,10 +35,10 @@ class Line:
         """Begin to send."""
         self._thread.start()
 
-    def post(self, letter: Message) -> None:
-        """Send a letter after the others; the oldest are lost if there are too many."""
+    def post(self, message: Message) -> None:
+        """Send a message after the others; of too many the oldest are lost."""
         with self._changed:
-            self._letters.append(letter)
+            self._waiting.append(message)
             self._changed.notify_all()
 
     def ask(self, say: str) -> Message | None:
@@ -57,7 +57,7 @@ class Line:
         """Send what is left, for so long at most."""
         end = time.monotonic() + seconds
         with self._changed:
-            while (self._letters or self._busy) and self.up:
+            while (self._waiting or self._busy) and self.up:
                 left = end - time.monotonic()
                 if left <= 0:
                     break
@@ -70,7 +70,7 @@ class Line:
             with self._changed:
                 self._busy = False
                 self._changed.notify_all()
-                if not self._letters:
+                if not self._waiting:
                     self._changed.wait(_PAUSE)
                 if self._closed:
                     return
@@ -78,9 +78,9 @@ class Line:
             if not set(self._mailbox.moments) <= self._known:
                 self._pass_on()
             with self._changed:
-                letter = self._letters.popleft() if self._letters else None
-            if letter is not None:
-                self.up = self._sent(letter) is not None
+                message = self._waiting.popleft() if self._waiting else None
+            if message is not None:
+                self.up = self._sent(message) is not None
 
     def _pass_on(self) -> None:
         """Tell the neighbour the moments that it does not have."""
@@ -91,8 +91,8 @@ class Line:
         if isinstance(origins, list):
             self._known |= {one for one in origins if isinstance(one, str)}
 
-    def _sent(self, letter: Message) -> Message | None:
-        reply = self._ask(letter)
+    def _sent(self, message: Message) -> Message | None:
+        reply = self._ask(message)
         try:
             self._shape.check(reply)
         except DiscretoError as error:

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreto.errors import DiscretoError, KernelFault, UnsafeError
 from discreto.federated.messages import Message, refusal
-from discreto.federated.peer_messages import Shape, Weights
+from discreto.federated.peer_messages import RunShape, Weights
 
 _KEPT = 256  # mixes of a neighbour that is ahead
 
@@ -19,20 +19,20 @@ class Behind(Exception):
 
 
 class Mailbox:
-    """Letters of neighbours by the number of the mix, and moments of all nodes.
+    """Words of neighbours by the number of the mix, and moments of all nodes.
 
     Parameters
     ----------
     shape
-        What letters of the run look like.
+        What messages of the run look like.
     neighbours
-        Whose letters are taken; everybody else is refused.
+        Whose messages are taken; everybody else is refused.
     """
 
-    def __init__(self, shape: Shape, neighbours: Collection[str]) -> None:
+    def __init__(self, shape: RunShape, neighbours: Collection[str]) -> None:
         self._shape = shape
         self._changed = threading.Condition()
-        self._letters: dict[str, dict[int, Weights]] = {n: {} for n in neighbours}
+        self._told: dict[str, dict[int, Weights]] = {n: {} for n in neighbours}
         self._newest = dict.fromkeys(neighbours, -1)
         self._silent: set[str] = set()
         self._here: Message = {"tick": None}
@@ -42,7 +42,7 @@ class Mailbox:
     def answer(self, message: Any, partner: str) -> Message:
         """The reply to a neighbour. It never raises."""
         try:
-            if partner not in self._letters:
+            if partner not in self._told:
                 raise UnsafeError("this node talks to its neighbours only.")
             say = self._shape.check(message)
             with self._changed:
@@ -72,12 +72,12 @@ class Mailbox:
             self._changed.notify_all()
 
     def _keep(self, partner: str, tick: int, weights: Weights) -> None:
-        letters = self._letters[partner]
+        told = self._told[partner]
         if tick >= self._tick:
             self._silent.discard(partner)
-            letters[tick] = weights
-        for old in sorted(letters)[:-_KEPT]:
-            del letters[old]
+            told[tick] = weights
+        for old in sorted(told)[:-_KEPT]:
+            del told[old]
         self._newest[partner] = max(self._newest[partner], tick)
         self._changed.notify_all()
 
@@ -86,16 +86,16 @@ class Mailbox:
         if tick is None:
             return
         with self._changed:
-            past = self._shape.tick(tick) - 1  # its letter of now may be on its way
+            past = self._shape.tick(tick) - 1  # its message of now may be on its way
             self._newest[name] = max(self._newest[name], past)
 
     def now(self, tick: int, **parts: Any) -> None:
         """What to tell neighbours who ask where this node is."""
         with self._changed:
             self._tick, self._here = tick, {"tick": tick} | parts
-            for letters in self._letters.values():
-                for old in [one for one in letters if one < tick]:
-                    del letters[old]
+            for told in self._told.values():
+                for old in [one for one in told if one < tick]:
+                    del told[old]
 
     def wait_for_moments(self, names: Collection[str], seconds: float) -> set[str]:
         """Whose moments are known once all are, or the time is up."""
@@ -103,7 +103,7 @@ class Mailbox:
             self._changed.wait_for(lambda: set(names) <= set(self.moments), seconds)
             return set(self.moments)
 
-    def letters(
+    def told_at(
         self,
         tick: int,
         seconds: float,
@@ -123,8 +123,8 @@ class Mailbox:
                 self._check_behind(tick, lead, reachable, strict=strict)
                 awaited = [
                     name
-                    for name, letters in self._letters.items()
-                    if tick not in letters
+                    for name, told in self._told.items()
+                    if tick not in told
                     and self._newest[name] < tick
                     and name not in self._silent
                     and reachable(name)
@@ -134,7 +134,7 @@ class Mailbox:
                     break
                 self._changed.wait(min(left, 0.2))
             self._silent |= set(awaited)
-            found = self._letters.items()
+            found = self._told.items()
             return {name: box[tick] for name, box in found if tick in box}
 
     def _check_behind(
@@ -143,7 +143,7 @@ class Mailbox:
         """Most of those who are there have gone on by a round: no use in waiting."""
         there = [
             n
-            for n in self._letters
+            for n in self._told
             if self._newest[n] >= tick or (n not in self._silent and reachable(n))
         ]
         ahead = [n for n in there if self._newest[n] >= tick + lead]

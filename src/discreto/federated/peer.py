@@ -31,13 +31,13 @@ from discreto.federated.graph import at_home, chebyshev
 from discreto.federated.graph_learning import GraphLearning, onward
 from discreto.federated.guarantee import Guarantee
 from discreto.federated.learners import MOMENTS
-from discreto.federated.lines import Ask, Line
+from discreto.federated.lines import Ask, NeighbourLine
 from discreto.federated.mailbox import Behind, Mailbox
 from discreto.federated.messages import Message
 from discreto.federated.model import FederatedModel, to_columns
 from discreto.federated.neighbourhood import Neighbourhood
 from discreto.federated.own_steps import OwnSteps
-from discreto.federated.peer_messages import Shape, Weights
+from discreto.federated.peer_messages import RunShape, Weights
 from discreto.federated.peer_state import PeerState
 from discreto.federated.rounds import Setting, running
 from discreto.federated.silo import Silo
@@ -107,7 +107,7 @@ class Peer:
         self._steps = OwnSteps(silo, learner, run, target, count_epsilon)
         self._first = rules.moment_rounds(learner.rounds, MOMENTS)
         self._rounds = learner.rounds - self._first
-        self._shape = Shape(
+        self._shape = RunShape(
             self._plan(silo, target),
             neighbourhood.nodes,
             self._steps.width,
@@ -115,7 +115,7 @@ class Peer:
             self._rounds * learner.mixes + learner.final_mixes,
         )
         self._mailbox = Mailbox(self._shape, neighbourhood.neighbours)
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, NeighbourLine] = {}
         self._state = PeerState(state, self._shape.plan)
         self.missed: list[str] = []  # what went otherwise than planned, for its owner
 
@@ -163,7 +163,7 @@ class Peer:
         if set(lines) != set(self._own.neighbours):
             raise ParameterError("a peer needs a line to each neighbour, no others.")
         self._lines = {
-            name: Line(name, ask, self._shape, self._mailbox)
+            name: NeighbourLine(name, ask, self._shape, self._mailbox)
             for name, ask in lines.items()
         }
         try:
@@ -286,7 +286,7 @@ class Peer:
         schedule = self._learner.schedule(self._own.second, mixes)
         for count, (ahead, back) in enumerate(schedule, start=tick):
             self._tell(count, now, mean)
-            heard = self._mailbox.letters(
+            heard = self._mailbox.told_at(
                 count,
                 self._patience,
                 lambda name: self._lines[name].up,
@@ -294,7 +294,7 @@ class Peer:
                 strict=self._learner.robust != "none",
             )
             line = at_home(row, own, set(heard))
-            theirs = {name: self._here(letter) for name, letter in heard.items()}
+            theirs = {name: self._here(message) for name, message in heard.items()}
             points = np.stack([theirs.get(n, now[:, 0]) for n in line], axis=1)
             told = self._learner.told(points, line, own)[:, None, :]
             before, now = now, onward(ahead, told, back, before)
@@ -303,25 +303,26 @@ class Peer:
     def _tell(self, tick: int, points: Floats, mean: Floats) -> None:
         sent = self._sent(points).to_dict()
         self._mailbox.now(tick, weights=sent, mean=self._sent(mean).to_dict())
-        letter = self._shape.message("weights", tick=tick, weights=sent)
+        message = self._shape.message("weights", tick=tick, weights=sent)
         for line in self._lines.values():
-            line.post(letter)
+            line.post(message)
 
     def _sent(self, points: Floats) -> Weights:
         return Weights(self._basis, points[0, 0], self._axes.home(points)[0, 0])
 
-    def _here(self, letter: Weights) -> Floats:
+    def _here(self, theirs: Weights) -> Floats:
         """A neighbour's weights in this node's coordinates."""
-        if letter.basis == self._basis:
-            return letter.inner[None, :]
-        found: Floats = np.linalg.solve(self._axes.basis[0], letter.home)[None, :]
+        if theirs.basis == self._basis:
+            return theirs.inner[None, :]
+        found: Floats = np.linalg.solve(self._axes.basis[0], theirs.home)[None, :]
         return found.clip(-FARTHEST, FARTHEST)
 
     def _join(
         self, number: int, weights: Floats, mean: Floats
     ) -> tuple[int, Floats, Floats]:
         """Catch up: the next round, from where the neighbours are."""
-        mixes, found = self._learner.mixes, []
+        mixes = self._learner.mixes
+        found: list[tuple[int, Floats, Floats]] = []
         for line in self._lines.values():
             reply = line.ask("where")
             if reply is None or reply.get("tick") is None:
@@ -333,14 +334,15 @@ class Peer:
                 self.missed.append(f"{line.name}: {error}")
                 continue
             if tick >= (number + 1) * mixes:
-                found.append((tick, *map(self._here, parts)))
+                found.append((tick, self._here(parts[0]), self._here(parts[1])))
         if not found:
             return number + 1, weights, mean
         middle = np.median if self._learner.robust != "none" else np.mean
         later = min(min(tick for tick, _, _ in found) // mixes + 1, self._rounds)
         self.missed.append(f"rounds {number + 1} to {later} were over")
-        both = [middle(np.stack([f[k] for f in found]), axis=0) for k in (1, 2)]
-        return max(later, number + 1), both[0][:, None, :], both[1][:, None, :]
+        near = middle(np.stack([one for _, one, _ in found]), axis=0)[:, None, :]
+        means = middle(np.stack([one for _, _, one in found]), axis=0)[:, None, :]
+        return max(later, number + 1), near, means
 
     def _linger(self, last: Floats) -> None:
         """Tell the end, and stay for neighbours that are not there yet."""

@@ -50,7 +50,7 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class Shape:
+class RunShape:
     """What messages of a run must look like."""
 
     plan: str

@@ -11,7 +11,7 @@ from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.core.ledger import Ledger
 from discreto.core.unknown_keys import OpenText
 from discreto.errors import DiscretoError
-from discreto.expressions import col, if_else, lit
+from discreto.expressions import col, if_else, lag, lit, rolling_mean
 from discreto.release import Release
 from discreto.tables import Table
 
@@ -74,6 +74,7 @@ __all__ = [
     "errors",
     "federated",
     "if_else",
+    "lag",
     "lit",
     "local",
     "meaning",
@@ -83,6 +84,7 @@ __all__ = [
     "plots",
     "preprocessing",
     "report",
+    "rolling_mean",
     "stats",
     "testing",
 ]

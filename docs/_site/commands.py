@@ -22,7 +22,9 @@ def page() -> str:
     root: Any = typer.main.get_command(cli.app)
     codes = cli.EXIT_CODES.rstrip()
     parts = list(_commands(root, typer.Context(root, info_name="discreto")))
-    contents = "".join(f"* [`{name}`](#{name.replace(' ', '-')})\n" for name, _ in parts)
+    contents = "".join(
+        f"* [`{name}`](#{name.replace(' ', '-')})\n" for name, _ in parts
+    )
     return HEAD.format(codes=codes) + contents + "".join(text for _, text in parts)
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import discreto
 
 sys.path.insert(0, os.environ["DISCRETO_SITE"])
-import docstrings  # noqa: E402
+import docstrings
 
 project = "discreto"
 author = "The discreto authors"
-copyright = author  # noqa: A001
+copyright = author
 version = release = discreto.__version__
 language = "en"
 

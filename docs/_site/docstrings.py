@@ -8,7 +8,9 @@ from typing import Any
 FACT = re.compile(r"^([A-Z][a-z]+(?: [a-z]+)?) {2,}(\S.*)$")
 
 
-def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+def process(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
     """Change the lines of a docstring in place, before napoleon reads them."""
     lines[:] = examples_apart(facts_as_lists(lines))
 
@@ -16,8 +18,8 @@ def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
 def facts_as_lists(lines: list[str]) -> list[str]:
     """The aligned facts of a Privacy section become a list of definitions.
 
-    >>> facts_as_lists(["Asks   one sum", "       of rows.", "Free   the rest |x|."])
-    ['', 'Asks', '    one sum', '    of rows.', '', 'Free', '    the rest \\\\|x\\\\|.', '']
+    >>> facts_as_lists(["Asks   one sum", "       of rows.", "Free   the rest."])
+    ['', 'Asks', '    one sum', '    of rows.', '', 'Free', '    the rest.', '']
     """
     out: list[str] = []
     inside = False

@@ -37,10 +37,15 @@ def broken(site: Path) -> list[str]:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 continue
-            there = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            there = (
+                (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            )
             if not there.is_file():
                 out.append(f"{path.relative_to(site)}: there is no {link}")
-            elif parts.fragment and there in pages:
-                if unquote(parts.fragment) not in pages[there].names:
-                    out.append(f"{path.relative_to(site)}: nothing is called {link}")
+            elif (
+                parts.fragment
+                and there in pages
+                and unquote(parts.fragment) not in pages[there].names
+            ):
+                out.append(f"{path.relative_to(site)}: nothing is called {link}")
     return out

@@ -9,10 +9,10 @@ from typing import Any
 
 INDEX = """# Notebooks
 
-Five stories about tables. Each is a script (`notebooks/NAME.py`, in the percent form that
-Jupytext, VS Code and Spyder open) and a notebook (`notebooks/NAME.ipynb`) with the same
-cells. The tests run all of them; the outputs here are of one run, and the noise is fresh
-every time.
+Five stories about tables. Each is a script (`notebooks/NAME.py`, in the percent form
+that Jupytext, VS Code and Spyder open) and a notebook (`notebooks/NAME.ipynb`) with the
+same cells. The tests run all of them; the outputs here are of one run, and the noise is
+fresh every time.
 
 ```{{toctree}}
 :maxdepth: 1
@@ -28,7 +28,9 @@ def write(source: Path, target: Path) -> None:
     paths = sorted(source.glob("*.ipynb"))
     for path in paths:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        parts = [_cell(cell, f"{path.stem}-{n}", target) for n, cell in enumerate(cells)]
+        parts = [
+            _cell(cell, f"{path.stem}-{n}", target) for n, cell in enumerate(cells)
+        ]
         page = "\n\n".join(part for part in parts if part)
         (target / f"{path.stem}.md").write_text(page + "\n", encoding="utf-8")
     names = "\n".join(path.stem for path in paths)

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import json
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,9 @@ def first_line(thing: Any) -> str:
 
 def _contents() -> str:
     text = title("Python: every public name")
-    text += "\nOne page for each module; ``import discreto as dp`` gives all of them.\n\n"
+    text += (
+        "\nOne page for each module; ``import discreto as dp`` gives all of them.\n\n"
+    )
     for name in public_surface.MODULES:
         text += f"* :doc:`{name}`: {first_line(importlib.import_module(name))}\n"
     listed = "\n   ".join(public_surface.MODULES)
@@ -85,8 +88,11 @@ def _class(path: str, name: str, kind: type) -> str:
     for member, _ in public_surface.members(path, kind):
         static = inspect.getattr_static(kind, member.rsplit(".", 1)[1])
         routine = inspect.isroutine(static) or isinstance(static, staticmethod)
-        kept = isinstance(static, functools.cached_property)
-        word = "method" if routine else "attribute" if kept else "property"
+        if isinstance(static, functools.cached_property):
+            said = textwrap.indent(inspect.getdoc(static.func) or "", " " * 6)
+            text += f"\n   .. py:property:: {member}\n\n{said}\n"
+            continue
+        word = "method" if routine else "property"
         text += f"\n   .. auto{word}:: {member}\n"
     return text
 
@@ -95,7 +101,8 @@ def errors_page() -> str:
     """What can be refused, the exit code of the shell, and what to do."""
     kinds = [getattr(errors, name) for name in errors.__all__]
     rows = [
-        f"| `{kind.__name__}` | {kind.exit_code} | {first_line(kind)} | {ADVICE[kind]} |"
+        f"| `{kind.__name__}` | {kind.exit_code} | {first_line(kind)} | "
+        f"{ADVICE[kind]} |"
         for kind in sorted(
             (k for k in kinds if issubclass(k, errors.DiscretoError)),
             key=lambda k: k.exit_code,
@@ -131,7 +138,7 @@ ADVICE = {
     "[the ledger](../ledger.md).",
     errors.UnsafeError: "Do it under `discreto.testing.simulate()` with rows that "
     "need no protection, or not at all.",
-    errors.MissingExtraError: 'Install what the message names: `pip install '
+    errors.MissingExtraError: "Install what the message names: `pip install "
     '"discreto[...]"`.',
     errors.KernelFault: "The charge stands. The owner looks, then "
     "`discreto ledger reopen`.",
@@ -151,8 +158,8 @@ Both are JSON Schema 2020-12, made from the code that reads the files.
 
 ## Domain files
 
-What `Domain.save` and `discreto domain draft` write and `discreto domain schema` prints. An
-editor that knows the schema completes and checks a domain file; `discreto domain check`
+What `Domain.save` and `discreto domain draft` write and `discreto domain schema` prints.
+An editor that knows the schema completes and checks a domain file; `discreto domain check`
 says the rest (bounds in the wrong order, and so on). [Tables as people have
 them](../tables.md) explains the fields.
 
@@ -162,8 +169,8 @@ them](../tables.md) explains the fields.
 
 ## Questions
 
-What a silo or the service is sent, after the statistic or the model has been turned into
-a question. A closed list of kinds: whatever is not in it is refused. Beyond its
+What a silo or the service is sent, after the statistic or the model has been turned
+into a question. A closed list of kinds: whatever is not in it is refused. Beyond its
 form, every part is checked against the domain before anything is charged
 ([how it works](../how-it-works.md)).
 

@@ -84,8 +84,8 @@ def hazards(found: Deployment) -> list[tuple[str, str, str]]:
         (
             "Bias: systemic, human, statistical",
             "Intervals cover the noise. Small groups have the same noise as large "
-            "ones, so a larger relative error; clipping bends means of values outside of "
-            "their bounds.",
+            "ones, so a larger relative error; clipping bends means of values that "
+            "are outside of their bounds.",
             "Which groups are small? Was domain_fit asked? Were scores by group paid "
             "for (evaluate by=)? Who may be harmed by an error?",
         ),

@@ -286,7 +286,7 @@ def _composition(found: Deployment) -> str:
         return "Sequential: exact fractions of ε add up; a filter for adaptive use."
     return (
         "A privacy filter for adaptive use: pure ε and blocks add up, Gaussian costs "
-        "add up as ρ and convert to ε at what is left of δ (docs/proofs/composition.md)."
+        "add up as ρ and convert to ε at what is left of δ."
     )
 
 

@@ -15,8 +15,9 @@ import sys
 from pathlib import Path
 
 import links
-import notebooks
 import reference
+
+import notebooks
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

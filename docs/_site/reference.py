@@ -158,7 +158,7 @@ Both are JSON Schema 2020-12, made from the code that reads the files.
 
 ## Domain files
 
-What `Domain.save` and `discreto domain draft` write, as `discreto domain schema` has it.
+What `Domain.save` and `discreto domain draft` write; `discreto domain schema` has it.
 An editor that knows the schema completes and checks a domain file; `discreto domain
 check` says the rest (bounds in the wrong order, and so on). [Tables as people have
 them](../tables.md) explains the fields.

@@ -27,11 +27,15 @@ default_role = "literal"
 
 # Headings are found under the names that GitHub gives them.
 myst_heading_anchors = 4
+myst_enable_extensions = ["deflist"]
 
 # Docstrings: numpydoc with a section of our own.
 napoleon_google_docstring = False
-napoleon_custom_sections = ["Privacy", "How to drive it"]
-napoleon_use_ivar = True
+napoleon_custom_sections = [
+    "Privacy",
+    "How to drive it",
+    ("Attributes", "params_style"),
+]
 napoleon_use_rtype = False
 napoleon_preprocess_types = False
 autodoc_typehints = "none"

@@ -41,6 +41,7 @@ def _cell(cell: dict[str, Any], name: str, folder: Path) -> str:
     source = "".join(cell["source"])
     if cell["cell_type"] != "code":
         return source
+    printed = ""
     parts = [f"```python\n{source}\n```"]
     for number, output in enumerate(cell["outputs"]):
         data = output.get("data", {})
@@ -49,6 +50,7 @@ def _cell(cell: dict[str, Any], name: str, folder: Path) -> str:
             picture.write_bytes(base64.b64decode(data["image/png"]))
             parts.append(f"![What the code above draws]({picture.name})")
         else:
-            text = output.get("text") or data.get("text/plain", "")
-            parts.append(f"```text\n{''.join(text).rstrip()}\n```")
+            printed += "".join(output.get("text") or data.get("text/plain", ""))
+    if printed:
+        parts.insert(1, f"```text\n{printed.rstrip()}\n```")
     return "\n\n".join(parts)

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 import links
+import proof_status
 import reference
 
 import notebooks
@@ -40,6 +41,7 @@ def stage(folder: Path) -> None:
         copy = folder / page.relative_to(DOCS)
         copy.write_text(rebased(text, page.parent), encoding="utf-8")
     reference.write(folder / "reference")
+    (folder / "proofs" / "status.md").write_text(proof_status.page(), encoding="utf-8")
     notebooks.write(ROOT / "notebooks", folder / "tutorials" / "notebooks")
     shutil.copytree(HERE / "static", folder / "_static")
     shutil.copy(HERE / "conf.py", folder)

@@ -13,21 +13,15 @@ from discreto.core.charge import Charger
 from discreto.core.cost import Amount, read_delta
 from discreto.core.domain import Domain
 from discreto.core.maps import Present
-from discreto.core.query import Block, Ones, Sum
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Ready, Space
 from discreto.models._kinds import PrivateClassifier, PrivateRegressor
-from discreto.models._strength import unit_strength
+from discreto.models._strength import clear_classes, hear_strength, unit_strength
 from discreto.models.boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from discreto.models.boosting.defaults import (
-    MANY_CLASSES,
-    STRENGTHS,
-    clear_classes,
-    way_of,
-)
+from discreto.models.boosting.defaults import MANY_CLASSES
 from discreto.models.naive_bayes import NaiveBayes
 from discreto.parameters import read_epsilon
 from discreto.session import Ask, Session
@@ -56,12 +50,8 @@ class _Auto(PrivateEstimator):
         domain = space.domain
         if domain.rows is not None or domain.neighbours == "replace":
             return ask, space
-        query = Sum(Present((space.goal,)), (Block(Ones()),))
-        answer = ask.measure(query, "rows", _COUNT)
-        rows = max(float(answer.tables[0][0, 0]), 0.0)
-        strength = STRENGTHS[ask.fork(len(STRENGTHS), way_of(rows, ask.cost))]
+        left, strength = hear_strength(ask, Present((space.goal,)), _COUNT)
         about = max(round(strength / unit_strength(ask.cost)), 1)
-        left = ask.sharing(1 - _COUNT)
         return left, replace(space, domain=domain.with_(rows=about))
 
     def __sklearn_tags__(self) -> Any:

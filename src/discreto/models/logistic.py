@@ -20,13 +20,16 @@ from discreto.models._kinds import PrivateClassifier
 from discreto.models._least_squares import scores_of
 from discreto.models._logistic import Task, by_means, by_taylor
 from discreto.models._logistic_steps import by_gradients
-from discreto.models._terms import Encoding
+from discreto.models._strength import ask_shares, hear_strength, too_few, unit_strength
+from discreto.models._terms import Encoding, affordable, spread_out
 from discreto.parameters import Reader
 from discreto.session import Ask
 
 _METHODS = ("auto", "gradient", "means", "functional")
 _MOST_STEPS = 15
-_FEW = 5000  # rows for which steps are planned, where nobody says how many
+_ASSUMED = 5000  # rows for which steps are planned, where nobody says how many
+_PER_TERM = 10  # rows over their noise, before another category can be told apart
+_ROWS = Fraction(1, 20)  # of the cost, to learn how many rows there are
 
 
 class LogisticRegression(PrivateClassifier):
@@ -132,16 +135,45 @@ class LogisticRegression(PrivateClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _learn(self, ask: Ask, space: Space) -> None:
-        read, terms = Reader(self), Encoding(space)
+    def _learn(self, ask: Any, space: Space) -> None:
+        read, whole = Reader(self), Encoding(space)
         method = read.choice("method", _METHODS)
-        if not terms.names:
+        if not whole.names:
             raise ParameterError("LogisticRegression needs at least one feature.")
-        task = Task(
+        terms, strength = whole, math.inf
+        if method == "auto":
+            known = present_in((space.goal,), space.domain)
+            ask, strength = hear_strength(ask, known, _ROWS)
+            room = strength if ask.cost.rho else strength / math.sqrt(2)
+            terms = Encoding(affordable(space, room, _PER_TERM))
+        task = self._task(read, terms, bool(ask.cost.rho))
+        steps = self._count(read, ask, task, strength)
+        if method == "auto":
+            few = too_few(strength, ask.cost, space)
+            method = "shares" if few else _method(room, task)
+        middle = np.zeros(task.width)
+        if method == "shares":
+            weights = np.zeros((task.classes, 1 + task.width))
+            weights[:, 0] = np.log(ask_shares(ask, space) * task.weights)
+        elif method == "functional":
+            weights = by_taylor(ask, task)
+        elif method == "means":
+            weights = by_means(ask, task, Fraction(1)).weights
+        else:
+            weights, middle = self._steps(ask, task, steps)
+        self.n_iter_ = steps if method == "gradient" else 0
+        slopes = spread_out(weights[:, 1:], terms, whole)
+        weights = np.column_stack([weights[:, 0], slopes])
+        self._keep(weights, spread_out(middle, terms, whole), whole)
+
+    def _task(self, read: Reader, terms: Encoding, gaussian: bool) -> Task:
+        """What is public about a fit on these terms."""
+        space = terms.space
+        return Task(
             terms.names,
             terms.numbers,
             terms.columns,
-            bool(ask.cost.rho),
+            gaussian,
             read.truth("clipping"),
             present_in((space.goal,), space.domain),
             space.goal,
@@ -149,24 +181,14 @@ class LogisticRegression(PrivateClassifier):
             self._ridge(read),
             self._importance(space),
         )
-        steps = self._count(read, ask, task)
-        if method == "auto":
-            method = "means" if _is_small(ask, task) else "gradient"
-        middle = np.zeros(task.width)
-        if method == "functional":
-            weights = by_taylor(ask, task)
-        elif method == "means":
-            weights = by_means(ask, task, Fraction(1)).weights
-        else:
-            weights, middle = self._steps(ask, task, steps)
-        self.n_iter_ = steps if method == "gradient" else 0
-        self._keep(weights, middle, terms)
 
-    def _count(self, read: Reader, ask: Ask, task: Task) -> int:
+    def _count(self, read: Reader, ask: Ask, task: Task, strength: float) -> int:
         """How many steps: the more, the less noise there is on them."""
         if not read.is_auto("max_iter"):
             return read.whole("max_iter", most=1000)
-        rows = ask.domain.rows or _FEW
+        rows = ask.domain.rows or _ASSUMED
+        if strength < math.inf:
+            rows = max(strength, 1.0) / unit_strength(ask.cost)
         room = max(rows / task.noise(ask, Fraction(1)), 1.0)
         return int(np.clip(round(2 * math.log10(room)) - 3, 2, _MOST_STEPS))
 
@@ -260,9 +282,7 @@ class LogisticRegression(PrivateClassifier):
         return Plain(C=1.0 if ridge is None else 1 / ridge, max_iter=1000)
 
 
-def _is_small(ask: Ask, task: Task) -> bool:
-    """Whether so few rows were declared that steps would only add noise."""
-    if ask.domain.rows is None:
-        return False
-    room = ask.domain.rows / task.noise(ask, Fraction(1))
-    return room < task.columns * (15 if task.gaussian else 70)
+def _method(room: float, task: Task) -> str:
+    """Steps, unless rows are so few that these would only add noise."""
+    wide = 15 * task.columns if task.gaussian else 70 * task.width
+    return "means" if room < wide else "gradient"

@@ -11,14 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Space
+from discreto.models._strength import STRENGTHS, way_of
 from discreto.models._views import Seen, ask_groups, wide_categories
 from discreto.models.boosting import forest, inspection
-from discreto.models.boosting.defaults import (
-    STRENGTHS,
-    counts_first,
-    settings_for,
-    way_of,
-)
+from discreto.models.boosting.defaults import counts_first, settings_for
 from discreto.models.boosting.first_look import look
 from discreto.models.boosting.settings import SETTING_NAMES, settings_of, warn_of_old
 from discreto.models.boosting.trainer import learn
@@ -62,7 +58,7 @@ class Boosting(PrivateEstimator):
         settings, first = settings_for(self, ask.cost, space), None
         if counts_first(self, space):
             first = look(ask, space, settings, settings.start_share)
-            way = ask.fork(len(STRENGTHS), way_of(first.rows, ask.cost))
+            way = ask.fork(len(STRENGTHS), way_of(first.fewest, ask.cost))
             settings = settings_for(self, ask.cost, space, STRENGTHS[way])
         coins = generator(Reader(self).seed())
         ensemble = learn(ask, space, settings, coins, first)

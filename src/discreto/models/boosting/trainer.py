@@ -22,6 +22,7 @@ from discreto.models.boosting.first_look import FirstLook, look, middle_of
 from discreto.models.boosting.growing import Grower
 from discreto.models.boosting.leaf_means import measure_means
 from discreto.models.boosting.leaves import measure, values_of
+from discreto.models.boosting.monotone import gaps_of, in_order
 from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.rng import Generator
 from discreto.session import Ask, Session
@@ -96,6 +97,9 @@ def _turn(
             sums = measure(ask, gradients, tree, settings, words, share)
             values = values_of(sums, settings)
         values = np.clip(values, -most, most) * (settings.rate * gradients.clip)
+        if settings.monotone:
+            gaps = gaps_of(gradients.grid, grower.domain)
+            values = in_order(tree, values, settings.monotone, gaps)
         grown = replace(tree, values=tuple(map(tuple, values.tolist())))
         gradients = replace(gradients, trees=(*gradients.trees, grown))
     return gradients

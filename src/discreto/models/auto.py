@@ -2,33 +2,54 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.charge import Charger
-from discreto.core.cost import Amount, read_delta
+from discreto.core.cost import Amount, Cost, read_delta
 from discreto.core.domain import Domain
 from discreto.core.maps import Present
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Ready, Space
 from discreto.models._kinds import PrivateClassifier, PrivateRegressor
-from discreto.models._strength import clear_classes, hear_strength, unit_strength
+from discreto.models._strength import (
+    clear_classes,
+    hear_strength,
+    too_few,
+    unit_strength,
+)
+from discreto.models._views import wide_categories
 from discreto.models.boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
 from discreto.models.boosting.defaults import MANY_CLASSES
+from discreto.models.boosting.lines import line_scores
+from discreto.models.hashed_neighbors import CellNeighborsClassifier
+from discreto.models.linear import LinearRegression
+from discreto.models.logistic import LogisticRegression
 from discreto.models.naive_bayes import NaiveBayes
 from discreto.parameters import read_epsilon
-from discreto.session import Ask, Session
+from discreto.session import Session
 
 _COUNT = Fraction(1, 20)  # of the cost, to learn how many rows there are
+_LINE = Fraction(2, 5)  # of the cost, for a line to start trees from
+# Trees on top of a line are worth their noise from here on, with Laplace and Gaussian.
+_TREES_AFTER = (2000, 400)
+# Rows of a class over the noise on sums of all columns, where models change places.
+_LINEAR_FROM, _CELLS_FROM, _TREES_FROM = 1.2, 7.5, 60.0
+_GAUSSIAN_TREES_FROM = 12.0
 # Between these, naive Bayes' tables are clear and the trees' sums are not yet.
-_TABLES_FROM, _TREES_FROM = 2.0, 6.0
+_TABLES_FROM, _TABLES_TO = 2.0, 6.0
+# So few rows of Numbers tell a few classes apart by their means, whatever the noise.
+_FEW_ROWS = 1000
+_MEANS_FROM = 300  # rows x epsilon, for two classes
 
 
 class _Auto(PrivateEstimator):
@@ -36,13 +57,14 @@ class _Auto(PrivateEstimator):
 
     def _learn(self, ask: Any, space: Space) -> None:
         ask, space = self._size_up(ask, space)
-        model = self._choose(ask, space)
-        model._learn(ask, space)
+        strength = (space.domain.rows or 0) * unit_strength(ask.cost)
+        model = self._chosen(ask, space, strength)
         model.space_ = space
         model.n_features_in_ = len(space.features)
         self.model_ = model
 
-    def _choose(self, ask: Ask, space: Space) -> PrivateEstimator:
+    def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
+        """The model for a table of such a strength, fitted."""
         raise NotImplementedError
 
     def _size_up(self, ask: Session, space: Space) -> tuple[Session, Space]:
@@ -133,16 +155,15 @@ class AutoClassifier(_Auto, PrivateClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _choose(self, ask: Ask, space: Space) -> PrivateEstimator:
+    def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
         self.classes_ = np.array(space.classes)
+        kind = _classifier(ask.cost, space, strength)
         facts = _cost_of(self)
-        rows = space.domain.rows
-        if rows is not None and len(space.classes) >= MANY_CLASSES:
-            strength = rows * unit_strength(ask.cost)
-            clear = clear_classes(strength, ask.cost, space)
-            if _TABLES_FROM <= clear < _TREES_FROM:
-                return NaiveBayes(**facts)
-        return GradientBoostingClassifier(**facts, random_state=self.random_state)
+        if kind in (GradientBoostingClassifier, CellNeighborsClassifier):
+            facts["random_state"] = self.random_state
+        model = kind(**facts)
+        model._learn(ask, space)
+        return model
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """The probability of each class. Free: it uses released numbers only.
@@ -234,10 +255,23 @@ class AutoRegressor(_Auto, PrivateRegressor):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _choose(self, ask: Ask, space: Space) -> PrivateEstimator:
-        return GradientBoostingRegressor(
-            **_cost_of(self), random_state=self.random_state
-        )
+    def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
+        facts = _cost_of(self)
+        boosted = GradientBoostingRegressor(**facts, random_state=self.random_state)
+        short = replace(space, features=_short(space))
+        few = too_few(strength, ask.cost, space) or not short.features
+        if few or strength < _line_from(ask.cost, space):
+            boosted._learn(ask, space)
+            return boosted
+        line = LinearRegression(**facts)
+        both = strength >= _TREES_AFTER[bool(ask.cost.rho)]
+        line._learn(ask.sharing(_LINE) if both else ask, short if both else space)
+        if not both:
+            return line
+        line.space_ = short
+        base = partial(line_scores, line, short)
+        boosted._learn_from(ask.sharing(1 - _LINE), space, base)
+        return boosted
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The target of each row. Free: it uses released numbers only.
@@ -258,6 +292,46 @@ class AutoRegressor(_Auto, PrivateRegressor):
     def reference(self) -> Any:
         """The comparable model without privacy, from scikit-learn."""
         return GradientBoostingRegressor(epsilon=self.epsilon).reference()
+
+
+def _classifier(cost: Cost, space: Space, strength: float) -> Any:
+    """Which classifier, from the classes, the columns, epsilon and how many rows.
+
+    The rule was found on public tables (docs/models/utility.md): linear models hear
+    class means first, cells of several columns come next, trees reach furthest.
+    """
+    many, clear = len(space.classes), clear_classes(strength, cost, space)
+    if too_few(strength, cost, space):
+        return GradientBoostingClassifier
+    small = not space.categories and (space.domain.rows or 0) < _FEW_ROWS
+    if many < MANY_CLASSES:
+        heard = many > 2 or bool(cost.rho) or strength >= _MEANS_FROM
+        linear = small and heard
+        return LogisticRegression if linear else GradientBoostingClassifier
+    if len(space.categories) > len(space.numbers):
+        tables = _TABLES_FROM <= clear < _TABLES_TO
+        return NaiveBayes if tables else GradientBoostingClassifier
+    if clear < _LINEAR_FROM:
+        return CellNeighborsClassifier
+    if cost.rho:
+        linear = clear < _GAUSSIAN_TREES_FROM
+        return LogisticRegression if linear else GradientBoostingClassifier
+    if clear < _CELLS_FROM:
+        return LogisticRegression
+    return (
+        CellNeighborsClassifier if clear < _TREES_FROM else GradientBoostingClassifier
+    )
+
+
+def _line_from(cost: Cost, space: Space) -> float:
+    """The strength from which on looks at residuals find a line."""
+    return len(space.features) * (5 if cost.rho else 30 * math.sqrt(2))
+
+
+def _short(space: Space) -> tuple[str, ...]:
+    """The features without Categories of long lists, which trees see in groups."""
+    wide = set(wide_categories(space))
+    return tuple(name for name in space.features if name not in wide)
 
 
 def _ready(model: Any, X: Any) -> Ready:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -37,12 +37,17 @@ class Ensemble:
     trees: tuple[Tree, ...]
 
 
+# Scores to start from, as trees on a grid: a function of releases and public facts.
+Base = Callable[[Grid], tuple[tuple[float, ...], tuple[Tree, ...]]]
+
+
 def learn(
     ask: Session,
     space: Space,
     settings: ResolvedSettings,
     coins: Generator,
     first: FirstLook | None = None,
+    base: Base | None = None,
 ) -> Ensemble:
     """Hold the whole conversation, or what is left of it after a first look."""
     grid = grid_of(space.features, space.domain, settings.bins)
@@ -55,6 +60,9 @@ def learn(
         again = look(ask, space, settings, settings.trees_share, "start again")
         return Ensemble(grid, first.with_(again).start, ())
     gradients = _start(ask, space, settings, grid, first)
+    if base is not None:
+        start, trees = base(grid)
+        gradients = replace(gradients, start=start, trees=trees)
     turns = _turns(ask, space, settings, coins)
     for number, (answering, whole) in enumerate(turns):
         if number in settings.clip_turns:

@@ -58,14 +58,16 @@ def way_of(rows: float, cost: Cost) -> int:
     return 1 + int(np.argmin(np.abs(np.log(np.array(STRENGTHS[1:]) / strength))))
 
 
-def hear_strength(ask: Any, known: Cells, share: Fraction) -> tuple[Any, float]:
+def hear_strength(
+    ask: Any, rows: int | None, known: Cells, share: Fraction
+) -> tuple[Any, float]:
     """How well a sum over the ``known`` rows stands out, and a session for the rest.
 
-    Declared rows decide at once; otherwise a noisy count does, for a part of the cost,
+    Public ``rows`` decide at once; otherwise a noisy count does, for a part of the cost,
     among ``STRENGTHS``: each of them is a form of the plan.
     """
-    if ask.domain.rows is not None:
-        return ask, ask.domain.rows * unit_strength(ask.cost)
+    if rows is not None:
+        return ask, rows * unit_strength(ask.cost)
     answer = ask.measure(Sum(known, (Block(Ones()),)), "rows", share)
     # Too few rows are taken for many by one noise in six, not by half of them.
     doubt = math.sqrt(answer.noises[0].variance)

@@ -72,7 +72,7 @@ class _Auto(PrivateEstimator):
         domain = space.domain
         if domain.rows is not None or domain.neighbours == "replace":
             return ask, space
-        left, strength = hear_strength(ask, Present((space.goal,)), _COUNT)
+        left, strength = hear_strength(ask, None, Present((space.goal,)), _COUNT)
         about = max(round(strength / unit_strength(ask.cost)), 1)
         return left, replace(space, domain=domain.with_(rows=about))
 
@@ -85,10 +85,11 @@ class _Auto(PrivateEstimator):
 class AutoClassifier(_Auto, PrivateClassifier):
     """A classifier for any table: public facts choose the model and all its settings.
 
-    Boosted trees, or naive Bayes where there are many classes and few rows for each.
-    What decides are the number of classes and columns, epsilon, delta, and the rows
-    that the domain declares. Where it declares none, a noisy count chooses among plans
-    that cost the same. Nothing is tried on the rows, so the choice costs nothing else.
+    Boosted trees, logistic regression, cells or naive Bayes, by the number of classes
+    and how many rows there are for each against the noise. What decides are the number
+    of classes and columns, epsilon, delta, and the rows that the domain declares. Where
+    it declares none, a noisy count chooses among plans that cost the same. Nothing is
+    tried on the rows, so the choice costs nothing else.
 
     Parameters
     ----------
@@ -189,9 +190,9 @@ class AutoClassifier(_Auto, PrivateClassifier):
 class AutoRegressor(_Auto, PrivateRegressor):
     """A regressor for any table: public facts choose the model and all its settings.
 
-    Boosted trees, as many of them as the rows and epsilon allow, or the mean alone with
-    few rows. As :class:`AutoClassifier`, with a noisy count where the domain does not
-    declare its rows.
+    A line, and boosted trees that start from it where rows and epsilon allow that; the
+    mean alone, or few trees, with few rows. As :class:`AutoClassifier`, with a noisy
+    count where the domain does not declare its rows.
 
     Parameters
     ----------

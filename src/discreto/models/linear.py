@@ -76,8 +76,9 @@ class LinearRegression(PrivateRegressor):
         ``"auto"`` (default): ``"residuals"``, unless ``row_norm``, ``alpha`` or
         ``fit_intercept`` ask for ``"weighted"``. ``"residuals"``: the target is taken
         from its noisy median in units of its noisy spread; a first line comes from
-        products, and four looks at clipped residuals mend it. With few declared rows
-        it is one release of products, or a constant.
+        products, and four looks at clipped residuals mend it. With few rows (declared,
+        or counted for a twentieth of the cost) it is one release of products, or a
+        constant; of many Categories those of short lists take part first.
         ``"weighted"``: one release, in which a row whose norm is above ``row_norm``
         gets a smaller weight.
         ``"functional"``: the functional mechanism, all rows count the same.
@@ -180,7 +181,7 @@ class LinearRegression(PrivateRegressor):
     def _look(self, ask: Any, whole: Encoding) -> None:
         space = whole.space
         known = present_in((space.goal,), space.domain)
-        ask, strength = hear_strength(ask, known, _ROWS)
+        ask, strength = hear_strength(ask, space.domain.rows, known, _ROWS)
         room = strength if ask.cost.rho else strength / math.sqrt(2)
         terms = Encoding(affordable(space, room, 100 if ask.cost.rho else 1000))
         design = Design(

@@ -40,14 +40,18 @@ class LogisticRegression(PrivateClassifier):
     epsilon, delta
         What a fit costs; with ``delta`` the noise is Gaussian.
     method
-        ``"auto"`` (default): ``"means"`` where so few rows were declared that steps
-        would only add noise, else ``"gradient"``. ``"gradient"``: class sums, products
-        of the columns, then steps down the true loss that cannot overshoot.
+        ``"auto"`` (default): class shares alone where rows are so few that nothing else
+        can be known, ``"means"`` where steps would only add noise, else ``"gradient"``.
+        Where the domain does not declare its rows, a twentieth of the cost counts them;
+        of many Categories those of short lists take part first.
+        ``"gradient"``: class sums, products of the columns, then steps down the true
+        loss that cannot overshoot.
         ``"means"``: class sums alone, a linear discriminant. ``"functional"``: the
         functional mechanism on the loss's second-order expansion, for comparison.
     max_iter
         The number of gradient steps; ``"auto"``: 2 to 15, more the larger the declared
-        number of rows (5,000 where none is declared) is against the noise.
+        or counted number of rows is against the noise (5,000 rows if ``method`` is
+        given and none are declared).
     C
         scikit-learn's inverse ridge on features scaled to [-1, 1]. ``"auto"`` is 1, and
         shrinks every release by its known noise as well.
@@ -77,7 +81,8 @@ class LogisticRegression(PrivateClassifier):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         class sums, spreads, products, then one gradient for each step.
+    Asks         rows (1/20) unless the domain declares them; then class counts alone,
+                 or class sums, spreads, products and a gradient for each step.
     Bound        every row's numbers are scaled to a norm of 2^30 grid steps at most
                  (l1, or l2 with ``delta``; 2^15 for products); twice that for replaced
                  rows. A category is one indicator of its column, the others are 0.
@@ -87,7 +92,7 @@ class LogisticRegression(PrivateClassifier):
 
     >>> from discreto import Category, Domain, Number
     >>> columns = {"a": Number(0, 1), "b": Number(0, 9), "c": Category(["x", "y"])}
-    >>> domain = Domain(columns)
+    >>> domain = Domain(columns, rows=10_000)
     >>> plan = LogisticRegression(epsilon=1).plan(domain, "c")
     >>> [question.sensitivity for question in plan] == [(1 << 30,)] * len(plan)
     True
@@ -143,7 +148,7 @@ class LogisticRegression(PrivateClassifier):
         terms, strength = whole, math.inf
         if method == "auto":
             known = present_in((space.goal,), space.domain)
-            ask, strength = hear_strength(ask, known, _ROWS)
+            ask, strength = hear_strength(ask, space.domain.rows, known, _ROWS)
             room = strength if ask.cost.rho else strength / math.sqrt(2)
             terms = Encoding(affordable(space, room, _PER_TERM))
         task = self._task(read, terms, bool(ask.cost.rho))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         preprocessing,
         report,
         stats,
+        synthesis,
         testing,
     )
     from discreto.client import connect
@@ -53,6 +54,7 @@ _MODULES = {
     "preprocessing": "discreto.preprocessing",
     "report": "discreto.report",
     "stats": "discreto.stats",
+    "synthesis": "discreto.synthesis",
     "testing": "discreto.testing",
 }
 _NAMES = {
@@ -113,6 +115,7 @@ __all__ = [
     "report",
     "rolling_mean",
     "stats",
+    "synthesis",
     "testing",
 ]
 

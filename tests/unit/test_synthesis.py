@@ -132,7 +132,9 @@ def test_draws_have_the_law_of_the_model():
     for cell in ((0, 0), (0, 1), (1, 1), (2, 2)):
         assert abs(shares[cell] - 0.25) < 0.015
     assert shares.sum() == pytest.approx(1)
-    assert len(shares) == 4 or shares.drop([(0, 0), (0, 1), (1, 1), (2, 2)]).max() < 0.01
+    assert (
+        len(shares) == 4 or shares.drop([(0, 0), (0, 1), (1, 1), (2, 2)]).max() < 0.01
+    )
 
 
 def test_files_hold_a_synthesizer(fitted, tmp_path):
@@ -225,8 +227,10 @@ def test_a_model_can_label_the_rows():
     model = Synthesizer(4, "1e-6", labels="model", rounds=3).fit(table)
     assert model.labeller_ is not None
     made = model.sample(3000, random_state=0)
-    old, young = (made["ill"][part].eq("y").mean() for part in
-                  (made["age"] > 70, made["age"] < 40))
+    old, young = (
+        made["ill"][part].eq("y").mean()
+        for part in (made["age"] > 70, made["age"] < 40)
+    )
     assert old > young + 0.15
     again = persist.loads(persist.dumps(model)).sample(3000, random_state=0)
     pd.testing.assert_frame_equal(made, again)
@@ -234,9 +238,9 @@ def test_a_model_can_label_the_rows():
 
 def test_expected_errors_need_no_rows_and_fall_with_epsilon(fitted):
     found = expected(fitted)
-    assert set(found.errors) == {
-        (a,) for a in COLUMNS
-    } | {(a, b) for i, a in enumerate(COLUMNS) for b in list(COLUMNS)[i + 1 :]}
+    assert set(found.errors) == {(a,) for a in COLUMNS} | {
+        (a, b) for i, a in enumerate(COLUMNS) for b in list(COLUMNS)[i + 1 :]
+    }
     weak = Synthesizer("0.1").fit(dp.Table(people(), DOMAIN, simulate(1)))
     assert expected(weak).two_way > found.two_way
     assert found.to_dict()["two_way"] == found.two_way
@@ -245,7 +249,9 @@ def test_expected_errors_need_no_rows_and_fall_with_epsilon(fitted):
 
 
 def test_errors_are_measured_in_simulations_only():
-    model = Synthesizer(1, rounds=1).fit(dp.Table(people(200), DOMAIN, dp.Ledger(epsilon=1)))
+    model = Synthesizer(1, rounds=1).fit(
+        dp.Table(people(200), DOMAIN, dp.Ledger(epsilon=1))
+    )
     with pytest.raises(UnsafeError, match="simulation"):
         measured(model, people(200))
 

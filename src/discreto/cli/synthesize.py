@@ -104,7 +104,9 @@ def synthesize(
         learner.save(model)  # first: the rows can be drawn again from it
     made = learner.sample(rows, random_state=seed, library="pyarrow")
     _write(made, out)
-    console.print(f"made      {made.num_rows} rows, {learner.privacy_}", highlight=False)
+    console.print(
+        f"made      {made.num_rows} rows, {learner.privacy_}", highlight=False
+    )
     if report is not None:
         with terminal.working("expected errors"):
             found = expected(learner)
@@ -127,4 +129,3 @@ def _write(made: Any, out: Path) -> None:
 
     with open(out, "xb") as file:
         pyarrow.parquet.write_table(made, file)
-

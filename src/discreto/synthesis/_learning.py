@@ -189,7 +189,10 @@ class Conversation:
         room = max(self.most_cells * (number + 1) / self.rounds, self.most_cells / 4)
         out, every = [], all_pairs(len(sizes))
         for pair in every:
-            if pair in self.chosen or JunctionTree(sizes, [*self.chosen, pair]).cells <= room:
+            if (
+                pair in self.chosen
+                or JunctionTree(sizes, [*self.chosen, pair]).cells <= room
+            ):
                 out.append(pair)
         return out or [min(every, key=lambda p: (sizes[p[0]] * sizes[p[1]], p))]
 

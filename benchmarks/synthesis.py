@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import sys
 import time
 from itertools import combinations
 from pathlib import Path
@@ -166,6 +167,9 @@ def main() -> None:
     parser.add_argument("--default-bins", action="store_true")
     parser.add_argument("--peer", choices=["AIM", "MST"])
     args = parser.parse_args()
+    here = Path(__file__).resolve().parent
+    # The scripts beside this one have names of packages that numba looks for.
+    sys.path[:] = [part for part in sys.path if Path(part).resolve() != here]
     for seed in args.seeds:
         train, test, columns = read(args.name, seed)
         start = time.process_time()

@@ -108,6 +108,9 @@ def test_what_does_not_fit_is_refused_before_it_is_paid():
         MarginalErrors((1,), sizes, (0, 0, 0))
     with pytest.raises(ParameterError, match="guess"):
         MarginalErrors((1.5, 1), (2,), (0,))
+    large = (1 << 59,) * 4  # their distances would wrap
+    with pytest.raises(ParameterError, match="guess"):
+        MarginalErrors(large, (4,), (0,))
     with pytest.raises(ParameterError, match="sets"):
         MarginalCounts(("c", "d"), ((0, 2),))
     with pytest.raises(ParameterError, match="sets"):

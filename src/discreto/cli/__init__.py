@@ -24,6 +24,7 @@ from discreto.cli import (
     fit,
     interrupt,
     ledger,
+    peer,
     plan,
     predict,
     query,
@@ -83,6 +84,7 @@ app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.add_typer(ledger.app, name="ledger")
 app.command("serve", epilog=serve.EXAMPLE)(serve.serve)
 app.add_typer(silo.app, name="silo")
+app.add_typer(peer.app, name="peer")
 app.add_typer(federate.app, name="federate")
 app.command("audit", epilog=audit.EXAMPLE)(audit.audit)
 app.command("compare", epilog=compare.EXAMPLE)(compare.compare)

@@ -20,7 +20,7 @@ from discreto.errors import ParameterError
 
 MOST_MARGINALS = 1 << 14
 BATCH_ROWS = 1 << 17
-_FURTHEST = 1 << 50  # of a guess: distances of 2^26 cells stay below 2^63 / 2^13
+_FURTHEST = 1 << 60  # of all guesses together: no sum of distances can wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class MarginalErrors:
         good = all(isinstance(numbers, tuple) for numbers in lists)
         for numbers in lists if good else ():
             good = good and set(map(type, numbers)) <= {int}
-            good = good and max(map(abs, numbers), default=0) <= _FURTHEST
+            good = good and sum(map(abs, numbers)) <= _FURTHEST
         good = good and len(self.sizes) == len(self.allowances) > 0
         good = good and min(self.sizes) > 0 and sum(self.sizes) == len(self.guesses)
         if not good:

@@ -111,6 +111,8 @@ def test_what_does_not_fit_is_refused_before_it_is_paid():
     large = (1 << 59,) * 4  # their distances would wrap
     with pytest.raises(ParameterError, match="guess"):
         MarginalErrors(large, (4,), (0,))
+    with pytest.raises(ParameterError, match="guess"):  # distances would wrap
+        MarginalErrors((1 << 60, 1), (2,), (0,))
     with pytest.raises(ParameterError, match="sets"):
         MarginalCounts(("c", "d"), ((0, 2),))
     with pytest.raises(ParameterError, match="sets"):

@@ -26,6 +26,23 @@ EXAMPLE = """Examples:
 --model synthesizer.json --report quality.json`
 """
 ENDINGS = (".parquet", ".csv")
+RowsWord = Annotated[
+    int | None,
+    typer.Option("--rows", help="How many; by default about as many as DATA has."),
+]
+SeedWord = Annotated[
+    int | None, typer.Option("--seed", help="Draws the same rows again.")
+]
+ConstraintWords = Annotated[
+    list[str] | None,
+    typer.Option("--constraint", help="What all rows meet: 'age >= 18'"),
+]
+ModelFile = Annotated[
+    Path | None, typer.Option("--model", help="Also write the fitted model (JSON).")
+]
+ReportFile = Annotated[
+    Path | None, typer.Option("--report", help="Also write the expected errors (JSON).")
+]
 
 
 def synthesize(
@@ -44,26 +61,12 @@ def synthesize(
         ),
     ] = None,
     delta: options.DeltaWord = "0",
-    rows: Annotated[
-        int | None,
-        typer.Option("--rows", help="How many; by default about as many as DATA has."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Draws the same rows again.")
-    ] = None,
-    constraint: Annotated[
-        list[str] | None,
-        typer.Option("--constraint", help="What all rows meet: 'age >= 18'"),
-    ] = None,
+    rows: RowsWord = None,
+    seed: SeedWord = None,
+    constraint: ConstraintWords = None,
     settings: SettingWords = None,
-    model: Annotated[
-        Path | None,
-        typer.Option("--model", help="Also write the fitted model (JSON)."),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", help="Also write the expected errors (JSON)."),
-    ] = None,
+    model: ModelFile = None,
+    report: ReportFile = None,
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
     analyst: options.AnalystWord = None,

@@ -68,6 +68,12 @@ def test_a_question_is_planned_asked_and_kept(served: Served) -> None:
         plan = ana.post("/tables/patients/plan", json=MEAN).json()
         assert not plan["paid"]
         assert plan["plan"]["total"] == {"epsilon": "1/100"}
+        assert plan["meaning"]["success"] == pytest.approx(0.5025, abs=1e-4)
+        asked = {"epsilon": "ln 3", "prior": "0.25"}
+        meant = ana.get("/explain", params=asked).json()
+        assert meant["posterior"] == pytest.approx(0.5)
+        assert meant["deployments"]
+        assert ana.get("/explain", params={"epsilon": "much"}).status_code < 500
         first = ana.post("/tables/patients/ask", json=MEAN).json()
         again = ana.post("/tables/patients/ask", json=MEAN).json()
         assert again["releases"] == first["releases"]

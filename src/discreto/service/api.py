@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Path, Request
@@ -20,8 +21,10 @@ from pydantic import (
     StrictStr,
 )
 
+from discreto import meaning
 from discreto.service.errors import Refusal
 from discreto.service.guard import bucketed
+from discreto.service.questions import strict
 from discreto.service.service import Service
 from discreto.service.state import Person
 
@@ -179,6 +182,16 @@ async def timed(service: Service, work: Callable[..., T], *args: Any) -> T:
 async def me(person: Anybody, service: Here) -> dict[str, Any]:
     """Who you are and what you have left."""
     return await run_in_threadpool(service.me, person)
+
+
+@router.get("/explain", summary="What an ε means for one person; free")
+async def explain(
+    person: Anybody, epsilon: str, delta: str = "0", prior: str = "0.5"
+) -> dict[str, Any]:
+    """Odds, beliefs and an attacker's success; no table is asked."""
+    found = meaning.explain(epsilon, delta, prior=prior)
+    others = [asdict(one) for one in meaning.DEPLOYMENTS]
+    return strict(found.to_dict()) | {"deployments": others}
 
 
 @router.get("/tables", summary="The tables that you may know of")

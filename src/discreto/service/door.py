@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from discreto.core.cost import read_amount
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.data.engines import DatabaseEngine
 from discreto.errors import KernelFault, LedgerError
+from discreto.meaning import explain_cost
 from discreto.service.config import LedgerSettings, ServiceConfig, TableSettings
 from discreto.service.errors import Refusal
 from discreto.service.payer import Answered, Once, ServedTable
@@ -87,7 +89,15 @@ class Door:
         ledger = self.ledgers[settings.ledger]
         domain = Domain.load(Path(settings.domain))
         engine = None if settings.fetch else DatabaseEngine(fetch=False)
-        table = ServedTable(settings.data, domain, ledger, engine=engine, name=name)
+        said = settings.dialect
+        table = ServedTable(
+            settings.data,
+            domain,
+            ledger,
+            engine=engine,
+            name=name,
+            dialect=None if said is None else Dialect.from_dict(said),
+        )
         if settings.epsilon is not None:
             allow(ledger, f"table {name}", read_amount(settings.epsilon, "epsilon"))
         return Served(name, table, ledger, settings)
@@ -128,6 +138,7 @@ class Door:
             "label": work.label,
             "plan": strict(plan.to_dict()),
             "text": str(plan),
+            "meaning": strict(explain_cost(plan.total).to_dict()),
             "paid": entry is not None,
             "needs_approval": self._needs_approval(question),
             "left": self.left(person, question.served),

@@ -10,6 +10,9 @@
     rows = 400                      # only if the number of rows may be public
     fetch = false                   # a database's rows never come to this process
 
+    [dialect]                       # how a text file is written, if the domain file
+    separator = ";"                 # does not say so: see Dialect
+
     [policy]                        # see Policy
     per_round = 1
 
@@ -40,6 +43,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.data.databases.address import within
@@ -57,6 +61,7 @@ _KEYS = (
     "rows",
     "fetch",
     "policy",
+    "dialect",
 )
 _SECTIONS = ("flower", "https", "peer")
 
@@ -130,7 +135,9 @@ def read_silo(path: str | Path) -> Silo:
         epsilon=data.get("epsilon"),
         delta=data.get("delta"),
     )
-    table = Table(within(folder, str(data["data"])), domain, ledger, engine=engine)
+    source, said = within(folder, str(data["data"])), _part(data, "dialect", path)
+    dialect = Dialect.from_dict(said) if said else None
+    table = Table(source, domain, ledger, engine=engine, dialect=dialect)
     return Silo(table, policy, rows=data.get("rows"))
 
 

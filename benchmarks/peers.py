@@ -57,14 +57,14 @@ def errors() -> None:
 
 
 def processes() -> None:
-    import test_peers
+    import test_peer_processes as tested
 
-    test_peers.EPSILON, test_peers.ROUNDS = 1, 50
+    tested.EPSILON, tested.ROUNDS = 1, 50
     for disturbed in (False, True):
         with tempfile.TemporaryDirectory() as folder:
-            nodes = test_peers.whole_run(Path(folder), disturbed=disturbed)
+            nodes = tested.whole_run(Path(folder), disturbed=disturbed)
             models = [node.ended() for node in nodes.values()]
-        worst = [max(test_peers.loss(m, k - 1) for m in models) for k in ROUNDS]
+        worst = [max(tested.loss(m, k - 1) for m in models) for k in ROUNDS]
         print(
             "killed and cut" if disturbed else "undisturbed   ",
             " ".join(f"{one:.4f}" for one in worst),

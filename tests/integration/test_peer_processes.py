@@ -80,7 +80,7 @@ class Node:
             f"port = {self.port}",
             f"[peer]\nname = '{self.name}'\nrun = 'study'\nnodes = {NAMES}",
             f"second = {own.second!r}\nepsilon = {EPSILON}\nrounds = {ROUNDS}",
-            "mixes = 2\npatience = 30\ngather = 120\nstate = 'state.json'",
+            "mixes = 2\npatience = 60\ngather = 600\nstate = 'state.json'",
             "[peer.weights]",
             *(f"{name} = {weight!r}" for name, weight in own.weights.items()),
             "[peer.neighbours]",
@@ -112,7 +112,7 @@ class Node:
 
     def ended(self) -> FederatedModel:
         assert self.process is not None
-        assert self.process.wait(timeout=120) == 0, (self.folder / "log").read_text()
+        assert self.process.wait(timeout=500) == 0, (self.folder / "log").read_text()
         return FederatedModel.load(self.folder / "model.json")
 
     def heard(self) -> set[int]:
@@ -121,7 +121,7 @@ class Node:
 
 
 def wait_for(nodes: list[Node], number: int) -> None:
-    end = time.monotonic() + 120
+    end = time.monotonic() + 500
     while min(node.round() for node in nodes) < number:
         assert time.monotonic() < end
         for node in nodes:

@@ -31,6 +31,7 @@ from discreto.cli import (
     report,
     serve,
     silo,
+    synthesize,
 )
 from discreto.cli.terminal import SafeGroup
 
@@ -90,6 +91,7 @@ app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
 app.command("fit", epilog=fit.EXAMPLE)(fit.fit)
 app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict)
+app.command("synthesize", epilog=synthesize.EXAMPLE)(synthesize.synthesize)
 app.command("report", epilog=report.EXAMPLE)(report.report)
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 

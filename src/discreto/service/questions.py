@@ -29,6 +29,7 @@ from discreto.models._query_time import Voters
 from discreto.plan import Plan, Statistic, cost_of, statistics
 from discreto.service import comparisons
 from discreto.stats import sentence
+from discreto.synthesis import Synthesizer
 from discreto.tables import Table
 
 MOST_TOGETHER = 32  # statistics of one question
@@ -47,6 +48,7 @@ Answer = dict[str, Any]
 def model_kinds() -> dict[str, type[PrivateEstimator]]:
     """The models that can be asked for, by name."""
     found = {name: getattr(models, name) for name in models.__all__}
+    found["Synthesizer"] = Synthesizer
     return {
         name: kind
         for name, kind in found.items()

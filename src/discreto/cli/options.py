@@ -264,7 +264,7 @@ def statistic(
     >>> statistic("histogram", ["age", "bmi"], bins=["age=18,65", "bmi=5"]).bins
     (('age', (18.0, 65.0)), ('bmi', 5))
     """
-    if "(" in name:
+    if "(" in name or len(name.split()) > 1:
         return _sentence(name, columns, by, bins, probability)
     kind, names = kind_of(name), tuple(columns or ())
     given: dict[str, Any] = {"by": by, "bins": bins, "probability": probability}

@@ -22,6 +22,7 @@ from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.data.engines import DatabaseEngine
 from discreto.errors import KernelFault, LedgerError
+from discreto.meaning import explain_cost
 from discreto.service.config import LedgerSettings, ServiceConfig, TableSettings
 from discreto.service.errors import Refusal
 from discreto.service.payer import Answered, Once, ServedTable
@@ -137,6 +138,7 @@ class Door:
             "label": work.label,
             "plan": strict(plan.to_dict()),
             "text": str(plan),
+            "meaning": strict(explain_cost(plan.total).to_dict()),
             "paid": entry is not None,
             "needs_approval": self._needs_approval(question),
             "left": self.left(person, question.served),
@@ -154,11 +156,12 @@ class Door:
             return json.loads(stored["answer"]) | {"id": question.id, "repeated": True}
         if stored is None and self._needs_approval(question):
             raise Refusal("needs_approval")
+        facts = {"service": "ask", "table": served.name, "id": question.id}
+        facts |= {"asked": work.asked}
+        if work.simulate is not None:
+            return self._simulated(question, facts, watch)
         payer = Once(
-            served.ledger.analyst(question.person, served.accounts),
-            question.key,
-            {"service": "ask", "table": served.name, "id": question.id}
-            | {"asked": work.asked},
+            served.ledger.analyst(question.person, served.accounts), question.key, facts
         )
         table = served.table.watched(watch).paid_by(payer)
         try:
@@ -168,6 +171,23 @@ class Door:
         if payer.receipt is None:
             raise KernelFault("an answer that nobody paid for.")
         text = payer.keep(payer.receipt, json.dumps(strict(answer), allow_nan=False))
+        return json.loads(text) | {"id": question.id, "repeated": False}
+
+    def _simulated(
+        self,
+        question: Inquiry,
+        facts: Mapping[str, Any],
+        watch: Callable[[], None] | None,
+    ) -> dict[str, Any]:
+        """An answer that reads no row: it costs nothing, and is an entry as well."""
+        served, work = question.served, question.work
+        if watch is None or work.simulate is None:
+            raise Refusal("bad_request", "This takes long: send it to /jobs.")
+        payer = served.ledger.analyst(question.person, served.accounts)
+        domain = work.domain_of(served.table.domain)
+        answer = work.simulate(domain, watch)
+        paid = payer.note(work.label, dict(facts), question.key)
+        text = payer.keep(paid, json.dumps(strict(answer), allow_nan=False))
         return json.loads(text) | {"id": question.id, "repeated": False}
 
     def stored(self, person: Person, table: str, id_: str) -> dict[str, Any]:

@@ -194,7 +194,7 @@ DialectWords = Annotated[
         "--dialect",
         metavar="NAME=VALUE",
         help="How DATA is written, if the domain file does not say: separator=; "
-        "decimal=, thousands=. encoding=latin-1 missing=NA|-9 sheet=NAME.",
+        "decimal=, thousands=. encoding=latin-1 missing=NA|-9 sheet=NAME dates=dmy.",
     ),
 ]
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain file.")]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         preprocessing,
         report,
         stats,
+        synthesis,
         testing,
     )
     from discreto.client import connect
@@ -30,7 +31,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
     from discreto.core.unknown_keys import OpenText
     from discreto.data import datasets, engines
     from discreto.errors import DiscretoError
-    from discreto.expressions import col, if_else, lit
+    from discreto.expressions import col, if_else, lag, lit, rolling_mean
     from discreto.release import Release
     from discreto.tables import Table
 
@@ -53,6 +54,7 @@ _MODULES = {
     "preprocessing": "discreto.preprocessing",
     "report": "discreto.report",
     "stats": "discreto.stats",
+    "synthesis": "discreto.synthesis",
     "testing": "discreto.testing",
 }
 _NAMES = {
@@ -73,7 +75,9 @@ _NAMES = {
     "col": "discreto.expressions",
     "connect": "discreto.client",
     "if_else": "discreto.expressions",
+    "lag": "discreto.expressions",
     "lit": "discreto.expressions",
+    "rolling_mean": "discreto.expressions",
 }
 
 __all__ = [
@@ -99,6 +103,7 @@ __all__ = [
     "errors",
     "federated",
     "if_else",
+    "lag",
     "lit",
     "local",
     "meaning",
@@ -108,7 +113,9 @@ __all__ = [
     "plots",
     "preprocessing",
     "report",
+    "rolling_mean",
     "stats",
+    "synthesis",
     "testing",
 ]
 

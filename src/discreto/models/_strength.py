@@ -63,7 +63,7 @@ def hear_strength(
 ) -> tuple[Any, float]:
     """How well a sum over the ``known`` rows stands out, and a session for the rest.
 
-    Public ``rows`` decide at once; otherwise a noisy count does, for a part of the cost,
+    Public ``rows`` decide at once; otherwise a noisy count does, for a share of it,
     among ``STRENGTHS``: each of them is a form of the plan.
     """
     if rows is not None:

@@ -37,7 +37,7 @@ def too_few(strength: float, cost: Cost, space: Space) -> bool:
     """
     column = space.domain[space.goal]
     if cost.rho:
-        strength *= math.sqrt(2 * max(len(space.features), 1))
+        strength *= 1.5 * math.sqrt(2 * max(len(space.features), 1))
     if isinstance(column, Category):
         return strength < FEW * max(len(column.categories), 2) / 2
     return strength < 3 * FEW

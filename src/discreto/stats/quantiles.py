@@ -23,7 +23,7 @@ from discreto.errors import ParameterError
 from discreto.release import LEVEL, Release
 from discreto.rng import generator
 from discreto.session import Ask
-from discreto.stats._base import by_text, group_keys, grouped
+from discreto.stats._base import by_text, group_keys, grouped, read_probability
 from discreto.stats._intervals import Floats, combined_reach, sum_reach
 from discreto.stats._places import FAN, Places, place_grid
 
@@ -63,6 +63,9 @@ class Quantile:
     column: str
     probability: Fraction = Fraction(1, 2)
     population: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probability", read_probability(self.probability))
 
     @property
     def label(self) -> str:

@@ -139,8 +139,11 @@ def _class_counts(
 
 
 def _possible(counts: NDArray[Any], noise: float) -> NDArray[Any]:
-    """Counts none of which is below what noise could make of nobody."""
-    return np.maximum(counts, 0.0) + math.sqrt(noise) + 1.0
+    """Counts none of which is below what noise could make of nobody.
+
+    Shares are drawn together by twice the noise: to be too sure of one costs more.
+    """
+    return np.maximum(counts, 0.0) + 2 * math.sqrt(noise) + 1.0
 
 
 __all__ = [

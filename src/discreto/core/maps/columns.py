@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 
+from discreto.core import compiled
 from discreto.core.domain import Domain
 from discreto.core.query import Batch, Floats
 from discreto.errors import ParameterError
@@ -87,6 +89,9 @@ def unit_rows(
     """
     length = len(batch[names_of(terms[:1])[0]])
     out = np.empty((len(terms), length))
+    fast = compiled.point_loops(len(terms) * length)
+    if fast is not None:
+        return _compiled_rows(fast, terms, batch, domain, origins, out)
     for i, term in enumerate(terms):
         if isinstance(term, Indicator):
             out[i] = term.values(batch, domain)
@@ -101,4 +106,25 @@ def unit_rows(
         out -= np.array(origins)[:, None]
     if np.isnan(out.sum()):
         np.copyto(out, 0.0, where=np.isnan(out))
+    return out
+
+
+def _compiled_rows(
+    fast: Any,
+    terms: tuple[Term, ...],
+    batch: Batch,
+    domain: Domain,
+    origins: tuple[float, ...],
+    out: Floats,
+) -> Floats:
+    """The same, column by column."""
+    length = out.shape[1]
+    for line, term, origin in zip(out, terms, origins or repeat(0.0)):  # noqa: B905
+        if isinstance(term, Indicator):
+            np.subtract(np.clip(term.values(batch, domain), -1, 1), origin, out=line)
+        else:
+            column = domain.number(term)
+            values = compiled.plain(batch[term], length)
+            facts = float(column.centre), 1 / column.half, float(origin)
+            fast.unit_number(values, *facts, line)
     return out

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from discreto.core import aggregate
+from discreto.core import aggregate, compiled
 from discreto.core.bound import Bound
 from discreto.core.gate import Keep
 from discreto.core.query import Ints
@@ -18,8 +18,8 @@ from discreto.data.frames import Frame
 from discreto.errors import KernelFault
 
 T = TypeVar("T")
-# Few numbers at once stay in the cache; many keep threads from waiting on each other.
-_NUMBERS = 1 << 17
+_NUMBERS = 1 << 16  # of rows that are folded at once: they stay in the cache
+_FEWEST = 1 << 12  # rows that are worth a call
 _HELD = 1 << 25  # numbers of rows held at once, however wide they are
 
 
@@ -98,8 +98,8 @@ def _rows_at_once(asked: Bound) -> int:
     size, width, maps = 1 << 13, 1, asked.query
     if asked.blocks:
         maps, width = maps.cells, sum([part.shape.width for part in asked.blocks])
-        numbers = _NUMBERS // 4 if _has_products(asked) else _NUMBERS
-        size = min(aggregate.BATCH_ROWS, max(numbers // width, size))
+        held = aggregate.held(asked) if compiled.loops(0) is not None else width
+        size = max(_NUMBERS // held, _FEWEST) if held else aggregate.BATCH_ROWS
     if hasattr(maps, "batch_rows"):  # it keeps something for the same rows next time
         size = maps.batch_rows()
     return max(min(size, _HELD // width), 1)

@@ -1,0 +1,178 @@
+"""Compiled loops over rows on [-1, 1]: distances to points, and scores of lines.
+
+Each has a numpy twin that gives the same bits; see ``discreto.core.loops_numba``.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+NEAR = 512  # rows at a time
+
+
+@njit(cache=True, nogil=True)
+def unit_number(values, centre, scale, origin, out):
+    """A column on [-1, 1], measured from ``origin``; NaN becomes 0."""
+    for i in range(values.shape[0]):
+        v = (values[i] - centre) * scale
+        v = -1.0 if v < -1.0 else v
+        v = (1.0 if v > 1.0 else v) - origin
+        out[i] = v if v == v else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _turn(rows, column, out):
+    for i in range(rows.shape[0]):
+        out[i] = rows[i, column]
+
+
+@njit(cache=True, nogil=True)
+def unit_table(table, centres, scales, origins, fill, out):
+    """The same of the columns of a table of numbers, with ``fill`` added."""
+    part = np.empty(NEAR)
+    for start in range(0, table.shape[0], NEAR):
+        rows = table[start : start + NEAR]
+        size = rows.shape[0]
+        for j in range(table.shape[1]):
+            line = out[j][start : start + size]
+            _turn(rows, j, part[:size])
+            unit_number(part[:size], centres[j], scales[j], origins[j], line)
+            _shift(line, fill[j])
+
+
+@njit(cache=True, nogil=True)
+def _shift(numbers, by):
+    for i in range(numbers.shape[0]):
+        numbers[i] += by
+
+
+@njit(cache=True, nogil=True)
+def _add_line(unit, centre, half, weight, out):
+    for i in range(unit.shape[0]):
+        out[i] += (centre + half * unit[i]) * weight
+
+
+@njit(cache=True, nogil=True)
+def line_scores(unit, centres, halves, weights, out):
+    """Add to ``out`` the sums of columns in their own units times weights."""
+    for start in range(0, unit.shape[1], NEAR):
+        stop = min(start + NEAR, unit.shape[1])
+        for j in range(unit.shape[0]):
+            for k in range(weights.shape[0]):
+                line = out[k][start:stop]
+                _add_line(
+                    unit[j][start:stop], centres[j], halves[j], weights[k, j], line
+                )
+
+
+@njit(cache=True, nogil=True)
+def _grid(numbers, scale, out):
+    for i in range(numbers.shape[0]):
+        out[i] = np.floor(numbers[i] * scale + 0.5)
+
+
+@njit(cache=True, nogil=True)
+def _add_times(numbers, by, out):
+    for i in range(numbers.shape[0]):
+        out[i] += numbers[i] * by
+
+
+@njit(cache=True, nogil=True)
+def _keep_nearer(far, number, best, place):
+    for i in range(far.shape[0]):
+        closer = far[i] < best[i]
+        place[i] = number if closer else place[i]
+        best[i] = far[i] if closer else best[i]
+
+
+@njit(cache=True, nogil=True)
+def nearest(x, scale, twice, squares, out):
+    """The nearest point of each row; sums are whole and exact, in whatever order."""
+    width, count = x.shape[0], twice.shape[0]
+    fine, far, best = np.empty((width, NEAR)), np.empty(NEAR), np.empty(NEAR)
+    for start in range(0, x.shape[1], NEAR):
+        stop = min(start + NEAR, x.shape[1])
+        size = stop - start
+        for j in range(width):
+            _grid(x[j][start:stop], scale, fine[j])
+        best[:] = np.inf
+        for k in range(count):
+            far[:] = squares[k]
+            for j in range(width):
+                _add_times(fine[j][:size], twice[k, j], far[:size])
+            _keep_nearer(far[:size], k, best[:size], out[start:stop])
+
+
+@njit(cache=True, nogil=True)
+def squared_distances(x, scale, points, squares, out):
+    """Squared distances of rows from points, in whole grid steps."""
+    width, count = x.shape[0], points.shape[0]
+    fine, own = np.empty((width, NEAR)), np.empty(NEAR)
+    for start in range(0, x.shape[1], NEAR):
+        stop = min(start + NEAR, x.shape[1])
+        size = stop - start
+        own[:] = 0.0
+        for j in range(width):
+            _grid(x[j][start:stop], scale, fine[j])
+            _add_square(fine[j][:size], own[:size])
+        for k in range(count):
+            far = out[k][start:stop]
+            far[:] = squares[k]
+            for j in range(width):
+                _add_times(fine[j][:size], -2.0 * points[k, j], far)
+            _add_times(own[:size], 1.0, far)
+
+
+@njit(cache=True, nogil=True)
+def _add_square(numbers, out):
+    for i in range(numbers.shape[0]):
+        out[i] += numbers[i] * numbers[i]
+
+
+@njit(cache=True, nogil=True)
+def _add_size(numbers, out):
+    for i in range(numbers.shape[0]):
+        out[i] += abs(numbers[i])
+
+
+@njit(cache=True, nogil=True)
+def _leave(numbers, places, place):
+    for i in range(numbers.shape[0]):
+        numbers[i] -= places[place[i]]
+
+
+@njit(cache=True, nogil=True)
+def _scale(numbers, by):
+    for i in range(numbers.shape[0]):
+        numbers[i] *= by[i]
+
+
+@njit(cache=True, nogil=True)
+def leave(x, points, place):
+    """The way from its own point to each row, in place; ``points`` line by line."""
+    for start in range(0, x.shape[1], NEAR):
+        stop = min(start + NEAR, x.shape[1])
+        for j in range(x.shape[0]):
+            _leave(x[j][start:stop], points[j], place[start:stop])
+
+
+@njit(cache=True, nogil=True)
+def pull_in(x, steps, radius, norm):
+    """Rows in ``steps`` of at most one radius, in place."""
+    for start in range(0, x.shape[1], NEAR):
+        stop = min(start + NEAR, x.shape[1])
+        by = np.zeros(stop - start)
+        for j in range(x.shape[0]):
+            if norm == 1:
+                _add_size(x[j][start:stop], by)
+            else:
+                _add_square(x[j][start:stop], by)
+        if norm == 2:
+            by = np.sqrt(by)
+        for i in range(by.shape[0]):
+            by[i] = steps / max(by[i], radius)
+        for j in range(x.shape[0]):
+            _scale(x[j][start:stop], by)

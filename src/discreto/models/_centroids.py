@@ -166,11 +166,6 @@ def _agree_on_rows(
     return sizes + (rows - total) / len(sizes), overall
 
 
-def nearest_of(rows: Floats, centres: Floats) -> Ints:
-    """The nearest centre of each row."""
-    return nearest(np.ascontiguousarray(rows.T), centres)
-
-
 def distances_of(rows: Floats, centres: Floats) -> Floats:
     """The distance of each row from each centre, whatever rows are beside it."""
     out = np.zeros((len(rows), len(centres)))

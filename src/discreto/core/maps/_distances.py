@@ -24,7 +24,7 @@ def nearest(x: Floats, points: Floats) -> Ints:
     fast = compiled.point_loops(x.size * len(points))
     if fast is not None and len(points) <= _FEW:
         x = compiled.plain(x, *x.shape)
-        fast.nearest(x, scale, np.ascontiguousarray(twice), squares, out)
+        fast.nearest(x, scale, twice, squares, out)
         return out
     x, squares = make_whole(x * scale), squares[:, None]
     # Some rows at a time: what is held must not grow with the number of rows.
@@ -59,7 +59,7 @@ def _squared_distances(x: Floats, points: Floats) -> Floats:
     if fast is not None and len(points) <= _FEW:
         far = np.empty((len(points), x.shape[1]))
         x = compiled.plain(x, *x.shape)
-        fast.squared_distances(x, scale, np.ascontiguousarray(points), squares, far)
+        fast.squared_distances(x, scale, -2 * points, squares, far)
         return far
     x = make_whole(x * scale)
     far = -2 * (points @ x)

@@ -11,16 +11,24 @@ import numpy as np
 from numba import njit
 
 NEAR = 512  # rows at a time
+FEW = 128  # rows of a table at a time
 
 
 @njit(cache=True, nogil=True)
-def unit_number(values, centre, scale, origin, out):
-    """A column on [-1, 1], measured from ``origin``; NaN becomes 0."""
-    for i in range(values.shape[0]):
-        v = (values[i] - centre) * scale
+def _unit(numbers, centre, scale, origin, fill):
+    """Numbers on [-1, 1] measured from an origin, NaN at 0, then moved by ``fill``."""
+    for i in range(numbers.shape[0]):
+        v = (numbers[i] - centre) * scale
         v = -1.0 if v < -1.0 else v
         v = (1.0 if v > 1.0 else v) - origin
-        out[i] = v if v == v else 0.0
+        numbers[i] = (v if v == v else 0.0) + fill
+
+
+@njit(cache=True, nogil=True)
+def unit_lines(lines, centres, scales, origins):
+    """Columns, line by line, on [-1, 1], in place."""
+    for j in range(lines.shape[0]):
+        _unit(lines[j], centres[j], scales[j], origins[j], 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -31,22 +39,13 @@ def _turn(rows, column, out):
 
 @njit(cache=True, nogil=True)
 def unit_table(table, centres, scales, origins, fill, out):
-    """The same of the columns of a table of numbers, with ``fill`` added."""
-    part = np.empty(NEAR)
-    for start in range(0, table.shape[0], NEAR):
-        rows = table[start : start + NEAR]
-        size = rows.shape[0]
+    """The columns of a table of numbers on [-1, 1], line by line."""
+    for start in range(0, table.shape[0], FEW):
+        rows = table[start : start + FEW]
         for j in range(table.shape[1]):
-            line = out[j][start : start + size]
-            _turn(rows, j, part[:size])
-            unit_number(part[:size], centres[j], scales[j], origins[j], line)
-            _shift(line, fill[j])
-
-
-@njit(cache=True, nogil=True)
-def _shift(numbers, by):
-    for i in range(numbers.shape[0]):
-        numbers[i] += by
+            line = out[j][start : start + rows.shape[0]]
+            _turn(rows, j, line)
+            _unit(line, centres[j], scales[j], origins[j], fill[j])
 
 
 @njit(cache=True, nogil=True)
@@ -81,6 +80,32 @@ def _add_times(numbers, by, out):
 
 
 @njit(cache=True, nogil=True)
+def _add_four(a, b, c, d, of_a, of_b, of_c, of_d, out):
+    for i in range(out.shape[0]):
+        out[i] += (a[i] * of_a + b[i] * of_b) + (c[i] * of_c + d[i] * of_d)
+
+
+@njit(cache=True, nogil=True)
+def _add_product(fine, size, weights, out):
+    """Add up whole numbers times whole weights: exact, in whatever order."""
+    width = weights.shape[0]
+    for j in range(0, width - 3, 4):
+        _add_four(
+            fine[j],
+            fine[j + 1],
+            fine[j + 2],
+            fine[j + 3],
+            weights[j],
+            weights[j + 1],
+            weights[j + 2],
+            weights[j + 3],
+            out[:size],
+        )
+    for j in range(width - width % 4, width):
+        _add_times(fine[j][:size], weights[j], out[:size])
+
+
+@njit(cache=True, nogil=True)
 def _keep_nearer(far, number, best, place):
     for i in range(far.shape[0]):
         closer = far[i] < best[i]
@@ -101,15 +126,14 @@ def nearest(x, scale, twice, squares, out):
         best[:] = np.inf
         for k in range(count):
             far[:] = squares[k]
-            for j in range(width):
-                _add_times(fine[j][:size], twice[k, j], far[:size])
+            _add_product(fine, size, twice[k], far)
             _keep_nearer(far[:size], k, best[:size], out[start:stop])
 
 
 @njit(cache=True, nogil=True)
-def squared_distances(x, scale, points, squares, out):
+def squared_distances(x, scale, twice, squares, out):
     """Squared distances of rows from points, in whole grid steps."""
-    width, count = x.shape[0], points.shape[0]
+    width, count = x.shape[0], twice.shape[0]
     fine, own = np.empty((width, NEAR)), np.empty(NEAR)
     for start in range(0, x.shape[1], NEAR):
         stop = min(start + NEAR, x.shape[1])
@@ -121,8 +145,7 @@ def squared_distances(x, scale, points, squares, out):
         for k in range(count):
             far = out[k][start:stop]
             far[:] = squares[k]
-            for j in range(width):
-                _add_times(fine[j][:size], -2.0 * points[k, j], far)
+            _add_product(fine, size, twice[k], far)
             _add_times(own[:size], 1.0, far)
 
 
@@ -141,7 +164,7 @@ def _add_size(numbers, out):
 @njit(cache=True, nogil=True)
 def _leave(numbers, places, place):
     for i in range(numbers.shape[0]):
-        numbers[i] -= places[place[i]]
+        numbers[i] -= places[np.uint64(place[i])]
 
 
 @njit(cache=True, nogil=True)

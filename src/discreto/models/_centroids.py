@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.maps._distances import nearest
-from discreto.core.query import Floats, Ints
+from discreto.core.query import Floats
 
 CAUTION = 0.5  # shrinking by the whole noise variance was too much in measurements
 _REPEL = 30  # steps that spread directions out

@@ -112,9 +112,12 @@ class Encoding:
         One line for each row and one column for each line of ``weights``; a row's
         scores have the same bits wherever it stands.
         """
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        table = self._table(X)
+        if table is not None:
+            return self._table_scores(table, weights, starts, fill)
         rows, pieces = self._pieces(X, fill)
         out = np.empty((rows, len(weights)))
-        weights = np.ascontiguousarray(weights, dtype=np.float64)
         for start, unit in pieces:
             size = unit.shape[1]
             found = np.zeros((len(weights), size))
@@ -127,6 +130,18 @@ class Encoding:
                     values = self.centres[j] + self.halves[j] * line
                     found += values * weights[:, j, None]
             out[start : start + size] = found.T
+        return out
+
+    def _table_scores(
+        self, table: Array, weights: Array, starts: Any, fill: Any
+    ) -> Array:
+        out = np.zeros((len(table), len(weights)))
+        out += np.asarray(starts, dtype=np.float64)
+        known = facts_of(self.names, self.domain)
+        away = np.zeros(len(self.names)) if fill is None else np.array(fill, float)
+        lines = known.centres, known.scales, away, self.centres, self.halves
+        rows = compiled.plain(table, *table.shape)
+        compiled.point_loops(0).table_scores(rows, np.array(lines), weights, out)
         return out
 
     def nearest(self, X: Any, centres: Array) -> Array:

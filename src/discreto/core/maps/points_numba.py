@@ -68,6 +68,50 @@ def line_scores(unit, centres, halves, weights, out):
 
 
 @njit(cache=True, nogil=True)
+def _values(row, facts, out):
+    """A row of a table, clipped to its bounds, in the units of its columns."""
+    for j in range(out.shape[0]):
+        v = (row[j] - facts[0, j]) * facts[1, j]
+        v = -1.0 if v < -1.0 else v
+        v = (1.0 if v > 1.0 else v) - facts[2, j]
+        v = (v if v == v else 0.0) + facts[2, j]
+        out[j] = facts[3, j] + facts[4, j] * v
+
+
+@njit(cache=True, nogil=True)
+def table_scores(table, facts, weights, out):
+    """Add to ``out``, row by row, the weighed sums of a table's columns.
+
+    Four rows at a time: their sums do not wait for each other. ``facts`` has for each
+    column its centre, steps, origin, and the middle and half of its own units.
+    """
+    rows, width = table.shape
+    values = np.empty((4, width))
+    for start in range(0, rows, 4):
+        size = min(4, rows - start)
+        for i in range(size):
+            _values(table[start + i], facts, values[i])
+        for k in range(weights.shape[0]):
+            if size == 4:
+                a, b = out[start, k], out[start + 1, k]
+                c, d = out[start + 2, k], out[start + 3, k]
+                for j in range(width):
+                    by = weights[k, j]
+                    a += values[0, j] * by
+                    b += values[1, j] * by
+                    c += values[2, j] * by
+                    d += values[3, j] * by
+                out[start, k], out[start + 1, k] = a, b
+                out[start + 2, k], out[start + 3, k] = c, d
+                continue
+            for i in range(size):
+                a = out[start + i, k]
+                for j in range(width):
+                    a += values[i, j] * weights[k, j]
+                out[start + i, k] = a
+
+
+@njit(cache=True, nogil=True)
 def _grid(numbers, scale, out):
     for i in range(numbers.shape[0]):
         out[i] = np.floor(numbers[i] * scale + 0.5)

@@ -39,6 +39,7 @@ WINDOWS = Fraction(1, 10)  # of the cost, to learn where the numbers are
 GROUPS = Fraction(1, 20)  # and which values of a wide Category are frequent
 TEMPER = Fraction(1, 20)  # of the cost, to learn how sure to be
 _BINS = 64
+_PIECE = 1 << 13  # rows to predict at a time: they stay in the cache
 
 
 class _BayesParameters(NamedTuple):
@@ -207,6 +208,16 @@ class Bayes(PrivateClassifier):
             One line for each row, one column for each class.
         """
         batch, rows = self._batch(X)
+        out = np.empty((rows, len(self.class_prior_)))
+        for start in range(0, rows, _PIECE):
+            part = {
+                name: values[start : start + _PIECE] for name, values in batch.items()
+            }
+            size = min(_PIECE, rows - start)
+            out[start : start + size] = self._log_chances(part, size)
+        return out
+
+    def _log_chances(self, batch: dict[str, Array], rows: int) -> Array:
         prior = np.log(self.class_prior_)
         out = _normal(prior + self.temper_ * (self._joint(batch, rows) - prior))
         if not self.vote_share_:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from discreto.core import aggregate, compiled
 from discreto.core.bound import Bound
 from discreto.core.gate import Keep
-from discreto.core.query import Ints
+from discreto.core.maps.cells import Cross
+from discreto.core.query import Ints, Sum
 from discreto.data.frames import Frame
 from discreto.errors import KernelFault
 
@@ -95,14 +96,26 @@ def _has_products(asked: Bound) -> bool:
 
 def _rows_at_once(asked: Bound) -> int:
     """How many rows to fold at once; public, as is how much memory they take."""
-    size, width, maps = 1 << 13, 1, asked.query
+    size, width = 1 << 13, 1
     if asked.blocks:
-        maps, width = maps.cells, sum([part.shape.width for part in asked.blocks])
+        width = sum([part.shape.width for part in asked.blocks])
         held = aggregate.held(asked) if compiled.loops(0) is not None else width
         size = max(_NUMBERS // held, _FEWEST) if held else aggregate.BATCH_ROWS
-    if hasattr(maps, "batch_rows"):  # it keeps something for the same rows next time
-        size = maps.batch_rows()
+    for one in _maps(asked.query):
+        if hasattr(one, "batch_rows"):  # it keeps something for the same rows next time
+            size = one.batch_rows()
     return max(min(size, _HELD // width), 1)
+
+
+def _maps(query: Any) -> Iterator[Any]:
+    """The maps that a question is made of, cells first."""
+    if isinstance(query, Sum):
+        yield from [block.features for block in query.blocks]
+        query = query.cells
+    while isinstance(query, Cross):
+        yield query.first
+        query = query.second
+    yield query
 
 
 def fold_all(asked: Bound, frame: Frame, keep: Keep | None = None) -> list[Ints]:

@@ -68,6 +68,26 @@ def line_scores(unit, centres, halves, weights, out):
 
 
 @njit(cache=True, nogil=True)
+def _add_normal(values, lower, upper, mean, variance, log, out):
+    for i in range(values.shape[0]):
+        v = lower if values[i] < lower else values[i]
+        v = upper if v > upper else v
+        away = v - mean
+        part = -(away * away / variance + log) / 2.0
+        out[i] += part if v == v else 0.0
+
+
+@njit(cache=True, nogil=True)
+def add_normals(values, lower, upper, means, variances, logs, out):
+    """Add the log densities of a column under each class's normal law."""
+    for start in range(0, values.shape[0], NEAR):
+        stop = min(start + NEAR, values.shape[0])
+        for k in range(out.shape[0]):
+            some, law = values[start:stop], (means[k], variances[k], logs[k])
+            _add_normal(some, lower, upper, law[0], law[1], law[2], out[k][start:stop])
+
+
+@njit(cache=True, nogil=True)
 def _values(row, facts, out):
     """A row of a table, clipped to its bounds, in the units of its columns."""
     for j in range(out.shape[0]):

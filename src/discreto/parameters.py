@@ -107,6 +107,14 @@ def seed(value: Any, name: str = "random_state", *, of: str = "") -> Any:
     return whole(value, name, least=0, most=1 << 128, of=of, wanted=wanted)
 
 
+def read_level(level: float) -> float:
+    """With what probability an interval covers: a number between 0 and 1."""
+    number = isinstance(level, int | float) and not isinstance(level, bool)
+    if not number or not 0.5 <= level <= 0.9999:
+        raise ParameterError(f"level must be from 0.5 to 0.9999. Got {level!r}.")
+    return float(level)
+
+
 class Reader:
     """The parameters of one model or learner, by name.
 
@@ -181,6 +189,7 @@ __all__ = [
     "number",
     "read_delta",
     "read_epsilon",
+    "read_level",
     "refuse",
     "seed",
     "truth",

@@ -6,7 +6,6 @@ import difflib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,10 @@ from numpy.typing import NDArray
 from discreto import export
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
-from discreto.core.dates import is_date_unit, show_date
+from discreto.core.dates import show_date
 from discreto.errors import ParameterError
-from discreto.markup import html_table
+from discreto.release_json import form_of, parts_of
+from discreto.release_text import facts_of, html_of, show_key, text_of
 
 LEVEL = 0.95
 NOTHING = Cost()
@@ -355,38 +355,11 @@ class Release:
         path : str or Path
             The file to write (.xlsx). Needs openpyxl.
         """
-        about = {
-            "what": self.label,
-            "unit": self.unit,
-            "interval": f"low to high covers the true value {self._covered()}",
-            "cost": str(self.cost),
-            "neighbours": self.neighbours,
-            "note": self.note,
-            "simulated": "yes: it protects nobody" if self.simulated else "no",
-            "receipt": "" if self.receipt is None else self.receipt.hash,
-        }
-        export.to_excel(self.columns(), path, about)
+        export.to_excel(self.columns(), path, facts_of(self))
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON form, read back by ``from_dict``."""
-        out = {
-            "label": self.label,
-            "value": _plain(self.value),
-            "low": _plain(self.low),
-            "high": _plain(self.high),
-            "level": self.level,
-            "cost": self.cost.to_dict(),
-            "neighbours": self.neighbours,
-        }
-        for name in ("unit", "note", "population"):
-            out |= {name: getattr(self, name)} if getattr(self, name) else {}
-        if self.keys:
-            out["keys"] = _plain(list(self.keys))
-        if self.names:
-            out["names"] = list(self.names)
-        if self.receipt is not None:
-            out["receipt"] = self.receipt.to_dict()
-        return out
+        return form_of(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Release:
@@ -402,73 +375,14 @@ class Release:
         Release
             An equal release, but for the receipt.
         """
-
-        def number(part: Any) -> Any:
-            many = isinstance(part, list) and not any(isinstance(p, str) for p in part)
-            return np.array(part) if many else part
-
-        keys = data.get("keys", [])
-        return cls(
-            data["label"],
-            number(data["value"]),
-            number(data["low"]),
-            number(data["high"]),
-            tuple(tuple(key) if isinstance(key, list) else key for key in keys),
-            data.get("unit", ""),
-            data.get("note", ""),
-            Cost.from_dict({n: _exact(part) for n, part in data["cost"].items()}),
-            data["neighbours"],
-            names=tuple(data.get("names", ())),
-            level=data.get("level", LEVEL),
-            population=bool(data.get("population", False)),
-        )
+        return cls(**parts_of(data))
 
     def to_json(self) -> str:
         """``to_dict`` as text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def __str__(self) -> str:
-        stamp = "SIMULATED " if self.simulated else ""
-        tail = f"({self._sense()}), {self.cost}"
-        note = f"; {self.note}" if self.note else ""
-        if not self.keys:
-            return f"{stamp}{self._one(self.value, self.low, self.high)} {tail}{note}"
-        parts = zip(
-            self.keys,
-            np.ravel(self.value).tolist(),
-            np.ravel(self.low).tolist(),
-            np.ravel(self.high).tolist(),
-            strict=True,
-        )
-        names = [(show_key(key), self._one(v, a, b)) for key, v, a, b in parts]
-        wide = max(len(name) for name, _ in names)
-        shown = [f"  {name:<{wide}}  {text}" for name, text in names[:40]]
-        more = [f"  ... {len(names) - 40} more"] if len(names) > 40 else []
-        return "\n".join([f"{stamp}{self.label} {tail}{note}", *shown, *more])
-
-    def _sense(self) -> str:
-        """How surely the interval covers, and what."""
-        return f"{100 * self.level:g} %{', population' if self.population else ''}"
-
-    def _covered(self) -> str:
-        where = "the population" if self.population else "this table"
-        return f"in {where} with {100 * self.level:g} % probability"
-
-    def _one(self, value: Any, low: Any, high: Any) -> str:
-        if is_date_unit(self.unit) and not isinstance(value, str):
-            ends = [show_date(part, self.unit) for part in (value, low, high)]
-            return f"{ends[0]} [{ends[1]}, {ends[2]}]"
-        unit = f" {self.unit}" if self.unit else ""
-        if isinstance(value, str) or isinstance(low, str):
-            return f"{value}{unit}"
-        if low == high == value and self.note:  # a choice, as the note says
-            return f"{value:g}{unit}"
-        half, middle = (high - low) / 2, (high + low) / 2
-        whole = all(float(part).is_integer() for part in (value, low, high))
-        digits = 0 if whole else _digits(half)
-        if abs(value - middle) <= 0.02 * half + 1e-12 * abs(value):
-            return f"{value:.{digits}f} ± {half:.{digits}f}{unit}"
-        return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]{unit}"
+        return text_of(self)
 
     def __repr__(self) -> str:
         return f"Release({self.label}: {self})"
@@ -483,72 +397,4 @@ class Release:
         return ", ".join(parts)
 
     def _repr_html_(self) -> str:
-        stamp = "SIMULATED " if self.simulated else ""
-        note = f"; {self.note}" if self.note else ""
-        caption = f"{stamp}{self.label} ({self._sense()}), {self.cost}{note}"
-        rows = [
-            (*(show_key(part) for part in key), self._one(*numbers))
-            for key, *numbers in zip(
-                zip(*self._key_columns(), strict=True) if self.keys else [()],
-                *self._lists(),
-                strict=True,
-            )
-        ]
-        heads = [*list(self.columns())[: len(rows[0]) - 1], "value"]
-        return html_table(heads, rows, caption=caption)
-
-
-def read_level(level: float) -> float:
-    """With what probability an interval covers: a number between 0 and 1."""
-    number = isinstance(level, int | float) and not isinstance(level, bool)
-    if not number or not 0.5 <= level <= 0.9999:
-        raise ParameterError(f"level must be from 0.5 to 0.9999. Got {level!r}.")
-    return float(level)
-
-
-def releases_html(several: Sequence[Release]) -> str:
-    """Several releases in a notebook: numbers in one table, then the others."""
-    single = [one for one in several if not one.keys]
-    rows = [
-        (
-            one.label,
-            one._one(one.value, one.low, one.high),
-            one._sense(),
-            str(one.cost),
-            one.note,
-        )
-        for one in single
-    ]
-    stamp = "SIMULATED" if any(one.simulated for one in several) else ""
-    heads = ["", "value", "interval", "cost", ""]
-    first = [html_table(heads, rows, caption=stamp)] if single else []
-    others = [one._repr_html_() for one in several if one.keys]
-    return "".join([*first, *others])
-
-
-def show_key(key: Any) -> str:
-    """A key as a person reads it."""
-    if isinstance(key, tuple):
-        return " × ".join(show_key(part) for part in key)
-    return f"{key:.6g}" if isinstance(key, float) else str(key)
-
-
-def _exact(amount: Any) -> Any:
-    """An amount of a cost, which a shell prints as a number, as a fraction's text."""
-    number = isinstance(amount, int | float) and not isinstance(amount, bool)
-    return str(Fraction(str(amount))) if number else amount
-
-
-def _digits(error: float) -> int:
-    """Decimals that show two digits of the error."""
-    if not error or not np.isfinite(error):
-        return 2
-    return int(np.clip(1 - np.floor(np.log10(error)), 0, 12))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return value.item() if isinstance(value, np.generic) else value
+        return html_of(self)

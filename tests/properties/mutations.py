@@ -73,6 +73,37 @@ def nudge(data: Any, coins: random.Random, names: list[str]) -> Any:
     return coins.choice(names) if isinstance(data, str) else data
 
 
+def rescale(data: Any, coins: random.Random) -> Any:
+    """The same in other units: the numbers of a field by one factor, fields by several.
+
+    One number far out is refused. Several that are far out in step with each other may
+    be what a check of each alone lets pass, at the very edge of what is allowed most.
+    """
+    if isinstance(data, dict):
+        return {key: rescale(part, coins) for key, part in data.items()}
+    numbers = [abs(n) for n in _leaves(data) if isinstance(n, float) and n]
+    if not numbers or coins.random() < 0.4:
+        if isinstance(data, list) and not numbers:
+            return [rescale(part, coins) for part in data]
+        return data
+    factor = coins.choice([-1.0, 1.0]) * 10.0 ** coins.randint(-13, 13)
+    if coins.random() < 0.5:
+        factor = 10.0 ** coins.choice([-12, -9, -6, 6, 9, 12]) / max(numbers)
+    return _times(data, factor)
+
+
+def _leaves(data: Any) -> list[Any]:
+    if isinstance(data, list):
+        return [leaf for part in data for leaf in _leaves(part)]
+    return [] if isinstance(data, dict) else [data]
+
+
+def _times(data: Any, factor: float) -> Any:
+    if isinstance(data, list):
+        return [_times(part, factor) for part in data]
+    return data * factor if isinstance(data, float) else data
+
+
 def mutate(data: Any, coins: random.Random, pool: list[Any], stop: float = 0.2) -> Any:
     """The same with one place changed; what is given stays as it is."""
     if isinstance(data, dict) and data and coins.random() > stop:

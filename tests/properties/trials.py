@@ -18,7 +18,7 @@ from typing import Any
 
 import asked
 import numpy as np
-from mutations import deep, junk, mutate, nudge, parts_of
+from mutations import deep, junk, mutate, nudge, parts_of, rescale
 from replies import adds_up, count, form, is_large, text
 
 import discreto as dp
@@ -76,6 +76,8 @@ class Trials:
     def _message(self, question: Any, **rest: Any) -> Any:
         """A message, changed in its question or elsewhere."""
         schema = messages.schema_of(asked.DOMAIN)
+        if self.coins.random() < 0.1:
+            question = rescale(question, self.coins)
         if self.coins.random() < 0.75:
             question = self.changed(question)
             return {"discreto": 1, "schema": schema, "question": question, **rest}

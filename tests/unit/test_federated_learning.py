@@ -28,7 +28,7 @@ from discreto.federated import (
     topology,
 )
 from discreto.federated.batch_simulation import BatchEngine
-from discreto.federated.federation import Local
+from discreto.federated.channels import Local
 from discreto.federated.guarantee import Guarantee
 from discreto.federated.learners import Learner
 from discreto.federated.rounds import MomentsRequest

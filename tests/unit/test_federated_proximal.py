@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from silos import LINEAR, NAMES, YES_NO, parts
 
 import discreto as dp
@@ -126,6 +128,21 @@ def test_a_hard_problem_is_solved_by_short_steps(monkeypatch):
     assert gap <= 2 * proximal.LOOSE * TOP
 
 
+def at_the_edge():
+    """Scores in which floats lose nothing, at the largest weights there are."""
+    tiny = tuple(map(tuple, (np.eye(5) * 1e-11).tolist()))
+    return gradient(YES_NO, 1e-9, (-1e12, 1e11, 0.0, 0.0, 0.0), tiny)
+
+
+@given(st.lists(st.floats(), min_size=5, max_size=5))
+def test_no_weights_of_a_search_are_refused(weights):
+    """They depend on rows: an error would tell of them."""
+    there = at_the_edge().at(weights).weights
+    for weight, wanted in zip(there, weights, strict=True):
+        assert abs(weight) <= 1e12
+        assert weight == wanted or not abs(wanted) <= 1e12
+
+
 def test_what_cannot_be_solved_is_refused():
     for rows in (None, 10**7):
         with pytest.raises(dp.DiscretoError, match="declare at most"):
@@ -139,6 +156,7 @@ def test_what_cannot_be_solved_is_refused():
         (far, 1.0, 10),  # floats lose too much so far out
         (gradient(LINEAR, weights=(1e12, 0, 0, 0, 0), basis=dead), 1.0, 10),
         (gradient(LINEAR, clip=1e-9, weights=(1e6,) * 5), 1.0, 10),
+        (at_the_edge(), 1e-12, 1.0),  # exact enough, but the search would leave
     ):
         with pytest.raises(dp.DiscretoError, match="mu"):
             proximal.question(ask, mu, rows, 10)

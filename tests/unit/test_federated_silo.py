@@ -317,6 +317,15 @@ def test_a_failing_fold_tells_nothing(monkeypatch):
     assert "secret" not in reason
 
 
+def test_refusals_do_not_say_where_the_ledger_is(tmp_path, monkeypatch):
+    one = on_disk(tmp_path)
+    monkeypatch.setattr(one._table._rows, "fold", _broken)
+    refused(one.answer(count_message()), "KernelFault")
+    reason = refused(one.answer(count_message() | {"id": "again"}), "KernelFault")
+    assert "the silo's ledger is shut" in reason
+    assert str(tmp_path) not in reason
+
+
 def _broken(*_):
     raise ValueError("secret row")
 

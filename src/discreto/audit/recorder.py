@@ -20,7 +20,6 @@ from discreto.core.bound import Bound
 from discreto.core.cost import Amount, Cost, read_amount, total_of
 from discreto.core.domain import Domain
 from discreto.core.gate import (
-    ROW_STEPS,
     Gate,
     Keep,
     Measurement,
@@ -28,6 +27,7 @@ from discreto.core.gate import (
     Selection,
 )
 from discreto.core.query import Choice, Derived, Ints, Randomise, Sum
+from discreto.core.randomised_rows import ROW_STEPS
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
 from discreto.session import question_of

@@ -31,7 +31,8 @@ from discreto.core.describe import column_words, unit_of_privacy
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.errors import DiscretoError
-from discreto.release import Release, show_key
+from discreto.release import Release
+from discreto.release_text import show_key
 
 MOST_ROWS = 100  # of a printed answer
 BAR = 40  # characters

@@ -3,7 +3,10 @@
 Read it from the bottom up::
 
     training       many Gaussian steps that were paid for, taken one by one
-    gate           measure, step, select, randomise, parts: charge, fold, add noise
+    gate           the ways out: charge, fold, add noise
+    answers        what it gives
+    randomised_rows  rows that are perturbed one by one
+    unknown_keys   values that many rows have, of a column that nobody has listed
     source         what the gate needs of rows, and of an engine
     aggregate      rows become bounded integers, sums are exact
     validation     everything that can be wrong with a question, before it is paid for
@@ -12,6 +15,7 @@ Read it from the bottom up::
     charge         receipts and reservations: what the gate needs of a ledger
     budget         what fits, whoever chooses among all kinds of charges
     cost           epsilon, rho and (epsilon, delta) in exact fractions
+    expressions/   derived columns and filters, row by row
     contribution   no person has more than a few rows
     domain         what is public
 

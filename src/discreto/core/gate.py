@@ -17,25 +17,23 @@ from __future__ import annotations
 
 import copy
 import json
-import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core import aggregate
+from discreto.core.answers import Discovery, Measurement, Selection
 from discreto.core.bound import Bound, bind, inside
 from discreto.core.charge import Charger, Event, Receipt, Reservation
 from discreto.core.cost import Cost
-from discreto.core.domain import Category, Domain
+from discreto.core.domain import Domain
 from discreto.core.expressions import Step, view_domain
 from discreto.core.noise.calibration import Noise, noises_for, scale_for
 from discreto.core.noise.entropy import Entropy
-from discreto.core.noise.sampler import Sampler, check_scale
+from discreto.core.noise.sampler import Sampler
 from discreto.core.query import (
     Block,
     Choice,
@@ -45,51 +43,20 @@ from discreto.core.query import (
     Ones,
     Query,
     Randomise,
-    Shape,
     Sum,
     Tally,
 )
 from discreto.core.question_json import digest
+from discreto.core.randomised_rows import check_randomise, perturbed
 from discreto.core.source import Keep, Rehearsal, RowPartition, Source
 from discreto.core.steps import Steps, check_sampling
-from discreto.core.unknown_keys import Keys, KeysNoise, keys_noise, shown_keys
+from discreto.core.unknown_keys import Keys, keys_noise, shown_keys
 from discreto.core.validation import check_parts
 from discreto.errors import DomainError, KernelFault, ParameterError
 
 T = TypeVar("T")
-ROW_STEPS = 1 << 20  # grid steps of half a column's range in randomised rows
 _FAULT = "the answer could not be computed; the charge stands and the ledger is shut."
-
-
 _COUNT = Sum(Everyone(), (Block(Ones()),))
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """Noisy sums: one (cells x width) integer table and one noise law per block."""
-
-    tables: tuple[Ints, ...]
-    noises: tuple[Noise, ...]
-    receipt: Receipt
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The chosen candidate of each group, and the scale of the noise on scores."""
-
-    indices: Ints
-    scale: Fraction
-    receipt: Receipt
-
-
-@dataclass(frozen=True, slots=True)
-class Discovery:
-    """Values that had enough rows, their noisy counts, and the noise on them."""
-
-    keys: tuple[str, ...]
-    counts: Ints
-    noise: KeysNoise
-    receipt: Receipt
 
 
 class Gate:
@@ -268,44 +235,14 @@ class Gate:
                 f"{label!r} would show how many rows there are. Declare that number "
                 "public: Domain(..., neighbours='replace', rows=...)."
             )
-        if cost.rho:
-            raise ParameterError("rows are randomised with pure epsilon: delta=0.")
-        column = self.domain[query.column]
-        if (query.mechanism == "response") != isinstance(column, Category):
-            raise ParameterError(
-                f"{query.column!r}: 'response' is for Category columns, 'laplace' and "
-                "'staircase' are for Number columns."
-            )
-        if query.mechanism == "laplace":
-            check_scale(2 * ROW_STEPS / cost.epsilon)
-        elif cost.epsilon > 256:
-            raise ParameterError(f"{label!r} needs an epsilon of at most 256.")
+        check_randomise(query, cost, self.domain, label)
         self._charge("randomise", bound, cost, label, {}, None)
         values = self._quietly(label, lambda: self._source.column(query.column))
-        with np.errstate(all="ignore"):
-            return self._perturb(values, column, query.mechanism, cost.epsilon)
-
-    def _perturb(
-        self, values: Any, column: Any, mechanism: str, epsilon: Fraction
-    ) -> Ints:
         simulation = self.ledger.simulation
         silent = simulation is not None and not simulation.noise
-        if isinstance(column, Category):
-            choices = len(column.categories) + column.missing
-            codes = np.where(values < 0, choices - 1, values).astype(np.int64)
-            return codes if silent else self._sampler().respond(codes, choices, epsilon)
-        steps = (values - column.centre) * (ROW_STEPS / column.half)
-        exact: Ints = aggregate.clamp(steps[None, :], Shape(1, ROW_STEPS))[0].astype(
-            np.int64
-        )
-        if silent:
-            return exact
-        width = 2 * ROW_STEPS
-        if mechanism == "laplace":
-            return exact + self._sampler().laplace(width / epsilon, exact.size)
-        best = round(width / (1 + math.exp(float(epsilon) / 2)))
-        step = min(max(best, 1), width)
-        return exact + self._sampler().staircase(epsilon, width, step, exact.size)
+        sampler = None if silent else self._sampler()
+        column = self.domain[query.column]
+        return perturbed(values, column, query.mechanism, cost.epsilon, sampler)
 
     # What stands between a question and the rows
 

@@ -6,7 +6,8 @@ models of :mod:`discreto.models` run on the sum of the silos' releases. ``simula
 plays a run with public data, all silos, rounds and seeds at once.
 """
 
-from discreto.federated.federation import Channel, Federation
+from discreto.federated.channels import Channel
+from discreto.federated.federation import Federation
 from discreto.federated.graph import TOPOLOGIES, Mixing, topology
 from discreto.federated.graph_learning import GraphLearning
 from discreto.federated.guarantee import Guarantee, client_level

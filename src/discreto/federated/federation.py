@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -25,6 +24,7 @@ from discreto.errors import (
     UnsafeError,
 )
 from discreto.federated import messages
+from discreto.federated.channels import Channel, Local
 from discreto.federated.guarantee import Guarantee
 from discreto.federated.learners import Learner
 from discreto.federated.messages import Message
@@ -39,42 +39,6 @@ from discreto.federated.rounds import (
     Setting,
 )
 from discreto.federated.silo import Silo
-
-
-class Channel(Protocol):
-    """A wire to silos. Who does not answer in time is left out of the replies."""
-
-    def names(self) -> list[str]:
-        """The silos' names."""
-
-    def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
-        """The replies by the silos' names.
-
-        Parameters
-        ----------
-        outgoing
-            A message for each silo, by its name.
-        """
-
-
-class Local:
-    """Silos in this process; everything still crosses as JSON text."""
-
-    def __init__(self, silos: Mapping[str, Silo], partner: str = "coordinator") -> None:
-        self._silos, self._partner = dict(silos), partner
-
-    def names(self) -> list[str]:
-        """The silos' names."""
-        return list(self._silos)
-
-    def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
-        """Every silo's reply."""
-        out = {}
-        for name, message in outgoing.items():
-            data = json.loads(json.dumps(message))
-            reply = self._silos[name].answer(data, self._partner)
-            out[name] = json.loads(json.dumps(reply))
-        return out
 
 
 class Federation:

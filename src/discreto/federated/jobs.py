@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from discreto.errors import DiscretoError, ParameterError
-from discreto.federated.federation import Channel, Federation
+from discreto.federated.channels import Channel
+from discreto.federated.federation import Federation
 from discreto.federated.graph_learning import GraphLearning
 from discreto.federated.learners import FederatedAveraging, ProximalPoint
 from discreto.federated.table import FederatedTable

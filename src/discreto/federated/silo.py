@@ -122,7 +122,9 @@ class Silo:
         try:
             return self._answer(message, str(partner))
         except DiscretoError as error:
-            return messages.refusal(error)
+            where = repr(getattr(self.ledger, "path", ""))
+            reason = str(error).replace(where, "the silo's ledger")
+            return messages.refusal(type(error)(reason))
         except Exception:  # whatever it is, its text may quote a row
             return messages.refusal(KernelFault("this message could not be answered."))
 

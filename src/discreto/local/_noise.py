@@ -12,8 +12,8 @@ import numpy as np
 
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number
-from discreto.core.gate import ROW_STEPS
 from discreto.core.query import Randomise
+from discreto.core.randomised_rows import ROW_STEPS
 from discreto.errors import DomainError, ParameterError
 from discreto.tables import Table
 

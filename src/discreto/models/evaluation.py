@@ -31,8 +31,10 @@ from discreto.models import _scores, persist
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._number_scores import number_scores
 from discreto.models._scores import ModelScore
+from discreto.parameters import read_level
 from discreto.perform import perform
-from discreto.release import LEVEL, Release, read_level, releases_html
+from discreto.release import LEVEL, Release
+from discreto.release_text import releases_html
 from discreto.session import Ask
 from discreto.tables import Table
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from discreto.release import show_key
+from discreto.release_text import show_key
 
 _MOST = 60  # bars of one picture
 _LINE, _LEFT, _WIDE = 26, 170, 640

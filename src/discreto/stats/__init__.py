@@ -18,6 +18,7 @@ from discreto.stats._columns import (
     sum,
     variance,
 )
+from discreto.stats._distributions import crosstab, distribution, gini, lorenz, top
 from discreto.stats._population import (
     correlation_test,
     independence,
@@ -26,17 +27,8 @@ from discreto.stats._population import (
     quantile_difference,
     trend,
 )
+from discreto.stats._proportions import proportion, ratio, weighted_mean
 from discreto.stats._ranks import bounds, histogram, max, median, min, mode, quantile
-from discreto.stats._relations import (
-    crosstab,
-    distribution,
-    gini,
-    lorenz,
-    proportion,
-    ratio,
-    top,
-    weighted_mean,
-)
 from discreto.stats.comparisons import (
     Independence,
     MeanDifference,

@@ -11,7 +11,8 @@ from discreto.core.domain import Category, Number
 from discreto.core.expressions import Col, IsMissing
 from discreto.errors import DomainError
 from discreto.plan import Statistic
-from discreto.release import Release, releases_html
+from discreto.release import Release
+from discreto.release_text import releases_html
 from discreto.stats.histograms import Histogram
 from discreto.stats.moments import Count, Mean, Variance
 from discreto.stats.quantiles import Quantiles

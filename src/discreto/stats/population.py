@@ -15,7 +15,8 @@ from discreto.core.expressions import Expression
 from discreto.core.gate import Noise
 from discreto.core.maps import Bernstein, Categories, Ones, present_in
 from discreto.core.query import Block, Ints, Sum
-from discreto.release import Release, read_level
+from discreto.parameters import read_level
+from discreto.release import Release
 from discreto.session import Ask
 from discreto.stats._base import by_text, group_keys, grouped, spread
 from discreto.stats._intervals import Floats, combined_reach, share_interval

@@ -23,6 +23,7 @@ from discreto.core.query import Batch, Floats, Shape
 from discreto.errors import ParameterError
 
 TOP = 1 << 30  # grid steps of the largest gradient
+FARTHEST = 1e12  # no weight is larger
 Loss = Literal["squared", "logistic"]
 
 
@@ -48,7 +49,7 @@ class ClippedGradient:
             raise ParameterError("a ClippedGradient is made of a Scaled.")
         check_names((self.target, *names_of(self.of.names)))
         _check_numbers((self.clip,), 1, 1e-9, 1e12)
-        _check_numbers(self.weights, self.of.width(), -1e12, 1e12)
+        _check_numbers(self.weights, self.of.width(), -FARTHEST, FARTHEST)
         if self.loss not in ("squared", "logistic"):
             raise ParameterError("the loss of a gradient is squared or logistic.")
         if not isinstance(self.basis, tuple) or len(self.basis) not in (0, self.width):
@@ -98,8 +99,13 @@ class ClippedGradient:
         return goals
 
     def at(self, weights: Iterable[float]) -> ClippedGradient:
-        """The same gradient at other weights."""
-        return dataclasses.replace(self, weights=tuple(float(w) for w in weights))
+        """The same gradient at other weights, cut to those it takes.
+
+        A search looks at weights that depend on rows, so no number may be refused here.
+        """
+        there = np.nan_to_num([float(w) for w in weights])
+        cut = there.clip(-FARTHEST, FARTHEST).tolist()
+        return dataclasses.replace(self, weights=tuple(cut))
 
     def columns(self) -> tuple[str, ...]:
         return (*names_of(self.of.names), self.target)

@@ -41,6 +41,7 @@ from discreto.errors import ParameterError
 LOOSE = 1e-3  # of c / rows: the gradient that may be left, grid and floats included
 MOST_TURNS = 10**5
 _PROBE = 1e-4  # how far the second derivative is looked for
+_FARTHEST = 1e9  # no search leaves these weights, at which a probe is still exact
 _KEPT = 5  # steps for which second derivatives serve
 _TRIES = 60  # turns in which Newton's steps are tried
 
@@ -59,6 +60,8 @@ class Shift:
     declared: int
 
     def check(self, domain: Domain) -> None:
+        if not all(1e-12 <= number <= 1e9 for number in (self.mu, self.rows_)):
+            raise ParameterError("a proximal point has mu and rows from 1e-12 to 1e9.")
         check_rows(self.gradient, self.declared)
         limits_for(self.gradient, self.mu, self.rows_, self.declared)
 
@@ -144,13 +147,14 @@ def limits_for(
     floats = most * lost / rows + 2.0**-50 * mu * math.sqrt(width) * reach
     # From everywhere in the box to a sixteenth of the distance that may be left.
     far = 33 * most * math.sqrt(width) / LOOSE
-    turns = math.ceil(steep / mu * math.log(far))
-    if floats > LOOSE / 16 * clip / rows or turns > MOST_TURNS:
+    turns = steep / mu * math.log(far)
+    exact = floats <= LOOSE / 16 * clip / rows
+    if not (exact and turns <= MOST_TURNS and reach <= _FARTHEST):
         raise ParameterError(
             f"a proximal point with mu {mu:.3g}, {rows:.4g} rows and these weights "
             "cannot be found exactly enough. Take a larger mu, or averaging."
         )
-    return Limits(radius, steep, turns)
+    return Limits(radius, steep, math.ceil(turns))
 
 
 def solvable(

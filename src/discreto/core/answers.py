@@ -1,0 +1,39 @@
+"""What the gate gives: noisy sums, choices, or values that many rows have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreto.core.charge import Receipt
+from discreto.core.noise.calibration import Noise
+from discreto.core.query import Ints
+from discreto.core.unknown_keys import KeysNoise
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Noisy sums: one (cells x width) integer table and one noise law per block."""
+
+    tables: tuple[Ints, ...]
+    noises: tuple[Noise, ...]
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chosen candidate of each group, and the scale of the noise on scores."""
+
+    indices: Ints
+    scale: Fraction
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """Values that had enough rows, their noisy counts, and the noise on them."""
+
+    keys: tuple[str, ...]
+    counts: Ints
+    noise: KeysNoise
+    receipt: Receipt

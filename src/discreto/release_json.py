@@ -1,0 +1,72 @@
+"""Answers as plain data: what a file or a message has of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreto.core.cost import Cost
+
+if TYPE_CHECKING:
+    from discreto.release import Release
+
+_WHERE_SAID = ("unit", "note", "population", "level")
+
+
+def form_of(release: Release) -> dict[str, Any]:
+    """An answer and its receipt as JSON data."""
+    out = {
+        "label": release.label,
+        "value": _plain(release.value),
+        "low": _plain(release.low),
+        "high": _plain(release.high),
+        "level": release.level,
+        "cost": release.cost.to_dict(),
+        "neighbours": release.neighbours,
+    }
+    for name in ("unit", "note", "population"):
+        out |= {name: getattr(release, name)} if getattr(release, name) else {}
+    if release.keys:
+        out["keys"] = _plain(list(release.keys))
+    if release.names:
+        out["names"] = list(release.names)
+    if release.receipt is not None:
+        out["receipt"] = release.receipt.to_dict()
+    return out
+
+
+def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a release is made of, from its JSON data; without the receipt."""
+    keys = data.get("keys", [])
+    cost = {name: _exact(part) for name, part in data["cost"].items()}
+    return {
+        "label": data["label"],
+        **{name: _numbers(data[name]) for name in ("value", "low", "high")},
+        "keys": tuple(tuple(key) if isinstance(key, list) else key for key in keys),
+        "cost": Cost.from_dict(cost),
+        "neighbours": data["neighbours"],
+        "names": tuple(data.get("names", ())),
+        **{name: data[name] for name in _WHERE_SAID if name in data},
+    }
+
+
+def _numbers(part: Any) -> Any:
+    many = isinstance(part, list) and not any(isinstance(p, str) for p in part)
+    return np.array(part) if many else part
+
+
+def _exact(amount: Any) -> Any:
+    """An amount of a cost, which a shell prints as a number, as a fraction's text."""
+    number = isinstance(amount, int | float) and not isinstance(amount, bool)
+    return str(Fraction(str(amount))) if number else amount
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value.item() if isinstance(value, np.generic) else value

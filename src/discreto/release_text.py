@@ -1,0 +1,129 @@
+"""Answers as people read them: one line, a list by key, a table of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreto.core.dates import is_date_unit, show_date
+from discreto.markup import html_table
+
+if TYPE_CHECKING:
+    from discreto.release import Release
+
+_MOST = 40  # keys of an answer that are listed
+
+
+def text_of(release: Release) -> str:
+    """An answer with its interval and cost, by key if it has several."""
+    stamp = "SIMULATED " if release.simulated else ""
+    tail = f"({_sense(release)}), {release.cost}"
+    note = f"; {release.note}" if release.note else ""
+    unit, remark = release.unit, release.note
+    if not release.keys:
+        ends = release.value, release.low, release.high
+        return f"{stamp}{_interval(*ends, unit, remark)} {tail}{note}"
+    names = [
+        (show_key(key), _interval(*ends, unit, remark))
+        for key, *ends in zip(release.keys, *release._lists(), strict=True)
+    ]
+    wide = max(len(name) for name, _ in names)
+    shown = [f"  {name:<{wide}}  {text}" for name, text in names[:_MOST]]
+    more = [f"  ... {len(names) - _MOST} more"] if len(names) > _MOST else []
+    return "\n".join([f"{stamp}{release.label} {tail}{note}", *shown, *more])
+
+
+def _sense(release: Release) -> str:
+    """How surely the interval covers, and what."""
+    sure = f"{100 * release.level:g} %"
+    return f"{sure}, population" if release.population else sure
+
+
+def facts_of(release: Release) -> dict[str, str]:
+    """What belongs to the numbers of an answer wherever they are written down."""
+    where = "the population" if release.population else "this table"
+    sure = f"in {where} with {100 * release.level:g} % probability"
+    return {
+        "what": release.label,
+        "unit": release.unit,
+        "interval": f"low to high covers the true value {sure}",
+        "cost": str(release.cost),
+        "neighbours": release.neighbours,
+        "note": release.note,
+        "simulated": "yes: it protects nobody" if release.simulated else "no",
+        "receipt": "" if release.receipt is None else release.receipt.hash,
+    }
+
+
+def _interval(value: Any, low: Any, high: Any, unit: str, note: str) -> str:
+    """A value with its interval, in the digits that the interval leaves."""
+    if is_date_unit(unit) and not isinstance(value, str):
+        ends = [show_date(part, unit) for part in (value, low, high)]
+        return f"{ends[0]} [{ends[1]}, {ends[2]}]"
+    unit = f" {unit}" if unit else ""
+    if isinstance(value, str) or isinstance(low, str):
+        return f"{value}{unit}"
+    if low == high == value and note:  # a choice, as the note says
+        return f"{value:g}{unit}"
+    half, middle = (high - low) / 2, (high + low) / 2
+    whole = all(float(part).is_integer() for part in (value, low, high))
+    digits = 0 if whole else _digits(half)
+    if abs(value - middle) <= 0.02 * half + 1e-12 * abs(value):
+        return f"{value:.{digits}f} ± {half:.{digits}f}{unit}"
+    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]{unit}"
+
+
+def html_of(release: Release) -> str:
+    """An answer in a notebook: a row for each key."""
+    stamp = "SIMULATED " if release.simulated else ""
+    note = f"; {release.note}" if release.note else ""
+    caption = f"{stamp}{release.label} ({_sense(release)}), {release.cost}{note}"
+    rows = [
+        (
+            *(show_key(part) for part in key),
+            _interval(*numbers, release.unit, release.note),
+        )
+        for key, *numbers in zip(
+            zip(*release._key_columns(), strict=True) if release.keys else [()],
+            *release._lists(),
+            strict=True,
+        )
+    ]
+    heads = [*list(release.columns())[: len(rows[0]) - 1], "value"]
+    return html_table(heads, rows, caption=caption)
+
+
+def releases_html(several: Sequence[Release]) -> str:
+    """Several releases in a notebook: numbers in one table, then the others."""
+    single = [one for one in several if not one.keys]
+    rows = [
+        (
+            one.label,
+            _interval(one.value, one.low, one.high, one.unit, one.note),
+            _sense(one),
+            str(one.cost),
+            one.note,
+        )
+        for one in single
+    ]
+    stamp = "SIMULATED" if any(one.simulated for one in several) else ""
+    heads = ["", "value", "interval", "cost", ""]
+    first = [html_table(heads, rows, caption=stamp)] if single else []
+    others = [html_of(one) for one in several if one.keys]
+    return "".join([*first, *others])
+
+
+def show_key(key: Any) -> str:
+    """A key as a person reads it."""
+    if isinstance(key, tuple):
+        return " × ".join(show_key(part) for part in key)
+    return f"{key:.6g}" if isinstance(key, float) else str(key)
+
+
+def _digits(error: float) -> int:
+    """Decimals that show two digits of the error."""
+    if not error or not np.isfinite(error):
+        return 2
+    return int(np.clip(1 - np.floor(np.log10(error)), 0, 12))

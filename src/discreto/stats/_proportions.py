@@ -1,0 +1,173 @@
+"""Shares, quotients and weighted means, as functions of a table."""
+
+from __future__ import annotations
+
+from discreto.core.cost import Amount
+from discreto.expression_text import expression
+from discreto.expressions import Expr
+from discreto.plan import Statistic
+from discreto.release import LEVEL, Release
+from discreto.stats._base import Names, names_of, run
+from discreto.stats.population import LeveledShare
+from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
+from discreto.tables import Table
+
+
+def proportion(
+    table: Table,
+    condition: Expr | str,
+    *,
+    by: Names | None = None,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+    population: bool = False,
+    level: float = LEVEL,
+) -> Release:
+    """The share of rows for which a condition is true.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    condition : Expr or str
+        ``dp.col("age") >= 65``, or the text ``"age >= 65"``. Rows where it is unknown,
+        as a value is missing, do not count.
+    by : str or list of str, optional
+        Category columns; the answer then has one share for each group.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
+        allows.
+    key : str, optional
+        A name for this request: asked again under it, the stored answer costs nothing
+        more. The table needs a name (files have their path).
+    population
+        Whether the interval is for the population that the rows were drawn from, noise
+        and sampling together, and not for this table.
+    level
+        With what probability the interval covers.
+
+    Returns
+    -------
+    Release
+        The share, or one for each group.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`Proportion`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"x": dp.Number(0, 10), "g": dp.Category(["a", "b"])})
+    >>> rows = {"x": [1, 2, 3, 8] * 500, "g": ["a", "a", "a", "b"] * 500}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> found = dp.stats.proportion(table, "x > 5", epsilon=1)
+    >>> abs(found.value - 0.25) < 0.02
+    True
+    """
+    asked: Statistic = Proportion(expression(condition), names_of(by))
+    if population or level != LEVEL:
+        asked = LeveledShare(expression(condition), names_of(by), level, population)
+    return run(table, asked, epsilon, delta, key)
+
+
+def ratio(
+    table: Table,
+    numerator: str,
+    denominator: str,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """The sum of one column divided by the sum of another.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    numerator, denominator : str
+        Number columns; the denominator is never negative.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
+        allows.
+    key : str, optional
+        A name for this request: asked again under it, the stored answer costs nothing
+        more. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The ratio.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`RatioOfSums`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"x": dp.Number(0, 10), "y": dp.Number(0, 30)})
+    >>> rows = {"x": [1, 2, 3, 4] * 500, "y": [3, 6, 9, 12] * 500}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> abs(dp.stats.ratio(table, "y", "x", epsilon=1).value - 3) < 0.1
+    True
+    """
+    return run(table, RatioOfSums(numerator, denominator), epsilon, delta, key)
+
+
+def weighted_mean(
+    table: Table,
+    column: str,
+    weights: str,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    key: str | None = None,
+) -> Release:
+    """The mean of a column in which every row counts by its weight.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with their domain and ledger.
+    column : str
+        A Number column.
+    weights : str
+        A Number column that is never negative.
+    epsilon : int, float, str or Fraction
+        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
+        the same.
+    delta : int, float, str or Fraction
+        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
+        allows.
+    key : str, optional
+        A name for this request: asked again under it, the stored answer costs nothing
+        more. The table needs a name (files have their path).
+
+    Returns
+    -------
+    Release
+        The weighted mean.
+
+    Privacy
+    -------
+    Charged before a row is read. What is asked and bounded: :class:`WeightedMean`.
+
+    Examples
+    --------
+    >>> import discreto as dp
+    >>> domain = dp.Domain({"x": dp.Number(0, 10), "y": dp.Number(0, 30)})
+    >>> rows = {"x": [1, 2, 3, 4] * 500, "y": [3, 6, 9, 12] * 500}
+    >>> table = dp.Table(rows, domain, dp.testing.simulate(0))
+    >>> abs(dp.stats.weighted_mean(table, "x", "y", epsilon=1).value - 3) < 0.2
+    True
+    """
+    return run(table, WeightedMean(column, weights), epsilon, delta, key)

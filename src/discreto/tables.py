@@ -676,6 +676,14 @@ class _Rows:
             return fold_all(asked, self._frame, keep)
         return self._engine.fold(asked, self._frame)
 
+    def fold_several(self, several: Sequence[Bound]) -> Sequence[list[Ints] | None]:
+        """Each one's sums, all from one pass; None where the engine has no such."""
+        together = getattr(self._engine, "fold_several", None)
+        if together is None:
+            return [None] * len(several)
+        found: Sequence[list[Ints]] = together(several, self._frame)
+        return found
+
     def seen(self, step: Step, domain: Domain) -> _Rows:
         if step not in self._views:  # a view in memory keeps what it has made
             if len(self._views) >= 16:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ import numpy as np
 
 from discreto.core import aggregate, compiled
 from discreto.core.bound import Bound
+from discreto.core.frame import BATCH
 from discreto.core.gate import Keep
 from discreto.core.maps.cells import Cross
 from discreto.core.query import Ints, Sum
@@ -61,6 +62,39 @@ class LocalEngine:
             total = aggregate.merge(asked, total, part)
         return total
 
+    def fold_several(
+        self, several: Sequence[Bound], frame: Frame
+    ) -> list[list[Ints] | None]:
+        """The exact sums of several questions, from one pass over all rows.
+
+        Parameters
+        ----------
+        several
+            What is summed, each bound to its domain.
+        frame
+            The rows.
+
+        Returns
+        -------
+        list
+            The sums of each question; None for one that keeps something with its
+            rows, which is better asked by itself.
+        """
+        alone = [any(hasattr(m, "batch_rows") for m in _maps(a.query)) for a in several]
+        apart = [a for a, own in zip(several, alone, strict=True) if not own]
+        found = iter(quietly(lambda: self._fold_several(apart, frame)))
+        return [None if own else next(found) for own in alone]
+
+    def _fold_several(self, several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
+        parts = [frame] if self.threads == 1 else frame.split(self.threads)
+        total = [aggregate.empty(asked) for asked in several]
+        for some in self._workers().map(partial(fold_together, several), parts):
+            total = [
+                aggregate.merge(asked, one, two)
+                for asked, one, two in zip(several, total, some, strict=True)
+            ]
+        return total
+
     def _workers(self) -> ThreadPoolExecutor:
         """The threads, started once; a forked child has none and starts its own."""
         if self._pool is None or self._pid != os.getpid():
@@ -105,6 +139,29 @@ def _rows_at_once(asked: Bound) -> int:
         if hasattr(one, "batch_rows"):  # it keeps something for the same rows next time
             size = one.batch_rows()
     return max(min(size, _HELD // width), 1)
+
+
+def fold_together(several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
+    """The exact sums of several questions over one frame, batch by batch.
+
+    Parameters
+    ----------
+    several
+        What is summed, each bound to its domain.
+    frame
+        The rows.
+    """
+    names = tuple(dict.fromkeys(name for asked in several for name in asked.columns))
+    total = [aggregate.empty(asked) for asked in several]
+    sizes = [_rows_at_once(asked) for asked in several]
+    for batch, rows in frame.batches(names, BATCH):
+        for i, (asked, size) in enumerate(zip(several, sizes, strict=True)):
+            for start in range(0, rows, size):
+                stop = min(start + size, rows)
+                some = {name: batch[name][start:stop] for name in asked.columns}
+                part = aggregate.fold(asked, some, stop - start)
+                total[i] = aggregate.merge(asked, total[i], part)
+    return total
 
 
 def _maps(query: Any) -> Iterator[Any]:

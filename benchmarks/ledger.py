@@ -190,6 +190,8 @@ def kill(
                 in_child(partial(write_releases, place, "abcd"[w % 4], w % 2, plant))
                 for w in range(writers)
             ]
+            if rng.random() < 0.5:  # while they release, however slow the machine is
+                _wait_for_releases(place)
             time.sleep(rng.uniform(0.02, 0.15))
             for child in children:
                 os.kill(child, signal.SIGKILL)
@@ -203,6 +205,16 @@ def kill(
             total[name] = total.get(name, 0) + count
     seconds = round(time.perf_counter() - start, 1)
     return {"rounds": rounds, "kills": kills, **total, "seconds": seconds}
+
+
+def _wait_for_releases(place: Path, seconds: float = 30.0) -> None:
+    """Until somebody released something, or nothing is left to be released."""
+    count = lambda: sum(p.stat().st_size for p in place.glob("releases-*"))  # noqa: E731
+    before, end = count(), time.monotonic() + seconds
+    while count() == before and time.monotonic() < end:
+        if os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            return  # somebody is done
+        time.sleep(0.005)
 
 
 def main() -> int:

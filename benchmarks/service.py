@@ -4,6 +4,7 @@
     python benchmarks/service.py hostile --requests 10000
     python benchmarks/service.py kill --rounds 200 --minutes 30
     python benchmarks/service.py speed --seconds 20
+    python benchmarks/service.py million
     python benchmarks/service.py timing --requests 10000
 
 Real processes on loopback: workers of ``discreto serve``, PostgreSQL for the ledger and
@@ -15,6 +16,7 @@ bounded and prints what it counted as JSON; the exit code is 1 if anything that 
 from __future__ import annotations
 
 import argparse
+import http.client
 import itertools
 import json
 import os
@@ -27,6 +29,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +45,7 @@ from served import Served
 import discreto as dp
 from discreto.service.demo import write_demo
 
-FAST = "\n[limits]\nper_second = 100000\nseconds = 2\n"
+FAST = "\n[limits]\nper_second = 100000\nseconds = 30\n"
 NAMES = ("ana", "bo")
 RICH = {
     "epsilon = 5\n": "epsilon = 100000\n",
@@ -60,7 +63,7 @@ def started(one: Any) -> Any:
     return one
 
 
-def neighbours(folder: Path, more: str) -> list[Served]:
+def neighbours(folder: Path, more: str, people: Sequence[str] = NAMES) -> list[Served]:
     """Two services whose tables differ by one row, which is unlike any other."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -73,7 +76,9 @@ def neighbours(folder: Path, more: str) -> list[Served]:
     odd |= {"sex": pa.array(["?"]), "age": pa.array([1e300]), "days": pa.array([-1e9])}
     odd = {n: a.cast(table.schema.field(n).type) for n, a in odd.items()}
     parquet.write_table(pa.concat_tables([table, pa.table(odd)]), path)
-    return [started(Served(folder / n, edit=RICH, more=more)) for n in ("one", "two")]
+    budgets = ", ".join(f"{name} = 20000" for name in people)
+    edit = RICH | {"{ ana = 2, bo = 1 }": f"{{ {budgets} }}"}
+    return [started(Served(folder / n, edit=edit, more=more)) for n in ("one", "two")]
 
 
 # Hostile requests
@@ -153,12 +158,16 @@ def hostile_request(coins: random.Random) -> dict[str, Any]:
 
 
 def shape(data: Any) -> Any:
-    """JSON without its numbers, hashes and ids, and without whether a job that works on
-    the same question had ended already."""
+    """JSON without what noise and chance decide: numbers, hashes, ids, noisy texts.
+
+    What a fitted model consists of may follow from numbers that were released: naive
+    Bayes has votes only if they seem worth it. ``Attack.forms`` counts such forms.
+    """
     if isinstance(data, dict):
+        if "discreto_model" in data:
+            data = data | {"state": "noisy"}
         texts = [k for k in ("value", "low", "high") if isinstance(data.get(k), str)]
-        noisy = dict.fromkeys(texts, "noisy")
-        return {k: shape(v) for k, v in (data | noisy).items() if k != "repeated"}
+        return {k: shape(v) for k, v in (data | dict.fromkeys(texts, "noisy")).items()}
     if isinstance(data, list):
         return [shape(one) for one in data]
     if isinstance(data, str) and re.fullmatch("[0-9a-f]{16,64}", data):
@@ -181,45 +190,93 @@ def first_difference(one: Any, two: Any, place: str = "") -> list[str]:
     return []
 
 
-def hostile(folder: Path, requests: int, seed: int) -> dict[str, Any]:
-    """The same hostile requests to neighbouring tables."""
-    both = neighbours(folder, FAST + "time_bucket = 0.001\n")
-    found: Counter[str] = Counter()
-    different: list[Any] = []
-    answers = [Counter[str](), Counter[str]()]
-    lock, sent = threading.Lock(), [0]
+def replied(client: httpx.Client, request: dict[str, Any]) -> tuple[int, Any]:
+    """The status and data of a reply; of a job, when it has ended.
 
-    def attack(number: int, count: int) -> None:
-        coins = random.Random(f"{seed} {number}")
-        name = NAMES[number % 2]
-        clients = [one.client(name) for one in both]
+    What comes next may depend on whether the job was paid, so it is waited for.
+    """
+    try:
+        reply = client.request(**request)
+    except httpx.HTTPError as error:
+        # Who sends too much may find the line closed before the reply is read.
+        large = len(request["content"]) > 1 << 16
+        return (413, CUT) if large else (0, type(error).__name__)
+    if reply.status_code == 413:
+        return 413, CUT
+    if "json" not in reply.headers.get("content-type", ""):
+        return reply.status_code, reply.text
+    data = reply.json()
+    end = time.monotonic() + 120
+    while "progress" in data and data["status"] in ("waiting", "running"):
+        if time.monotonic() > end:
+            return 0, "a job without an end"
+        time.sleep(0.02)
+        data = client.get(f"/jobs/{data['job']}").json()
+    return reply.status_code, data
+
+
+CUT = "too large"
+
+
+class Attack:
+    """The same hostile requests to neighbouring tables, in the name of one analyst.
+
+    Nobody else has this name, so that the only thing that can make replies differ is
+    the row in which the tables do.
+    """
+
+    def __init__(self, both: list[Served], name: str, seed: int) -> None:
+        self._clients = [one.client(name) for one in both]
+        self._name, self._coins = name, random.Random(f"{seed} {name}")
+        self.found, self.sent = Counter[str](), 0
+        self.different: list[Any] = []
+        self.answers: list[set[str]] = [set(), set()]
+        self.forms = [Counter[str](), Counter[str]()]  # of models, for each table
+
+    def run(self, count: int) -> None:
+        """Send so many requests to each."""
         for _ in range(count):
-            request = hostile_request(coins)
+            request = hostile_request(self._coins)
             seen = []
-            for place, client in enumerate(clients):
-                try:
-                    reply = client.request(**request)
-                    data = reply.json()
-                except (httpx.HTTPError, ValueError) as error:
-                    seen.append((0, type(error).__name__))
-                    continue
-                with lock:
-                    found[str(reply.status_code)] += 1
-                    if isinstance(data, dict) and "receipt" in json.dumps(data):
-                        answers[place][name + " " + str(data.get("id"))] += 1
-                seen.append((reply.status_code, shape(data)))
-            with lock:
-                sent[0] += 1
-            # Who sends too much may find the line closed before the reply is read.
-            cut = {s[0] for s in seen} == {0, 413}
-            if seen[0] != seen[1] and not cut and not _is_job(seen):
-                with lock:
-                    different.append([request["url"], *first_difference(*seen)])
-        for client in clients:
+            for place, client in enumerate(self._clients):
+                status, data = replied(client, request)
+                self.found[str(status)] += 1
+                if isinstance(data, dict) and "receipt" in json.dumps(data):
+                    self.answers[place].add(f"{self._name} {data.get('id')}")
+                seen.append((status, shape(data)))
+                if isinstance(data, dict) and "model" in data:
+                    state = shape(data["model"]["state"])
+                    self.forms[place][json.dumps(state, sort_keys=True)] += 1
+            self.sent += 1
+            if seen[0] != seen[1]:
+                self.different.append([request["url"], *first_difference(*seen)])
+        for client in self._clients:
             client.close()
 
+
+def odds_of_forms(attacks: list[Attack]) -> float:
+    """How likely forms of models that differ as much are, if rows do not matter."""
+    from scipy.stats import fisher_exact
+
+    one, two = (
+        sum((attack.forms[place] for attack in attacks), Counter[str]())
+        for place in (0, 1)
+    )
+    odds = 1.0
+    for form in one | two:
+        table = [[c[form], c.total() - c[form]] for c in (one, two)]
+        odds = min(odds, float(fisher_exact(table).pvalue))
+    return odds
+
+
+def hostile(folder: Path, requests: int, seed: int) -> dict[str, Any]:
+    """The same hostile requests of four analysts to neighbouring tables."""
+    names = [f"h{k}" for k in range(4)]
+    more = "".join(f'\n[people.{name}]\nrole = "analyst"\n' for name in names)
+    both = neighbours(folder, more + FAST + "time_bucket = 0.001\n", names)
+    attacks = [Attack(both, name, seed) for name in names]
     threads = [
-        threading.Thread(target=attack, args=(k, requests // 4)) for k in range(4)
+        threading.Thread(target=one.run, args=(requests // 4,)) for one in attacks
     ]
     slow = threading.Thread(target=slow_senders, args=(both, 10))
     start = time.monotonic()
@@ -227,42 +284,40 @@ def hostile(folder: Path, requests: int, seed: int) -> dict[str, Any]:
         thread.start()
     for thread in (*threads, slow):
         thread.join()
-    seconds, time_left = time.monotonic() - start, 60.0
+    seconds = time.monotonic() - start
+    found = sum((one.found for one in attacks), Counter[str]())
+    different = [one for attack in attacks for one in attack.different]
     uncharged = unanswered = 0
     for place, one in enumerate(both):
-        end = time.monotonic() + time_left  # jobs may be under way
-        ledger = dp.Ledger(one.config.parent / "patients.ledger")
-        while ledger.unanswered() and time.monotonic() < end:
-            time.sleep(0.2)
         one.stop()
+        ledger = dp.Ledger(one.config.parent / "patients.ledger")
         charged = {
             f"{e['analyst']} {e['event']['id']}"
             for e in ledger.entries()
             if e["event"].get("service") == "ask"
         }
-        uncharged += len(set(answers[place]) - charged)
+        told = set().union(*(attack.answers[place] for attack in attacks))
+        uncharged += len(told - charged)
         died = {e["event"].get("entry") for e in ledger.entries()}
-        open_ = [e for _, e in ledger.unanswered() if e["seq"] not in died]
-        unanswered += len(open_)
+        unanswered += sum(e["seq"] not in died for _, e in ledger.unanswered())
         ledger.verify()
     text = "".join(one.log.read_text() for one in both)
+    sent = sum(one.sent for one in attacks)
     return {
-        "requests to each": sent[0],
+        "requests to each": sent,
         "replies": dict(sorted(found.items())),
-        "answers": sum(len(one) for one in answers),
-        "unhandled errors": found["500"] + text.count("Traceback"),
+        "answers": sum(len(one) for attack in attacks for one in attack.answers),
+        "unhandled errors": found["500"] + found["0"] + text.count("Traceback"),
         "replies that differ": len(different),
+        "models": [sum(a.forms[k].total() for a in attacks) for k in (0, 1)],
+        "forms of models": len(set().union(*(f for a in attacks for f in a.forms))),
+        "forms that tell tables apart": int(odds_of_forms(attacks) < 1e-6),
         "answers without a charge": uncharged,
         "charges without an answer": unanswered,
-        "requests that were not sent": requests // 4 * 4 - sent[0],
+        "requests that were not sent": requests // 4 * 4 - sent,
         "seconds": round(seconds, 1),
-        "examples": different[:3],
+        "examples": different[:5],
     }
-
-
-def _is_job(seen: list[Any]) -> bool:
-    """A job's progress depends on when one looks."""
-    return all(isinstance(s[1], dict) and "progress" in s[1] for s in seen)
 
 
 def slow_senders(both: list[Served], count: int) -> None:
@@ -406,40 +461,74 @@ def fsyncs(folder: Path, seconds: float = 2.0) -> float:
     return count / seconds
 
 
+def cpu_seconds(*roots: int) -> float:
+    """What these processes and all below them have worked so far."""
+    ticks, waiting = 0, list(roots)
+    while waiting:
+        pid = waiting.pop()
+        try:
+            facts = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        ticks += int(facts[11]) + int(facts[12])
+        waiting += map(int, below)
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+class Caller:
+    """A client that takes little work itself: one line, kept open."""
+
+    def __init__(self, served: Served, name: str) -> None:
+        self._wire = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+        self._headers = {
+            "authorization": f"Bearer {served.tokens[name]}",
+            "content-type": "application/json",
+        }
+
+    def send(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """A request; the status and the data of its reply."""
+        content = None if body is None else json.dumps(body)
+        self._wire.request(method, f"/api/v1{path}", content, self._headers)
+        reply = self._wire.getresponse()
+        return reply.status, json.loads(reply.read())
+
+
 def speed(folder: Path, seconds: float, people: int) -> dict[str, Any]:
-    """Counts of many analysts at once, and means of a million rows."""
+    """Counts of many analysts at once."""
     server = started(Postgres())
     raw = fsyncs(folder)
     served = on_postgres(folder, server, people, "time_bucket = 0.1\n")
     times: list[float] = []
     failed = Counter[str]()
-    lock, ready = threading.Lock(), threading.Barrier(people)
+    lock, ready = threading.Lock(), threading.Barrier(people + 1)
 
     def analyst(name: str) -> None:
-        with served.client(name) as client:
-            for _ in range(
-                4
-            ):  # both workers have seen this token: the slow hash is done
-                client.get("/me")
-            ready.wait()
-            end = time.monotonic() + seconds
-            for number in itertools.count():
-                if time.monotonic() > end:
-                    return
-                body = {"ask": "count()", "epsilon": "0.001", "again": number}
-                start = time.monotonic()
-                reply = client.post("/tables/patients/ask", json=body)
-                with lock:
-                    if reply.status_code == 200:
-                        times.append(time.monotonic() - start)
-                    else:
-                        failed[reply.json()["error"]] += 1
+        client = Caller(served, name)
+        for _ in range(4):  # both workers know this token: the slow hash is done
+            client.send("GET", "/me")
+        ready.wait()
+        end = time.monotonic() + seconds
+        for number in itertools.count():
+            if time.monotonic() > end:
+                return
+            body = {"ask": "count()", "epsilon": "0.001", "again": number}
+            start = time.monotonic()
+            status, data = client.send("POST", "/tables/patients/ask", body)
+            with lock:
+                if status == 200:
+                    times.append(time.monotonic() - start)
+                else:
+                    failed[data["error"]] += 1
 
     threads = [threading.Thread(target=analyst, args=(f"a{k}",)) for k in range(people)]
     for thread in threads:
         thread.start()
+    ready.wait()
+    before = cpu_seconds(served.process.pid, server.pid)
     for thread in threads:
         thread.join()
+    spent = cpu_seconds(served.process.pid, server.pid) - before
     served.stop()
     server.stop()
     raw = (raw + fsyncs(folder)) / 2
@@ -450,10 +539,16 @@ def speed(folder: Path, seconds: float, people: int) -> dict[str, Any]:
         "raw fsyncs a second": round(raw, 1),
         # Each count is two commits: its charge before a row is read, and its answer.
         "share of what fsync allows": round(2 * rate / raw, 3),
+        "CPU of service and PostgreSQL for a count (ms)": round(
+            1000 * spent / max(1, len(times)), 2
+        ),
+        "counts a second that two idle cores could do": round(
+            2 * len(times) / spent, 1
+        ),
         "median (s)": round(float(np.median(times)), 3),
         "p99 (s)": round(float(np.quantile(times, 0.99)), 3),
         "refused": dict(failed),
-    } | million(folder / "million")
+    }
 
 
 def million(folder: Path) -> dict[str, Any]:
@@ -526,6 +621,7 @@ def timing(folder: Path, requests: int) -> dict[str, Any]:
 ZERO = (
     "requests that were not sent",
     *("unhandled errors", "replies that differ", "answers without a charge"),
+    "forms that tell tables apart",
     *("charges without an answer", "uncharged releases", "overspend", "told apart"),
     *("charges without an answer or a word", "returns over 10 s"),
 )
@@ -541,7 +637,9 @@ def end_all() -> int:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["hostile", "kill", "speed", "timing"])
+    parser.add_argument(
+        "what", choices=["hostile", "kill", "speed", "million", "timing"]
+    )
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--minutes", type=float, default=30.0)
@@ -555,6 +653,7 @@ def main() -> int:
             "hostile": lambda: hostile(folder, options.requests, options.seed),
             "kill": lambda: kill(folder, options.rounds, options.minutes, options.seed),
             "speed": lambda: speed(folder, options.seconds, options.people),
+            "million": lambda: million(folder),
             "timing": lambda: timing(folder, options.requests),
         }[options.what]()
     print(json.dumps(facts, indent=1, ensure_ascii=False))

@@ -146,7 +146,7 @@ def shown(times: tuple[float, ...]) -> str:
     return "{:.2f} ({:.2f} to {:.2f})".format(*times)
 
 
-def hand(rows: int) -> None:
+def hand(rows: int, runs: int, only: str) -> None:
     """The same aggregates by discreto, by hand, and by numpy."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rows.parquet")
@@ -160,11 +160,13 @@ def hand(rows: int) -> None:
         print("| question | discreto in DuckDB, CPU s | by hand | ratio | numpy |")
         print("| --- | --- | --- | --- | --- |")
         for name, question in questions().items():
+            if not name.startswith(only):
+                continue
             bound = bind(question, DOMAIN)
             works = [lambda b=bound: DatabaseEngine().fold(b, frame)]
             if name in texts:
                 works.append(lambda t=texts[name]: connection.execute(t).fetchall())
-            ours, *other = timed(*works)
+            ours, *other = timed(*works, runs=runs)
             start = time.process_time()
             wanted = local.fold(bound, files)
             own = time.process_time() - start
@@ -173,10 +175,11 @@ def hand(rows: int) -> None:
             more = (
                 [shown(other[0]), f"{ours[0] / other[0][0]:.2f}"] if other else ["", ""]
             )
-            print(f"| {name} | {shown(ours)} | {more[0]} | {more[1]} | {own:.2f} |")
+            line = f"| {name} | {shown(ours)} | {more[0]} | {more[1]} | {own:.2f} |"
+            print(line, flush=True)
 
 
-def billion(rows: int) -> None:
+def billion(rows: int, only: str) -> None:
     """Questions over rows that range() makes while they are asked."""
     domain = DOMAIN.select([*NUMBERS[:4], "y", "c"])
     asked = {
@@ -192,6 +195,8 @@ def billion(rows: int) -> None:
     print("| question | rows | wall s | CPU s | largest memory, MB |")
     print("| --- | --- | --- | --- | --- |")
     for name, question in asked.items():
+        if not name.startswith(only):
+            continue
         for many in (rows // 10, rows):
             frame = open_frame(connection.sql(rows_sql(many)), domain)
             begun = time.perf_counter(), time.process_time()
@@ -199,7 +204,8 @@ def billion(rows: int) -> None:
             wall, cpu = time.perf_counter() - begun[0], time.process_time() - begun[1]
             most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             assert found[0].size
-            print(f"| {name} | {many:.0e} | {wall:.1f} | {cpu:.1f} | {most:.0f} |")
+            line = f"| {name} | {many:.0e} | {wall:.1f} | {cpu:.1f} | {most:.0f} |"
+            print(line, flush=True)
 
 
 def boosting(rows: int) -> None:
@@ -259,11 +265,13 @@ def main() -> None:
     parser.add_argument("what", choices=["hand", "billion", "boosting", "fuzz"])
     parser.add_argument("--rows", type=int)
     parser.add_argument("--examples", type=int, default=10_000)
+    parser.add_argument("--runs", type=int, default=3, help="hand: interleaved runs")
+    parser.add_argument("--only", default="", help="questions that begin like this")
     given = parser.parse_args()
     if given.what == "hand":
-        hand(given.rows or 50_000_000)
+        hand(given.rows or 50_000_000, given.runs, given.only)
     elif given.what == "billion":
-        billion(given.rows or 1_000_000_000)
+        billion(given.rows or 1_000_000_000, given.only)
     elif given.what == "boosting":
         boosting(given.rows or 1_000_000)
     else:

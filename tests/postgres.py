@@ -75,6 +75,12 @@ class Postgres:
             assert time.monotonic() < end, "PostgreSQL does not start"
             time.sleep(0.02)
 
+    @property
+    def pid(self) -> int:
+        """The process that starts all others."""
+        assert self._server is not None
+        return self._server.pid
+
     def kill(self) -> None:
         """Kill -9 all of it, as a crash of the machine would."""
         assert self._server is not None

@@ -1,4 +1,4 @@
-"""Put results into docs/models/boosting.md.
+"""Put results into docs/models/boosting-figures.md.
 
     python benchmarks/boosting/page.py boosting.jsonl
 
@@ -25,7 +25,7 @@ from tables import OTHERS, SETS
 from discreto.plots import EpsilonCurveDisplay
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "models" / "boosting.md"
+PAGE = ROOT / "docs" / "models" / "boosting-figures.md"
 PICTURE = ROOT / "docs" / "pictures" / "boosting.svg"
 TITLES = {
     "adult": "Adult",

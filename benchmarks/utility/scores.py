@@ -1,7 +1,7 @@
 """All models on all tables at all prices, next to peers: scores as lines of JSON.
 
 Run: python benchmarks/utility/scores.py OUT.jsonl [--tables adult,digits]
-     [--epsilon 1,8] [--delta 1e-5] [--folds 3] [--rows 5000]
+     [--epsilon 1,8] [--delta 1e-5] [--folds 3] [--most 2] [--rows 5000]
 
 Tables that scikit-learn does not bring are Parquet files with a domain beside them, in
 the folder that DISCRETO_DATA names.
@@ -9,8 +9,9 @@ the folder that DISCRETO_DATA names.
 Accuracy, AUC (of one class against the rest), macro-F1 and log loss, or RMSE; one line
 for each fit. Lines that are in OUT already are not made again, so a run can go on
 where it stopped. Peers take part where they are installed: ``interpret`` (DP-EBM, which
-needs a delta) and ``diffprivlib`` (which wants an older scikit-learn: run this file
-with the Python of its own environment and ``--only peers``). ``page.py`` makes
+needs a delta) and ``diffprivlib``. Both may want an older scikit-learn: make the folds
+with ``--only folds``, then run this file with the Python of their environment, which
+needs nothing of ours, and ``--only peers``. ``page.py`` makes
 the page. The rows are public; noise is simulated.
 """
 
@@ -20,6 +21,7 @@ import argparse
 import json
 import os
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +60,8 @@ def tables(names: list[str], most: int) -> Any:
             domain = dp.Domain({**bounds, "y": classes}, target="y")
             yield name, {**columns, "y": y}, domain, "y"
         elif (FOLDER / f"{name}.parquet").exists():
-            domain = dp.Domain.load(FOLDER / f"{name}.domain.json")
+            # Rows are drawn from these tables, so what they declare does not hold.
+            domain = dp.Domain.load(FOLDER / f"{name}.domain.json").with_(rows=None)
             frame = pq.read_table(FOLDER / f"{name}.parquet").to_pandas()
             frame = frame.sample(min(most, len(frame)), random_state=0)
             rows = {n: frame[n].to_numpy() for n in domain if n in frame}
@@ -77,7 +80,7 @@ def ours(args: argparse.Namespace, done: set[str], write: Any) -> None:
     for name, raw, domain, target in tables(args.tables, args.rows):
         loaded = LoadedRows.read(raw, domain)
         classes = isinstance(domain[target], Category)
-        cuts = list(_cuts(loaded.people, args.folds, 1, 0))
+        cuts = list(_cuts(loaded.people, args.folds, 1, 0))[: args.most]
         for candidate in candidates(domain, target)[0]:
             for epsilon in args.epsilon:
                 for place, (train, test) in enumerate(cuts):
@@ -110,7 +113,7 @@ def plain(args: argparse.Namespace, done: set[str], write: Any) -> None:
 
     for name, raw, domain, target in tables(args.tables, args.rows):
         loaded = LoadedRows.read(raw, domain)
-        cuts = list(_cuts(loaded.people, args.folds, 1, 0))
+        cuts = list(_cuts(loaded.people, args.folds, 1, 0))[: args.most]
         classes = isinstance(domain[target], Category)
         kept: dict[str, list[dict[str, float]]] = {}
         if json.dumps([name, "constant", "", "0", 0]) in done:
@@ -126,51 +129,95 @@ def plain(args: argparse.Namespace, done: set[str], write: Any) -> None:
                 write([name, label, "", "0", place], found)
 
 
-def peers(args: argparse.Namespace, done: set[str], write: Any) -> None:
-    """DP-EBM and diffprivlib, where they can be imported, on two-class tables."""
-    from sklearn.metrics import accuracy_score, f1_score, log_loss, roc_auc_score
-    from sklearn.model_selection import KFold
+def folds(args: argparse.Namespace, done: set[str], write: Any) -> None:
+    """Rows, bounds and folds as files for peers, which want other versions."""
+    from discreto.compare.cross_validation import LoadedRows, _cuts
+    from discreto.core.domain import Category
 
-    made: dict[str, Any] = {}
-    try:
-        from interpret.privacy import DPExplainableBoostingClassifier as Ebm
-
-        made["DP-EBM, default"] = lambda e: Ebm(epsilon=float(e), delta=1e-5)
-        made["DP-EBM, 100 rounds of 8 bins"] = lambda e: Ebm(
-            epsilon=float(e), delta=1e-5, max_rounds=100, max_bins=8
-        )
-    except ImportError:
-        pass
-    try:
-        from diffprivlib.models import GaussianNB
-
-        made["diffprivlib GaussianNB"] = lambda e: GaussianNB(epsilon=float(e))
-    except ImportError:
-        pass
-    for name, raw, domain, target in tables(args.tables, args.rows) if made else ():
-        y = np.asarray(raw[target])
-        if len(np.unique(y)) != 2 or not all(
-            np.asarray(v).dtype.kind in "fi" for v in raw.values()
-        ):
+    for name, raw, domain, target in tables(args.tables, args.rows):
+        if not isinstance(domain[target], Category):
             continue
-        names = [n for n in domain if n != target]
-        X, y = np.column_stack([raw[n] for n in names]), (y == y.max()).astype(int)
-        cuts = KFold(args.folds, shuffle=True, random_state=0).split(X)
-        for place, (train, test) in enumerate(cuts):
-            for label, make in made.items():
-                for epsilon in args.epsilon:
-                    facts = [name, label, epsilon, "1e-5", place]
-                    if json.dumps(facts) in done:
-                        continue
-                    model = make(epsilon).fit(X[train], y[train])
-                    chance, said = model.predict_proba(X[test]), model.predict(X[test])
-                    found = {
-                        "accuracy": accuracy_score(y[test], said),
-                        "auc": roc_auc_score(y[test], chance[:, 1]),
-                        "f1": f1_score(y[test], said, average="macro"),
-                        "log_loss": log_loss(y[test], chance, labels=[0, 1]),
-                    }
-                    write(facts, {k: float(v) for k, v in found.items()})
+        loaded = LoadedRows.read(raw, domain)
+        names = [n for n in domain.features() if n != target]
+        kinds = [isinstance(domain[n], Category) for n in names]
+        ends = [
+            (0, len(domain[n].categories)) if k else (domain[n].lower, domain[n].upper)
+            for n, k in zip(names, kinds, strict=True)
+        ]
+        cuts = list(_cuts(loaded.people, args.folds, 1, 0))[: args.most]
+        np.savez_compressed(
+            args.out.with_suffix(f".{name}.npz"),
+            X=np.column_stack([loaded.terms[n].astype(float) for n in names]),
+            y=loaded.terms[target],
+            many=len(domain[target].categories),
+            kinds=kinds,
+            ends=ends,
+            tests=np.array([np.isin(np.arange(len(raw[target])), t) for _, t in cuts]),
+        )
+
+
+def peers(args: argparse.Namespace, done: set[str], write: Any) -> None:
+    """DP-EBM (two classes) and diffprivlib (Numbers), where they can be imported."""
+    from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+
+    for path in sorted(args.out.parent.glob(f"{args.out.stem}.*.npz")):
+        name, data = path.name.split(".")[1], np.load(path)
+        X, y, many = data["X"], data["y"], int(data["many"])
+        for label, make in makers(data["ends"], data["kinds"], many).items():
+            for epsilon, place in product(args.epsilon, range(len(data["tests"]))):
+                pure = label.startswith("diffprivlib")
+                facts = [name, label, epsilon, "0" if pure else "1e-5", place]
+                if name not in args.tables or json.dumps(facts) in done:
+                    continue
+                np.random.seed(place)
+                test = data["tests"][place]
+                model = make(float(epsilon)).fit(X[~test], y[~test])
+                chance = np.full((int(test.sum()), many), 1e-9)
+                chance[:, model.classes_] = model.predict_proba(X[test])
+                chance = np.clip(np.nan_to_num(chance, nan=1 / many), 1e-9, 1)
+                chance /= chance.sum(axis=1, keepdims=True)
+                sides = chance[:, 1] if many == 2 else chance
+                found = {
+                    "accuracy": accuracy_score(y[test], chance.argmax(axis=1)),
+                    "auc": roc_auc_score(y[test], sides, multi_class="ovr"),
+                    "log_loss": log_loss(y[test], chance, labels=range(many)),
+                }
+                write(facts, {k: float(v) for k, v in found.items()})
+
+
+def makers(ends: Any, kinds: Any, many: int) -> dict[str, Any]:
+    """The peers that take such a table, with the bounds that ours are told."""
+    made: dict[str, Any] = {}
+    if many == 2:
+        try:
+            from interpret.privacy import DPExplainableBoostingClassifier as Ebm
+        except ImportError:
+            Ebm = None
+        types = ["nominal" if kind else "continuous" for kind in kinds]
+        told = {"feature_types": types, "privacy_bounds": ends.astype(float)}
+        settings = {
+            "DP-EBM, default": {},
+            "DP-EBM, 100 rounds of 8 bins": {"max_rounds": 100, "max_bins": 8},
+            "DP-EBM, 50 rounds of 16 bins": {"max_rounds": 50, "max_bins": 16},
+        }
+        for label, more in settings.items() if Ebm else ():
+            made[label] = lambda e, more=more: Ebm(
+                epsilon=e, delta=1e-5, **told, **more
+            )
+    if not any(kinds):
+        try:
+            from diffprivlib.models import GaussianNB, LogisticRegression
+        except ImportError:
+            return made
+        low, high = np.array(ends, dtype=float).T
+        norm = float(np.sqrt((np.maximum(abs(low), abs(high)) ** 2).sum()))
+        made["diffprivlib GaussianNB"] = lambda e: GaussianNB(
+            epsilon=e, bounds=(low, high)
+        )
+        made["diffprivlib LogisticRegression"] = lambda e: LogisticRegression(
+            epsilon=e, data_norm=norm
+        )
+    return made
 
 
 def main() -> None:
@@ -183,8 +230,9 @@ def main() -> None:
     )
     words.add_argument("--delta", default="0")
     words.add_argument("--folds", type=int, default=3)
+    words.add_argument("--most", type=int, help="of the folds, so many alone")
     words.add_argument("--rows", type=int, default=10_000)
-    words.add_argument("--only", choices=["ours", "plain", "peers"])
+    words.add_argument("--only", choices=["ours", "plain", "folds", "peers"])
     args = words.parse_args()
     lines = args.out.read_text().splitlines() if args.out.exists() else []
     done = {json.dumps(json.loads(line)["facts"]) for line in lines}
@@ -194,7 +242,7 @@ def main() -> None:
             file.write(json.dumps({"facts": facts, "scores": found}) + "\n")
             file.flush()
 
-        for work in (ours, plain, peers):
+        for work in (ours, plain, folds, peers):
             if args.only in (None, work.__name__):
                 work(args, done, write)
 

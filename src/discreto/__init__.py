@@ -3,21 +3,12 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from discreto import _old_names, errors, stats
-from discreto.core.cost import Cost
-from discreto.core.dates import Date, DateTime
-from discreto.core.dialect import Dialect
-from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
-from discreto.core.ledger import Ledger
-from discreto.core.unknown_keys import OpenText
-from discreto.errors import DiscretoError
-from discreto.expressions import col, if_else, lit
-from discreto.release import Release
-from discreto.tables import Table
+from discreto import _old_names
 
 if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
     from discreto import (
         audit,
+        errors,
         federated,
         local,
         meaning,
@@ -27,18 +18,32 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         plots,
         preprocessing,
         report,
+        stats,
+        synthesis,
         testing,
     )
     from discreto.client import connect
+    from discreto.core.cost import Cost
+    from discreto.core.dates import Date, DateTime
+    from discreto.core.dialect import Dialect
+    from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
+    from discreto.core.ledger import Ledger
+    from discreto.core.unknown_keys import OpenText
     from discreto.data import datasets, engines
+    from discreto.errors import DiscretoError
+    from discreto.expressions import col, if_else, lag, lit, rolling_mean
+    from discreto.release import Release
+    from discreto.tables import Table
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
-# Modules that are part of the public surface; loaded when they are first asked for.
+# Where each public name is. It is loaded when it is first asked for: importing the
+# package alone must not cost more than importing numpy does.
 _MODULES = {
     "audit": "discreto.audit",
     "datasets": "discreto.data.datasets",
     "engines": "discreto.data.engines",
+    "errors": "discreto.errors",
     "federated": "discreto.federated",
     "local": "discreto.local",
     "meaning": "discreto.meaning",
@@ -48,7 +53,31 @@ _MODULES = {
     "plots": "discreto.plots",
     "preprocessing": "discreto.preprocessing",
     "report": "discreto.report",
+    "stats": "discreto.stats",
+    "synthesis": "discreto.synthesis",
     "testing": "discreto.testing",
+}
+_NAMES = {
+    "Boolean": "discreto.core.domain",
+    "Category": "discreto.core.domain",
+    "Cost": "discreto.core.cost",
+    "Date": "discreto.core.dates",
+    "DateTime": "discreto.core.dates",
+    "Dialect": "discreto.core.dialect",
+    "DiscretoError": "discreto.errors",
+    "Domain": "discreto.core.domain",
+    "Ledger": "discreto.core.ledger",
+    "Number": "discreto.core.domain",
+    "Opaque": "discreto.core.domain",
+    "OpenText": "discreto.core.unknown_keys",
+    "Release": "discreto.release",
+    "Table": "discreto.tables",
+    "col": "discreto.expressions",
+    "connect": "discreto.client",
+    "if_else": "discreto.expressions",
+    "lag": "discreto.expressions",
+    "lit": "discreto.expressions",
+    "rolling_mean": "discreto.expressions",
 }
 
 __all__ = [
@@ -74,6 +103,7 @@ __all__ = [
     "errors",
     "federated",
     "if_else",
+    "lag",
     "lit",
     "local",
     "meaning",
@@ -83,7 +113,9 @@ __all__ = [
     "plots",
     "preprocessing",
     "report",
+    "rolling_mean",
     "stats",
+    "synthesis",
     "testing",
 ]
 
@@ -93,8 +125,10 @@ _old_names.install()
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
-    if name == "connect":
-        return importlib.import_module("discreto.client").connect
+    if name in _NAMES:
+        found = getattr(importlib.import_module(_NAMES[name]), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module 'discreto' has no attribute {name!r}")
 
 

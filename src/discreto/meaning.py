@@ -33,6 +33,7 @@ from discreto.errors import ParameterError
 from discreto.markup import html_table
 
 ALARMS = 0.01  # the false alarms for which hits are told, where nobody says another
+_RATES = (0.001, 0.01, 0.1)  # false positive rates for which JSON has the true ones
 _LARGEST = 700.0  # e^700 is a number, e^710 is none
 _DELTAS = tuple(Fraction(1, 10**power) for power in (1, 2, 3, 4, 5, 6, 8, 10, 12))
 
@@ -153,6 +154,7 @@ class Meaning:
             "false_alarms": ALARMS,
             "hits": self.hits(),
             "precision": self.precision(),
+            "rates": [[rate, self.hits(rate)] for rate in _RATES],
         }
 
     def __str__(self) -> str:
@@ -163,6 +165,74 @@ class Meaning:
     def _repr_html_(self) -> str:
         caption = f"{self.guarantee}, prior belief {_percent(self.prior)}"
         return html_table(["", "at most"], self.lines(), caption=caption)
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """An ε that somebody published for a system in use.
+
+    Parameters
+    ----------
+    who
+        Who, and for what.
+    epsilon
+        The ε, as published.
+    unit
+        What is protected, and by whom the noise is added.
+    source
+        Where the figure is from.
+    """
+
+    who: str
+    epsilon: float
+    unit: str
+    source: str
+
+
+_LIST = "list of real-world uses of differential privacy (desfontain.es)"
+_PRESS = "a press report of 2017 on a study of Apple's systems, as a lecture quotes it"
+_DAY = "a person's day, on their own device"
+_UNTOLD = "on their own device; for how long is not told"
+DEPLOYMENTS = (
+    Deployment(
+        "Wikimedia, page views by country",
+        1.0,
+        "a device's day, first 10 pages (ρ 0.015; δ 1e-7)",
+        "the data set's own page (analytics.wikimedia.org)",
+    ),
+    Deployment("Apple, health types", 2.0, _DAY, _LIST),
+    Deployment("Apple, emoji", 4.0, _DAY, _LIST),
+    Deployment("macOS", 6.0, _UNTOLD, _PRESS),
+    Deployment("Apple, lookup hints; Safari domains", 8.0, _DAY, _LIST),
+    Deployment("iOS 10", 14.0, _UNTOLD, _PRESS),
+    Deployment("Apple, new words", 16.0, _DAY, _LIST),
+    Deployment("a beta of iOS 11", 43.0, _UNTOLD, _PRESS),
+)
+
+
+def deployments_near(epsilon: Amount) -> tuple[Deployment, ...]:
+    """The published values just below and just above an ε.
+
+    Parameters
+    ----------
+    epsilon : int, float, str or Fraction
+        The ε to compare.
+
+    Returns
+    -------
+    tuple of Deployment
+        One, two, or several of the same value. What they protect differs: read it.
+
+    Examples
+    --------
+    >>> [one.epsilon for one in deployments_near(3)]
+    [2.0, 4.0]
+    """
+    value = float(read_amount(epsilon, "epsilon"))
+    known = sorted({one.epsilon for one in DEPLOYMENTS})
+    below = [e for e in known if e <= value][-1:]
+    above = [e for e in known if e > value][:1]
+    return tuple(one for one in DEPLOYMENTS if one.epsilon in (*below, *above))
 
 
 def explain(epsilon: Amount, delta: Amount = 0, *, prior: Amount = 0.5) -> Meaning:
@@ -271,4 +341,11 @@ def _up(value: float) -> str:
     return f"{math.ceil(value * scale - 1e-6) / scale:.3g}"
 
 
-__all__ = ["Meaning", "explain", "explain_cost"]
+__all__ = [
+    "DEPLOYMENTS",
+    "Deployment",
+    "Meaning",
+    "deployments_near",
+    "explain",
+    "explain_cost",
+]

@@ -7,10 +7,9 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import is_dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from discreto.core.accounting import check_steps
-from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Amount, Cost
 from discreto.core.dialect import Dialect
@@ -24,16 +23,16 @@ from discreto.core.expressions import (
     view_domain,
     view_to_json,
 )
-from discreto.core.gate import Gate, Keep
-from discreto.core.joins import How, JoinedFrame, joined_domain
+from discreto.core.gate import Gate
+from discreto.core.history import NamedPast, Past, PersonHistory
+from discreto.core.joins import How, joined_domain
 from discreto.core.noise.entropy import Entropy
-from discreto.core.query import Ints
 from discreto.core.question_json import digest
 from discreto.core.steps import Steps, check_sampling
 from discreto.core.training import Training
 from discreto.data.databases.address import public_name
-from discreto.data.engines import DatabaseEngine, LocalEngine, fold_all
-from discreto.data.frames import Frame, PersonFrame, open_frame, view_of
+from discreto.data.engines import DatabaseEngine, LocalEngine
+from discreto.data.frames import PersonFrame, open_frame
 from discreto.errors import DomainError, ParameterError
 from discreto.expression_text import expression
 from discreto.expressions import Expr
@@ -49,13 +48,8 @@ from discreto.plan import (
     together,
 )
 from discreto.release import Release
+from discreto.rows import Engine, TableRows
 from discreto.shares import Split
-
-
-class Engine(Protocol):
-    """Whatever can fold exact sums over a frame."""
-
-    def fold(self, asked: Bound, frame: Frame) -> list[Ints]: ...
 
 
 class Table:
@@ -129,7 +123,7 @@ class Table:
                 "of rows. With neighbours='replace' that number is public: correct it."
             )
         default = DatabaseEngine() if lazy else LocalEngine()
-        self._rows = _Rows(frame, engine or default)
+        self._rows = TableRows(frame, engine or default)
         self.choosy = not getattr(engine, "fetch", True)
         self._plans: dict[tuple[Statistic, Cost], Plan] = {}
 
@@ -307,7 +301,7 @@ class Table:
         """
         if not isinstance(other, Table):
             raise ParameterError("join needs a Table of the same people.")
-        here = [isinstance(getattr(t, "_rows", None), _Rows) for t in (self, other)]
+        here = [isinstance(getattr(t, "_rows", None), TableRows) for t in (self, other)]
         if not all(here):  # silos and services keep their rows
             raise ParameterError("only tables whose rows are here can be joined.")
         if other.ledger is not self.ledger:
@@ -322,6 +316,55 @@ class Table:
         out._rows = self._rows.joined(other._rows, domains, how)
         names = self._full_name(), other._full_name()
         out.name = f"{names[0]}, joined {how} with {names[1]}" if all(names) else ""
+        return out
+
+    def with_history(self, order: str, **columns: Past) -> Table:
+        """Values of earlier rows of the same person beside each row.
+
+        Parameters
+        ----------
+        order
+            The column that says which row was earlier: a number, a date or a time.
+        columns
+            Such as ``before=dp.lag("kg")`` or ``lately=dp.rolling_mean("kg", 5)``.
+            Where a person has no earlier row the value is missing.
+
+        Returns
+        -------
+        Table
+            A view; filters and derived columns come after it. Nothing was charged.
+
+        Privacy
+        -------
+        A neighbour is a person with all of her rows. The view sees all of them, and
+        keeps ``rows_per_person`` of each person, which is what the noise is for.
+
+        Examples
+        --------
+        >>> import discreto as dp
+        >>> columns = {"id": dp.Opaque(), "day": dp.Number(0, 9)}
+        >>> columns["kg"] = dp.Number(0, 99)
+        >>> domain = dp.Domain(columns, person="id", rows_per_person=3)
+        >>> data = {"id": [1, 1, 2], "day": [1, 2, 1], "kg": [70, 71, 80]}
+        >>> table = dp.Table(data, domain, dp.Ledger(epsilon=1))
+        >>> seen = table.with_history("day", before=dp.lag("kg"))
+        >>> dp.stats.count(seen.where("not is_missing(before)"), epsilon=1).cost
+        Cost(ε 1)
+        """
+        history = PersonHistory(
+            order, tuple(NamedPast(n, p) for n, p in columns.items())
+        )
+        domain = history.domain(self.domain)
+        here = isinstance(getattr(self, "_rows", None), TableRows) and not self.view
+        rows = self._rows.remembered(history, self.domain) if here else None
+        if rows is None:
+            text = (
+                "a history is taken of rows that are here, before filters and columns."
+            )
+            raise ParameterError(text)
+        out = copy.copy(self)
+        out.domain, out._plans, out._rows = domain, {}, rows
+        out.name = f"{self.name}, history {digest(history)}" if self.name else ""
         return out
 
     def seen(self, step: Step) -> Table:
@@ -655,52 +698,3 @@ def _name_of(data: Any) -> str:
     if isinstance(data, list | tuple) and data and isinstance(data[0], str | Path):
         return ", ".join(map(str, data))
     return public_name(str(data)) if isinstance(data, str | Path) else ""
-
-
-class _Rows:
-    """The rows, as the gate may use them."""
-
-    def __init__(self, frame: Frame, engine: Engine) -> None:
-        self._frame, self._engine = frame, engine
-        self._views: dict[Step, _Rows] = {}
-
-    def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
-        refuse = getattr(self._engine, "refusal", None)
-        if refuse is None:
-            return ""
-        text: str = refuse(asked, self._frame, sampled=sampled)
-        return text
-
-    def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
-        if keep is not None:  # secret coins stay in this process
-            return fold_all(asked, self._frame, keep)
-        return self._engine.fold(asked, self._frame)
-
-    def fold_several(self, several: Sequence[Bound]) -> Sequence[list[Ints] | None]:
-        """Each one's sums, all from one pass; None where the engine has no such."""
-        together = getattr(self._engine, "fold_several", None)
-        if together is None:
-            return [None] * len(several)
-        found: Sequence[list[Ints]] = together(several, self._frame)
-        return found
-
-    def seen(self, step: Step, domain: Domain) -> _Rows:
-        if step not in self._views:  # a view in memory keeps what it has made
-            if len(self._views) >= 16:
-                self._views.clear()
-            view = view_of(self._frame, step, domain)
-            self._views[step] = _Rows(view, self._engine)
-        return self._views[step]
-
-    def joined(self, other: _Rows, domains: tuple[Domain, Domain], how: How) -> _Rows:
-        frame = JoinedFrame(self._frame, other._frame, domains, how)
-        return _Rows(frame, LocalEngine())
-
-    def column(self, name: str) -> Any:
-        return self._frame.column(name)
-
-    def texts(self, name: str) -> Any:
-        return self._frame.raw(name)
-
-    def length(self) -> int:
-        return self._frame.length()

@@ -208,7 +208,11 @@ def to_ibis(table: pa.Table) -> Any:
 
 def fill(connection: Any, name: str, table: pa.Table) -> None:
     """Write a table to PostgreSQL."""
-    columns = [f"{_quoted(n)} {TYPES.get(n, 'FLOAT8')}" for n in table.column_names]
+    dated = {"date32[day]": "DATE", "timestamp[us]": "TIMESTAMP"}
+    columns = [
+        f"{_quoted(n)} {dated.get(str(k), TYPES.get(n, 'FLOAT8'))}"
+        for n, k in zip(table.column_names, table.schema.types, strict=True)
+    ]
     connection.execute(f"DROP TABLE IF EXISTS {name}")
     connection.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
     with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:

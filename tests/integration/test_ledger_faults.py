@@ -41,6 +41,7 @@ from pathlib import Path
 import discreto as dp
 from discreto.errors import BudgetError, LedgerError
 from discreto.core.cost import Cost
+from discreto.core.ledger.page import Page
 from discreto.core.ledger.store import Store
 
 DOMAIN = dp.Domain({"age": dp.Number(0, 120)})
@@ -286,17 +287,18 @@ start = time.time() + 0.5
 
 class Trusting(dp.Ledger):  # the planted bug: looks first, charges later
     def charge(self, cost, label, event=None, key=None, analyst="", accounts=()):
-        self.seen = {name: self._account(name) for name in ("", analyst)}
+        Trusting.seen = {name: self._account(name) for name in ("", analyst)}
         time.sleep(0.005)
         return super().charge(cost, label, event, key, analyst, accounts)
 
-    def _spend(self, db, name, cost, label):
-        budget, spent = self.seen[name]
-        if budget.charge(spent, cost) is None:
-            raise BudgetError("nothing left")
-        spent = super()._account(name, db)[1] + cost
-        text = json.dumps(spent.to_dict(), separators=(",", ":"))
-        db.execute("UPDATE account SET spent = ? WHERE name = ?", (text, name))
+def trusting(self, name, cost, label):
+    budget, spent = Trusting.seen[name]
+    if budget.charge(spent, cost) is None:
+        raise BudgetError("nothing left")
+    return self._account(name)[1] + cost
+
+if plant:
+    Page._after = trusting
 
 def work(name):
     # Everybody may be the one who makes it.
@@ -1039,7 +1041,7 @@ def test_an_interrupted_charge_changes_nothing(
         raise stop
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreto.core.ledger.entries.append", interrupt)
+        patch.setattr("discreto.core.ledger.page.Page.append", interrupt)
         with pytest.raises(stop):
             ledger.charge(TENTH, "x")
     assert not ledger.spent()

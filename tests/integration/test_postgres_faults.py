@@ -41,7 +41,7 @@ if plant:  # the planted bug: releases come before the commit
     class Late(postgres.PostgresStore):
         @contextmanager
         def writing(self):
-            db = self._connection()
+            db = self._connection(self._writer)
             if db.info.transaction_status != 2:
                 db.execute("BEGIN")
             yield postgres._Transaction(db)

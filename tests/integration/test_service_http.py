@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -67,6 +68,12 @@ def test_a_question_is_planned_asked_and_kept(served: Served) -> None:
         plan = ana.post("/tables/patients/plan", json=MEAN).json()
         assert not plan["paid"]
         assert plan["plan"]["total"] == {"epsilon": "1/100"}
+        assert plan["meaning"]["success"] == pytest.approx(0.5025, abs=1e-4)
+        asked = {"epsilon": "ln 3", "prior": "0.25"}
+        meant = ana.get("/explain", params=asked).json()
+        assert meant["posterior"] == pytest.approx(0.5)
+        assert meant["deployments"]
+        assert ana.get("/explain", params={"epsilon": "much"}).status_code < 500
         first = ana.post("/tables/patients/ask", json=MEAN).json()
         again = ana.post("/tables/patients/ask", json=MEAN).json()
         assert again["releases"] == first["releases"]
@@ -86,6 +93,26 @@ def test_requests_that_are_too_large_or_too_slow_end(served: Served) -> None:
         start = time.monotonic()
         assert b"408" in slow.recv(4096)
         assert time.monotonic() - start < 5
+
+
+def test_who_sends_a_head_byte_by_byte_is_cut_off(served: Served) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=30) as slow:
+        slow.settimeout(0.3)
+        closed, end = False, time.monotonic() + 30
+        for letter in itertools.cycle(b"GET /health HTTP/1.1"):
+            try:
+                slow.sendall(bytes([letter]))
+                closed = slow.recv(1) == b""
+            except TimeoutError:
+                continue
+            except OSError:
+                closed = True
+            if closed or time.monotonic() > end:
+                break
+    assert closed
+    with served.client() as http:  # others are served meanwhile, and lines kept open
+        for _ in range(3):
+            assert http.get(f"{served.url}/health").status_code == 200
 
 
 HOSTILE: list[Any] = [
@@ -244,6 +271,17 @@ def test_a_model_is_fitted_from_afar(served: Served) -> None:
     numbers = table.select("age", "bmi", "days")
     centres = KMeans(2, epsilon="0.1", max_iter=2).fit(numbers).cluster_centers_
     assert centres.shape == (2, 3)
+    remote.close()
+
+
+def test_models_are_compared_from_afar(served: Served) -> None:
+    remote = dp.connect(served.url, served.tokens["bo"])
+    table = remote.table("patients").select("age", "bmi", "readmitted")
+    before = table.left()["budgets"]
+    found = table.compare("readmitted", epsilons=["1"], rows=100)
+    assert found["simulated"]
+    assert found["scores"]
+    assert table.left()["budgets"] == before  # free
     remote.close()
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +119,92 @@ def test_an_analyst_asks_and_the_owner_approves(
     browser.go("button[value=verify]")
     assert "intact" in browser.run("document.body.innerText")
     look(browser, "auditor")
+
+
+def until(browser: Browser, words: str, seconds: float = 60) -> str:
+    """The text of a page that loads itself again, once it has these words."""
+    end, text = time.monotonic() + seconds, ""
+    while time.monotonic() < end:
+        with suppress(RuntimeError):  # it is just being loaded
+            text = str(browser.run("document.body.innerText"))
+        if words in text:
+            return text
+        time.sleep(0.1)
+    raise AssertionError(f"{words!r} is not in {text!r}")
+
+
+def test_an_owner_works_on_a_domain_and_audits(
+    browser: Browser, served: Served
+) -> None:
+    sign_in(browser, served, "olga")
+    browser.open(f"{served.url}/tables/patients")
+    browser.go("a[href='/domains/patients']")
+    look(browser, "domain")
+    browser.run(
+        "const t = document.getElementById('text');"
+        "t.value = t.value.replace('\"upper\": 110', '\"upper\": 120')"
+    )
+    browser.go("button[value=save]")
+    text = browser.run("document.body.innerText")
+    assert "fits the table" in text
+    assert '"upper": 120' in text
+    look(browser, "domain-saved")
+    browser.go("button[value=draft]")
+    assert browser.run("document.querySelector('.error') !== null")  # to be filled in
+    look(browser, "domain-draft")
+    browser.open(f"{served.url}/audits")
+    look(browser, "audits-empty")
+    browser.run(
+        "document.getElementById('subject').value = 'count()';"
+        "document.getElementById('runs').value = '0'"
+    )
+    browser.go("form[action='/audits'] button")
+    assert "holds" in until(browser, "holds")
+    look(browser, "audits")
+    browser.go("header .out button")
+    sign_in(browser, served, "iris")
+    browser.open(f"{served.url}/audits")
+    assert "count()" in browser.run("document.body.innerText")
+    browser.open(f"{served.url}/domains/patients")
+    assert "role does not allow" in browser.run("document.body.innerText")
+
+
+def test_an_analyst_compares_and_fits(browser: Browser, served: Served) -> None:
+    sign_in(browser, served, "bo")
+    browser.open(f"{served.url}/tables/patients")
+    browser.run(
+        "document.getElementById('simulated').value = '150';"
+        "document.getElementById('costs').value = '1'"
+    )
+    browser.go("button[value=compare]")
+    until(browser, "See the answer")
+    look(browser, "job")
+    browser.go("main a")
+    assert "NaiveBayes" in browser.run("document.body.innerText")
+    look(browser, "comparison")
+    browser.open(f"{served.url}/tables/patients")
+    browser.run(
+        "document.getElementById('model').value = 'NaiveBayes';"
+        "document.getElementById('cost').value = '0.1'"
+    )
+    browser.go("button[value=fit]")
+    until(browser, "See the answer")
+    browser.go("main a")
+    look(browser, "model")
+    browser.go("a[href$='/card']")
+    assert "Model card" in browser.run("document.body.innerText")
+    if PICTURES:
+        (Path(PICTURES) / "card.png").write_bytes(browser.picture())
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="needs npm install in tests/integration")
+def test_the_check_for_screen_readers_can_fail(
+    browser: Browser, served: Served
+) -> None:
+    sign_in(browser, served, "ana")
+    browser.run("document.querySelector('main').innerHTML = '<input>'")
+    with pytest.raises(AssertionError, match="label"):
+        look(browser, "broken")
 
 
 def test_pages_fit_a_phone_and_the_dark(browser: Browser, served: Served) -> None:

@@ -41,6 +41,8 @@ from discreto.core.maps import (
     Leaves,
     LogisticGradient,
     Magnitudes,
+    MarginalCounts,
+    MarginalErrors,
     Margins,
     Memberships,
     Nearest,
@@ -209,6 +211,10 @@ WRITTEN: list[Any] = [
         SplitHistogram(YES, Tree(), False), SplitScore(GRID, 1, "l1", 1.0, "either")
     ),
     Choice(Sum(Bins("a", 4), COUNT), Largest()),
+    Choice(
+        MarginalCounts(("s", "t"), ((0,), (0, 1))),
+        MarginalErrors((1,) * 16, (4, 12), (0, 3)),
+    ),
     Choice(Sum(Cross(Categories(("label",)), Bins("a", 3)), COUNT), Ranks((1, 2), 4)),
     Choice(Sum(Edges("a", (1.0,)), COUNT), Extreme("low", 3)),
     Choice(NearestRows(NAMES, "s", POINTS, 3), NearestVotes(3, 3)),

@@ -70,6 +70,7 @@ def test_every_score_is_here():
     here = {type(score).__name__ for score in SCORES.values()}
     votes = {"NearestVotes", "ReachVotes"}  # below
     votes |= {"SplitScore"}  # in test_boosting_splits
+    votes |= {"MarginalErrors"}  # in test_marginals
     scores = {name for name, kind in KINDS.items() if "scores" in dir(kind)}
     assert scores <= here | votes
 

@@ -33,6 +33,7 @@ from discreto.core.maps import (
     Leaves,
     LogisticGradient,
     Magnitudes,
+    MarginalCounts,
     Margins,
     Memberships,
     Nearest,
@@ -168,12 +169,13 @@ MAPS = [
     Bins("x1", 7),
     Edges("x1", (0.0, 1.0)),
     Magnitudes("x1"),
+    MarginalCounts(("y", "z"), ((0,), (0, 1))),
     Cross(Bins("x1", 7), Categories(("y",))),
 ]
 # Plain data: questions, blocks and scores.
 OTHERS = {
     *("Block", "Sum", "Choice", "Randomise", "Everyone", "Ones"),
-    *("Largest", "Ranks", "Extreme", "NearestVotes", "ReachVotes"),
+    *("Largest", "Ranks", "Extreme", "NearestVotes", "ReachVotes", "MarginalErrors"),
     *("Grid", "Tree", "SplitScore"),
 }
 

@@ -94,6 +94,7 @@ class TestQuery:
             "std height",
             "histogram age --bins 6",
             "histogram age sex --bins 18,65",
+            "histogram age sex --bins age=18,65",
             "mode sex",
             "mode age",
             "median age",
@@ -214,6 +215,10 @@ class TestQuery:
             ("trend age age --by sex", "no option --by"),
             ("mean age --bins 3", "no option --bins"),
             ("histogram age --bins 0", "--bins must be"),
+            ("histogram age sex --bins age=0", "--bins must be"),
+            ("histogram age sex --bins kg=5", "which is not a column here"),
+            ("histogram age sex --bins 5 --bins 6", "the name of a column each time"),
+            ("histogram age sex --bins age=5 --bins 6", "name each column once"),
             ("histogram age --bins x", "--bins must be"),
             ("histogram age --bins 5,x", "--bins must be"),
             ("quantile age", "needs --probability"),
@@ -619,7 +624,7 @@ class TestWords:
         for name, kind in options.KINDS.items():
             columns = ["x", "y"][: kind.least]
             chance = "0.9" if name == "quantile" else None
-            bins = "1,2" if name == "distribution" else None
+            bins = ["1,2"] if name == "distribution" else None
             wanted = options.statistic(name, columns, probability=chance, bins=bins)
             assert NAMED.get(name, name) in wanted.label
             assert all(column in wanted.label for column in columns)
@@ -640,10 +645,10 @@ class TestWords:
         assert [float(p) for p in several.probabilities] == [0.25, 0.5]
         assert options.statistic("count", [], by=["a", "b"]) == Count(("a", "b"))
         assert options.statistic("mean", ["x"]) == Mean("x")
-        assert options.statistic("histogram", ["x"], bins="7") == Histogram(("x",), 7)
-        cut = options.statistic("histogram", ["x"], bins="1,2.5")
+        assert options.statistic("histogram", ["x"], bins=["7"]) == Histogram(("x",), 7)
+        cut = options.statistic("histogram", ["x"], bins=["1,2.5"])
         assert cut == Histogram(("x",), (1.0, 2.5))
-        one = options.statistic("histogram", ["x"], bins="5,")
+        one = options.statistic("histogram", ["x"], bins=["5,"])
         assert one == Histogram(("x",), (5.0,))
 
 

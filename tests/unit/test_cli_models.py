@@ -313,7 +313,20 @@ def test_an_interrupt_ends_soon_and_says_what_was_charged(tmp_path):
     pyarrow.csv.write_csv(table, tmp_path / "big.csv")
     dp.Domain({"x": dp.Number(0, 1)}).save(tmp_path / "d.json")
     words = "query big.csv mean x --domain d.json --ledger l --budget 3 --epsilon 1"
-    code = "from discreto.cli import main; main()"
+    # Its exit, however it ends: os._exit is what the last clock calls.
+    code = """
+import os, sys, time
+leave = os._exit
+def noted(code):
+    open("ended", "w").write(str(time.monotonic()))
+    leave(code)
+os._exit = noted
+from discreto.cli import main
+try:
+    main()
+finally:
+    noted(getattr(sys.exc_info()[1], "code", 1))
+"""
     work = subprocess.Popen(
         [sys.executable, "-c", code, *words.split()],
         cwd=tmp_path,
@@ -322,21 +335,42 @@ def test_an_interrupt_ends_soon_and_says_what_was_charged(tmp_path):
         text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
+    # What a second is on this machine now: the same signal ends this one after it.
+    clock = subprocess.Popen(
+        [sys.executable, "-c", _SECOND], stdout=subprocess.PIPE, text=True
+    )
     try:
+        assert clock.stdout is not None
+        clock.stdout.readline()  # it listens
         for _ in range(600):  # until the charge is committed
             if _entries(tmp_path / "l"):
                 break
             time.sleep(0.05)
-        started = time.monotonic()
-        work.send_signal(signal.SIGINT)
-        out, err = work.communicate(timeout=30)
-        took = time.monotonic() - started
+        for process in (clock, work):
+            process.send_signal(signal.SIGINT)
+        out, err = work.communicate(timeout=60)
+        second = float(clock.communicate(timeout=60)[0])
+        ended = float((tmp_path / "ended").read_text())
     finally:
-        work.kill()
+        for process in (work, clock):
+            process.kill()
+            process.communicate()
     assert work.returncode == 130, (out, err)
     assert "Charged, and not given back: entry 1, mean of x, ε 1." in err
-    assert took < 3  # a second, and what a busy machine adds
+    assert ended < second
     assert dp.Ledger(tmp_path / "l").total() == 1
+
+
+_SECOND = """
+import signal, sys, time
+def end(*_):
+    time.sleep(1)
+    print(time.monotonic(), flush=True)
+    sys.exit()
+signal.signal(signal.SIGINT, end)
+print("ready", flush=True)
+time.sleep(600)
+"""
 
 
 def _entries(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""Domains from code books: Frictionless and CSVW."""
+"""Domains from code books: Frictionless, CSVW and SDMX."""
 
 from __future__ import annotations
 
@@ -86,6 +86,94 @@ def test_csvw_from_the_shell(tmp_path: Path) -> None:
     domain = dp.Domain.load(out)
     assert domain["age"] == dp.Number(0, 120, integer=True)
     assert domain.dialect == dp.Dialect(separator="\t")
+
+
+URN = "urn:sdmx:org.sdmx.infomodel.codelist.Codelist=OFFICE:CL_SEX(1.0)"
+SDMX: dict[str, Any] = {
+    "data": {
+        "dataStructures": [
+            {
+                "id": "PEOPLE",
+                "dataStructureComponents": {
+                    "dimensionList": {
+                        "id": "DimensionDescriptor",
+                        "dimensions": [
+                            {"id": "SEX", "localRepresentation": {"enumeration": URN}},
+                            {"id": "REGION", "conceptIdentity": "urn:C=O:CS(1.0).AREA"},
+                        ],
+                        "timeDimensions": [{"id": "TIME_PERIOD"}],
+                    },
+                    "measureList": {
+                        "measures": [
+                            {
+                                "id": "OBS_VALUE",
+                                "localRepresentation": {
+                                    "format": {
+                                        "dataType": "Integer",
+                                        "minValue": 0,
+                                        "maxValue": 120,
+                                    }
+                                },
+                            }
+                        ]
+                    },
+                },
+            }
+        ],
+        "codelists": [
+            {"id": "CL_SEX", "codes": [{"id": "F", "name": "Female"}, {"id": "M"}]},
+            {"id": "CL_AREA", "codes": [{"id": "N"}, {"id": "S"}]},
+        ],
+        "conceptSchemes": [
+            {
+                "concepts": [
+                    {
+                        "id": "AREA",
+                        "coreRepresentation": {"enumeration": {"id": "CL_AREA"}},
+                    }
+                ]
+            }
+        ],
+    }
+}
+SDMX_ML = """<?xml version="1.0" encoding="UTF-8"?>
+<mes:Structure xmlns:mes="urn:m" xmlns:str="urn:s"><mes:Structures>
+<str:Codelists><str:Codelist id="CL_SEX"><str:Code id="F"/><str:Code id="M"/>
+</str:Codelist><str:Codelist id="CL_AREA"><str:Code id="N"/><str:Code id="S"/>
+</str:Codelist></str:Codelists><str:Concepts><str:ConceptScheme>
+<str:Concept id="REGION"><str:CoreRepresentation><str:Enumeration>
+<Ref id="CL_AREA"/></str:Enumeration></str:CoreRepresentation></str:Concept>
+</str:ConceptScheme></str:Concepts><str:DataStructures><str:DataStructure id="P">
+<str:DataStructureComponents><str:DimensionList>
+<str:Dimension id="SEX"><str:LocalRepresentation><str:Enumeration>URN
+</str:Enumeration></str:LocalRepresentation></str:Dimension>
+<str:Dimension id="REGION"/><str:TimeDimension id="TIME_PERIOD"/>
+</str:DimensionList><str:MeasureList><str:PrimaryMeasure id="OBS_VALUE">
+<str:LocalRepresentation><str:TextFormat textType="Integer" minValue="0"
+maxValue="120"/></str:LocalRepresentation></str:PrimaryMeasure></str:MeasureList>
+</str:DataStructureComponents></str:DataStructure></str:DataStructures>
+</mes:Structures></mes:Structure>""".replace("URN", URN)
+
+
+@pytest.mark.parametrize("text", [json.dumps(SDMX), SDMX_ML], ids=["json", "xml"])
+def test_sdmx(text: str, tmp_path: Path) -> None:
+    (tmp_path / "structure").write_text(text)
+    assert dict(from_code_book(tmp_path / "structure").columns) == {
+        "SEX": dp.Category(["F", "M"]),
+        "REGION": dp.Category(["N", "S"]),
+        "TIME_PERIOD": dp.Opaque("string"),
+        "OBS_VALUE": dp.Number(0, 120, integer=True),
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<a", "<a/>", "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", '{"dataStructures": [3]}'],
+)
+def test_broken_sdmx_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "structure").write_text(text)
+    with pytest.raises(DomainError):
+        from_code_book(tmp_path / "structure")
 
 
 @pytest.mark.parametrize(

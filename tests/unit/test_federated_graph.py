@@ -122,21 +122,60 @@ def test_chebyshev_mixes_better_than_repeating():
         plain = np.abs(np.linalg.matrix_power(mixing.matrix, mixes) - 1 / 7).max()
         assert quick < plain
         assert np.allclose(mixing.power(mixes).sum(axis=1), 1)
-    assert mixing.power(1) is mixing.matrix
+    assert np.array_equal(mixing.power(1), mixing.matrix)
     with pytest.raises(ParameterError):
         mixing.power(0)
 
 
-def test_a_node_that_drops_out():
+def test_weight_of_those_who_are_silent_stays_at_home():
     mixing = Mixing.metropolis(SEVEN)
     alive = np.ones(7, dtype=bool)
-    alive[4] = False  # a leaf
-    left = mixing.among(alive)
-    assert left.matrix.shape == (6, 6)
-    assert left.graph().number_of_edges() == 7
-    alive[4], alive[3] = True, False  # the one who held the leaf
-    with pytest.raises(ParameterError):
-        mixing.among(alive)
+    for place in range(7):
+        line = mixing.line(place, alive)
+        assert list(line) == sorted(line)
+        assert all(line[j] == mixing.matrix[place, j] for j in line)
+        assert sorted(set(line) - {place}) == sorted(SEVEN[place])
+    alive[3] = False
+    line = mixing.line(2, alive)
+    assert list(line) == [0, 1, 2]
+    assert line[2] == 1 - (line[0] + line[1])
+    assert mixing.line(4, alive) == {4: 1.0}  # it has nobody else
+
+
+def test_optimal_weights_are_the_fastest():
+    """As fast as the best constant where all edges are alike; never slower."""
+    for name, nodes in (("ring", 6), ("ring", 7), ("complete", 5), ("star", 6)):
+        graph = topology(name, nodes)
+        best, constant = Mixing.optimal(graph), Mixing.constant(graph)
+        assert best.second == pytest.approx(constant.second, abs=1e-3)
+    best = Mixing.optimal(SEVEN)
+    assert best.second < Mixing.constant(SEVEN).second - 0.015
+    edges, coins = np.argwhere(np.triu(adjacency(SEVEN))), np.random.default_rng(0)
+    for size in (1e-1, 1e-2):
+        for _ in range(200):
+            other = best.matrix.copy()
+            for (i, j), move in zip(edges, coins.normal(0, size, 8), strict=True):
+                other[i, j] = other[j, i] = other[i, j] + move
+                other[i, i] -= move
+                other[j, j] -= move
+            values = np.linalg.eigvalsh(other - 1 / 7)
+            assert np.abs(values).max() > best.second - 1e-4
+
+
+@pytest.mark.parametrize("weight", np.linspace(0.05, 0.95, 10))
+def test_optimal_weights_of_a_path_by_trying_all(weight):
+    path = nx.Graph([(0, 1), (1, 2)])
+    best = Mixing.optimal(path).second
+    for other in np.linspace(0.05, 0.95, 40):
+        laplacian = np.array(
+            [
+                [weight, -weight, 0],
+                [-weight, weight + other, -other],
+                [0, -other, other],
+            ]
+        )
+        values = np.linalg.eigvalsh(np.eye(3) - laplacian - 1 / 3)
+        assert np.abs(values).max() >= best - 1e-4
 
 
 def test_nodes_of_any_name():

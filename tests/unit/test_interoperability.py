@@ -8,6 +8,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -18,6 +19,7 @@ from discreto.models import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     KMeans,
+    KNeighborsClassifier,
     LinearRegression,
     LogisticRegression,
     NaiveBayes,
@@ -92,9 +94,53 @@ def test_what_has_no_form_says_so():
     domain = dp.Domain({"a": dp.Number(0, 1), "y": dp.Category([0, 1])}, target="y")
     table = dp.Table(rows, domain, dp.testing.simulate())
     model = NaiveBayes(epsilon=1).fit(table)
-    for export in (model.to_sklearn, model.to_onnx):
-        with pytest.raises(ParameterError, match="LinearRegression, Logistic"):
-            export()
+    with pytest.raises(ParameterError, match="LinearRegression, Logistic"):
+        model.to_sklearn()
+    asks = KNeighborsClassifier(epsilon=1, n_neighbors=3).fit(table)
+    with pytest.raises(ParameterError, match=r"from the rows at every prediction"):
+        asks.to_onnx()
+
+
+@pytest.mark.parametrize("rows", [60, 6000])
+@pytest.mark.parametrize("columns", ["abst", "ab", "st"])
+def test_naive_bayes_in_onnx_predicts_the_same(rows, columns):
+    runtime = pytest.importorskip("onnxruntime")
+    coins = np.random.default_rng(4)
+    kinds = [f"k{i}" for i in range(40)]  # so many that some are merged
+    y = coins.integers(0, 3, rows)
+    data = {
+        "a": np.where(coins.random(rows) < 0.1, np.nan, y + coins.normal(0, 1, rows)),
+        "b": coins.normal(0, 2, rows),
+        "s": np.array(kinds)[np.minimum(coins.geometric(0.3, rows) + y, 39)],
+        "t": coins.integers(0, 2, rows),
+        "y": np.array(["no", "so", "yes"])[y],
+    }
+    whole = dp.Domain(
+        {
+            "a": dp.Number(-20, 50),
+            "b": dp.Number(-5, 5),
+            "s": dp.Category(kinds[:38]),
+            "t": dp.Category([0, 1]),
+            "y": dp.Category(["no", "so", "yes"]),
+        },
+        target="y",
+    )
+    domain = whole.select([*columns, "y"]).with_(target="y")
+    data = {name: data[name] for name in domain}
+    table = dp.Table(data, domain, dp.testing.simulate(3))
+    model = NaiveBayes(epsilon=3).fit(table)
+    session = runtime.InferenceSession(
+        model.to_onnx().SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    few = {name: data[name][:50] for name in columns}
+    given = {name: few[name].astype(object) for name in "s" if name in few}
+    given |= {name: few[name].astype(np.int64) for name in "t" if name in few}
+    if "a" in few:
+        given["X"] = np.column_stack([few["a"], few["b"]])
+    found = session.run(None, given)
+    frame = pd.DataFrame(few)
+    same(model.predict(frame), found[0])
+    same(model.predict_proba(frame), found[1])
 
 
 @pytest.mark.filterwarnings("ignore")  # MLflow has a few of its own

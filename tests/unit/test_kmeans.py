@@ -359,3 +359,26 @@ def test_empty_clusters_do_not_take_centres_far_away():
     rows = np.repeat([[0.5, 0.5]], 2000, axis=0)
     model = KMeans(5, epsilon=2, bounds=(0, 1), ledger=simulate(1)).fit(rows)
     assert -model.score(rows) / 2000 < 0.001
+
+
+@pytest.mark.parametrize("delta", [0, "1e-5"])
+@pytest.mark.parametrize("steps", [1, 4])
+def test_without_noise_and_shrinkage_steps_are_lloyds(delta, steps):
+    rng = np.random.default_rng(3)
+    X = np.vstack([rng.normal(m, 0.1, (40, 2)) for m in (0.2, 0.5, 0.8)]).clip(0, 1)
+    start = np.array([[0.1, 0.1], [0.4, 0.6], [0.9, 0.7]])
+    model = KMeans(
+        3,
+        epsilon=1,
+        delta=delta,
+        init=start,
+        max_iter=steps,
+        shrink=False,
+        bounds=(0, 1),
+        ledger=simulate(noise=False),
+    ).fit(X)
+    centres = start
+    for _ in range(steps):
+        near = ((X[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+        centres = np.array([X[near == k].mean(axis=0) for k in range(3)])
+    np.testing.assert_allclose(model.cluster_centers_, centres, atol=1e-7)

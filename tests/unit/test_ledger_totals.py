@@ -13,7 +13,7 @@ import pytest
 import discreto as dp
 from discreto.core.budget import Budget
 from discreto.core.cost import Cost
-from discreto.core.ledger import entries
+from discreto.core.ledger import page
 from discreto.core.ledger.chain import Chain
 from discreto.core.ledger.totals import Lots, OneByOne, TooFine
 from discreto.errors import LedgerError
@@ -22,7 +22,7 @@ from discreto.errors import LedgerError
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Totals at entries 8, 16, ... instead of 1,024."""
-    monkeypatch.setattr(entries, "EVERY", 8)
+    monkeypatch.setattr(page, "EVERY", 8)
 
 
 @pytest.fixture

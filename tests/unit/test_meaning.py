@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from discreto.cli import app
 from discreto.core.cost import Cost, read_amount
 from discreto.errors import ParameterError
-from discreto.meaning import explain, explain_cost
+from discreto.meaning import DEPLOYMENTS, deployments_near, explain, explain_cost
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 3])
@@ -112,9 +112,10 @@ def test_the_page_has_the_right_numbers():
     from pathlib import Path
 
     page = Path(__file__).parents[2] / "docs" / "choosing-epsilon.md"
+    first, others = page.read_text("utf-8").split("## What others chose")
     lines = [
         x
-        for x in page.read_text().splitlines()
+        for x in first.splitlines()
         if x.startswith(("| 0", "| 1 ", "| ln", "| 2", "| 4", "| 8"))
     ]
     assert len(lines) == 7
@@ -129,3 +130,28 @@ def test_the_page_has_the_right_numbers():
         exact = [exact[0], *(100 * part for part in exact[1:])]
         for text, number in zip(told, exact, strict=True):
             assert float(text) == pytest.approx(number, rel=5e-3), line
+    for one in DEPLOYMENTS:
+        assert f"| {one.epsilon:g} | {one.who} |" in others
+
+
+def test_published_values_stand_beside_an_epsilon():
+    values = [one.epsilon for one in DEPLOYMENTS]
+    assert values == sorted(values)
+    assert all(one.unit and one.source for one in DEPLOYMENTS)
+    assert [one.epsilon for one in deployments_near("0.1")] == [1]
+    assert [one.epsilon for one in deployments_near(5)] == [4, 6]
+    assert [one.epsilon for one in deployments_near(100)] == [43]
+
+
+def test_the_command_puts_an_epsilon_among_published_ones():
+    done = CliRunner().invoke(app, ["explain", "--epsilon", "5"])
+    lines = done.output.split("What others published", 1)[1].splitlines()
+    place = [i for i, line in enumerate(lines) if "yours" in line]
+    assert len(place) == 1
+    assert "emoji" in lines[place[0] - 1]
+    assert "macOS" in lines[place[0] + 1]
+    done = CliRunner().invoke(app, ["explain", "--epsilon", "1", "--json"])
+    found = json.loads(done.output)
+    assert len(found["deployments"]) == len(DEPLOYMENTS)
+    for alarms, hits in found["rates"]:
+        assert hits == pytest.approx(math.e * alarms)

@@ -118,6 +118,14 @@ def test_views_are_asked_about(service: Service) -> None:
         {"statistic": {"kind": "Ledger"}, "epsilon": "0.1"},
         {"statistic": {"kind": "Where"}, "epsilon": "0.1"},
         {"statistic": {"kind": "Mean", "column": 7}, "epsilon": "0.1"},
+        {
+            "statistic": {"kind": "Histogram", "columns": ["age"], "bins": [[], []]},
+            "epsilon": "0.1",
+        },
+        {
+            "statistic": {"kind": "Histogram", "columns": ["age"], "bins": [[1, 2]]},
+            "epsilon": "0.1",
+        },
         {"fit": {"model": "Table"}, "epsilon": "0.1"},
         {"fit": {"model": "KMeans", "params": {"max_iter": 10**9}}, "epsilon": "0.1"},
         {"fit": {"model": "KMeans", "params": {"ledger": None}}, "epsilon": "0.1"},

@@ -69,6 +69,25 @@ def test_a_silo_is_read_with_its_policy_and_ledger(config):
     assert read_silo(config).ledger.spent().epsilon == Fraction(1, 2)
 
 
+@pytest.mark.parametrize("said", ["silo", "domain"])
+def test_a_file_in_another_dialect(config, said):
+    schema = read_silo(config).answer(messages.hello(), "coordinator")["schema"]
+    (config.parent / "rows.csv").write_text("x;y\n0;1\n1;0\n0,5;0,5\n0,2;0,9\n")
+    german = dp.Dialect(separator=";", decimal=",")
+    if said == "silo":
+        part = "[dialect]\nseparator = ';'\ndecimal = ','\n[flower]"
+        config.write_text(SILO.replace("[flower]", part))
+    else:
+        domain = dp.Domain.load(config.parent / "domain.json")
+        domain.with_(dialect=german).save(config.parent / "domain.json")
+    silo = read_silo(config)
+    assert silo.answer(messages.hello(), "coordinator")["schema"] == schema
+    table = dp.Table(
+        config.parent / "rows.csv", silo.domain, dp.testing.simulate(noise=False)
+    )
+    assert dp.stats.mean(table, "x", epsilon=1).value == pytest.approx(0.425, abs=1e-6)
+
+
 def test_paths_are_relative_to_the_file(config, monkeypatch, tmp_path):
     monkeypatch.chdir("/")
     assert read_silo(config).rows == 4

@@ -15,6 +15,7 @@ import pytest
 
 import discreto as dp
 from discreto.errors import DomainError, LedgerError, ParameterError
+from discreto.stats import Quantile
 from discreto.testing import simulate
 
 stats = dp.stats
@@ -345,3 +346,9 @@ def test_intervals_hold_their_value(name: str) -> None:
                 continue
             assert np.all(np.asarray(release.low) <= release.value)
             assert np.all(np.asarray(release.value) <= release.high)
+
+
+def test_a_quantile_reads_its_probability_as_people_write_it() -> None:
+    assert Quantile("age", 0.5) == Quantile("age") == Quantile("age", "1/2")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="probability must be"):
+        Quantile("age", 1.5)  # type: ignore[arg-type]

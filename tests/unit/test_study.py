@@ -96,6 +96,10 @@ def pictures(results):
 
 def findings(results):
     yield StudyFinding("it works", f"{results.count} lines", True)
+    doubt = os.environ.get("FAKE_FINDING")
+    if doubt:
+        agrees, expected = doubt.split()
+        yield StudyFinding("it holds", "1", agrees == "yes", expected=expected == "yes")
 
 
 FAKE = Experiment(
@@ -321,6 +325,24 @@ def only_fake(fake: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(registry, "experiments", lambda: {"fake-1": fake.FAKE})
     monkeypatch.setattr(study, "experiments", lambda: {"fake-1": fake.FAKE})
     return fake
+
+
+@pytest.mark.usefixtures("only_fake")
+@pytest.mark.parametrize("verdict", ["yes yes", "no no", "no yes", "yes no"])
+def test_a_finding_is_a_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: str
+) -> None:
+    monkeypatch.setenv("FAKE_FINDING", verdict)
+    code, said = command("all", "--quick", "--jobs", 1, "--out", tmp_path / "out")
+    as_told = verdict in ("yes yes", "no no")
+    assert code == (0 if as_told else 1)
+    assert ("it holds" in said) != as_told
+
+
+def test_thresholds_widen_with_fewer_runs() -> None:
+    some = Results([{"error": 1.0}] * 5)
+    assert some.margin(0.1, runs=5) == some.margin(0.1, runs=2) == 0.1
+    assert some.margin(0.1, runs=20) == pytest.approx(0.2)
 
 
 @pytest.mark.usefixtures("only_fake")

@@ -30,8 +30,9 @@ from discreto.core.query import Choice, Derived, Ints, Randomise, Sum
 from discreto.core.randomised_rows import ROW_STEPS
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
+from discreto.rows import TableRows
 from discreto.session import question_of
-from discreto.tables import Table, _Rows
+from discreto.tables import Table
 from discreto.testing import simulate
 
 GRID = 1 << 20  # steps of a unit in ``noise`` and ``choose``
@@ -242,7 +243,7 @@ class WatchedTable(Table):
         if domain.person is not None:
             # Two tables must drop the same rows of a person, so they share the key.
             frame = PersonFrame(open_frame(data, domain), domain, bytes(range(24)))
-            self._rows = _Rows(frame, LocalEngine())
+            self._rows = TableRows(frame, LocalEngine())
 
     def gate(self, ledger: Any = None) -> Gate:
         """The watched gate."""

@@ -24,12 +24,14 @@ from discreto.cli import (
     fit,
     interrupt,
     ledger,
+    peer,
     plan,
     predict,
     query,
     report,
     serve,
     silo,
+    synthesize,
 )
 from discreto.cli.terminal import SafeGroup
 
@@ -82,12 +84,14 @@ app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.add_typer(ledger.app, name="ledger")
 app.command("serve", epilog=serve.EXAMPLE)(serve.serve)
 app.add_typer(silo.app, name="silo")
+app.add_typer(peer.app, name="peer")
 app.add_typer(federate.app, name="federate")
 app.command("audit", epilog=audit.EXAMPLE)(audit.audit)
 app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
 app.command("fit", epilog=fit.EXAMPLE)(fit.fit)
 app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict)
+app.command("synthesize", epilog=synthesize.EXAMPLE)(synthesize.synthesize)
 app.command("report", epilog=report.EXAMPLE)(report.report)
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 

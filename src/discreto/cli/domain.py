@@ -81,7 +81,7 @@ def convert_code_book(
     book: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="A Frictionless schema or package, or CSVW metadata."
+            metavar="FILE", help="A Frictionless schema, CSVW or SDMX (JSON or XML)."
         ),
     ],
     out: Annotated[Path, typer.Option("--out", help="A new domain file.")],

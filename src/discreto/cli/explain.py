@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from discreto.cli import options, terminal
 from discreto.core.cost import Cost, read_delta
+from discreto.meaning import DEPLOYMENTS, explain_cost
 from discreto.meaning import explain as meaning_of
-from discreto.meaning import explain_cost
 
 EXAMPLE = """Examples:
 
@@ -37,11 +38,12 @@ def explain(
     """Say what an epsilon means for one person: odds, beliefs, an attacker's success.
 
     Nothing is read or spent. The attacker knows everything but whether this person
-    took part.
+    took part. Values that others published stand beside it.
     """
     found = meaning_of(epsilon, delta, prior=prior)
     if as_json:
-        terminal.print_json(found.to_dict())
+        others = [asdict(one) for one in DEPLOYMENTS]
+        terminal.print_json(found.to_dict() | {"deployments": others})
         return
     console = terminal.out()
     console.print(terminal.plain_lines(str(found)), soft_wrap=True)
@@ -51,3 +53,9 @@ def explain(
             "The Gaussian noise that such a question gets here guarantees more:"
         )
         console.print(terminal.plain_lines(str(ours)), soft_wrap=True)
+    console.print("What others published (compare the units before the values):")
+    rows = [(one.epsilon, f"{one.who}: {one.unit}") for one in DEPLOYMENTS]
+    rows = sorted([*rows, (found.points[0][0], "yours")], key=lambda row: row[0])
+    for value, words in rows:
+        line = f"  ε {value:<6.3g} {words}"
+        console.print(terminal.plain_lines(line), soft_wrap=True)

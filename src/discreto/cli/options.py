@@ -49,6 +49,7 @@ from discreto.stats import (
     WeightedMean,
     sentence,
 )
+from discreto.stats.histograms import bins_by_column
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Words:
 
     columns: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
-    bins: int | tuple[float, ...] | None = None
+    bins: Any = None
     probabilities: tuple[Fraction, ...] = ()
 
 
@@ -93,9 +94,10 @@ def _sides(words: Words) -> tuple[str, str]:
 
 
 def _points(words: Words) -> Statistic:
-    if not isinstance(words.bins, tuple):
+    points = words.bins
+    if not isinstance(points, tuple) or not all(isinstance(p, float) for p in points):
         raise ParameterError("distribution needs --bins with values, such as 18,40,65.")
-    return Distribution(words.columns[0], words.bins)
+    return Distribution(words.columns[0], points)
 
 
 BY = ("by",)
@@ -163,8 +165,12 @@ ByWords = Annotated[
     typer.Option("--by", help="Answer for each group of this category column."),
 ]
 BinsWord = Annotated[
-    str | None,
-    typer.Option("--bins", help="Histogram: a number of equal bins, or cuts: 18,40,65"),
+    list[str] | None,
+    typer.Option(
+        "--bins",
+        help="Histogram: a number of equal bins, or cuts: 18,40,65. For one of several "
+        "columns: age=18,40,65, as often as needed.",
+    ),
 ]
 ProbabilityWord = Annotated[
     str | None,
@@ -250,10 +256,14 @@ def statistic(
     columns: Sequence[str] | None = None,
     *,
     by: Sequence[str] | None = None,
-    bins: str | None = None,
+    bins: Sequence[str] | None = None,
     probability: str | None = None,
 ) -> Statistic:
-    """The statistic that these words ask for."""
+    """The statistic that these words ask for.
+
+    >>> statistic("histogram", ["age", "bmi"], bins=["age=18,65", "bmi=5"]).bins
+    (('age', (18.0, 65.0)), ('bmi', 5))
+    """
     if "(" in name:
         return _sentence(name, columns, by, bins, probability)
     kind, names = kind_of(name), tuple(columns or ())
@@ -266,7 +276,7 @@ def statistic(
             f"{name} takes {_how_many(kind)}. Got {', '.join(names) or 'none'}."
         )
     return kind.make(
-        Words(names, tuple(by or ()), _bins(bins), _probabilities(probability))
+        Words(names, tuple(by or ()), _bins(bins, names), _probabilities(probability))
     )
 
 
@@ -302,9 +312,30 @@ def _how_many(kind: Kind) -> str:
     return f"{kind.least} or more columns"
 
 
-def _bins(text: str | None) -> int | tuple[float, ...] | None:
-    if text is None:
+def _bins(words: Sequence[str] | None, columns: tuple[str, ...]) -> Any:
+    """Bins for all columns, or by column where every word names one."""
+    if not words:
         return None
+    named = [word.partition("=") for word in words]
+    if not any(equals for _, equals, _ in named):
+        if len(words) > 1:
+            raise ParameterError(
+                "--bins several times needs the name of a column each time: "
+                "--bins age=18,40,65 --bins bmi=10."
+            )
+        return _cuts(words[0])
+    found: dict[str, Any] = {}
+    for name, equals, text in named:
+        if not equals or name in found:
+            raise ParameterError(
+                f"--bins must name each column once, such as age=18,40,65. Got "
+                f"{name + equals + text!r}."
+            )
+        found[name] = _cuts(text)
+    return bins_by_column(found, columns)
+
+
+def _cuts(text: str) -> int | tuple[float, ...]:
     try:
         if "," in text:
             return tuple(float(cut) for cut in text.split(",") if cut.strip())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreto.cli import options, terminal
-from discreto.cli.files import readable_ledger
+from discreto.cli.files import read_domain, readable_ledger
 from discreto.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 EXAMPLE = """Examples:
 
 `discreto report patients.ledger --out ledger.html`
+
+`discreto report patients.ledger --checklist --domain d.json`: the hazards of NIST SP
+800-226, filled in.
+
+`discreto report patients.ledger --registry --domain d.json`: an entry for the public
+registry of deployments (YAML).
 
 `discreto report model.json`, `discreto report study-results/`,
 `discreto report findings.json`
@@ -40,6 +46,22 @@ def report(
     author: options.AuthorWord = "",
     about: options.AboutWord = "",
     prior: options.PriorWord = "0.1",
+    domain: Annotated[
+        Path | None,
+        typer.Option("--domain", help="With --checklist or --registry: the domain."),
+    ] = None,
+    checklist: Annotated[
+        bool,
+        typer.Option(
+            "--checklist", help="Of a ledger: the hazards of NIST SP 800-226."
+        ),
+    ] = False,
+    registry: Annotated[
+        bool,
+        typer.Option(
+            "--registry", help="Of a ledger: an entry for the registry (YAML)."
+        ),
+    ] = False,
 ) -> None:
     """Write one self-contained HTML page: no network, light and dark, ready to print.
 
@@ -47,10 +69,48 @@ def report(
     of an audit as JSON.
     """
     beside = source / "report.html" if source.is_dir() else source.with_suffix(".html")
+    if checklist or registry:
+        if checklist and registry:
+            raise ParameterError("--checklist and --registry are two files: ask twice.")
+        words = {"purpose": purpose, "author": author, "data": about}
+        path = _evidence(source, domain, chain_key, out, words if registry else None)
+        terminal.out().print(terminal.plain(f"wrote {path}"), soft_wrap=True)
+        return
     with terminal.working("writing the page"):
         said = {"purpose": purpose, "author": author, "data": about, "prior": prior}
         path = page_of(source, chain_key, said).save(out or beside)
     terminal.out().print(terminal.plain(f"wrote {path}"), soft_wrap=True)
+
+
+def _evidence(
+    source: Path,
+    domain: Path | None,
+    chain_key: Path | None,
+    out: Path | None,
+    words: Mapping[str, str] | None,
+) -> Path:
+    """Write the checklist of a ledger, or with words its entry for the registry."""
+    from discreto.report import checklist_page, registry_entry
+    from discreto.report.deployment import to_yaml
+
+    if not _is_ledger(source):
+        raise ParameterError(f"{str(source)!r} is not a ledger file.")
+    described = None if domain is None else read_domain(domain)
+    with readable_ledger(source, chain_key=chain_key) as book:
+        if words is None:
+            page = checklist_page(book, described)
+            return Path(page.save(out or source.with_suffix(".checklist.html")))
+        entry = registry_entry(book, described, **words)
+    path = out or source.with_suffix(".registry.yaml")
+    path.write_text(to_yaml(entry), encoding="utf-8")
+    return path
+
+
+def _is_ledger(source: Path) -> bool:
+    if not source.is_file():
+        return False
+    with source.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
 
 
 def page_of(
@@ -66,10 +126,9 @@ def page_of(
         return study_page(source)
     if not source.is_file():
         raise ParameterError(f"there is no file or folder {str(source)!r}.")
-    with source.open("rb") as file:
-        if file.read(16) == b"SQLite format 3\0":
-            with readable_ledger(source, chain_key=chain_key) as book:
-                return ledger_page(book)
+    if _is_ledger(source):
+        with readable_ledger(source, chain_key=chain_key) as book:
+            return ledger_page(book)
     return _json_page(source, said or {})
 
 

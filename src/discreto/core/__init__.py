@@ -16,6 +16,8 @@ Read it from the bottom up::
     budget         what fits, whoever chooses among all kinds of charges
     cost           epsilon, rho and (epsilon, delta) in exact fractions
     expressions/   derived columns and filters, row by row
+    history        earlier rows of the same person beside each row
+    joins          rows of two tables of the same people
     contribution   no person has more than a few rows
     domain         what is public
 

@@ -249,7 +249,7 @@ def held(asked: Bound) -> int:
     """How many numbers of a row are held at once; none if loops add them up."""
     numbers = 0 if isinstance(asked.query.cells, Everyone) else 1
     for part in asked.blocks:
-        features, direct = part.block.features, ()
+        features = part.block.features
         if not isinstance(features, Ones):
             direct = _direct(features, asked.domain, _bounds(part.shape))
             numbers += 0 if direct else part.shape.width

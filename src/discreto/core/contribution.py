@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,10 +45,17 @@ class PersonFrame:
             yield {n: c[chosen] for n, c in batch.items()}, int(chosen.sum())
             start += rows
 
+    def above(self, made: Callable[[Frame], Frame], domain: Domain) -> PersonFrame:
+        """The same bound on a view of all rows, each person's made of her rows alone.
+
+        The view comes first: it sees every row of a person, and then she keeps ``k``.
+        """
+        return PersonFrame(made(self._frame), domain, self._key)
+
     def _keep(self) -> NDArray[np.bool_]:
         if self._kept is None:
             person = self._domain.person
-            people = _person_numbers(self._frame.raw(str(person)))
+            people = person_numbers(self._frame.raw(str(person)))
             order = np.lexsort((self._row_hashes(), people))
             ordered = people[order]
             first = np.flatnonzero(
@@ -83,7 +90,7 @@ def _mix(words: NDArray[np.uint64], seed: np.uint64) -> NDArray[np.uint64]:
     return words ^ (words >> np.uint64(31))
 
 
-def _person_numbers(ids: Array) -> NDArray[np.int64]:
+def person_numbers(ids: Array) -> NDArray[np.int64]:
     """A number for each different person, -1 for nobody."""
     if ids.dtype != object:
         return np.unique(ids, return_inverse=True)[1]

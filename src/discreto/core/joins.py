@@ -42,7 +42,7 @@ def joined_domain(first: Domain, second: Domain, how: How) -> Domain:
         )
     more = {name: second[name] for name in second if name in names}
     if how == "left":  # who is not in the second table has no value there
-        more = {name: _may_lack(column) for name, column in more.items()}
+        more = {name: may_lack(column) for name, column in more.items()}
     return first.with_(
         columns=dict(first.columns) | more,
         rows_per_person=first.rows_per_person * second.rows_per_person,
@@ -50,7 +50,8 @@ def joined_domain(first: Domain, second: Domain, how: How) -> Domain:
     )
 
 
-def _may_lack(column: Column) -> Column:
+def may_lack(column: Column) -> Column:
+    """The same column, in which values may be missing."""
     if not isinstance(column, Number | Category):
         return column
     out = copy.copy(column)

@@ -1,4 +1,4 @@
-"""Domains from code books that are at hand: Frictionless table schemas and CSVW.
+"""Domains from code books that are at hand: Frictionless, CSVW and SDMX.
 
 A code book says what values may be; nothing is read from rows. What it does not say
 (a bound, a list of categories) makes a column ``Opaque``: known, but not asked about.
@@ -15,6 +15,7 @@ from discreto.core.columns import Boolean, Category, Column, Number, Opaque
 from discreto.core.dates import Date
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
+from discreto.data.sdmx import fields_of_json, fields_of_xml, is_sdmx
 from discreto.errors import DomainError, ParameterError
 
 _NUMBERS = {
@@ -24,12 +25,12 @@ _NUMBERS = {
 
 
 def from_code_book(path: str | Path) -> Domain:
-    """A domain from a Frictionless package or table schema, or from CSVW metadata.
+    """A domain from a Frictionless schema, CSVW metadata or an SDMX structure.
 
     Parameters
     ----------
     path
-        A JSON file. Of several tables the first is taken.
+        A JSON file, or an XML file of SDMX. Of several tables the first is taken.
 
     Returns
     -------
@@ -41,11 +42,7 @@ def from_code_book(path: str | Path) -> Domain:
     DomainError
         The file is no such code book, or says of no column what it may hold.
     """
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise DomainError(f"{str(path)!r} is not a readable JSON file.") from None
-    fields, dialect = _fields(data)
+    fields, dialect = _read(path)
     columns: dict[str, Column] = {}
     for field in fields:
         name = field.get("name") or field.get("titles")
@@ -60,6 +57,23 @@ def from_code_book(path: str | Path) -> Domain:
     return Domain(columns, dialect=dialect)
 
 
+def _read(path: str | Path) -> tuple[list[Mapping[str, Any]], Dialect | None]:
+    """What a code book of any kind says about its columns."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+        if text.lstrip().startswith("<"):
+            return list(fields_of_xml(text)), None
+        data = json.loads(text)
+    except (OSError, ValueError):
+        raise DomainError(f"{str(path)!r} is no readable JSON or XML file.") from None
+    if not is_sdmx(data):
+        return _fields(data)
+    try:
+        return list(fields_of_json(data)), None
+    except (AttributeError, KeyError, TypeError, LookupError):
+        raise DomainError(f"{str(path)!r} is no SDMX structure message.") from None
+
+
 def _fields(data: Any) -> tuple[list[Mapping[str, Any]], Dialect | None]:
     """The columns of the first table, and how its file is written."""
     tables = data.get("resources") or data.get("tables") if _is_map(data) else None
@@ -67,7 +81,7 @@ def _fields(data: Any) -> tuple[list[Mapping[str, Any]], Dialect | None]:
     schema = one.get("schema", one.get("tableSchema", one)) if _is_map(one) else {}
     fields = schema.get("fields", schema.get("columns")) if _is_map(schema) else None
     if not isinstance(fields, list) or not all(map(_is_map, fields)) or not fields:
-        raise DomainError("this is neither a Frictionless schema nor CSVW metadata.")
+        raise DomainError("this is no Frictionless schema, CSVW metadata or SDMX.")
     said = one.get("dialect", {})
     if not _is_map(said):
         said = {}

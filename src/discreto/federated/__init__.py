@@ -2,7 +2,8 @@
 
 A :class:`Silo` answers JSON messages with releases, by its owner's :class:`Policy`. A
 :class:`Federation` talks to silos and fits a learner; :class:`FederatedTable` lets the
-models of :mod:`discreto.models` run on the sum of the silos' releases. ``simulate``
+models of :mod:`discreto.models` run on the sum of the silos' releases. A :class:`Peer`
+learns with its neighbours on a graph, without a coordinator. ``simulate``
 plays a run with public data, all silos, rounds and seeds at once.
 """
 
@@ -17,6 +18,8 @@ from discreto.federated.learners import (
 )
 from discreto.federated.messages import Terms
 from discreto.federated.model import FederatedModel
+from discreto.federated.neighbourhood import Neighbourhood
+from discreto.federated.peer import Peer
 from discreto.federated.policy import Policy
 from discreto.federated.silo import Silo
 from discreto.federated.simulation import Result, simulate
@@ -32,6 +35,8 @@ __all__ = [
     "GraphLearning",
     "Guarantee",
     "Mixing",
+    "Neighbourhood",
+    "Peer",
     "Policy",
     "ProximalPoint",
     "Result",

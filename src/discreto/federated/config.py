@@ -10,6 +10,9 @@
     rows = 400                      # only if the number of rows may be public
     fetch = false                   # a database's rows never come to this process
 
+    [dialect]                       # how a text file is written, if the domain file
+    separator = ";"                 # does not say so: see Dialect
+
     [policy]                        # see Policy
     per_round = 1
 
@@ -27,6 +30,8 @@
     authority = "federation.crt"
     port = 8443
 
+    [peer]                          # learning without a coordinator: see peer_config
+
 Paths are relative to the file.
 """
 
@@ -38,6 +43,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.data.databases.address import within
@@ -55,8 +61,9 @@ _KEYS = (
     "rows",
     "fetch",
     "policy",
+    "dialect",
 )
-_WIRES = ("flower", "https")
+_SECTIONS = ("flower", "https", "peer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +120,14 @@ def read_https(path: str | Path) -> HttpsWire | None:
     for name in ("certificate", "private_key", "authority"):
         if name in part:
             part[name] = str(folder / str(part[name]))
-    wire: HttpsWire = _made(HttpsWire, part, path)
+    wire: HttpsWire = made(HttpsWire, part, path)
     return wire
 
 
 def read_silo(path: str | Path) -> Silo:
     """The silo that a TOML file describes; its ledger is made if there is none."""
     data, folder = _read(path), Path(path).absolute().parent
-    policy = _made(Policy, _part(data, "policy", path), path)
+    policy = made(Policy, _part(data, "policy", path), path)
     domain = Domain.load(folder / str(data["domain"]))
     engine = DatabaseEngine(fetch=data["fetch"]) if "fetch" in data else None
     ledger = Ledger(
@@ -128,7 +135,9 @@ def read_silo(path: str | Path) -> Silo:
         epsilon=data.get("epsilon"),
         delta=data.get("delta"),
     )
-    table = Table(within(folder, str(data["data"])), domain, ledger, engine=engine)
+    source, said = within(folder, str(data["data"])), _part(data, "dialect", path)
+    dialect = Dialect.from_dict(said) if said else None
+    table = Table(source, domain, ledger, engine=engine, dialect=dialect)
     return Silo(table, policy, rows=data.get("rows"))
 
 
@@ -138,7 +147,7 @@ def read_wire(path: str | Path) -> Wire:
     for name in ("root_certificates", "private_key", "home"):
         if name in part or name == "home":
             part[name] = str(folder / str(part.get(name, "flower")))
-    wire: Wire = _made(Wire, part, path)
+    wire: Wire = made(Wire, part, path)
     for name in ("root_certificates", "private_key"):
         if not Path(getattr(wire, name)).is_file():
             raise ParameterError(f"there is no file {getattr(wire, name)!r} ({name}).")
@@ -150,12 +159,12 @@ def _read(path: str | Path) -> dict[str, Any]:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise ParameterError(f"{str(path)!r} is not a readable TOML file.") from None
-    unknown = sorted(set(data) - {*_KEYS, *_WIRES})
+    unknown = sorted(set(data) - {*_KEYS, *_SECTIONS})
     absent = [name for name in _NEEDED if name not in data]
     if unknown or absent:
         what = f"does not know {unknown[0]!r}" if unknown else f"needs {absent[0]!r}"
         raise ParameterError(
-            f"a silo's file {what}. It may have: {', '.join((*_KEYS, *_WIRES))}."
+            f"a silo's file {what}. It may have: {', '.join((*_KEYS, *_SECTIONS))}."
         )
     return data
 
@@ -167,7 +176,13 @@ def _part(data: Mapping[str, Any], name: str, path: str | Path) -> dict[str, Any
     return dict(part)
 
 
-def _made(kind: Any, part: dict[str, Any], path: str | Path) -> Any:
+def section(path: str | Path, name: str) -> dict[str, Any]:
+    """A section of a silo's file; empty if it has none."""
+    return _part(_read(path), name, path)
+
+
+def made(kind: Any, part: dict[str, Any], path: str | Path) -> Any:
+    """What a section of a file describes; refuses names that it does not know."""
     known = [field.name for field in fields(kind)]
     unknown = sorted(set(part) - set(known))
     if unknown:

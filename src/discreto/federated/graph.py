@@ -8,6 +8,7 @@ lets a two-node graph swap its values forever.
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreto.core.query import Floats
 from discreto.errors import MissingExtraError, ParameterError
+from discreto.federated.fastest import fastest_matrix
 from discreto.parameters import number, whole
 from discreto.rng import generator
 
@@ -189,6 +191,25 @@ class Mixing:
             )
         return cls(np.eye(len(edges)) - alpha * laplacian)
 
+    @classmethod
+    def optimal(cls, graph: Any) -> Mixing:
+        """The weights that mix fastest of all, edge by edge (Xiao and Boyd 2004).
+
+        Parameters
+        ----------
+        graph
+            A networkx graph.
+
+        Examples
+        --------
+        >>> graph = topology("seven", 7)
+        >>> round(Mixing.optimal(graph).second, 3)
+        0.735
+        """
+        edges = adjacency(graph)
+        low, high = _ends(np.diag(edges.sum(axis=1)) - edges)
+        return cls(fastest_matrix(edges, 2 / (low + high) if high else 1.0))
+
     def graph(self) -> Any:
         """Who talks to whom, as a networkx graph with nodes from 0."""
         edges = np.argwhere(np.triu(np.abs(self.matrix) > 1e-12, 1))
@@ -219,31 +240,71 @@ class Mixing:
         mixes
             How many.
         """
-        mixes = whole(mixes, "mixes", most=10**4)
-        one, second = np.eye(len(self.matrix)), self.second
-        if mixes == 1 or second < 1e-12:
-            return self.matrix
-        before, now = one, self.matrix / second
-        low, high = 1.0, 1 / second
-        for _ in range(mixes - 1):
-            before, now = now, 2 / second * (self.matrix @ now) - before
-            low, high = high, 2 / second * high - low
-        out: Floats = now / high
-        return out
+        before = now = np.eye(len(self.matrix))
+        for ahead, back in self.steps(mixes):
+            before, now = now, ahead * (self.matrix @ now) - back * before
+        return now
 
-    def among(self, alive: NDArray[np.bool_]) -> Mixing:
-        """The mixing of those who are left; weight given to the others stays at home.
+    def steps(self, mixes: int) -> list[tuple[float, float]]:
+        """Several mixes one by one: ``next = a (W now) - b before``, as (a, b).
 
-        A graph that falls apart without them is refused.
+        Each of them needs what neighbours have now, and nothing from anybody else.
 
         Parameters
         ----------
-        alive
-            For each node whether it still answers.
+        mixes
+            How many.
         """
-        weights = self.matrix[np.ix_(alive, alive)].copy()
-        np.fill_diagonal(weights, 0.0)
-        return Mixing(weights + np.diag(1 - weights.sum(axis=1)))
+        return chebyshev(self.second, mixes)
+
+    def line(self, place: int, present: NDArray[np.bool_]) -> dict[int, float]:
+        """A node's own row: whose word counts how much, in the order of nodes.
+
+        Weight given to those who are not there stays at home.
+
+        Parameters
+        ----------
+        place
+            The node.
+        present
+            For each node whether it is heard.
+        """
+        row = self.matrix[place].tolist()
+        kept = {j: w for j, w in enumerate(row) if abs(w) > 1e-12 or j == place}
+        return at_home(kept, place, {j for j in kept if present[j]})
+
+
+def mixing_by_rule(graph: Any, rule: Any, alpha: float | None = None) -> Mixing:
+    """The mixing of a graph by the name of a rule."""
+    if rule == "metropolis":
+        return Mixing.metropolis(graph)
+    if rule == "constant":
+        return Mixing.constant(graph, alpha)
+    if rule == "optimal":
+        return Mixing.optimal(graph)
+    raise ParameterError("mixing is 'metropolis', 'constant', 'optimal' or a Mixing.")
+
+
+def at_home(row: dict[Any, float], own: Any, heard: set[Any]) -> dict[Any, float]:
+    """A row without those who are not heard; their weight goes to its own node."""
+    left = {name: w for name, w in row.items() if name == own or name in heard}
+    if len(left) < len(row):
+        left[own] = 1 - math.fsum(w for name, w in left.items() if name != own)
+    return left
+
+
+def chebyshev(second: float, mixes: int) -> list[tuple[float, float]]:
+    """The numbers of Chebyshev's recursion for a matrix with this eigenvalue."""
+    mixes = whole(mixes, "mixes", most=10**4)
+    out, ratio = [(1.0, 0.0)], second
+    while len(out) < mixes:
+        if second < 1e-12:
+            out.append((1.0, 0.0))
+            continue
+        later = 1 / (2 / second - ratio)
+        out.append((2 / second * later, ratio * later))
+        ratio = later
+    return out
 
 
 def adjacency(graph: Any) -> Floats:

@@ -9,16 +9,20 @@ import numpy as np
 
 from discreto.core.query import Floats
 from discreto.errors import ParameterError
-from discreto.federated.graph import Mixing, topology
+from discreto.federated.graph import Mixing, chebyshev, mixing_by_rule, topology
 from discreto.federated.learners import RATES, Learner
 from discreto.federated.preconditioner import Preconditioner
+from discreto.federated.robust import counted, neighbour_mean
 from discreto.federated.rounds import Descent, Setting, for_all, running
-from discreto.federated.updates import average, follow
+from discreto.federated.updates import FARTHEST, follow
 
 
 @dataclass(frozen=True, kw_only=True)
 class GraphLearning(Learner):
     """Learning on a graph: silos step on their own and mix weights with neighbours.
+
+    A ``Federation`` lets one coordinator carry the messages and do the mixing; with a
+    ``Peer`` in each silo there is none, and neighbours talk to neighbours.
 
     Second moments are passed on along the graph until every silo has all of them: they
     are releases like any other. Mixing makes nothing more private: the guarantee holds
@@ -29,8 +33,9 @@ class GraphLearning(Learner):
     graph
         A name of ``TOPOLOGIES`` or a networkx graph with a node for each silo.
     mixing
-        ``"metropolis"``, ``"constant"`` (with ``alpha``, by default the best one), or
-        a ``Mixing`` of your own, which then needs no graph.
+        ``"metropolis"``, ``"constant"`` (with ``alpha``, by default the best one),
+        ``"optimal"`` (the fastest of all, by Xiao and Boyd), or a ``Mixing`` of your
+        own, which then needs no graph.
     mixes
         How often neighbours mix after each step (by Chebyshev's polynomials).
     final_mixes
@@ -51,6 +56,11 @@ class GraphLearning(Learner):
         With shared noise, how many silos may tell each other theirs, or drop out.
     protect
         ``"row"``, or in simulations ``"silo"``.
+    robust
+        ``"none"``, ``"median"``, ``"trimmed"`` or ``"bounded"``: how a node mixes if
+        some neighbour may be hostile.
+    hostile
+        How many neighbours of a node may be, for ``"trimmed"``.
     alpha
         The weight of an edge for ``mixing="constant"``.
 
@@ -79,12 +89,7 @@ class GraphLearning(Learner):
             graph = self.graph
             if isinstance(graph, str):
                 graph = topology(graph, nodes)
-            if self.mixing == "metropolis":
-                found = Mixing.metropolis(graph)
-            elif self.mixing == "constant":
-                found = Mixing.constant(graph, self.alpha)
-            else:
-                raise ParameterError("mixing is 'metropolis', 'constant' or a Mixing.")
+            found = mixing_by_rule(graph, self.mixing, self.alpha)
         if len(found.matrix) != nodes:
             raise ParameterError(
                 f"this graph has {len(found.matrix)} nodes, but there are {nodes} "
@@ -103,7 +108,46 @@ class GraphLearning(Learner):
         super().check(setting)
         mixing = self.mixing_for(setting.silos)
         for mixes in (self.mixes, self.final_mixes):
-            mixing.power(mixes)
+            mixing.steps(mixes)
+
+    def rates(self, setting: Setting, step_size: Floats, alive: Any) -> Floats:
+        """The length of each silo's steps over its rows: (seeds, silos).
+
+        Parameters
+        ----------
+        setting
+            The public facts of the run.
+        step_size
+            The length of a whole step, for each seed.
+        alive
+            For each silo whether it was there when the moments were asked for.
+        """
+        rows = np.array(setting.rows, dtype=float)
+        some = counted(rows[alive], setting.robust)
+        if self.learning_rate is None:
+            # The largest silo must not overshoot before its neighbours hold it back.
+            step_size = step_size * min(1.0, some.mean() / max(some.max(), 1.0))
+        else:
+            step_size = np.full_like(step_size, self.learning_rate)
+        # All silos' steps have one length: their mean is then a step downhill.
+        rates = step_size * (len(some) / max(some.sum(), 1.0))
+        out = np.repeat(rates[:, None], setting.silos, axis=1)
+        if setting.robust != "none":  # who has more rows than it counts for
+            out = np.minimum(out, step_size[:, None] / np.maximum(rows, 1.0))
+        return out.clip(*RATES)
+
+    def schedule(self, second: float, mixes: int) -> list[tuple[float, float]]:
+        """How to mix so many times, for a matrix with this second eigenvalue.
+
+        Parameters
+        ----------
+        second
+            The second largest eigenvalue of the mixing matrix, in absolute value.
+        mixes
+            How often.
+        """
+        # Chebyshev's steps go beyond what they are told: only for those who are honest.
+        return chebyshev(second if self.robust == "none" else 0.0, mixes)
 
     def _walk(
         self,
@@ -112,40 +156,55 @@ class GraphLearning(Learner):
         step_size: Floats,
         rounds: int,
     ) -> Any:
-        mixing, rows = self.mixing_for(setting.silos), np.array(setting.rows)
-        if self.learning_rate is None:
-            # The largest silo must not overshoot before its neighbours hold it back.
-            step_size = step_size * min(1.0, rows.mean() / rows.max())
-        else:
-            step_size = np.full_like(step_size, self.learning_rate)
+        mixing = self.mixing_for(setting.silos)
+        rates = self.rates(setting, step_size, preconditioner.alive)
         weights = for_all(preconditioner.start, setting.silos)
-        mean, path, alive = weights, [], np.ones(setting.silos, dtype=bool)
-        matrix = mixing.power(self.mixes)
+        mean, path, alive = weights, [], preconditioner.alive
         for number in range(rounds):
-            # All silos' steps have one length: their mean is then a step downhill.
-            rates = step_size * (alive.sum() / max(rows[alive].sum(), 1))
-            rates = np.repeat(rates[:, None], setting.silos, axis=1).clip(*RATES)
             request = Descent(
                 setting, preconditioner.basis, preconditioner.clip, weights, rates
             )
             reply = yield request
-            if (reply.alive != alive).any():
-                alive = reply.alive
-                matrix = mixing.among(alive).power(self.mixes)
+            alive = reply.alive
             units = request.units[:, None, None]
             ends = follow(weights, reply.sums, units, rates[:, :, None])
-            weights = _mixed(ends, matrix, alive)
+            weights = self._mixed(ends, mixing, self.mixes, alive)
             mean = running(mean, weights, number, setting)
             path.append(mean)
-        last = mixing.among(alive).power(self.final_mixes)
-        path[-1] = _mixed(mean, last, alive)
+        path[-1] = self._mixed(mean, mixing, self.final_mixes, alive)
         return path, alive
 
+    def _mixed(self, points: Floats, mixing: Mixing, mixes: int, alive: Any) -> Floats:
+        """What the living silos have after so many mixes; others stay as they are."""
+        there = np.flatnonzero(alive).tolist()
+        lines = {place: mixing.line(place, alive) for place in there}
+        before = now = points
+        for ahead, back in self.schedule(mixing.second, mixes):
+            after = now.copy()
+            for place, line in lines.items():
+                told = self.told(now[:, list(line)], line, place)
+                after[:, place] = onward(ahead, told, back, before[:, place])
+            before, now = now, after
+        return now
 
-def _mixed(points: Floats, matrix: Floats, alive: Any) -> Floats:
-    """Each living silo's weighted mean of its neighbours; others stay as they are."""
-    out = points.copy()
-    parts = points[:, alive]
-    for place, line in zip(np.flatnonzero(alive), matrix.tolist(), strict=True):
-        out[:, place] = average(parts, line)
-    return out
+    def told(self, points: Floats, line: dict[Any, float], own: Any) -> Floats:
+        """What a node makes of its own and its neighbours' points.
+
+        Parameters
+        ----------
+        points
+            Theirs, in the order of ``line``: (seeds, nodes, width).
+        line
+            How much each counts.
+        own
+            The node itself, in ``line``.
+        """
+        place = list(line).index(own)
+        shares = list(line.values())
+        return neighbour_mean(points, shares, place, self.robust, self.hostile)
+
+
+def onward(ahead: float, told: Floats, back: float, before: Floats) -> Floats:
+    """One step of mixing; weights stay where a question can hold them."""
+    out: Floats = ahead * told - back * before
+    return out.clip(-FARTHEST, FARTHEST)

@@ -131,6 +131,7 @@ class HttpsServer:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # a reply's head must not wait for its body
     answer: Answer
     timeout: ClassVar[float | None] = None
 
@@ -176,6 +177,16 @@ def name_in(certificate: Any) -> str:
     return ""
 
 
+def place_of(name: str, address: str) -> tuple[str, int]:
+    """The host and port of an address."""
+    parts = urlsplit(address)
+    if parts.scheme != "https" or not parts.hostname:
+        raise ParameterError(
+            f"the address of silo {name!r} must begin with https://. Got {address!r}."
+        )
+    return parts.hostname, parts.port or 443
+
+
 class HttpsChannel:
     """Silos elsewhere, asked over HTTPS; a ``Channel`` for a ``Federation``.
 
@@ -201,15 +212,7 @@ class HttpsChannel:
         *,
         timeout: float = 300.0,
     ) -> None:
-        self._places = {}
-        for name, address in addresses.items():
-            parts = urlsplit(address)
-            if parts.scheme != "https" or not parts.hostname:
-                raise ParameterError(
-                    f"the address of silo {name!r} must begin with https://. Got "
-                    f"{address!r}."
-                )
-            self._places[name] = (parts.hostname, parts.port or 443)
+        self._places = {name: place_of(name, at) for name, at in addresses.items()}
         self._context = certificates.context(server=False)
         self._timeout = timeout
 
@@ -234,20 +237,90 @@ class HttpsChannel:
         return {name: reply for name, reply in replies.items() if reply is not None}
 
     def _ask(self, name: str, message: Message) -> Message | None:
-        host, port = self._places[name]
-        wire = http.client.HTTPSConnection(
-            host, port, timeout=self._timeout, context=self._context
-        )
+        link = HttpsLink(self._places[name], self._context, timeout=self._timeout)
         try:
-            headers = {"content-type": "application/json"}
-            wire.request("POST", PATH, json.dumps(message).encode(), headers)
+            return link.ask(message)
+        finally:
+            link.close()
+
+
+class HttpsLink:
+    """One other end, asked over a connection that is kept open.
+
+    Parameters
+    ----------
+    place
+        Its host and port.
+    context
+        This end's rules; see :class:`Certificates`.
+    timeout
+        Seconds to wait for a reply.
+    name
+        The name that its certificate must show, if that is known.
+    """
+
+    def __init__(
+        self,
+        place: tuple[str, int],
+        context: ssl.SSLContext,
+        *,
+        timeout: float = 300.0,
+        name: str | None = None,
+    ) -> None:
+        self._place, self._context, self._timeout = place, context, timeout
+        self._name = name
+        self._wire: http.client.HTTPSConnection | None = None
+        self._alone = threading.Lock()
+
+    def ask(self, message: Message) -> Message | None:
+        """The reply to a message; nothing if there is none, or it is not JSON.
+
+        Parameters
+        ----------
+        message
+            JSON data.
+        """
+        body = json.dumps(message).encode()
+        with self._alone:
+            kept = self._wire is not None
+            reply = self._try(body)
+            if reply is None and kept:  # the other end may have closed it long ago
+                reply = self._try(body)
+        return reply
+
+    def _try(self, body: bytes) -> Message | None:
+        try:
+            wire = self._open()
+            wire.request("POST", PATH, body, {"content-type": "application/json"})
             reply = wire.getresponse()
             text = reply.read(MOST_BYTES + 1)
             if reply.status != 200 or len(text) > MOST_BYTES:
-                return None
+                raise http.client.HTTPException
             data = json.loads(text)
         except (OSError, http.client.HTTPException, ValueError, RecursionError):
+            self._drop()
             return None
-        finally:
-            wire.close()
         return data if isinstance(data, dict) else None
+
+    def _open(self) -> http.client.HTTPSConnection:
+        if self._wire is not None:
+            return self._wire
+        wire = http.client.HTTPSConnection(
+            *self._place, timeout=self._timeout, context=self._context
+        )
+        self._wire = wire
+        wire.connect()
+        socket: Any = wire.sock
+        if self._name is not None and name_in(socket.getpeercert()) != self._name:
+            raise OSError("somebody else answers there")
+        return wire
+
+    def _drop(self) -> None:
+        if self._wire is not None:
+            self._wire.close()
+            self._wire = None
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._alone:
+            self._drop()

@@ -18,6 +18,7 @@ from discreto.errors import ParameterError
 from discreto.federated import preconditioner as rules
 from discreto.federated.messages import Terms
 from discreto.federated.preconditioner import Preconditioner
+from discreto.federated.robust import RULES, silo_mean
 from discreto.federated.rounds import (
     Descent,
     Nearby,
@@ -28,7 +29,7 @@ from discreto.federated.rounds import (
     running,
     runs_at_once,
 )
-from discreto.federated.updates import average, follow
+from discreto.federated.updates import follow
 from discreto.parameters import Reader
 
 MOMENTS = Fraction(1, 10)
@@ -60,6 +61,11 @@ class Learner(ABC):
     protect
         ``"row"``, or in simulations ``"silo"``: what a whole silo sends is clipped and
         shared noise hides whether it took part. That takes hundreds of silos.
+    robust
+        ``"none"``, or how silos' numbers are put together if some silo may be hostile:
+        ``"median"``, ``"trimmed"`` or ``"bounded"``.
+    hostile
+        How many silos may be, for ``"trimmed"``.
     """
 
     epsilon: Any
@@ -70,6 +76,8 @@ class Learner(ABC):
     noise: Literal["silo", "shared"] = "silo"
     colluders: int = 0
     protect: Literal["row", "silo"] = "row"
+    robust: Literal["none", "median", "trimmed", "bounded"] = "none"
+    hostile: int = 1
 
     local_steps: ClassVar[Any] = 1
     sample_rate: ClassVar[Any] = 1
@@ -90,7 +98,9 @@ class Learner(ABC):
             read.number(name, 1e-6, 1e6, unset=1.0, wanted="a number above 0")
         read.choice("noise", ("silo", "shared"))
         read.choice("protect", ("row", "silo"))
+        read.choice("robust", RULES)
         read.whole("colluders", least=0)
+        read.whole("hostile")
         rounds = read.whole("rounds", most=10**6)
         rules.moment_rounds(rounds, MOMENTS)
         _ = self.terms
@@ -164,6 +174,8 @@ class Learner(ABC):
             self.protect,
             declared,
             own,
+            self.robust,
+            self.hostile,
         )
 
     def protocol(self, setting: Setting) -> RunProtocol:
@@ -231,6 +243,11 @@ class FederatedAveraging(Learner):
         With shared noise, how many silos may tell each other theirs, or drop out.
     protect
         ``"row"``, or in simulations ``"silo"``.
+    robust
+        ``"none"``, ``"median"``, ``"trimmed"`` or ``"bounded"``: how silos' numbers
+        are put together if some silo may be hostile.
+    hostile
+        How many silos may be, for ``"trimmed"``.
 
     Privacy
     -------
@@ -278,7 +295,9 @@ class FederatedAveraging(Learner):
             reply = yield request
             units = request.units[:, None, None]
             ends = follow(starts, reply.sums, units, rates[:, :, None])
-            weights = _mean_of(ends, rows * reply.alive)
+            weights = silo_mean(
+                ends, rows * reply.alive, weights, setting.robust, setting.hostile
+            )
             mean = running(mean, weights, number, setting)
             path.append(mean[:, None, :])
         return path, reply.alive
@@ -310,6 +329,11 @@ class ProximalPoint(Learner):
         With shared noise, how many silos may tell each other theirs, or drop out.
     protect
         ``"row"``, or in simulations ``"silo"``.
+    robust
+        ``"none"``, ``"median"``, ``"trimmed"`` or ``"bounded"``: how silos' numbers
+        are put together if some silo may be hostile.
+    hostile
+        How many silos may be, for ``"trimmed"``.
 
     Privacy
     -------
@@ -365,8 +389,12 @@ class ProximalPoint(Learner):
                 setting, preconditioner.basis, preconditioner.clip, starts, rows, mu
             )
             shifts = units[:, :, None] * reply.sums[:, :, 0, :]
-            weights = weights + step_size[:, None] * _mean_of(
-                shifts, counts * reply.alive
+            weights = weights + step_size[:, None] * silo_mean(
+                shifts,
+                counts * reply.alive,
+                np.zeros_like(weights),
+                setting.robust,
+                setting.hostile,
             )
             weights = weights.clip(-far, far)
             mean = running(mean, weights, number, setting)
@@ -391,8 +419,3 @@ class ProximalPoint(Learner):
                 far = min(far, most)
         units = [[proximal.shift_unit(g, mu, float(n)) for n in rows] for g in asked]
         return mu, far, np.array(units)
-
-
-def _mean_of(points: Floats, rows: Floats) -> Floats:
-    """The mean over silos, weighted by rows."""
-    return average(points, (rows / max(rows.sum(), 1.0)).tolist())

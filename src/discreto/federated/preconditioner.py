@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.aggregate import add_up
-from discreto.core.query import Floats
+from discreto.core.query import Floats, Ints
 from discreto.errors import ParameterError
+from discreto.federated.robust import counted, moment_mean
 from discreto.federated.rounds import MomentsRequest, Reply, Request, Setting
 
 _EXACT = 50.0  # without noise rows are clipped at so many residuals: hardly ever
@@ -56,18 +57,35 @@ def orient(
         total = found if total is None else total + found
     if total is None:
         raise ParameterError("moments need at least one round.")
+    return from_moments(setting, total, reply.alive, rounds, clip)
+
+
+def from_moments(
+    setting: Setting,
+    total: Ints,
+    alive: NDArray[np.bool_],
+    rounds: int,
+    clip: float | None,
+) -> Preconditioner:
+    """A preconditioner from silos' moments (seeds, silos, width) of so many rounds."""
     asked = rounds * setting.steps
-    rows: Any = query.blocks[0].features
-    count = max(1.0, float(np.array(setting.rows)[reply.alive].sum()))
-    unit = asked * setting.rate * rows.steps() ** 2 * count
-    sums = total[:, reply.alive].sum(axis=1) / unit
-    spread = setting.noise * rows.reach**2 * math.sqrt(float(reply.alive.sum()))
+    features: Any = setting.moments().blocks[0].features
+    rows = counted(np.array(setting.rows, dtype=float)[alive], setting.robust)
+    count = max(1.0, float(rows.sum()))
+    unit = asked * setting.rate * features.steps() ** 2
+    found = total[:, alive]
+    if setting.robust == "none":
+        sums = found.sum(axis=1) / (unit * count)
+    else:
+        each = found / (unit * np.maximum(rows, 1.0))[None, :, None]
+        sums = moment_mean(each, setting.robust, setting.hostile)
+    spread = setting.noise * features.reach**2 * math.sqrt(float(alive.sum()))
     return _preconditioner(
         setting,
-        _square(sums, rows.width()),
+        _square(sums, features.width()),
         spread / (math.sqrt(asked) * setting.rate * count),
         _clip_rule(setting, asked) if clip is None else clip,
-        reply.alive,
+        alive,
     )
 
 
@@ -84,7 +102,8 @@ def _clip_rule(setting: Setting, asked: int) -> float:
     width = len(setting.columns.names) + 1
     # A clipped logistic loss forgives large errors, which makes it too sure of itself.
     least = 0.6 if setting.loss == "squared" else 1.4
-    return float(np.clip(sum(setting.rows) / (left * width * 120), least, 5.0))
+    rows = counted(np.array(setting.rows, dtype=float), setting.robust).sum()
+    return float(np.clip(rows / (left * width * 120), least, 5.0))
 
 
 def _preconditioner(
@@ -137,7 +156,8 @@ def step_size(
 
 def step_noise(setting: Setting, preconditioner: Preconditioner) -> Floats:
     """What noise does to one number of the mean gradient, for each seed."""
-    rows = max(1.0, float(np.array(setting.rows)[preconditioner.alive].sum()))
+    some = np.array(setting.rows, dtype=float)[preconditioner.alive]
+    rows = max(1.0, float(counted(some, setting.robust).sum()))
     noise = setting.noise * math.sqrt(float(preconditioner.alive.sum()))
     out: Floats = preconditioner.clip * (noise / (rows * setting.rate))
     return out

@@ -52,6 +52,8 @@ class Setting:
     protect: Literal["row", "silo"] = "row"
     declared: bool = True  # whether every silo says how many rows it has
     own: tuple[Domain, ...] = ()  # each silo's, if they count rows differently
+    robust: str = "none"  # how silos' numbers are put together
+    hostile: int = 1  # how many of them may lie, for ``trimmed``
 
     def __post_init__(self) -> None:
         if not self.features:

@@ -55,6 +55,8 @@ class FederatedTable(Table):
     Cost(ε 0.5)
     """
 
+    only_sums = True  # choices that are not made of counts are refused
+
     def __init__(self, silos: Federation | Mapping[str, Silo] | Channel) -> None:
         self.silos = silos if isinstance(silos, Federation) else Federation(silos)
         self.domain = _domain_of(self.silos)

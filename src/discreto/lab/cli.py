@@ -109,12 +109,21 @@ def _report(outcomes: list[Outcome], out: Path) -> None:
     failed = [(o.experiment.name, f) for o in outcomes for f in o.failed]
     for name, failure in failed:
         console.print(terminal.plain(f"{name} {failure['cell']}: {failure['error']}"))
+    surprises = [(o.experiment.name, f) for o in outcomes for f in o.surprises]
+    for name, found in surprises:
+        verb = "should hold and does not" if found["expected"] else "should not hold"
+        words = f"{name}: {found['claim']!r} {verb}: {found['seen']}"
+        console.print(terminal.plain(words), soft_wrap=True)
     console.print(terminal.plain(f"results in {out}"), soft_wrap=True)
     command = f"discreto report {out}"
     console.print(terminal.plain(command), soft_wrap=True)
     if failed:
         message = f"{len(failed)} cell(s) failed; run again to retry them."
         terminal.err().print(f"[red]{message}")
+    if surprises:
+        message = f"{len(surprises)} finding(s) are not what docs/study.md says."
+        terminal.err().print(f"[red]{message}")
+    if failed or surprises:
         raise typer.Exit(1)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreto.core import compiled
 from discreto.core.maps.simplex_features import soft_votes
-from discreto.errors import DomainError
+from discreto.errors import DomainError, ParameterError
 from discreto.models._bayes_queries import (
     LEAST,
     Tables,
@@ -41,6 +41,7 @@ GROUPS = Fraction(1, 20)  # and which values of a wide Category are frequent
 TEMPER = Fraction(1, 20)  # of the cost, to learn how sure to be
 _BINS = 64
 _PIECE = 1 << 13  # rows to predict at a time: they stay in the cache
+_CLEAR = 2.5  # standard deviations of noise that a class needs in the tables
 
 
 class _BayesParameters(NamedTuple):
@@ -59,14 +60,37 @@ class Bayes(PrivateClassifier):
     var_smoothing: Any = 1e-9
     ddof: Any = 0
     shrink: Any = True
+    priors: Any = None
 
     def _learn(self, ask: Ask, space: Space) -> None:
         read = self._read()
         self._check(space)
+        known = self._known_priors(len(space.classes))
+        self._learn_laws(ask, space, read)
+        if known is not None:  # the votes were called with the counts' own shares
+            self.class_prior_, self.vote_share_ = known, 0.0
+
+    def _known_priors(self, classes: int) -> Array | None:
+        """The public probabilities of the classes, if they were given."""
+        if self.priors is None:
+            return None
+        try:
+            given = np.asarray(self.priors, dtype=float)
+        except (TypeError, ValueError):
+            given = np.empty(0)
+        good = given.shape == (classes,) and bool(np.all(given > 0))
+        if not good or abs(float(given.sum()) - 1) > 1e-6:
+            raise ParameterError(
+                f"{type(self).__name__}: priors must be None or a probability above 0 "
+                f"for each of the {classes} classes, 1 in all. Got {self.priors!r}."
+            )
+        return np.asarray(given / given.sum())
+
+    def _learn_laws(self, ask: Ask, space: Space, read: _BayesParameters) -> None:
         self.classes_ = np.array(space.classes)
         size = SizeUp(None, False, Fraction(0))
         if read.shrink:
-            size = size_up(ask, space)
+            size = size_up(ask, space, _CLEAR)
         if size.counts is not None:
             self._keep_shares(size.counts, space)
             return

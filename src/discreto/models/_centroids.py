@@ -154,6 +154,13 @@ def shrink(
     return Round(final, np.maximum(sizes, 0), overall)
 
 
+def textbook(centres: Floats, sizes: Floats, sums: Floats, overall: Overall) -> Round:
+    """Centres move to the means of their rows, noise and all; nothing is shrunk."""
+    sizes = np.maximum(sizes, 0)
+    moved = np.clip(centres + sums / np.maximum(sizes, 1.0)[:, None], -1, 1)
+    return Round(moved, sizes, overall)
+
+
 def _agree_on_rows(
     sizes: Floats, size_noise: float, overall: Overall
 ) -> tuple[Floats, Overall]:

@@ -31,6 +31,7 @@ from discreto.models._centroids import (
     precise,
     shrink,
     starts,
+    textbook,
 )
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClusterer
@@ -55,6 +56,8 @@ class CentreClusterer(
 ):
     """Clusters around centres that come from a few rounds of noisy sums."""
 
+    shrink: Any = True  # whether a model takes less of what is mostly noise
+
     def _query(self, search: Search, centres: Floats, radius: float) -> Sum:
         """The question of one round."""
         return search.hard_query(centres, radius)
@@ -69,6 +72,7 @@ class CentreClusterer(
             raise ParameterError(f"{type(self).__name__} needs at least one column.")
         # Laplace noise follows the l1 norm of a row, Gaussian noise the l2 norm.
         search = Search(ask, terms.names, 2 if ask.cost.rho else 1, toss)
+        search.shrink = read.truth("shrink")
         if isinstance(self.init, str):
             centres, sizes = self._search(search, wanted, rounds)
         else:
@@ -235,6 +239,7 @@ class Search:
         self.full = diameter(self.width, norm)
         self.distance = self.full  # the typical distance of a row from a centre
         self.reach = 1.0
+        self.shrink = True
         self._noises: dict[Fraction, float] = {}
         self.public_rows = ask.domain.neighbours == "replace"
 
@@ -319,6 +324,8 @@ class Search:
 
     def radius(self, overall: Overall, cells: int, share: Fraction) -> float:
         """Where rows are pulled in: further out the less noise that would cost."""
+        if not self.shrink:
+            return self.full
         noise = cells * math.sqrt(self.width) * self.noise(share) / overall.safe_rows
         growth = max(1.0, math.sqrt(1 / (40 * noise)))
         return min(self.distance * self.reach * growth, self.full)
@@ -340,6 +347,8 @@ class Search:
         step = radius / steps_of(wide)
         sizes = answer.tables[0].reshape(-1) / weight_step
         sums = np.asarray(answer.tables[1].reshape(centres.shape) * step, np.float64)
+        if not self.shrink:
+            return textbook(centres, sizes, sums, overall)
         size_noise = answer.noises[0].variance / weight_step**2
         sum_noise = answer.noises[1].variance * step**2
         return shrink(centres, sizes, size_noise, sums, sum_noise, overall, hard)

@@ -84,11 +84,10 @@ def by_means(ask: Ask, task: Task, share: Fraction) -> Start:
     overall = turned.sum(axis=0) / total
     overall = overall * part_signal(overall, task.classes * variance / total**2)
     apart = turned / sizes[:, None] - overall
-    unsure = 0.0  # the variance of scores that is left to noise
-    for k in range(task.classes):
-        heard = part_signal(apart[k], variance / sizes[k] ** 2)
-        apart[k] *= heard
-        unsure += heard * variance / sizes[k] ** 2 * task.columns / task.classes
+    heard = _heard(apart, variance / sizes**2)
+    apart *= heard[:, None]
+    # The variance of scores that is left to noise.
+    unsure = float(np.mean(heard * variance / sizes**2)) * task.columns
     means = overall + apart
     # As sure of itself as a logistic score with that noise on it can be (MacKay 1992).
     sure = 1 / math.sqrt(1 + math.pi / 2 * unsure)
@@ -97,6 +96,20 @@ def by_means(ask: Ask, task: Task, share: Fraction) -> Start:
     weights = np.column_stack([starts, sure * means / typical])
     middle = np.clip(overall * typical, -1, 1)
     return Start(weights, middle, apart * typical, sizes, variance)
+
+
+def _heard(apart: Floats, variances: Floats) -> Floats:
+    """How much of each class's distance from the mean row is signal, 0 to 1.
+
+    All classes have one signal: a class that noise alone makes stand out would win or
+    lose every row.
+    """
+    squares = (apart**2).mean(axis=1)
+    sure = 1 / variances
+    doubt = math.sqrt(5 / apart.size)  # Laplace noise varies so much of itself
+    signal = float(((squares - (1 + doubt) * variances) * sure).sum() / sure.sum())
+    signal = min(max(signal, 0.0), 1.0)
+    return np.asarray(signal / (signal + variances))
 
 
 def by_taylor(ask: Ask, task: Task) -> Floats:

@@ -25,6 +25,8 @@ from discreto.models._least_squares import Floats, part_signal
 from discreto.models._logistic import Start, Task
 from discreto.session import Ask
 
+_WIDEST = 10.0  # the spread of scores of the surest models
+
 
 def discriminant(task: Task, start: Start, frame: Coordinates) -> Floats:
     """A linear discriminant with the noisy products, as far as these are known.
@@ -102,18 +104,31 @@ def by_gradients(
         variance = answer.noises[0].variance * unit**2
         slope = slope + ((turned @ frame.basis) * penalty) @ frame.basis.T
         path.append((turned, slope))
-        moved = _next(path, variance, curve, shrink=task.ridge is None)
+        moved, sure = _next(path, variance, curve, shrink=task.ridge is None)
         turned = np.clip(moved, -1e6, 1e6)
+    if task.ridge is None:
+        turned = _unsure(turned, sure**2 * variance / curve**2)
     local = turned @ frame.basis
     if task.classes == 2:
         local = np.vstack([-local / 2, local / 2])
     return frame.unit(local)
 
 
+def _unsure(turned: Floats, noise: float) -> Floats:
+    """Scores as sure as the noise of the last step lets them be (MacKay 1992).
+
+    Rows are about 1 wide in every direction here, so scores are as wide as their
+    coefficients are long; none is wider than rows can ever tell.
+    """
+    length = float(np.sqrt((turned[:, 1:] ** 2).sum(axis=1).max()))
+    sure = 1 / math.sqrt(1 + math.pi / 8 * noise * turned.shape[1])
+    return np.asarray(turned * min(sure, _WIDEST / max(length, 1e-12)))
+
+
 def _next(
     path: list[tuple[Floats, Floats]], variance: float, curve: float, *, shrink: bool
-) -> Floats:
-    """Where to go from the last point, from all points and gradients so far."""
+) -> tuple[Floats, float]:
+    """Where to go from the last point, by all points and gradients so far; how sure."""
     point, slope = path[-1]
     left, ahead = slope.ravel(), point.ravel()
     if len(path) > 1:
@@ -125,4 +140,8 @@ def _next(
         part = np.linalg.solve(square + doubt * np.eye(len(square)), turns.T @ left)
         left, ahead = left - turns @ part, ahead - moves @ part
     sure = part_signal(left, variance, doubt=1.0) if shrink else 1.0
-    return np.asarray((ahead - sure * left / curve).reshape(point.shape))
+    if shrink:  # no step is longer than coefficients ever are
+        likely = _WIDEST**2 / slope.size
+        sure *= likely / (likely + variance / curve**2)
+    moved = (ahead - sure * left / curve).reshape(point.shape)
+    return np.asarray(moved), sure

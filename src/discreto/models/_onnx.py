@@ -12,27 +12,29 @@ from typing import Any
 import numpy as np
 
 from discreto.errors import MissingExtraError, ParameterError
+from discreto.models._onnx_bayes import bayes
 from discreto.models._onnx_trees import tree_scores
 
 OPSET, TREES, FORMAT = 18, 5, 9
 
 
 def to_onnx(model: Any) -> Any:
-    """The model as a graph with one input ``X``: its features, as doubles."""
+    """The model as a graph: Number features are ``X``, Categories by their names."""
     try:
         import onnx
     except ImportError:
         raise MissingExtraError("ONNX needs: pip install 'discreto[onnx]'") from None
-    make = _FORMS.get(type(model).__name__)
-    if make is None or model.space_.categories:
+    name = type(model).__name__
+    make = _FORMS.get(name)
+    if make is None or (model.space_.categories and make is not bayes):
         raise ParameterError(
-            f"{type(model).__name__} of these columns has no ONNX form. There is one "
-            f"for {', '.join(_FORMS)}, with Number columns. models.save writes any "
-            "model as JSON."
+            f"{name} of these columns has no ONNX form.{_WHY.get(name, '')} There is "
+            f"one for {', '.join(_FORMS)}, with Number columns; with Category columns "
+            "for naive Bayes. models.save writes any model as JSON."
         )
     graph = _Graph(onnx)
     make(model, graph)
-    return graph.finish(len(model.space_.features), type(model).__name__)
+    return graph.finish(len(model.space_.numbers), name)
 
 
 class _Graph:
@@ -43,6 +45,24 @@ class _Graph:
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._outputs: list[Any] = []
+        self._inputs: list[Any] = []
+
+    def input(self, name: str, kind: str) -> str:
+        """A column that is an input of its own."""
+        types = self._onnx.TensorProto
+        found = types.STRING if kind == "string" else types.INT64
+        make = self._onnx.helper.make_tensor_value_info
+        self._inputs.append(make(name, found, [None]))
+        return name
+
+    def classes(self, model: Any, logs: str) -> None:
+        """The likeliest class and all probabilities, from scores of the classes."""
+        chances = self.node("Softmax", logs, axis=1)
+        best = self.node("ArgMax", chances, axis=1, keepdims=0)
+        named = self.node("Gather", self.constant(np.asarray(model.classes_)), best)
+        self.output(named, "prediction", self.kind_of(model.classes_), [None])
+        size = len(model.classes_)
+        self.output(chances, "probabilities", self.double(), [None, size])
 
     def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
         name = f"{kind}_{len(self._nodes)}"
@@ -78,9 +98,12 @@ class _Graph:
 
     def finish(self, width: int, name: str) -> Any:
         helper = self._onnx.helper
-        rows = helper.make_tensor_value_info("X", self.double(), [None, width])
+        inputs = list(self._inputs)
+        if width:
+            make = helper.make_tensor_value_info
+            inputs.insert(0, make("X", self.double(), [None, width]))
         graph = helper.make_graph(
-            self._nodes, name, [rows], self._outputs, self._constants
+            self._nodes, name, inputs, self._outputs, self._constants
         )
         made = helper.make_model(
             graph,
@@ -144,13 +167,7 @@ def _classes(model: Any, graph: _Graph, scores: str) -> None:
     if len(model.classes_) == 2:
         halves = graph.constant(np.array([[-0.5, 0.5]]))
         scores = graph.node("Mul", scores, halves)
-    chances = graph.node("Softmax", scores, axis=1)
-    best = graph.node("ArgMax", chances, axis=1, keepdims=0)
-    classes = graph.constant(np.asarray(model.classes_))
-    named = graph.node("Gather", classes, best)
-    graph.output(named, "prediction", graph.kind_of(model.classes_), [None])
-    size = len(model.classes_)
-    graph.output(chances, "probabilities", graph.double(), [None, size])
+    graph.classes(model, scores)
 
 
 def _kmeans(model: Any, graph: _Graph) -> None:
@@ -173,4 +190,9 @@ _FORMS = {
     "KMeans": _kmeans,
     "GradientBoostingClassifier": _boosted_classes,
     "GradientBoostingRegressor": _boosted_number,
+    "GaussianNB": bayes,
+    "CategoricalNB": bayes,
+    "NaiveBayes": bayes,
 }
+_ASKS = " It answers from the rows at every prediction, and charges for it."
+_WHY = dict.fromkeys(("KNeighborsClassifier", "RadiusNeighborsClassifier"), _ASKS)

@@ -19,14 +19,13 @@ import numpy as np
 from discreto.core.maps import (
     Bins,
     Cross,
-    Deviations,
     Ranks,
     Rings,
     Scaled,
     SquaredGradient,
+    Values,
 )
-from discreto.core.maps.clusters import steps_of
-from discreto.core.maps.features import PRODUCT_BITS
+from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
 from discreto.core.query import Block, Cells, Choice, Everyone, Ones, Sum
 from discreto.models._frames import (
     Coordinates,
@@ -51,11 +50,13 @@ LOOKS = 4
 _COUNT = (Block(Ones()),)
 _PLACES = 256  # of the median, over the range of the target
 _RINGS = 26  # of its spread, down to a 6,000th of the range
+_REACH = 3.0  # what is left of the target counts whole up to so many median distances
 _TARGET = 1.5  # the weight of the target beside a row
 # Shares by measurement (docs/models/linear.md); looks have what is left.
-_ROWS, _PLACE, _SPREAD = Fraction(2, 100), Fraction(8, 100), Fraction(9, 100)
+_PLACE, _SPREAD = Fraction(8, 100), Fraction(10, 100)
 _MEANS, _WIDTHS, _PRODUCTS = Fraction(5, 100), Fraction(7, 100), Fraction(10, 100)
 _LINE = Fraction(27, 100)
+_CENTRE = Fraction(12, 100)  # for the median, where there are no looks
 
 
 class Line(NamedTuple):
@@ -85,12 +86,7 @@ class _Estimate:
 
 def by_residuals(ask: Ask, design: Design, target: str) -> Line:
     """A line through the rows; it asks for all of the cost."""
-    answer = ask.measure(Sum(design.known, (Block(Ones()),)), "rows", _ROWS)
-    noise = max(math.sqrt(answer.noises[0].variance), 1e-9)
-    heard = float(answer.tables[0][0, 0]) / noise
     middle, unit = _place(ask, design.known, target, _PLACE, _SPREAD)
-    if heard < 2:  # so few rows that the median is anywhere: the middle is safer
-        middle, unit = 0.0, 1.0
     mean, total = _means(ask, design)
     room = total / design.noise(ask, Fraction(1))
     # The whole range, where rows and budget allow it.
@@ -106,7 +102,7 @@ def by_residuals(ask: Ask, design: Design, target: str) -> Line:
 
 def by_products(ask: Ask, design: Design, target: str) -> Line:
     """A line from one release of products, for all of the cost: where rows are few."""
-    middle, unit = _place(ask, design.known, target, _PLACE, _SPREAD)
+    middle, unit = _place(ask, design.known, target, _CENTRE, _PLACE)
     width, one = design.columns + 2, 0.7
     rows = Scaled(
         (*design.names, target),
@@ -117,31 +113,47 @@ def by_products(ask: Ask, design: Design, target: str) -> Line:
         design.norm,
         bits=PRODUCT_BITS,
     )
-    share = 1 - _PLACE - _SPREAD
+    share = 1 - _CENTRE - _PLACE
     query = Sum(design.known, (Block(rows, "gram"),))
     answer = ask.measure(query, "products of the columns", share)
     weights = np.array([one, *np.ones(design.width), _TARGET])
     upper, variance = answer.tables[0][0], answer.noises[0].variance
     moments = moments_of(upper, variance, rows.steps() ** 2, weights)
     means, around = centred(moments, shrink=True)
-    slopes = unit * least_squares(around, shrink=True)
-    start = middle + unit * means[-1] - float(slopes @ means[:-1])
+    slopes = least_squares(around, shrink=True)
+    # Noise in the means moves the whole line: less of it where that eats its gain.
+    there = max(moments.sums[0, 0], 2 * math.sqrt(moments.noise[0, 0]), 1e-9)
+    gain = max(float(slopes @ around.sums[:-1, -1]) / there, 0.0)
+    moved = float(slopes**2 @ moments.noise[0, 1:-1]) / there**2
+    slopes = slopes * (unit * gain / max(gain + 2 * moved, 1e-300))
+    # The mean of the products would be off by more than it is from the median.
+    start = middle - float(slopes @ means[:-1])
     return Line(start, slopes, np.zeros(design.width))
 
 
 def constant(ask: Ask, known: Cells, target: str) -> float:
-    """The noisy mean of the target on [-1, 1], for all of the cost."""
-    middle, unit = _place(ask, known, target, Fraction(6, 10), Fraction(2, 10))
-    ways = Deviations((target,), ((middle,),), min(2 * unit, 2.0))
-    share = Fraction(3, 10)
-    blocks = (Block(Ones(), share=share), Block(ways, share=1 - share))
-    answer = ask.measure(Sum(known, blocks), "mean of the target", Fraction(1, 5))
-    noise = math.sqrt(answer.noises[0].variance)
-    rows = max(float(answer.tables[0][0, 0]), 2 * noise, 1.0)
-    unit = ways.radius / steps_of(1)
-    shift = np.array([float(answer.tables[1][0, 0]) * unit / rows])
-    variance = answer.noises[1].variance * (unit / rows) ** 2
-    return float(np.clip(middle + shift[0] * part_signal(shift, variance), -1, 1))
+    """About the mean of the target on [-1, 1], for all of the cost.
+
+    The plain mean is right on average. Where the range is so wide that its noise hides
+    all of the target, the median is better, unless both differ by more than noise.
+    """
+    mean, doubt = _plain_mean(ask, known, target, Fraction(6, 10))
+    middle, unit = _place(ask, known, target, Fraction(25, 100), Fraction(15, 100))
+    wide = doubt > 0.5 * unit and abs(middle - mean) < 3 * doubt
+    return middle if wide else mean
+
+
+def _plain_mean(
+    ask: Ask, known: Cells, target: str, share: Fraction
+) -> tuple[float, float]:
+    """The mean on [-1, 1], drawn to the middle by its noise; and how unsure it is."""
+    query = Sum(known, (Block(Values((target,)), "pair"),))
+    answer = ask.measure(query, "sums of the target", share)
+    high, low = answer.tables[0][0] / (2.0 * (1 << SUM_BITS))
+    noise = math.sqrt(answer.noises[0].variance) / (2.0 * (1 << SUM_BITS))
+    rows = max(float(high + low) + 2 * noise, 1.0)
+    mean = float(np.clip((high - low) / rows, -1, 1))
+    return mean, math.sqrt(2) * noise / rows
 
 
 def _place(
@@ -153,8 +165,9 @@ def _place(
     middle = (2 * int(chosen.indices[0]) + 1) / _PLACES - 1
     rings = Rings((target,), ((middle,),), _RINGS)
     tally = Sum(rings if isinstance(known, Everyone) else Cross(known, rings), _COUNT)
-    chosen = ask.select(Choice(tally, Ranks((2,), 3)), "spread of the target", second)
-    return middle, min(2 * rings.edge(int(chosen.indices[0])), 2.0)
+    # Half of the rows, not more: that choice moves the least with one row.
+    chosen = ask.select(Choice(tally, Ranks((1,), 2)), "spread of the target", second)
+    return middle, min(_REACH * rings.edge(int(chosen.indices[0])), 2.0)
 
 
 def _means(ask: Ask, design: Design) -> tuple[Floats, float]:
@@ -234,7 +247,7 @@ def _look(
     first: _First,
 ) -> Floats:
     """The line after some looks at what is left."""
-    asked = _ROWS + _PLACE + _SPREAD + _MEANS + _WIDTHS + _PRODUCTS + _LINE
+    asked = _PLACE + _SPREAD + _MEANS + _WIDTHS + _PRODUCTS + _LINE
     share = (1 - asked) / LOOKS
     room = total / design.noise(ask, share)
     usual = design.usual(seen.dimension, len(seen.basis))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -199,3 +199,28 @@ class Encoding:
     def unscale(self, unit: Array) -> Array:
         """Points on [-1, 1] in the units of the columns."""
         return self.centres + self.halves * unit
+
+
+def affordable(space: Space, room: float, each: float) -> Space:
+    """The space with all Numbers and as many Categories as rows can tell apart.
+
+    ``room`` is the number of rows over the noise on a sum of them, ``each`` what one
+    more term needs of it. Short lists come first; without Numbers the shortest stays.
+    """
+    sizes = {
+        name: len(space.domain.category(name).categories) for name in space.categories
+    }
+    left, kept = room / each - len(space.numbers), set(space.numbers)
+    for name in sorted(sizes, key=lambda name: sizes[name]):
+        left -= sizes[name]
+        if left >= 0 or not kept:
+            kept.add(name)
+    return replace(space, features=tuple(n for n in space.features if n in kept))
+
+
+def spread_out(values: Array, part: Encoding, whole: Encoding) -> Array:
+    """Numbers of the terms of a part, with 0 for the terms that it lacks."""
+    place = {term: i for i, term in enumerate(whole.names)}
+    out = np.zeros((*values.shape[:-1], len(whole.names)))
+    out[..., [place[term] for term in part.names]] = values
+    return out

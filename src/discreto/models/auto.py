@@ -2,39 +2,54 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.charge import Charger
-from discreto.core.cost import Amount, read_delta
+from discreto.core.cost import Amount, Cost, read_delta
 from discreto.core.domain import Domain
 from discreto.core.maps import Present
-from discreto.core.query import Block, Ones, Sum
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Ready, Space
 from discreto.models._kinds import PrivateClassifier, PrivateRegressor
-from discreto.models._strength import unit_strength
+from discreto.models._strength import (
+    clear_classes,
+    hear_strength,
+    too_few,
+    unit_strength,
+)
+from discreto.models._views import wide_categories
 from discreto.models.boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from discreto.models.boosting.defaults import (
-    MANY_CLASSES,
-    STRENGTHS,
-    clear_classes,
-    way_of,
-)
+from discreto.models.boosting.defaults import MANY_CLASSES
+from discreto.models.boosting.lines import line_scores
+from discreto.models.hashed_neighbors import CellNeighborsClassifier
+from discreto.models.linear import LinearRegression
+from discreto.models.logistic import LogisticRegression
 from discreto.models.naive_bayes import NaiveBayes
 from discreto.parameters import read_epsilon
-from discreto.session import Ask, Session
+from discreto.session import Session
 
 _COUNT = Fraction(1, 20)  # of the cost, to learn how many rows there are
+_LINE = Fraction(2, 5)  # of the cost, for a line to start trees from
+# Trees on top of a line are worth their noise from here on, with Laplace and Gaussian.
+_TREES_AFTER = (2000, 400)
+# Rows of a class over the noise on sums of all columns, where models change places.
+_LINEAR_FROM, _CELLS_FROM, _TREES_FROM = 1.2, 7.5, 60.0
+_GAUSSIAN_TREES_FROM = 12.0
 # Between these, naive Bayes' tables are clear and the trees' sums are not yet.
-_TABLES_FROM, _TREES_FROM = 2.0, 6.0
+_TABLES_FROM, _TABLES_TO = 2.0, 6.0
+# So few rows of Numbers tell a few classes apart by their means, whatever the noise.
+_FEW_ROWS = 1000
+_MEANS_FROM = 300  # rows x epsilon, for two classes
 
 
 class _Auto(PrivateEstimator):
@@ -42,13 +57,14 @@ class _Auto(PrivateEstimator):
 
     def _learn(self, ask: Any, space: Space) -> None:
         ask, space = self._size_up(ask, space)
-        model = self._choose(ask, space)
-        model._learn(ask, space)
+        strength = (space.domain.rows or 0) * unit_strength(ask.cost)
+        model = self._chosen(ask, space, strength)
         model.space_ = space
         model.n_features_in_ = len(space.features)
         self.model_ = model
 
-    def _choose(self, ask: Ask, space: Space) -> PrivateEstimator:
+    def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
+        """The model for a table of such a strength, fitted."""
         raise NotImplementedError
 
     def _size_up(self, ask: Session, space: Space) -> tuple[Session, Space]:
@@ -56,12 +72,8 @@ class _Auto(PrivateEstimator):
         domain = space.domain
         if domain.rows is not None or domain.neighbours == "replace":
             return ask, space
-        query = Sum(Present((space.goal,)), (Block(Ones()),))
-        answer = ask.measure(query, "rows", _COUNT)
-        rows = max(float(answer.tables[0][0, 0]), 0.0)
-        strength = STRENGTHS[ask.fork(len(STRENGTHS), way_of(rows, ask.cost))]
+        left, strength = hear_strength(ask, None, Present((space.goal,)), _COUNT)
         about = max(round(strength / unit_strength(ask.cost)), 1)
-        left = ask.sharing(1 - _COUNT)
         return left, replace(space, domain=domain.with_(rows=about))
 
     def __sklearn_tags__(self) -> Any:
@@ -73,10 +85,11 @@ class _Auto(PrivateEstimator):
 class AutoClassifier(_Auto, PrivateClassifier):
     """A classifier for any table: public facts choose the model and all its settings.
 
-    Boosted trees, or naive Bayes where there are many classes and few rows for each.
-    What decides are the number of classes and columns, epsilon, delta, and the rows
-    that the domain declares. Where it declares none, a noisy count chooses among plans
-    that cost the same. Nothing is tried on the rows, so the choice costs nothing else.
+    Boosted trees, logistic regression, cells or naive Bayes, by the number of classes
+    and how many rows there are for each against the noise. What decides are the number
+    of classes and columns, epsilon, delta, and the rows that the domain declares. Where
+    it declares none, a noisy count chooses among plans that cost the same. Nothing is
+    tried on the rows, so the choice costs nothing else.
 
     Parameters
     ----------
@@ -143,16 +156,15 @@ class AutoClassifier(_Auto, PrivateClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _choose(self, ask: Ask, space: Space) -> PrivateEstimator:
+    def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
         self.classes_ = np.array(space.classes)
+        kind = _classifier(ask.cost, space, strength)
         facts = _cost_of(self)
-        rows = space.domain.rows
-        if rows is not None and len(space.classes) >= MANY_CLASSES:
-            strength = rows * unit_strength(ask.cost)
-            clear = clear_classes(strength, ask.cost, space)
-            if _TABLES_FROM <= clear < _TREES_FROM:
-                return NaiveBayes(**facts)
-        return GradientBoostingClassifier(**facts, random_state=self.random_state)
+        if kind in (GradientBoostingClassifier, CellNeighborsClassifier):
+            facts["random_state"] = self.random_state
+        model = kind(**facts)
+        model._learn(ask, space)
+        return model
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """The probability of each class. Free: it uses released numbers only.
@@ -178,9 +190,9 @@ class AutoClassifier(_Auto, PrivateClassifier):
 class AutoRegressor(_Auto, PrivateRegressor):
     """A regressor for any table: public facts choose the model and all its settings.
 
-    Boosted trees, as many of them as the rows and epsilon allow, or the mean alone with
-    few rows. As :class:`AutoClassifier`, with a noisy count where the domain does not
-    declare its rows.
+    A line, and boosted trees that start from it where rows and epsilon allow that; the
+    mean alone, or few trees, with few rows. As :class:`AutoClassifier`, with a noisy
+    count where the domain does not declare its rows.
 
     Parameters
     ----------
@@ -244,10 +256,23 @@ class AutoRegressor(_Auto, PrivateRegressor):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _choose(self, ask: Ask, space: Space) -> PrivateEstimator:
-        return GradientBoostingRegressor(
-            **_cost_of(self), random_state=self.random_state
-        )
+    def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
+        facts = _cost_of(self)
+        boosted = GradientBoostingRegressor(**facts, random_state=self.random_state)
+        short = replace(space, features=_short(space))
+        few = too_few(strength, ask.cost, space) or not short.features
+        if few or strength < _line_from(ask.cost, space):
+            boosted._learn(ask, space)
+            return boosted
+        line = LinearRegression(**facts)
+        both = strength >= _TREES_AFTER[bool(ask.cost.rho)]
+        line._learn(ask.sharing(_LINE) if both else ask, short if both else space)
+        if not both:
+            return line
+        line.space_ = short
+        base = partial(line_scores, line, short)
+        boosted._learn_from(ask.sharing(1 - _LINE), space, base)
+        return boosted
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The target of each row. Free: it uses released numbers only.
@@ -268,6 +293,46 @@ class AutoRegressor(_Auto, PrivateRegressor):
     def reference(self) -> Any:
         """The comparable model without privacy, from scikit-learn."""
         return GradientBoostingRegressor(epsilon=self.epsilon).reference()
+
+
+def _classifier(cost: Cost, space: Space, strength: float) -> Any:
+    """Which classifier, from the classes, the columns, epsilon and how many rows.
+
+    The rule was found on public tables (docs/models/utility.md): linear models hear
+    class means first, cells of several columns come next, trees reach furthest.
+    """
+    many, clear = len(space.classes), clear_classes(strength, cost, space)
+    if too_few(strength, cost, space):
+        return GradientBoostingClassifier
+    small = not space.categories and (space.domain.rows or 0) < _FEW_ROWS
+    if many < MANY_CLASSES:
+        heard = many > 2 or bool(cost.rho) or strength >= _MEANS_FROM
+        linear = small and heard
+        return LogisticRegression if linear else GradientBoostingClassifier
+    if len(space.categories) > len(space.numbers):
+        tables = _TABLES_FROM <= clear < _TABLES_TO
+        return NaiveBayes if tables else GradientBoostingClassifier
+    if clear < _LINEAR_FROM:
+        return CellNeighborsClassifier
+    if cost.rho:
+        linear = clear < _GAUSSIAN_TREES_FROM
+        return LogisticRegression if linear else GradientBoostingClassifier
+    if clear < _CELLS_FROM:
+        return LogisticRegression
+    return (
+        CellNeighborsClassifier if clear < _TREES_FROM else GradientBoostingClassifier
+    )
+
+
+def _line_from(cost: Cost, space: Space) -> float:
+    """The strength from which on looks at residuals find a line."""
+    return len(space.features) * (5 if cost.rho else 30 * math.sqrt(2))
+
+
+def _short(space: Space) -> tuple[str, ...]:
+    """The features without Categories of long lists, which trees see in groups."""
+    wide = set(wide_categories(space))
+    return tuple(name for name in space.features if name not in wide)
 
 
 def _ready(model: Any, X: Any) -> Ready:

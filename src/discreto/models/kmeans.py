@@ -36,6 +36,10 @@ class KMeans(CentreClusterer):
         ``init='auto'`` the first round finds the starting centres: it splits the rows
         in up to eight cells for each cluster and merges them for free. There is no
         ``n_init``: another start would have to be paid for.
+    shrink : bool, default=True
+        ``False``: the textbook. Rows are never pulled in, and a centre moves to the
+        noisy mean of its rows, however noisy: with given starting centres and without
+        noise (``simulate(noise=False)``) these are Lloyd's steps.
     domain, bounds, ledger, random_state
         See :class:`~discreto.models._estimator.PrivateEstimator`.
 
@@ -96,6 +100,7 @@ class KMeans(CentreClusterer):
         delta: Amount = 0,
         init: Any = "auto",
         max_iter: int = 2,
+        shrink: bool = True,
         domain: Domain | None = None,
         bounds: Any = None,
         ledger: Charger | None = None,
@@ -106,6 +111,7 @@ class KMeans(CentreClusterer):
         self.delta = delta
         self.init = init
         self.max_iter = max_iter
+        self.shrink = shrink
         self.domain = domain
         self.bounds = bounds
         self.ledger = ledger

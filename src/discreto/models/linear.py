@@ -22,16 +22,24 @@ from discreto.models._features import Space
 from discreto.models._frames import Design
 from discreto.models._kinds import PrivateRegressor
 from discreto.models._least_squares import centred, least_squares, moments_of
-from discreto.models._residuals import Line, by_products, by_residuals, constant
-from discreto.models._terms import Encoding
+from discreto.models._residuals import (
+    Line,
+    by_products,
+    by_residuals,
+    constant,
+)
+from discreto.models._strength import hear_strength
+from discreto.models._terms import Encoding, affordable, spread_out
 from discreto.parameters import Reader
 from discreto.session import Ask
 
 _METHODS = ("auto", "residuals", "weighted", "functional")
 _LEAST, _LARGEST = 1e-300, 1e300
-# Declared rows over the noise on their number: below, only a constant can be heard;
-# below this times the number of columns, one release of products is better than looks.
-_CONSTANT, _PRODUCTS = 35, 30
+# Rows over the noise on their number, with Laplace and with Gaussian noise: below,
+# only a constant can be heard; below this times the number of columns, one release of
+# products is better than looks.
+_CONSTANT, _PRODUCTS = (75, 35), (30, 5)
+_ROWS = Fraction(1, 20)  # of the cost, to learn how many rows there are
 
 
 class _LinearParameters(NamedTuple):
@@ -68,8 +76,9 @@ class LinearRegression(PrivateRegressor):
         ``"auto"`` (default): ``"residuals"``, unless ``row_norm``, ``alpha`` or
         ``fit_intercept`` ask for ``"weighted"``. ``"residuals"``: the target is taken
         from its noisy median in units of its noisy spread; a first line comes from
-        products, and four looks at clipped residuals mend it. With few declared rows
-        it is one release of products, or a constant.
+        products, and four looks at clipped residuals mend it. With few rows (declared,
+        or counted for a twentieth of the cost) it is one release of products, or a
+        constant; of many Categories those of short lists take part first.
         ``"weighted"``: one release, in which a row whose norm is above ``row_norm``
         gets a smaller weight.
         ``"functional"``: the functional mechanism, all rows count the same.
@@ -169,29 +178,30 @@ class LinearRegression(PrivateRegressor):
         unit = self._solve(read, answer, weights, step)
         self._keep(read, unit, terms)
 
-    def _look(self, ask: Ask, terms: Encoding) -> None:
-        space = terms.space
-        gaussian = bool(ask.cost.rho)
+    def _look(self, ask: Any, whole: Encoding) -> None:
+        space = whole.space
         known = present_in((space.goal,), space.domain)
+        ask, strength = hear_strength(ask, space.domain.rows, known, _ROWS)
+        room = strength if ask.cost.rho else strength / math.sqrt(2)
+        terms = Encoding(affordable(space, room, 100 if ask.cost.rho else 1000))
         design = Design(
-            terms.names, terms.numbers, terms.columns, gaussian, True, known
+            terms.names, terms.numbers, terms.columns, bool(ask.cost.rho), True, known
         )
-        target = space.domain.number(space.goal)
-        room = math.inf
-        if ask.domain.rows is not None:
-            room = ask.domain.rows / design.noise(ask, Fraction(1))
-        if room < _CONSTANT:
+        gaussian = design.gaussian
+        if room < _CONSTANT[gaussian]:
             zeros = np.zeros(design.width)
             line = Line(constant(ask, known, space.goal), zeros, zeros)
-        elif room < _PRODUCTS * design.columns:
+        elif room < _PRODUCTS[gaussian] * design.columns:
             line = by_products(ask, design, space.goal)
         else:
             line = by_residuals(ask, design, space.goal)
-        self.coef_ = line.slopes * target.half / terms.halves
+        target = space.domain.number(space.goal)
+        slopes = spread_out(line.slopes, terms, whole)
+        self.coef_ = slopes * target.half / whole.halves
         start = target.centre + target.half * line.start
-        self.intercept_ = float(start - self.coef_ @ terms.centres)
+        self.intercept_ = float(start - self.coef_ @ whole.centres)
         # A missing number counts as the mean, as it did in the fit.
-        self._name(terms, line.middle)
+        self._name(whole, spread_out(line.middle, terms, whole))
 
     def _name(self, terms: Encoding, middle: Any) -> None:
         self.coef_names_ = terms.labels

@@ -19,14 +19,17 @@ from discreto.models._frames import WIDE, frame, spreads
 from discreto.models._kinds import PrivateClassifier
 from discreto.models._logistic import Task, by_means, by_taylor
 from discreto.models._logistic_steps import by_gradients
-from discreto.models._terms import Encoding
+from discreto.models._strength import ask_shares, hear_strength, too_few, unit_strength
+from discreto.models._terms import Encoding, affordable, spread_out
 from discreto.parameters import Reader
 from discreto.session import Ask
 
 _METHODS = ("auto", "gradient", "means", "functional")
 _MOST_STEPS = 15
 _CLOSE = 1e-9  # scores that are further apart have different chances
-_FEW = 5000  # rows for which steps are planned, where nobody says how many
+_ASSUMED = 5000  # rows for which steps are planned, where nobody says how many
+_PER_TERM = 10  # rows over their noise, before another category can be told apart
+_ROWS = Fraction(1, 20)  # of the cost, to learn how many rows there are
 
 
 class LogisticRegression(PrivateClassifier):
@@ -37,14 +40,18 @@ class LogisticRegression(PrivateClassifier):
     epsilon, delta
         What a fit costs; with ``delta`` the noise is Gaussian.
     method
-        ``"auto"`` (default): ``"means"`` where so few rows were declared that steps
-        would only add noise, else ``"gradient"``. ``"gradient"``: class sums, products
-        of the columns, then steps down the true loss that cannot overshoot.
+        ``"auto"`` (default): class shares alone where rows are so few that nothing else
+        can be known, ``"means"`` where steps would only add noise, else ``"gradient"``.
+        Where the domain does not declare its rows, a twentieth of the cost counts them;
+        of many Categories those of short lists take part first.
+        ``"gradient"``: class sums, products of the columns, then steps down the true
+        loss that cannot overshoot.
         ``"means"``: class sums alone, a linear discriminant. ``"functional"``: the
         functional mechanism on the loss's second-order expansion, for comparison.
     max_iter
         The number of gradient steps; ``"auto"``: 2 to 15, more the larger the declared
-        number of rows (5,000 where none is declared) is against the noise.
+        or counted number of rows is against the noise (5,000 rows if ``method`` is
+        given and none are declared).
     C
         scikit-learn's inverse ridge on features scaled to [-1, 1]. ``"auto"`` is 1, and
         shrinks every release by its known noise as well.
@@ -74,7 +81,8 @@ class LogisticRegression(PrivateClassifier):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         class sums, spreads, products, then one gradient for each step.
+    Asks         rows (1/20) unless the domain declares them; then class counts alone,
+                 or class sums, spreads, products and a gradient for each step.
     Bound        every row's numbers are scaled to a norm of 2^30 grid steps at most
                  (l1, or l2 with ``delta``; 2^15 for products); twice that for replaced
                  rows. A category is one indicator of its column, the others are 0.
@@ -84,7 +92,7 @@ class LogisticRegression(PrivateClassifier):
 
     >>> from discreto import Category, Domain, Number
     >>> columns = {"a": Number(0, 1), "b": Number(0, 9), "c": Category(["x", "y"])}
-    >>> domain = Domain(columns)
+    >>> domain = Domain(columns, rows=10_000)
     >>> plan = LogisticRegression(epsilon=1).plan(domain, "c")
     >>> [question.sensitivity for question in plan] == [(1 << 30,)] * len(plan)
     True
@@ -132,16 +140,45 @@ class LogisticRegression(PrivateClassifier):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _learn(self, ask: Ask, space: Space) -> None:
-        read, terms = Reader(self), Encoding(space)
+    def _learn(self, ask: Any, space: Space) -> None:
+        read, whole = Reader(self), Encoding(space)
         method = read.choice("method", _METHODS)
-        if not terms.names:
+        if not whole.names:
             raise ParameterError("LogisticRegression needs at least one feature.")
-        task = Task(
+        terms, strength = whole, math.inf
+        if method == "auto":
+            known = present_in((space.goal,), space.domain)
+            ask, strength = hear_strength(ask, space.domain.rows, known, _ROWS)
+            room = strength if ask.cost.rho else strength / math.sqrt(2)
+            terms = Encoding(affordable(space, room, _PER_TERM))
+        task = self._task(read, terms, bool(ask.cost.rho))
+        steps = self._count(read, ask, task, strength)
+        if method == "auto":
+            few = too_few(strength, ask.cost, space)
+            method = "shares" if few else _method(room, task)
+        middle = np.zeros(task.width)
+        if method == "shares":
+            weights = np.zeros((task.classes, 1 + task.width))
+            weights[:, 0] = np.log(ask_shares(ask, space) * task.weights)
+        elif method == "functional":
+            weights = by_taylor(ask, task)
+        elif method == "means":
+            weights = by_means(ask, task, Fraction(1)).weights
+        else:
+            weights, middle = self._steps(ask, task, steps)
+        self.n_iter_ = steps if method == "gradient" else 0
+        slopes = spread_out(weights[:, 1:], terms, whole)
+        weights = np.column_stack([weights[:, 0], slopes])
+        self._keep(weights, spread_out(middle, terms, whole), whole)
+
+    def _task(self, read: Reader, terms: Encoding, gaussian: bool) -> Task:
+        """What is public about a fit on these terms."""
+        space = terms.space
+        return Task(
             terms.names,
             terms.numbers,
             terms.columns,
-            bool(ask.cost.rho),
+            gaussian,
             read.truth("clipping"),
             present_in((space.goal,), space.domain),
             space.goal,
@@ -149,24 +186,14 @@ class LogisticRegression(PrivateClassifier):
             self._ridge(read),
             self._importance(space),
         )
-        steps = self._count(read, ask, task)
-        if method == "auto":
-            method = "means" if _is_small(ask, task) else "gradient"
-        middle = np.zeros(task.width)
-        if method == "functional":
-            weights = by_taylor(ask, task)
-        elif method == "means":
-            weights = by_means(ask, task, Fraction(1)).weights
-        else:
-            weights, middle = self._steps(ask, task, steps)
-        self.n_iter_ = steps if method == "gradient" else 0
-        self._keep(weights, middle, terms)
 
-    def _count(self, read: Reader, ask: Ask, task: Task) -> int:
+    def _count(self, read: Reader, ask: Ask, task: Task, strength: float) -> int:
         """How many steps: the more, the less noise there is on them."""
         if not read.is_auto("max_iter"):
             return read.whole("max_iter", most=1000)
-        rows = ask.domain.rows or _FEW
+        rows = ask.domain.rows or _ASSUMED
+        if strength < math.inf:
+            rows = max(strength, 1.0) / unit_strength(ask.cost)
         room = max(rows / task.noise(ask, Fraction(1)), 1.0)
         return int(np.clip(round(2 * math.log10(room)) - 3, 2, _MOST_STEPS))
 
@@ -288,9 +315,7 @@ def _chances(scores: NDArray[Any]) -> NDArray[Any]:
     return chances / chances.sum(axis=1, keepdims=True)
 
 
-def _is_small(ask: Ask, task: Task) -> bool:
-    """Whether so few rows were declared that steps would only add noise."""
-    if ask.domain.rows is None:
-        return False
-    room = ask.domain.rows / task.noise(ask, Fraction(1))
-    return room < task.columns * (15 if task.gaussian else 70)
+def _method(room: float, task: Task) -> str:
+    """Steps, unless rows are so few that these would only add noise."""
+    wide = 15 * task.columns if task.gaussian else 70 * task.width
+    return "means" if room < wide else "gradient"

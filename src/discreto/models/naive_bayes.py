@@ -38,6 +38,9 @@ class NaiveBayes(Bayes):
         the probabilities less sure where columns repeat each other. With few rows (rows
         times epsilon below 50) class shares are all it learns. ``False`` is the
         textbook: with noise off it equals scikit-learn at any ``epsilon``.
+    priors
+        The probabilities of the classes, in their order, where these are public; by
+        default what the noisy counts say.
     domain, bounds, classes, ledger, random_state
         As in every model; ``random_state`` is not used.
 
@@ -110,6 +113,7 @@ class NaiveBayes(Bayes):
         var_smoothing: float = 1e-9,
         ddof: int = 0,
         shrink: bool = True,
+        priors: Any = None,
         domain: Domain | None = None,
         bounds: Any = None,
         classes: Any = None,
@@ -122,6 +126,7 @@ class NaiveBayes(Bayes):
         self.var_smoothing = var_smoothing
         self.ddof = ddof
         self.shrink = shrink
+        self.priors = priors
         self.domain = domain
         self.bounds = bounds
         self.classes = classes
@@ -141,7 +146,9 @@ class NaiveBayes(Bayes):
                     "together: compare GaussianNB and CategoricalNB on their own."
                 )
             return sklearn.naive_bayes.CategoricalNB(alpha=self.alpha)
-        return sklearn.naive_bayes.GaussianNB(var_smoothing=self.var_smoothing)
+        return sklearn.naive_bayes.GaussianNB(
+            priors=self.priors, var_smoothing=self.var_smoothing
+        )
 
 
 class GaussianNB(Bayes):
@@ -159,6 +166,8 @@ class GaussianNB(Bayes):
         0 divides a variance by the size of the class, 1 by one less.
     shrink
         As in :class:`NaiveBayes`. ``False`` is the textbook.
+    priors
+        The public probabilities of the classes, in their order, if any.
     domain
         The public description, when ``fit`` gets arrays or frames.
     bounds
@@ -205,6 +214,7 @@ class GaussianNB(Bayes):
         var_smoothing: float = 1e-9,
         ddof: int = 0,
         shrink: bool = True,
+        priors: Any = None,
         domain: Domain | None = None,
         bounds: Any = None,
         classes: Any = None,
@@ -216,6 +226,7 @@ class GaussianNB(Bayes):
         self.var_smoothing = var_smoothing
         self.ddof = ddof
         self.shrink = shrink
+        self.priors = priors
         self.domain = domain
         self.bounds = bounds
         self.classes = classes
@@ -227,7 +238,9 @@ class GaussianNB(Bayes):
 
     def reference(self) -> Any:
         """The scikit-learn model that this one is without noise and shrinking."""
-        return sklearn.naive_bayes.GaussianNB(var_smoothing=self.var_smoothing)
+        return sklearn.naive_bayes.GaussianNB(
+            priors=self.priors, var_smoothing=self.var_smoothing
+        )
 
 
 class CategoricalNB(Bayes):

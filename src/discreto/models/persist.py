@@ -39,6 +39,7 @@ FORMAT = 1
 _MOST_PARTS = 1 << 25
 _DEEPEST = 32
 _LETTERS = 10**4
+OTHERS: dict[str, type[PrivateEstimator]] = {}  # models of rooms above this one
 _NEVER = ("ledger", "random_state")  # a budget and public coins are not part of a model
 
 
@@ -46,7 +47,8 @@ def dumps(model: PrivateEstimator) -> str:
     """A fitted model as JSON text."""
     if not hasattr(model, "space_"):
         raise ParameterError(f"{type(model).__name__} is not fitted: nothing to save.")
-    if type(model).__name__ not in _models.__all__:
+    name = type(model).__name__
+    if name not in _models.__all__ and OTHERS.get(name) is not type(model):
         raise ParameterError(f"{type(model).__name__} is not a model of discreto.")
     from discreto import __version__
 
@@ -156,6 +158,8 @@ def load(path: str | Path) -> PrivateEstimator:
 
 def _kind(name: Any) -> type[PrivateEstimator]:
     """The model with this name."""
+    if isinstance(name, str) and name in OTHERS:
+        return OTHERS[name]
     if isinstance(name, str) and name in _models.__all__:
         kind = getattr(_models, name)
         if isinstance(kind, type) and issubclass(kind, PrivateEstimator):

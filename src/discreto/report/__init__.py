@@ -8,7 +8,9 @@ A :class:`Page` is made of sections, a section of blocks: ``text``, ``facts``,
 """
 
 from discreto.report.audits import audit_page
+from discreto.report.checklist import checklist_page
 from discreto.report.comparison import comparison_page, fit_command
+from discreto.report.deployment import registry_entry
 from discreto.report.federated import federated_page
 from discreto.report.markup import (
     Html,
@@ -31,6 +33,7 @@ __all__ = [
     "Measured",
     "Page",
     "audit_page",
+    "checklist_page",
     "code",
     "comparison_page",
     "facts",
@@ -41,6 +44,7 @@ __all__ = [
     "model_blocks",
     "model_page",
     "note",
+    "registry_entry",
     "side_by_side",
     "stamp",
     "table",

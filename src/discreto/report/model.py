@@ -10,7 +10,7 @@ import numpy as np
 from discreto.core.cost import Amount
 from discreto.core.describe import column_words, unit_of_privacy
 from discreto.core.domain import Domain
-from discreto.meaning import explain_cost
+from discreto.meaning import deployments_near, explain_cost
 from discreto.report.effects import effect_blocks
 from discreto.report.markup import (
     Html,
@@ -171,11 +171,19 @@ def _meaning(model: Any, prior: Amount) -> list[Html]:
     unit = unit_of_privacy(model.space_.domain)
     lines = [[word, rest] for word, rest in meant.lines()]
     lines += [["unit", f"{unit} (neighbours: {privacy.neighbours})"], ["trust", TRUST]]
+    lines.append(["others", _others(min(e for e, _ in meant.points))])
     about = (
         "An attacker who knows everything but whether one person took part, believes "
         f"it with probability {100 * meant.prior:.3g} % and then sees this model:"
     )
     return [text(about), table(["", ""], lines)]
+
+
+def _others(epsilon: float) -> str:
+    """Published values near to this one, with what they protect."""
+    near = deployments_near(epsilon)
+    words = [f"ε {one.epsilon:g} for {one.unit} ({one.who})" for one in near]
+    return f"published beside it: {'; '.join(words)}"
 
 
 def evaluation_tables(evaluation: Any) -> list[Html]:

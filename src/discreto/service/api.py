@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Path, Request
@@ -19,8 +21,10 @@ from pydantic import (
     StrictStr,
 )
 
+from discreto import meaning
 from discreto.service.errors import Refusal
 from discreto.service.guard import bucketed
+from discreto.service.questions import strict
 from discreto.service.service import Service
 from discreto.service.state import Person
 
@@ -35,7 +39,7 @@ class _Body(BaseModel):
 
 class QuestionBody(_Body):
     """A question: one of ``ask``, ``statistic``, ``statistics``, ``fit``,
-    ``evaluate``."""
+    ``evaluate``, ``compare``."""
 
     ask: StrictStr | list[StrictStr] | None = Field(
         None, description="In words: 'mean(age) where sex == \"f\" by region'."
@@ -50,6 +54,12 @@ class QuestionBody(_Body):
         None, description="{'model': 'NaiveBayes', 'params': {...}}"
     )
     evaluate: StrictStr | None = Field(None, description="The id of a model's answer.")
+    compare: dict[str, Any] | None = Field(
+        None,
+        description="Models on simulated rows, free, as a job: {'rows': 1000, "
+        "'target': 'readmitted', 'epsilons': ['0.5', '1']}; 'columns' are rows of "
+        "your own.",
+    )
     target: StrictStr | None = Field(None, description="The column a model predicts.")
     view: list[dict[str, Any]] = Field([], description="Derived columns and filters.")
     epsilon: Amount = Field(description="What it costs: '0.1', 0.1 or '1/10'.")
@@ -95,6 +105,22 @@ class PersonBody(_Body):
     name: StrictStr
     role: StrictStr
     email: StrictStr = ""
+
+
+class AuditBody(_Body):
+    """A claim to try to break: ``"mean(age)"``, or the name of a model."""
+
+    subject: StrictStr
+    epsilon: Amount
+    runs: StrictInt = Field(
+        0, description="Runs of the black box; 0: answers are replayed only."
+    )
+
+
+class DomainBody(_Body):
+    """A domain file to check."""
+
+    domain: dict[str, Any]
 
 
 class ReopenBody(_Body):
@@ -156,6 +182,16 @@ async def timed(service: Service, work: Callable[..., T], *args: Any) -> T:
 async def me(person: Anybody, service: Here) -> dict[str, Any]:
     """Who you are and what you have left."""
     return await run_in_threadpool(service.me, person)
+
+
+@router.get("/explain", summary="What an ε means for one person; free")
+async def explain(
+    person: Anybody, epsilon: str, delta: str = "0", prior: str = "0.5"
+) -> dict[str, Any]:
+    """Odds, beliefs and an attacker's success; no table is asked."""
+    found = meaning.explain(epsilon, delta, prior=prior)
+    others = [asdict(one) for one in meaning.DEPLOYMENTS]
+    return strict(found.to_dict()) | {"deployments": others}
 
 
 @router.get("/tables", summary="The tables that you may know of")
@@ -330,3 +366,28 @@ async def remove_person(person: Owner, service: Here, name: Name) -> dict[str, A
 async def revoke(person: Owner, service: Here, token: Name) -> dict[str, Any]:
     """End a token."""
     return await run_in_threadpool(service.revoke, token)
+
+
+@router.post("/tables/{table}/domain/check", summary="Whether a domain would fit")
+async def check_domain(
+    person: Owner, service: Here, table: Name, body: DomainBody
+) -> dict[str, Any]:
+    """Whether a domain would fit; no value of a row is read."""
+    text = json.dumps(body.domain)
+    return await run_in_threadpool(service.work_on_draft, person, table, "check", text)
+
+
+@router.get("/audits", summary="What was audited, and what came of it")
+async def audits(person: Reviewer, service: Here) -> list[dict[str, Any]]:
+    """What was audited, and what came of it."""
+    return await run_in_threadpool(service.audits.all)
+
+
+@router.post("/tables/{table}/audits", summary="Try to break a claim; no row is read")
+async def start_audit(
+    person: Reviewer, service: Here, table: Name, body: AuditBody
+) -> dict[str, Any]:
+    """Try to break a claim; no row is read."""
+    return await run_in_threadpool(
+        service.audits.start, person, table, body.subject, body.epsilon, body.runs
+    )

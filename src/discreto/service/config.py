@@ -43,6 +43,7 @@ from pathlib import Path
 from typing import Any
 
 from discreto.core.cost import Amount, read_amount
+from discreto.core.dialect import Dialect
 from discreto.core.ledger.postgres import is_postgres
 from discreto.data.databases.address import within
 from discreto.errors import ParameterError
@@ -112,6 +113,9 @@ class TableSettings:
         Who may ask; nothing: every analyst with a budget in the ledger.
     fetch
         Whether rows of a database may be read for what it cannot add up itself.
+    dialect
+        How a text file is written, if the domain file does not say so:
+        ``{separator = ";", decimal = ","}``.
     """
 
     data: str
@@ -122,6 +126,7 @@ class TableSettings:
     description: str = ""
     analysts: tuple[str, ...] | None = None
     fetch: bool = True
+    dialect: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +202,8 @@ def check_config(config: ServiceConfig) -> ServiceConfig:
             raise ParameterError(
                 f"table {name!r} names a ledger {table.ledger!r} that is not described."
             )
+        if table.dialect is not None:
+            Dialect.from_dict(table.dialect)
         for part in ("ceiling", "epsilon"):
             if getattr(table, part) is not None:
                 read_amount(getattr(table, part), f"{part} of table {name!r}")

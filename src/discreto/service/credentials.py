@@ -44,22 +44,24 @@ class Credentials:
 
     def check(self, text: str, kind: str) -> tuple[Secret, Person]:
         """The secret that a text is, and whose; or a refusal, always the same one."""
-        secret = self.check_alone(text, kind)
-        person = self._state.person(secret.person)
+        secret, person = self._checked_pair(text, kind)
         if person is None or not person.active:
             raise Refusal("unauthorised")
         return secret, person
 
     def check_alone(self, text: str, kind: str) -> Secret:
         """The same for a secret that is nobody's yet."""
+        return self._checked_pair(text, kind)[0]
+
+    def _checked_pair(self, text: str, kind: str) -> tuple[Secret, Person | None]:
         id_, _, word = text.partition(".")
         plain = text.isascii() and len(text) <= 100 and len(id_) == 16
-        secret = self._state.secret(id_) if plain else None
-        if not self._fits(_DECOY if secret is None else secret.hash, word[:100]):
+        found = self._state.bearer(id_) if plain else None
+        if not self._fits(_DECOY if found is None else found[0].hash, word[:100]):
             raise Refusal("unauthorised")
-        if secret is None or secret.kind != kind or not secret.alive:
+        if found is None or found[0].kind != kind or not found[0].alive:
             raise Refusal("unauthorised")
-        return secret
+        return found
 
     def _fits(self, stored: str, word: str) -> bool:
         """Whether a word has this hash. The slow check is made once for each worker."""

@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from discreto.core.cost import read_amount
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.data.engines import DatabaseEngine
 from discreto.errors import KernelFault, LedgerError
+from discreto.meaning import explain_cost
 from discreto.service.config import LedgerSettings, ServiceConfig, TableSettings
 from discreto.service.errors import Refusal
 from discreto.service.payer import Answered, Once, ServedTable
@@ -87,7 +89,15 @@ class Door:
         ledger = self.ledgers[settings.ledger]
         domain = Domain.load(Path(settings.domain))
         engine = None if settings.fetch else DatabaseEngine(fetch=False)
-        table = ServedTable(settings.data, domain, ledger, engine=engine, name=name)
+        said = settings.dialect
+        table = ServedTable(
+            settings.data,
+            domain,
+            ledger,
+            engine=engine,
+            name=name,
+            dialect=None if said is None else Dialect.from_dict(said),
+        )
         if settings.epsilon is not None:
             allow(ledger, f"table {name}", read_amount(settings.epsilon, "epsilon"))
         return Served(name, table, ledger, settings)
@@ -128,6 +138,7 @@ class Door:
             "label": work.label,
             "plan": strict(plan.to_dict()),
             "text": str(plan),
+            "meaning": strict(explain_cost(plan.total).to_dict()),
             "paid": entry is not None,
             "needs_approval": self._needs_approval(question),
             "left": self.left(person, question.served),
@@ -145,11 +156,12 @@ class Door:
             return json.loads(stored["answer"]) | {"id": question.id, "repeated": True}
         if stored is None and self._needs_approval(question):
             raise Refusal("needs_approval")
+        facts = {"service": "ask", "table": served.name, "id": question.id}
+        facts |= {"asked": work.asked}
+        if work.simulate is not None:
+            return self._simulated(question, facts, watch)
         payer = Once(
-            served.ledger.analyst(question.person, served.accounts),
-            question.key,
-            {"service": "ask", "table": served.name, "id": question.id}
-            | {"asked": work.asked},
+            served.ledger.analyst(question.person, served.accounts), question.key, facts
         )
         table = served.table.watched(watch).paid_by(payer)
         try:
@@ -159,6 +171,23 @@ class Door:
         if payer.receipt is None:
             raise KernelFault("an answer that nobody paid for.")
         text = payer.keep(payer.receipt, json.dumps(strict(answer), allow_nan=False))
+        return json.loads(text) | {"id": question.id, "repeated": False}
+
+    def _simulated(
+        self,
+        question: Inquiry,
+        facts: Mapping[str, Any],
+        watch: Callable[[], None] | None,
+    ) -> dict[str, Any]:
+        """An answer that reads no row: it costs nothing, and is an entry as well."""
+        served, work = question.served, question.work
+        if watch is None or work.simulate is None:
+            raise Refusal("bad_request", "This takes long: send it to /jobs.")
+        payer = served.ledger.analyst(question.person, served.accounts)
+        domain = work.domain_of(served.table.domain)
+        answer = work.simulate(domain, watch)
+        paid = payer.note(work.label, dict(facts), question.key)
+        text = payer.keep(paid, json.dumps(strict(answer), allow_nan=False))
         return json.loads(text) | {"id": question.id, "repeated": False}
 
     def stored(self, person: Person, table: str, id_: str) -> dict[str, Any]:

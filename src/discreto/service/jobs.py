@@ -138,7 +138,7 @@ class _Progress:
 
 def _size(question: Inquiry) -> int:
     """How many questions the work consists of; refuses what can be refused now."""
-    if question.work.kind == "evaluate":  # it rehearses by itself, before it pays
+    if question.work.kind in ("evaluate", "compare"):  # these rehearse by themselves
         return 0
     domain = question.work.domain_of(question.served.table.domain)
     return len(question.work.plan(domain, 1))

@@ -1,4 +1,4 @@
-"""Pages for owners and auditors: approvals, people, ledgers."""
+"""Pages for owners and auditors: approvals, people, ledgers, domains, audits."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
-from discreto.errors import ParameterError
+from discreto.errors import DomainError, ParameterError
 from discreto.service.api import Name
 from discreto.service.errors import Refusal
 from discreto.service.pages import Somebody, file_reply, go_to, here
 from discreto.service.pictures import burn_down
+from discreto.service.questions import model_kinds
 from discreto.service.sessions import SignedIn, form_of
 from discreto.service.views import page
 
@@ -141,3 +142,79 @@ async def proof(request: Request, session: Somebody, name: Name) -> Response:
     _only(session, "owner", "auditor")
     found = await run_in_threadpool(here(request).proof, name)
     return file_reply(json.dumps(found), f"{name}-proof.json", "application/json")
+
+
+# Domains
+
+
+@router.get("/domains/{table}")
+async def domain_page(request: Request, session: Somebody, table: Name) -> Response:
+    """The domain that the owner is working on."""
+    _only(session, "owner")
+    text = await run_in_threadpool(here(request).draft, session.person, table)
+    return page(request, "domain.html", session, table=table, text=text)
+
+
+@router.post("/domains/{table}")
+async def change_domain(request: Request, session: Somebody, table: Name) -> Response:
+    """Draft, check or keep a domain."""
+    fields, service = await form_of(request, session), here(request)
+    _only(session, "owner")
+    what, text = fields.get("do", ""), fields.get("text", "").replace("\r\n", "\n")
+    if what not in ("draft", "check", "save"):
+        raise Refusal("bad_request")
+    done = await run_in_threadpool(
+        service.work_on_draft, session.person, table, what, text
+    )
+    told = {"table": table, "text": done["text"], "checked": done}
+    return page(request, "domain.html", session, **told)
+
+
+@router.get("/domains/{table}/domain.json")
+async def domain_file(request: Request, session: Somebody, table: Name) -> Response:
+    """The draft as a file."""
+    _only(session, "owner")
+    text = await run_in_threadpool(here(request).draft, session.person, table)
+    return file_reply(text + "\n", f"{table}.domain.json", "application/json")
+
+
+# Audits
+
+
+async def _audits(
+    request: Request, session: SignedIn, status: int = 200, **facts: Any
+) -> Response:
+    service = here(request)
+    found = await run_in_threadpool(service.audits.all)
+    open_ = any(one["status"] == "running" for one in found)
+    shown = {"audits": found, "tables": list(service.door.tables), "form": {}}
+    told = shown | {"models": list(model_kinds()), "refresh": open_} | facts
+    return page(request, "audits.html", session, status, **told)
+
+
+@router.get("/audits")
+async def audits(request: Request, session: Somebody) -> Response:
+    """What was audited, and what came of it."""
+    _only(session, "owner", "auditor")
+    return await _audits(request, session)
+
+
+@router.post("/audits")
+async def start_audit(request: Request, session: Somebody) -> Response:
+    """Try to break a claim."""
+    fields, service = await form_of(request, session), here(request)
+    _only(session, "owner", "auditor")
+    runs = fields.get("runs", "")
+    try:
+        await run_in_threadpool(
+            service.audits.start,
+            session.person,
+            fields.get("table", ""),
+            fields.get("subject", "").strip(),
+            fields.get("epsilon", ""),
+            int(runs) if runs.isdecimal() and len(runs) < 8 else -1,
+        )
+    except (ParameterError, DomainError) as error:
+        told = {"error": str(error), "form": fields}
+        return await _audits(request, session, 422, **told)
+    return go_to("/audits")

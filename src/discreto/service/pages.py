@@ -170,6 +170,12 @@ def body_of(fields: dict[str, str]) -> dict[str, Any]:
     what, costs = fields.get("do"), {"epsilon": fields.get("epsilon", "")}
     if what == "evaluate":
         return {"evaluate": fields.get("evaluate", "")} | costs
+    if what == "compare":
+        prices = [one.strip() for one in fields.get("epsilon", "").split(",")]
+        rows = fields.get("rows", "")
+        asked: dict[str, Any] = {"target": fields.get("target"), "epsilons": prices}
+        asked["rows"] = int(rows) if rows.isdecimal() and len(rows) < 9 else -1
+        return {"compare": asked, "epsilon": prices[0]}
     if what == "fit":
         names = [n.strip() for n in fields.get("columns", "").split(",") if n.strip()]
         target = fields.get("target") or None
@@ -210,7 +216,7 @@ async def ask(request: Request, session: Somebody, table: Name) -> Response:
     """Plan, ask, fit, or ask the owner; what is refused is said above the form."""
     service, fields = here(request), await form_of(request, session)
     what = fields.get("do", "")
-    if what not in ("plan", "ask", "fit", "evaluate", "request"):
+    if what not in ("plan", "ask", "fit", "evaluate", "compare", "request"):
         raise Refusal("bad_request")
     try:
         body = body_of(fields)
@@ -223,7 +229,7 @@ async def ask(request: Request, session: Somebody, table: Name) -> Response:
                 service.request, session.person, table, body, comment
             )
             return go_to("/requests")
-        if what == "fit":
+        if what in ("fit", "compare"):
             job = await run_in_threadpool(service.start, session.person, table, body)
             return go_to(f"/jobs/{job['job']}")
         found = await timed(service, service.ask, session.person, table, body)

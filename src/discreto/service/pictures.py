@@ -69,6 +69,7 @@ def burn_down(charges: Sequence[float], limit: float, name: str) -> Markup:
     for charge in charges:
         left -= charge
         points.append(max(left, 0.0))
+    points += points if len(points) == 1 else []  # nothing was spent: a flat line
     step = (_WIDE - 60) / max(len(points) - 1, 1)
     line = " ".join(
         f"{50 + k * step:.1f},{10 + 100 * (1 - p / (limit or 1)):.1f}"

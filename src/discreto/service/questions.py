@@ -2,7 +2,8 @@
 
 ``{"ask": "mean(age) by sex", "epsilon": "0.1"}`` asks in words, ``"statistic"`` and
 ``"statistics"`` in data, ``"fit"`` for a model by its name, ``"evaluate"`` for how good
-a model is. ``"view"`` asks about derived columns and some rows only.
+a model is, ``"compare"`` for all models on simulated rows. ``"view"`` asks about
+derived columns and some rows only.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from discreto.models import Evaluation, evaluate, persist
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._query_time import Voters
 from discreto.plan import Plan, Statistic, cost_of, statistics
+from discreto.service import comparisons
 from discreto.stats import sentence
+from discreto.synthesis import Synthesizer
 from discreto.tables import Table
 
 MOST_TOGETHER = 32  # statistics of one question
@@ -45,6 +48,7 @@ Answer = dict[str, Any]
 def model_kinds() -> dict[str, type[PrivateEstimator]]:
     """The models that can be asked for, by name."""
     found = {name: getattr(models, name) for name in models.__all__}
+    found["Synthesizer"] = Synthesizer
     return {
         name: kind
         for name, kind in found.items()
@@ -61,7 +65,7 @@ class Work:
     Parameters
     ----------
     kind
-        ``"ask"``, ``"fit"`` or ``"evaluate"``.
+        ``"ask"``, ``"fit"``, ``"evaluate"`` or ``"compare"``.
     label, cost
         What it is, in a few words, and what it costs.
     view
@@ -72,6 +76,9 @@ class Work:
         What it would ask and spend, from the domain of the view alone.
     run
         Asks a table, which pays, and gives the answer as JSON data.
+    simulate
+        For what reads no row and costs nothing, instead of ``run``: the answer from the
+        domain of the view. The other argument is called now and then, to stop it.
     """
 
     kind: str
@@ -81,6 +88,7 @@ class Work:
     asked: Mapping[str, Any]
     plan: Callable[[Domain, int | None], Plan]
     run: Callable[[Table], Answer]
+    simulate: Callable[[Domain, Callable[[], None] | None], Answer] | None = None
 
     def id_for(self, table: str, domain: Domain) -> str:
         """A name for exactly this question about exactly this table."""
@@ -282,6 +290,33 @@ def _read_evaluate(
     return Work("evaluate", label, cost, view, {"evaluate": name} | common, plan, run)
 
 
+def _read_compare(
+    body: Mapping[str, Any],
+    cost: Cost,
+    view: tuple[Step, ...],
+    common: dict[str, Any],
+    model_of: Callable[[str], str],
+) -> Work:
+    wanted = comparisons.read_comparison(
+        body["compare"], body["epsilon"], body.get("delta") or 0
+    )
+    label = comparisons.comparison_label(wanted)
+
+    def run(table: Table) -> Answer:
+        raise ParameterError("a comparison reads no table.")
+
+    return Work(
+        "compare",
+        label,
+        comparisons.FREE,
+        view,
+        {"compare": wanted} | common | {"cost": {}},
+        comparisons.no_plan,
+        run,
+        lambda domain, report: comparisons.compare_simulated(wanted, domain, report),
+    )
+
+
 def evaluation_to_json(found: Evaluation) -> Answer:
     """The measures of a model, each a release."""
     return {name: release.to_dict() for name, release in found.items()}
@@ -293,6 +328,7 @@ _READERS: dict[str, Callable[..., Work]] = {
     "statistics": _read_ask,
     "fit": _read_fit,
     "evaluate": _read_evaluate,
+    "compare": _read_compare,
 }
 
 

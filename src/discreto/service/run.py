@@ -112,14 +112,17 @@ def _work(config: Path, wire: socket.socket) -> None:
 
     from discreto.service.app import make_app
     from discreto.service.config import read_config
+    from discreto.service.line import line_of
 
     log = logging.getLogger("discreto.service")
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     log.handlers, log.propagate = [handler], False
     log.setLevel(logging.INFO)
+    known = read_config(config)
     settings = uvicorn.Config(
-        make_app(read_config(config)),
+        make_app(known),
+        http=line_of(known.limits.seconds),
         access_log=False,  # ours has public facts only
         log_level="warning",
         server_header=False,

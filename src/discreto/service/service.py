@@ -14,6 +14,8 @@ from discreto.core.cost import Amount, Cost
 from discreto.core.ledger import Ledger
 from discreto.errors import LedgerError, ParameterError
 from discreto.models import persist
+from discreto.service import domains
+from discreto.service.audits import Audits
 from discreto.service.config import ROLES, ServiceConfig
 from discreto.service.credentials import Credentials
 from discreto.service.door import Door
@@ -38,12 +40,14 @@ class Service:
         self.door = Door(config)
         limits = config.limits
         self.jobs = Jobs(self.door, self.state, limits.jobs, limits.patience)
+        self.audits = Audits(self.door, self.state)
         self.known = RateLimit(limits.per_second)
         self.strangers = RateLimit(limits.per_second * 5)  # for each address
 
     def close(self) -> None:
         """Finish what is under way and let go of everything."""
         self.jobs.close()
+        self.audits.close()
         self.door.close()
         self.state.close()
 
@@ -192,6 +196,24 @@ class Service:
     def proof(self, name: str) -> dict[str, Any]:
         """The chain and its last hash: whoever has one can check the other."""
         return self.ledger(name).proof()
+
+    def draft(self, owner: Person, table: str) -> str:
+        """The domain that an owner is working on; at first the one that is used."""
+        served = self.door.table(owner, table)
+        return self.state.draft(table) or domains.current(served)
+
+    def work_on_draft(
+        self, owner: Person, table: str, what: str, text: str
+    ) -> dict[str, Any]:
+        """Draft, check or keep a domain. No value of a row is read."""
+        served = self.door.table(owner, table)
+        if what == "draft":
+            text = domains.drafted(served)
+        checked = domains.check(served, text)
+        kept = what == "save" and len(text) <= domains.LONGEST and "\0" not in text
+        if kept:
+            self.state.set_draft(table, text)
+        return {"text": text, "kept": kept} | checked
 
     def people(self) -> list[dict[str, Any]]:
         """Everybody, with their tokens."""

@@ -1,4 +1,4 @@
-"""What a service remembers besides its ledgers: people, secrets, jobs.
+"""What a service remembers besides its ledgers: people, secrets, jobs, audits.
 
 Workers share it, so that any of them can take any request: a SQLite file, or a schema
 in PostgreSQL. Secrets are stored as hashes. Nothing in it is about rows.
@@ -24,6 +24,15 @@ _SCHEMA = (
     "label TEXT NOT NULL, answer TEXT NOT NULL, status TEXT NOT NULL, "
     "message TEXT NOT NULL, done INTEGER NOT NULL, total INTEGER NOT NULL, "
     "created REAL NOT NULL, beat REAL NOT NULL)",
+)
+
+
+# Made when they are missing: a state of an older version has none.
+_LATER = (
+    "CREATE TABLE IF NOT EXISTS draft(tbl TEXT PRIMARY KEY, body TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS audit(id TEXT PRIMARY KEY, tbl TEXT NOT NULL, "
+    "subject TEXT NOT NULL, person TEXT NOT NULL, created REAL NOT NULL, "
+    "status TEXT NOT NULL, body TEXT NOT NULL)",
 )
 
 
@@ -78,26 +87,40 @@ class Job:
         return self.status in ("waiting", "running")
 
 
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """An audit and what it found, as JSON."""
+
+    id: str
+    table: str
+    subject: str
+    person: str
+    created: float
+    status: str  # running, done, refused
+    body: str
+
+
 class State:
-    """People, secrets and jobs, shared by all workers."""
+    """People, secrets, jobs, drafts and audits, shared by all workers."""
 
     def __init__(self, path: str, timeout: float = 10.0) -> None:
         self._store: LedgerStore
-        if is_postgres(path):
-            wide = tuple(s.replace(" REAL ", " DOUBLE PRECISION ") for s in _SCHEMA)
-            self._store = PostgresStore(path, timeout, wide)
-        else:
-            self._store = Store(path, timeout, tuple(f"{s} STRICT" for s in _SCHEMA))
+        shared = is_postgres(path)
+        schema, later = (tuple(_own(s, shared) for s in t) for t in (_SCHEMA, _LATER))
+        kind = PostgresStore if shared else Store
+        self._store = kind(path, timeout, schema)
         if not self._store.exists():
             self._store.create(lambda db: None)
+        with self._store.writing() as db:
+            for statement in later:
+                db.execute(statement)
 
     def _write(self, sql: str, values: tuple[Any, ...]) -> None:
         with self._store.writing() as db:
             db.execute(sql, values)
 
     def _read(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        with self._store.reading() as db:
-            return db.execute(sql, values).fetchall()
+        return self._store.look(sql, values)
 
     # People
 
@@ -148,6 +171,18 @@ class State:
         """A secret by its name."""
         rows = self._read("SELECT * FROM secret WHERE id = ?", (id_,))
         return Secret(*rows[0]) if rows else None
+
+    def bearer(self, id_: str) -> tuple[Secret, Person | None] | None:
+        """A secret by its name, and whose it is, if it is somebody's."""
+        rows = self._read(
+            "SELECT secret.*, name, role, email, active FROM secret "
+            "LEFT JOIN person ON name = person WHERE id = ?",
+            (id_,),
+        )
+        if not rows:
+            return None
+        secret, (name, role, email, on) = Secret(*rows[0][:8]), rows[0][8:]
+        return secret, None if name is None else Person(name, role, email, bool(on))
 
     def secrets(self, person: str = "") -> list[Secret]:
         """The tokens of somebody, or of all, newest first."""
@@ -217,6 +252,41 @@ class State:
         query = "SELECT answer FROM job WHERE status = 'running' AND beat >= ?"
         return {row[0] for row in self._read(query, (since,))}
 
+    # Drafts of domains, and audits
+
+    def set_draft(self, table: str, body: str) -> None:
+        """Keep the draft of a table's domain, in the place of the one before."""
+        self._write(
+            "INSERT INTO draft VALUES(?, ?) "
+            "ON CONFLICT(tbl) DO UPDATE SET body = excluded.body",
+            (table, body),
+        )
+
+    def draft(self, table: str) -> str | None:
+        """The draft of a table's domain, if one was kept."""
+        rows = self._read("SELECT body FROM draft WHERE tbl = ?", (table,))
+        return rows[0][0] if rows else None
+
+    def add_audit(self, audit: Audit) -> None:
+        """An audit that has begun."""
+        self._write(
+            "INSERT INTO audit VALUES(?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(audit.id, audit.table, audit.subject, audit.person),
+                *(audit.created, audit.status, audit.body),
+            ),
+        )
+
+    def end_audit(self, id_: str, status: str, body: str) -> None:
+        """What an audit found."""
+        update = "UPDATE audit SET status = ?, body = ? WHERE id = ?"
+        self._write(update, (status, body, id_))
+
+    def audits(self) -> list[Audit]:
+        """The newest audits."""
+        query = "SELECT * FROM audit ORDER BY created DESC LIMIT 100"
+        return [Audit(*row) for row in self._read(query)]
+
     def close(self) -> None:
         """Let go of it."""
         self._store.close()
@@ -224,3 +294,9 @@ class State:
 
 def _beat(db: Database, id_: str) -> None:
     db.execute("UPDATE job SET beat = ? WHERE id = ?", (time.time(), id_))
+
+
+def _own(statement: str, shared: bool) -> str:
+    """A statement in the words of PostgreSQL, or of SQLite."""
+    wide = statement.replace(" REAL ", " DOUBLE PRECISION ")
+    return wide if shared else f"{statement} STRICT"

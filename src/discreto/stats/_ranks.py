@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreto.core.cost import Amount
+from discreto.errors import ParameterError
 from discreto.release import Release
 from discreto.stats._base import Names, names_of, read_probability, run
 from discreto.stats.histograms import Bounds, Histogram, Mode, bins_by_column
@@ -124,6 +125,7 @@ def quantile(
     probability: Amount | list[Amount] | tuple[Amount, ...],
     *,
     by: Names | None = None,
+    population: bool = False,
     epsilon: Amount,
     delta: Amount = 0,
     key: str | None = None,
@@ -140,6 +142,9 @@ def quantile(
         From 0 to 1, in the forms of ``epsilon``; a list gives several for one cost.
     by : str or list of str, optional
         Category columns; the answer then has one for each group.
+    population : bool
+        Whether the interval is for the population that the rows were drawn from, noise
+        and sampling together, and not for this table. Not with ``by`` or a list.
     epsilon : int, float, str or Fraction
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
@@ -170,10 +175,11 @@ def quantile(
     (0.1, 0.9)
     """
     if isinstance(probability, list | tuple) or by is not None:
+        _refuse_population(population)
         listed = probability if isinstance(probability, list | tuple) else [probability]
         several = tuple(read_probability(p) for p in listed)
         return run(table, Quantiles(column, several, names_of(by)), epsilon, delta, key)
-    asked = Quantile(column, read_probability(probability))
+    asked = Quantile(column, read_probability(probability), population)
     return run(table, asked, epsilon, delta, key)
 
 
@@ -182,6 +188,7 @@ def median(
     column: str,
     *,
     by: Names | None = None,
+    population: bool = False,
     epsilon: Amount,
     delta: Amount = 0,
     key: str | None = None,
@@ -196,6 +203,9 @@ def median(
         A Number column of the domain.
     by : str or list of str, optional
         Category columns; the answer then has one for each group.
+    population : bool
+        Whether the interval is for the population that the rows were drawn from, noise
+        and sampling together, and not for this table. Not with ``by`` or a list.
     epsilon : int, float, str or Fraction
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
@@ -227,9 +237,18 @@ def median(
     True
     """
     if by is not None:
+        _refuse_population(population)
         several = Quantiles(column, (Fraction(1, 2),), names_of(by))
         return run(table, several, epsilon, delta, key)
-    return run(table, Quantile(column), epsilon, delta, key)
+    asked = Quantile(column, population=population)
+    return run(table, asked, epsilon, delta, key)
+
+
+def _refuse_population(wanted: bool) -> None:
+    if wanted:
+        raise ParameterError(
+            "population=True is for one quantile of all rows: ask for them one by one."
+        )
 
 
 def min(

@@ -96,6 +96,8 @@ class Histogram:
         """The bins of one column; those that are not named have the usual number."""
         pairs = self.bins if isinstance(self.bins, tuple) else ()
         if pairs and all(isinstance(pair, tuple) for pair in pairs):
+            if not all(len(p) == 2 and isinstance(p[0], str) for p in pairs):  # type: ignore[arg-type]
+                raise ParameterError("bins by column are pairs of a name and bins.")
             return dict(pairs).get(name)  # type: ignore[arg-type]
         return self.bins  # type: ignore[return-value]
 

@@ -8,7 +8,7 @@ one noisy cumulative count, so ten cost no more than two.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
@@ -23,7 +23,7 @@ from discreto.errors import ParameterError
 from discreto.release import LEVEL, Release
 from discreto.rng import generator
 from discreto.session import Ask
-from discreto.stats._base import by_text, group_keys, grouped
+from discreto.stats._base import by_text, group_keys, grouped, read_probability
 from discreto.stats._intervals import Floats, combined_reach, sum_reach
 from discreto.stats._places import FAN, Places, place_grid
 
@@ -42,6 +42,8 @@ class Quantile:
         The name of a Number column.
     probability
         From 0 to 1; 1/2 is the median.
+    population
+        Whether the interval is for those whom the rows were drawn from.
 
     Privacy
     -------
@@ -60,6 +62,10 @@ class Quantile:
 
     column: str
     probability: Fraction = Fraction(1, 2)
+    population: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probability", read_probability(self.probability))
 
     @property
     def label(self) -> str:
@@ -92,16 +98,19 @@ class Quantile:
         query = Sum(Edges(self.column, tuple(cuts.tolist())), (Block(Ones()),))
         answer = ask.measure(query, f"rows around the {self.label}", 1 - POINT_SHARE)
         counts = answer.tables[0][:, 0].astype(float)
-        low, high = _rank_interval(counts, cuts, float(chance), answer.noises[0])
+        low, high = _rank_interval(
+            counts, cuts, float(chance), answer.noises[0], sampled=self.population
+        )
         low, high = min(low, edges[place]), max(high, edges[place + 1])
         low, high = _within(low, high, column)
-        return Release(
+        made = Release(
             self.label, value, min(low, value), max(high, value), (), column.unit
         )
+        return replace(made, population=True) if self.population else made
 
 
 def _rank_interval(
-    counts: Floats, cuts: Floats, chance: float, noise: Noise
+    counts: Floats, cuts: Floats, chance: float, noise: Noise, *, sampled: bool = False
 ) -> tuple[float, float]:
     """Cuts between which the quantile lies, given noisy counts between cuts.
 
@@ -111,11 +120,20 @@ def _rank_interval(
     quantile is passed, which has a chance of at most 5 %; so it is from the right. As
     the interval is stretched to the chosen place, whose noise is another one, only one
     side can fail: the interval covers with 95 %, whatever the data.
+
+    Of rows that were ``sampled``, the number below the population's quantile varies as
+    that of heads does, which comes on top of the noise; both sides can fail then.
     """
     below, above = np.cumsum(counts)[:-1], counts[::-1].cumsum()[::-1][1:]
     surplus = (1 - chance) * below - chance * above
     size = counts.size
-    far = np.array([_far(i, size - i, chance, noise) for i in range(1, size)])
+    varies, level = 0.0, 2 * LEVEL - 1
+    if sampled:
+        rows = max(float(counts.sum()), 1.0) + math.sqrt(size * noise.variance)
+        varies, level = math.sqrt(rows * chance * (1 - chance)), LEVEL
+    far = np.array(
+        [_far(i, size - i, chance, noise, level, varies) for i in range(1, size)]
+    )
     # Cuts at the ends of the range say nothing: the interval starts there anyway.
     fine = (surplus < -far) | (cuts <= cuts[0])
     low = cuts[int(np.argmin(np.append(fine, False))) - 1]
@@ -125,10 +143,17 @@ def _rank_interval(
 
 
 @lru_cache(maxsize=1024)
-def _far(left: int, right: int, chance: float, noise: Noise) -> float:
+def _far(
+    left: int,
+    right: int,
+    chance: float,
+    noise: Noise,
+    level: float = 2 * LEVEL - 1,
+    sampling: float = 0.0,
+) -> float:
     """How far noise lowers a surplus of so many cells, but for a chance of 5 %."""
     weights = [1 - chance] * left + [chance] * right
-    return combined_reach(weights, noise, 2 * LEVEL - 1)
+    return combined_reach(weights, noise, level, sampling)
 
 
 def _within(low: float, high: float, column: Number) -> tuple[float, float]:

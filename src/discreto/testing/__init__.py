@@ -172,7 +172,10 @@ def simulate(
     seed : int, optional
         Equal seeds give equal noise. ``None`` takes fresh noise every time.
     noise
-        ``False``: everything as it would be, but no noise is added.
+        ``False``: everything as it would be, but no noise is added. Models still
+        shrink for the noise that they would have had, unless they are told not to:
+        ``shrink=False`` (naive Bayes, k-means), ``method="functional", alpha=0``
+        (linear regression). Then they give the textbook's answer.
     epsilon : int, float, str or Fraction, optional
         A limit to run into.
 

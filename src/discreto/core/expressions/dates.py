@@ -133,7 +133,7 @@ class Period(Operation):
 
     def kind(self, domain: Domain) -> Labels:
         kind = calendar(self.inside, domain, "period")
-        first, last = self._numbers(np.array([kind.lower, kind.upper]), kind).tolist()
+        first, last = self.numbers(np.array([kind.lower, kind.upper]), kind).tolist()
         if last - first >= MOST_PERIODS:
             raise DomainError(f"{self} has more than {MOST_PERIODS} periods.")
         values = tuple(_period_name(n, self.unit) for n in range(first, last + 1))
@@ -142,10 +142,10 @@ class Period(Operation):
     def rows(self, batch: Batch, domain: Domain) -> Ints:
         values = self.inside.rows(batch, domain)
         kind = calendar(self.inside, domain, "period")
-        first = self._numbers(np.array([kind.lower]), kind)[0]
-        return np.where(np.isnan(values), -1, self._numbers(values, kind) - first)
+        first = self.numbers(np.array([kind.lower]), kind)[0]
+        return np.where(np.isnan(values), -1, self.numbers(values, kind) - first)
 
-    def _numbers(self, values: Floats, kind: Real) -> Ints:
+    def numbers(self, values: Floats, kind: Real) -> Ints:
         days = _days(values, kind)
         if self.unit == "day":
             return days
@@ -176,12 +176,12 @@ class DaysBetween(Operation):
     start: Expression
     end: Expression
 
-    def _parts(self, domain: Domain) -> tuple[Expression, Expression]:
+    def sides(self, domain: Domain) -> tuple[Expression, Expression]:
         start = date_like(self.start, self.end, domain)
         return start, date_like(self.end, self.start, domain)
 
     def kind(self, domain: Domain) -> Real:
-        a, b = _two_dates(self, *self._parts(domain), domain)
+        a, b = two_dates(self, *self.sides(domain), domain)
         (a_low, a_high), (b_low, b_high) = (
             _days(np.array([k.lower, k.upper]), k).tolist() for k in (a, b)
         )
@@ -189,8 +189,8 @@ class DaysBetween(Operation):
         return Real(float(b_low - a_high), float(b_high - a_low), True, missing)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        start, end = self._parts(domain)
-        a, b = _two_dates(self, start, end, domain)
+        start, end = self.sides(domain)
+        a, b = two_dates(self, start, end, domain)
         first, second = start.rows(batch, domain), end.rows(batch, domain)
         days = (_days(second, b) - _days(first, a)).astype(np.float64)
         return np.where(np.isnan(first) | np.isnan(second), np.nan, days)
@@ -209,20 +209,20 @@ class AgeAt(Operation):
     birth: Expression
     at: Expression
 
-    def _parts(self, domain: Domain) -> tuple[Expression, Expression]:
+    def sides(self, domain: Domain) -> tuple[Expression, Expression]:
         birth = date_like(self.birth, self.at, domain)
         return birth, date_like(self.at, self.birth, domain)
 
     def kind(self, domain: Domain) -> Real:
-        birth, at = _two_dates(self, *self._parts(domain), domain)
+        birth, at = two_dates(self, *self.sides(domain), domain)
         least = _age(np.array([birth.upper]), birth, np.array([at.lower]), at)[0]
         most = _age(np.array([birth.lower]), birth, np.array([at.upper]), at)[0]
         missing = birth.missing or at.missing
         return Real(float(least), float(most), True, missing)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        birth, at = self._parts(domain)
-        kinds = _two_dates(self, birth, at, domain)
+        birth, at = self.sides(domain)
+        kinds = two_dates(self, birth, at, domain)
         first, second = birth.rows(batch, domain), at.rows(batch, domain)
         years = _age(first, kinds[0], second, kinds[1])
         return np.where(np.isnan(first) | np.isnan(second), np.nan, years)
@@ -231,7 +231,7 @@ class AgeAt(Operation):
         return f"age_at({self.birth}, {self.at})"
 
 
-def _two_dates(
+def two_dates(
     whole: object, first: Expression, second: Expression, domain: Domain
 ) -> tuple[Real, Real]:
     """The ranges of two parts that must be dates; a constant is one like the other."""

@@ -36,14 +36,14 @@ class Compare(Operation):
     left: Expression
     right: Expression
 
-    def _parts(self, domain: Domain) -> tuple[Expression, Expression]:
+    def sides(self, domain: Domain) -> tuple[Expression, Expression]:
         """Both sides; a text beside a date is a date."""
         return dated(self.left, self.right, domain), dated(
             self.right, self.left, domain
         )
 
     def kind(self, domain: Domain) -> Labels:
-        a, b = (part.kind(domain) for part in self._parts(domain))
+        a, b = (part.kind(domain) for part in self.sides(domain))
         if isinstance(a, Real) != isinstance(b, Real):
             raise DomainError(f"{self} compares a number with a category.")
         clocks = {k.calendar for k in (a, b) if isinstance(k, Real) and k.calendar}
@@ -56,7 +56,7 @@ class Compare(Operation):
         return Labels(TRUTHS, a.missing or b.missing)
 
     def rows(self, batch: Batch, domain: Domain) -> Ints:
-        left, right = self._parts(domain)
+        left, right = self.sides(domain)
         a, b = left.rows(batch, domain), right.rows(batch, domain)
         kinds = left.kind(domain), right.kind(domain)
         if isinstance(kinds[0], Real) or isinstance(kinds[1], Real):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from discreto.core.ledger.store import sync_folder
@@ -34,15 +35,15 @@ class Anchor:
                 f"the anchor {str(self.path)!r} cannot be made ({error})."
             ) from None
 
-    def write(self, ledger: str, seq: int, link: str) -> None:
-        """Append one line and sync it."""
-        # The leading line end sets it apart from a line that a crash cut short.
-        line = f"\n{ledger} {seq} {link}\n".encode()
+    def write(self, ledger: str, links: Iterable[tuple[int, str]]) -> None:
+        """Append a line for each entry, and sync them."""
+        # The leading line end sets them apart from a line that a crash cut short.
+        text = "".join(f"\n{ledger} {seq} {link}\n" for seq, link in links).encode()
         try:
             # Never made here: an anchor that is gone has forgotten what it knew.
             handle = os.open(self.path, os.O_WRONLY | os.O_APPEND)
             try:
-                if os.write(handle, line) != len(line):
+                if os.write(handle, text) != len(text):
                     raise OSError("cut short")
                 os.fsync(handle)
             finally:

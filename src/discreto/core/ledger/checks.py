@@ -19,14 +19,24 @@ _LARGEST = 10**6  # no budget is larger, so no charge needs to be
 
 def check_name(name: object, what: str) -> str:
     """A text that can be stored and found again."""
-    good = isinstance(name, str) and 0 < len(name) <= 200 and "\0" not in name
-    try:
-        good = good and bool(str(name).encode())
-    except UnicodeEncodeError:
-        good = False
-    if not good:
+    good = isinstance(name, str) and 0 < len(name) <= 200
+    if not good or not _can_be_stored(str(name)):
         raise ParameterError(f"{what} must be a text of 1 to 200 letters.")
     return str(name)
+
+
+def check_answer(answer: str) -> str:
+    """A text that every store can keep."""
+    if not isinstance(answer, str) or not _can_be_stored(answer):
+        raise ParameterError("an answer to store must be a plain text.")
+    return answer
+
+
+def _can_be_stored(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def check_key(key: str) -> str:

@@ -19,6 +19,7 @@ class Database(Protocol):
     """A transaction under way; ``?`` stands for a value in every dialect."""
 
     def execute(self, sql: str, values: Any = ..., /) -> Found: ...
+    def executemany(self, sql: str, rows: Any, /) -> object: ...
 
 
 Fill = Callable[[Database], None]
@@ -41,6 +42,9 @@ class LedgerStore(Protocol):
 
     def reading(self) -> AbstractContextManager[Database]:
         """One consistent view."""
+
+    def look(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        """What one statement finds."""
 
     def writing(self) -> AbstractContextManager[Database]:
         """One transaction that no other writer interleaves with, durable at its end."""

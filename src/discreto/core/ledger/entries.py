@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
+from discreto.core.budget import Budget
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
-from discreto.core.ledger.chain import POPULATION, Chain, dump
+from discreto.core.ledger.chain import POPULATION, Chain, budget_of, dump
 from discreto.core.ledger.database import Database
 from discreto.core.ledger.history import History
-from discreto.core.ledger.totals import EVERY, last_totals, totals_entry
+from discreto.core.ledger.totals import last_totals
 from discreto.errors import LedgerError
+
+# seq, body and hash of an entry; the stored answer and its hash
+Keyed = tuple[int, str, str, str | None, str]
 
 
 def fill(db: Database, meta: Mapping[str, str]) -> None:
@@ -25,50 +30,86 @@ def fill(db: Database, meta: Mapping[str, str]) -> None:
         db.execute("INSERT INTO account VALUES(?, ?, '{}')", row)
 
 
-def append(
-    db: Database,
-    chain: Chain,
-    seal: str,
-    content: Mapping[str, Any],
-    key: str | None = None,
-) -> tuple[int, str]:
-    """Add an entry after the last one; its number and hash."""
-    last = db.execute("SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1")
-    seq, before = last.fetchone() or (0, seal)
-    seq, link = _write(db, chain, (seq, before), content, key)
-    if seq % EVERY == EVERY - 1:
-        _write(db, chain, (seq, link), *totals_entry(db, seq))
-    return seq, link
+def last_entry(db: Database) -> tuple[int, str] | None:
+    """The number and hash of the last entry, if there is one."""
+    query = "SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1"
+    found: tuple[int, str] | None = db.execute(query).fetchone()
+    return found
 
 
-def _write(
-    db: Database,
-    chain: Chain,
-    last: tuple[int, str],
-    content: Mapping[str, Any],
-    key: str | None,
-) -> tuple[int, str]:
+def next_entry(
+    chain: Chain, last: tuple[int, str], content: Mapping[str, Any], key: str | None
+) -> tuple[int, str, str | None, str]:
+    """The row of an entry that follows the last one."""
     seq, before = last
     # The time is for people to read; the order of entries is ``seq``.
     body = dump({"seq": seq + 1, "time": round(time.time(), 3), **content})
-    link = chain.link(before, body, key)
-    row = (seq + 1, body, key, link)
-    db.execute("INSERT INTO entry VALUES(?, ?, ?, ?)", row)
-    return seq + 1, link
+    return seq + 1, body, key, chain.link(before, body, key)
+
+
+def under_keys(db: Database, keys: Iterable[str]) -> dict[str, Keyed]:
+    """What was entered under these keys before, with the stored answers."""
+    found = _among(
+        db,
+        "SELECT key, seq, entry.body, entry.hash, answer.body, answer.hash "
+        "FROM entry LEFT JOIN answer USING (seq) WHERE key",
+        keys,
+    )
+    return {key: tuple(entry) for key, *entry in found}
+
+
+def _among(db: Database, query: str, values: Iterable[Any]) -> Iterable[Any]:
+    """What a query that ends with a column finds for these values of it."""
+    wanted = tuple(dict.fromkeys(values))
+    if not wanted:
+        return ()
+    return db.execute(f"{query} IN ({', '.join('?' * len(wanted))})", wanted)
+
+
+def read_accounts(
+    db: Database, meta: Mapping[str, str], names: Iterable[str]
+) -> dict[str, tuple[Budget, Cost]]:
+    """Budgets by name, and what was spent of them; those that there are."""
+    query = "SELECT name, epsilon, spent FROM account WHERE name"
+    return {
+        name: account_of(meta, name, limit, spent)
+        for name, limit, spent in _among(db, query, names)
+    }
+
+
+def account_of(
+    meta: Mapping[str, str], name: str, limit: str, spent: str
+) -> tuple[Budget, Cost]:
+    """A budget and what was spent of it, from their texts."""
+    budget = budget_of(meta, name, Fraction(limit))
+    return budget, Cost.from_dict(json.loads(spent))
+
+
+def no_account(name: str, path: str) -> LedgerError:
+    """What is said of a budget that nobody set."""
+    return LedgerError(
+        f"there is no analyst {name!r} in {path!r}. The owner adds one "
+        f"with ledger.allow({name!r}, epsilon)."
+    )
+
+
+def paid_entries(
+    db: Database, numbers: Iterable[int]
+) -> dict[int, tuple[str, str | None]]:
+    """Hashes and answers of the entries with a key among these."""
+    query = (
+        "SELECT seq, entry.hash, answer.body FROM entry LEFT JOIN answer USING (seq) "
+        "WHERE key IS NOT NULL AND seq"
+    )
+    found = _among(db, query, numbers)
+    return {seq: (link, answer) for seq, link, answer in found}
 
 
 def earlier(
-    db: Database, chain: Chain, key: str, content: Mapping[str, Any]
-) -> Receipt | None:
-    """The receipt of the charge that was made under ``key``, if there was one."""
-    row = db.execute(
-        "SELECT seq, entry.body, entry.hash, answer.body, answer.hash FROM entry "
-        "LEFT JOIN answer USING (seq) WHERE key = ?",
-        (key,),
-    ).fetchone()
-    if row is None:
-        return None
-    seq, body, link, answer, seal = row
+    found: Keyed, chain: Chain, key: str, content: Mapping[str, Any]
+) -> Receipt:
+    """The receipt of the charge that was made under ``key``, if it is this one."""
+    seq, body, link, answer, seal = found
     _check_answer(chain, seq, link, answer, seal)
     old = json.loads(body)
     same = all(dump(old.get(name)) == dump(part) for name, part in content.items())
@@ -91,14 +132,10 @@ def _check_answer(
 
 def found(db: Database, chain: Chain, key: str) -> dict[str, Any] | None:
     """The entry under ``key`` with its hash and its answer, if there is one."""
-    row = db.execute(
-        "SELECT seq, entry.body, entry.hash, answer.body, answer.hash FROM entry "
-        "LEFT JOIN answer USING (seq) WHERE key = ?",
-        (key,),
-    ).fetchone()
-    if row is None:
+    entry = under_keys(db, (key,)).get(key)
+    if entry is None:
         return None
-    seq, body, link, answer, seal = row
+    seq, body, link, answer, seal = entry
     _check_answer(chain, seq, link, answer, seal)
     return json.loads(body) | {"hash": link, "answer": answer}
 

@@ -49,15 +49,15 @@ def count_faults(db: Database) -> int:
 def is_shut(db: Database) -> bool:
     """Whether the last failure was not looked into yet."""
     number = count_faults(db)
+    if not number:
+        return False
     query = "SELECT 1 FROM entry WHERE key = ?"
-    looked = db.execute(query, (f"{REOPENED}{number}",)).fetchone()
-    return number > 0 and looked is None
+    return db.execute(query, (f"{REOPENED}{number}",)).fetchone() is None
 
 
-def refuse_shut(db: Database, path: str) -> None:
-    """Refuse to charge while the gate is shut."""
-    if is_shut(db):
-        raise KernelFault(
-            f"{path!r} is shut: an answer could not be computed after it was paid "
-            "for. Its owner looks into it and goes on with ledger.reopen()."
-        )
+def shut_error(path: str) -> KernelFault:
+    """What is said to those who would be charged while the gate is shut."""
+    return KernelFault(
+        f"{path!r} is shut: an answer could not be computed after it was paid "
+        "for. Its owner looks into it and goes on with ledger.reopen()."
+    )

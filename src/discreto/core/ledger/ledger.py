@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -17,27 +16,23 @@ from discreto.core.ledger import faults as failures
 from discreto.core.ledger import opening
 from discreto.core.ledger.analyst import AnalystLedger
 from discreto.core.ledger.anchor import Anchor
-from discreto.core.ledger.chain import (
-    POPULATION,
-    Chain,
-    budget_of,
-    dump,
-    payers,
-)
+from discreto.core.ledger.chain import POPULATION, Chain, payers
 from discreto.core.ledger.checks import (
+    check_answer,
     check_content,
     check_cost,
     check_key,
     check_name,
-    refusal,
 )
 from discreto.core.ledger.database import Database
+from discreto.core.ledger.groups import Group, Job
 from discreto.core.ledger.history import check_history
 from discreto.core.ledger.notebook import ledger_html
+from discreto.core.ledger.page import Needs, Page
 from discreto.core.ledger.proof import proof_of
 from discreto.core.ledger.store import MEMORY
 from discreto.core.ledger.stores import store_of
-from discreto.errors import BudgetError, LedgerError, ParameterError, UnsafeError
+from discreto.errors import DiscretoError, LedgerError, ParameterError, UnsafeError
 
 
 class Ledger:
@@ -115,6 +110,7 @@ class Ledger:
         if population:
             check_name(population, "the population")
         self._store, self.path = store_of(self.path, timeout)
+        self._group = Group()
         if anchor and os.path.realpath(anchor) == self._store.path:
             raise ParameterError("the anchor must be another file than the ledger.")
         if not self._store.exists():
@@ -223,33 +219,32 @@ class Ledger:
             }
             | ({"accounts": list(accounts)} if accounts else {})
         )
-        with self._store.writing() as db:
-            receipt = (
-                None if key is None else rows.earlier(db, self._chain, key, content)
-            )
-            if receipt is None or receipt.answer is None:
-                failures.refuse_shut(db, self.path)
-            if receipt is None:
-                for name in payers(analyst, accounts):
-                    self._spend(db, name, cost, label)
-                seq, link = rows.append(
-                    db, self._chain, self._meta["seal"], content, key
-                )
-                receipt = Receipt(seq, content["label"], cost, link)
-        self._store.remember(receipt.seq, receipt.hash)
-        # A repeated charge too: whoever made it may have died before this line.
-        if self._anchor and receipt.answer is None:
-            self._anchor.write(self.id, receipt.seq, receipt.hash)
-        return receipt
+        names = tuple(payers(analyst, accounts))
+        keys = () if key is None else (key,)
 
-    def _spend(self, db: Database, name: str, cost: Cost, label: str) -> None:
-        budget, spent = self._account(name, db)
-        after = budget.charge(spent, cost)
-        if after is None and cost:
-            raise BudgetError(refusal(label, cost, spent, budget, name))
-        after = spent if after is None else after
-        update = "UPDATE account SET spent = ? WHERE name = ?"
-        db.execute(update, (dump(after.to_dict()), name))
+        def enter(page: Page) -> Receipt:
+            return page.enter(content, key, cost, names)
+
+        return self._group.run(Job(enter, Needs(keys, names)), self._commit)
+
+    def _commit(self, jobs: list[Job[Any]]) -> None:
+        """Do jobs in one transaction; when this returns, they are durable."""
+        needs = [job.needs for job in jobs]
+        with self._store.writing() as db:
+            page = Page(db, self._chain, self._meta, self.path, needs)
+            for job in jobs:
+                try:
+                    job.result = job.do(page)
+                except DiscretoError as error:  # the page is as it was before
+                    job.error = error
+            page.write()
+        if page.last[0]:
+            self._store.remember(*page.last)
+        # A repeated charge too: whoever made it may have died before this line.
+        found = [job.result for job in jobs if isinstance(job.result, Receipt)]
+        links = [(one.seq, one.hash) for one in found if one.answer is None]
+        if self._anchor and links:
+            self._anchor.write(self.id, links)
 
     def keep(self, receipt: Receipt, answer: str) -> str:
         """Store the answer of a charge; the first one stored is the answer for good.
@@ -266,19 +261,9 @@ class Ledger:
         str
             The answer that was stored first.
         """
-        with self._store.writing() as db:
-            query = "SELECT hash FROM entry WHERE seq = ? AND key IS NOT NULL"
-            if db.execute(query, (receipt.seq,)).fetchone() != (receipt.hash,):
-                raise LedgerError(
-                    f"entry {receipt.seq} of {self.path!r} is not this receipt's, or "
-                    "has no key: its answer cannot be stored."
-                )
-            link = self._chain.answer(receipt.hash, answer)
-            row = (receipt.seq, answer, link)
-            insert = "INSERT INTO answer VALUES(?, ?, ?) ON CONFLICT DO NOTHING"
-            db.execute(insert, row)
-            query = "SELECT body FROM answer WHERE seq = ?"
-            return str(db.execute(query, row[:1]).fetchone()[0])
+        text = check_answer(answer)
+        job = Job(lambda page: page.keep(receipt, text), Needs(entries=(receipt.seq,)))
+        return self._group.run(job, self._commit)
 
     def reserve(
         self, cost: Cost, label: str, event: Event | None = None
@@ -337,19 +322,12 @@ class Ledger:
 
     # Reading
 
-    def _account(self, name: str, db: Database | None = None) -> tuple[Budget, Cost]:
-        if db is None:
-            with self._store.reading() as db:
-                return self._account(name, db)
+    def _account(self, name: str) -> tuple[Budget, Cost]:
         query = "SELECT epsilon, spent FROM account WHERE name = ?"
-        row = db.execute(query, (name,)).fetchone()
-        if row is None:
-            raise LedgerError(
-                f"there is no analyst {name!r} in {self.path!r}. The owner adds one "
-                f"with ledger.allow({name!r}, epsilon)."
-            )
-        budget = budget_of(self._meta, name, Fraction(row[0]))
-        return budget, Cost.from_dict(json.loads(row[1]))
+        found = self._store.look(query, (name,))
+        if not found:
+            raise rows.no_account(name, self.path)
+        return rows.account_of(self._meta, name, *found[0])
 
     @property
     def epsilon(self) -> Fraction:
@@ -528,14 +506,7 @@ class Ledger:
         self._own(failures.reopening, comment)
 
     def _own(self, entry: failures.OwnEntry, text: str) -> None:
-        with self._store.writing() as db:
-            content, key = entry(db, text)
-            if content is None:
-                return
-            seq, link = rows.append(db, self._chain, self._meta["seal"], content, key)
-        self._store.remember(seq, link)
-        if self._anchor:
-            self._anchor.write(self.id, seq, link)
+        self._group.run(Job(lambda page: page.own(entry, text)), self._commit)
 
     @property
     def faults(self) -> int:

@@ -87,8 +87,9 @@ def is_postgres(path: str) -> bool:
 class PostgresStore:
     """Transactions on one ledger in a PostgreSQL database.
 
-    One connection, which one thread uses at a time. It is closed before a fork and
-    opened again after it.
+    One connection that writes and one that reads, so that nobody who looks waits for a
+    disk; one thread at a time uses each. They are closed before a fork and opened again
+    after it.
     """
 
     def __init__(
@@ -111,8 +112,7 @@ class PostgresStore:
         host = parts.netloc.rpartition("@")[2]
         self.path = f"postgresql://{host}{parts.path}#{parts.fragment}"
         self._timeout, self._pid = timeout, os.getpid()
-        self._lock = threading.RLock()
-        self._db: Any = None
+        self._writer, self._reader = _Line(), _Line()
         self._closed = self._lost = False
         self._last: tuple[int, str] | None = None
         watch(self)
@@ -121,16 +121,16 @@ class PostgresStore:
 
     def exists(self) -> bool:
         """Whether there is a ledger already."""
-        with self._lock, self._telling():
-            found = self._connection().execute(
+        with self._line(self._writer) as line:
+            found = self._connection(line).execute(
                 "SELECT to_regclass(%s)", (f"{self._schema}.{self._turns}",)
             )
             return found.fetchone()[0] is not None
 
     def create(self, fill: Fill) -> None:
         """Make the schema, complete or not at all; an existing one wins a race."""
-        with self._lock, self._telling():
-            db = self._connection()
+        with self._line(self._writer) as line:
+            db = self._connection(line)
             db.execute("BEGIN")
             try:
                 # Those who make it at once take turns; the others find it made.
@@ -143,13 +143,13 @@ class PostgresStore:
                     fill(_Transaction(db))
                 db.execute("COMMIT")
             except BaseException:
-                self._roll_back(db)
+                self._roll_back(line, db)
                 raise
 
-    def _connection(self) -> Any:
-        if self._db is None:
-            self._db = self._open()
-        return self._db
+    def _connection(self, line: _Line) -> Any:
+        if line.db is None:
+            line.db = self._open()
+        return line.db
 
     def _open(self) -> Any:
         wait = max(1, math.ceil(self._timeout))
@@ -185,50 +185,67 @@ class PostgresStore:
     def reading(self) -> Iterator[Database]:
         """One consistent view."""
         begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        with self._transaction(begin) as db:
+        with self._transaction(self._reader, begin) as db:
             yield db
+
+    def look(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        """What one statement finds; by itself it is a transaction."""
+        with self._line(self._reader) as line:
+            self._check_open()
+            return list(self._first(line, _dialect(sql), values).fetchall())
 
     @contextmanager
     def writing(self) -> Iterator[Database]:
         """One transaction that no other writer interleaves with, synced at its end."""
-        with self._transaction("BEGIN ISOLATION LEVEL READ COMMITTED") as db:
+        begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
+        with self._transaction(self._writer, begin) as db:
             db.execute(f"LOCK TABLE {self._turns} IN EXCLUSIVE MODE")
             self._check_last(db)
             yield db
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Database]:
-        if self._pid != os.getpid():
-            raise LedgerError(
-                f"{self.path!r} was opened in another process. Open the ledger anew."
-            )
-        with self._lock, self._telling():
+    def _transaction(self, wanted: _Line, begin: str) -> Iterator[Database]:
+        with self._line(wanted) as line:
             self._check_open()
-            db = self._begun(begin)
+            self._first(line, begin)
+            db = line.db
             try:
                 yield _Transaction(db)
                 db.execute("COMMIT")
             except BaseException:
-                self._roll_back(db)
+                self._roll_back(line, db)
                 raise
 
-    def _begun(self, begin: str) -> Any:
-        """A transaction on a connection that works: an old one may have broken."""
-        if self._db is not None:
-            try:
-                self._db.execute(begin)
-                return self._db
-            except self._driver.OperationalError:
-                self._disconnect()
-        db = self._connection()
-        db.execute(begin)
-        return db
+    @contextmanager
+    def _line(self, line: _Line) -> Iterator[_Line]:
+        """A connection that this thread alone uses; its failures are refusals."""
+        if self._pid != os.getpid():
+            raise LedgerError(
+                f"{self.path!r} was opened in another process. Open the ledger anew."
+            )
+        with line.lock, self._telling(line):
+            yield line
 
-    def _roll_back(self, db: Any) -> None:
+    def _first(self, line: _Line, sql: str, values: tuple[Any, ...] = ()) -> Any:
+        """A first statement, on a connection that works: an old one may be broken."""
+        if line.db is not None:
+            try:
+                return line.db.execute(sql, values or None)
+            except self._driver.OperationalError:
+                self._drop(line)
+        return self._connection(line).execute(sql, values or None)
+
+    def _roll_back(self, line: _Line, db: Any) -> None:
         try:
             db.execute("ROLLBACK")
         except self._driver.Error:
-            self._disconnect()
+            self._drop(line)
+
+    def _drop(self, line: _Line) -> None:
+        db, line.db = line.db, None
+        if db is not None:
+            with suppress(self._driver.Error, OSError):
+                db.close()
 
     def remember(self, seq: int, link: str) -> None:
         """An entry that was committed here: it must be there from now on."""
@@ -257,7 +274,7 @@ class PostgresStore:
             )
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _telling(self, line: _Line) -> Iterator[None]:
         """Every failure of the database refuses the release and says what to do."""
         errors = self._driver.errors
         try:
@@ -269,11 +286,11 @@ class PostgresStore:
         except (errors.UndefinedTable, errors.InvalidSchemaName):
             self._tell("it is gone", "restore it, do not start anew")
         except errors.OperationalError as error:
-            self._disconnect()
+            self._drop(line)
             kind = type(error).__name__  # its text may quote the address
             self._tell(f"the server cannot be reached or stopped, {kind}", "try again")
         except self._driver.Error as error:
-            self._disconnect()
+            self._drop(line)
             self._tell(type(error).__name__, "it is damaged or not a ledger")
 
     def _tell(self, what: str, hint: str) -> None:
@@ -290,33 +307,42 @@ class PostgresStore:
 
     # Letting go
 
-    def _disconnect(self) -> None:
-        db, self._db = self._db, None
-        if db is not None:
-            with suppress(self._driver.Error, OSError):
-                db.close()
-
     def close(self) -> None:
         """Let go of the database, for good; waits for the transaction under way."""
-        with self._lock:
+        with self._writer.lock, self._reader.lock:
             self._closed = True
             self._disconnect()
 
+    def _disconnect(self) -> None:
+        for line in (self._writer, self._reader):
+            self._drop(line)
+
     def pause(self) -> None:
-        """Before a fork: wait for the transaction under way and close."""
-        self._lock.acquire()
+        """Before a fork: wait for the transactions under way and close."""
+        self._writer.lock.acquire()
+        self._reader.lock.acquire()
         self._disconnect()
 
     def resume(self, *, child: bool) -> None:
         """After a fork."""
         if not child:
-            self._lock.release()
+            self._reader.lock.release()
+            self._writer.lock.release()
             return
-        self._lock, self._pid = threading.RLock(), os.getpid()
+        self._writer, self._reader = _Line(), _Line()
+        self._pid = os.getpid()
 
     def __del__(self) -> None:
-        if getattr(self, "_db", None) is not None and self._pid == os.getpid():
+        if getattr(self, "_pid", None) == os.getpid() and hasattr(self, "_reader"):
             self._disconnect()
+
+
+class _Line:
+    """A connection, if there is one now, and the lock of whoever uses it."""
+
+    def __init__(self) -> None:
+        self.db: Any = None
+        self.lock = threading.RLock()
 
 
 class _Transaction:
@@ -326,7 +352,18 @@ class _Transaction:
         self._db = db
 
     def execute(self, sql: str, values: Any = (), /) -> Any:
-        return self._db.execute(sql.replace("?", "%s"), tuple(values) or None)
+        return self._db.execute(_dialect(sql), tuple(values) or None)
+
+    def executemany(self, sql: str, rows: Any, /) -> None:
+        if len(rows) == 1:
+            self.execute(sql, rows[0])
+            return
+        with self._db.cursor() as cursor:
+            cursor.executemany(_dialect(sql), rows)
+
+
+def _dialect(sql: str) -> str:
+    return sql.replace("?", "%s")
 
 
 def _psycopg() -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape, glob
 from pathlib import Path
+from typing import Any
 
 from discreto.core.ledger.database import Database, Fill
 from discreto.core.ledger.fork import watch
@@ -205,6 +206,11 @@ class Store:
         """One consistent view."""
         with self._transaction("BEGIN") as db:
             yield db
+
+    def look(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        """What one statement finds."""
+        with self.reading() as db:
+            return db.execute(sql, values).fetchall()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

@@ -31,6 +31,7 @@ from discreto.core.maps.domain_fit import Unfit
 from discreto.core.maps.features import Bernstein, Values
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.hyperplanes import Memberships, Sides
+from discreto.core.maps.marginals import MarginalCounts, MarginalErrors
 from discreto.core.maps.margins import Margins
 from discreto.core.maps.neighbors import (
     NearestRows,
@@ -80,6 +81,8 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Leaves,
         LogisticGradient,
         Magnitudes,
+        MarginalCounts,
+        MarginalErrors,
         Margins,
         Memberships,
         Nearest,
@@ -148,6 +151,8 @@ __all__ = [
     "Leaves",
     "LogisticGradient",
     "Magnitudes",
+    "MarginalCounts",
+    "MarginalErrors",
     "Margins",
     "Memberships",
     "Nearest",

@@ -169,10 +169,10 @@ def cuts(cells: Ints, extra: Ints, count: int, ridge: float, step: float) -> Int
 
 @lru_cache(maxsize=1)
 def _loops() -> dict[str, Callable[..., Any]]:
-    """The compiled loops, or nothing where numba is not installed."""
+    """The compiled loops, or nothing where numba is not installed, or is broken."""
     try:
         from discreto.core.maps import trees_numba
-    except ImportError:
+    except Exception:  # after a charge: whatever it is, numpy can do the same
         return {}
     names = ("place", "walk", "climb", "without_largest", "tally", "cuts")
     return {name: getattr(trees_numba, name) for name in names}

@@ -19,6 +19,8 @@ import narwhals as nw
 from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Column, Domain, Number
 from discreto.data.databases import Untranslated
+from discreto.data.databases.dates import is_clock, steps
+from discreto.data.databases.terms import clip, either, real, whole
 from discreto.data.frames.convert import number_codes
 from discreto.errors import DomainError
 
@@ -49,7 +51,8 @@ def readable(column: Column, dtype: Any) -> bool:
     """Whether expressions read a column of this type as rows in memory would."""
     kind = kind_of(dtype)
     if isinstance(column, DateTime):
-        return False  # on the clock of a zone, which databases know in their own ways
+        # Texts are read as rows in memory are; zones, databases know in their own ways.
+        return is_clock(dtype)
     if isinstance(column, Category):
         few = len(column.categories) <= MOST_CHOICES
         if column.aliases or column.strip or not column.case:
@@ -113,6 +116,17 @@ class Columns:
         made = make()
         self._level = max(before, self._level)
         return made
+
+    def beside(self, *makes: Callable[[], T]) -> list[T]:
+        """What each of these builds on what there is, in stages that they share."""
+        before = most = self._level
+        found = []
+        for make in makes:
+            self._level = before
+            found.append(make())
+            most = max(most, self._level)
+        self._level = most
+        return found
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
         """What was worked out under this key, for the maps that share it."""
@@ -180,18 +194,28 @@ class Columns:
     def _number(self, name: str, low: float, high: float) -> Expr:
         if name in self._made:
             return clip(self._made[name][0], low, high)
+        dated = isinstance(self.domain[name], DateTime)
 
         def make() -> Expr:
             raw, absent = self._raw(name)
+            if dated:  # long to write down: once is enough
+                raw = self._read(("steps", name), lambda: raw)
+                absent = self.absent(name)
             cut = either(raw > real(high), real(high), raw)
             cut = either(raw < real(low), real(low), cut)
             return either(absent, real(self.domain.number(name).centre), cut)
 
-        return self._read(("number", name, low, high), make)
+        key = ("number", name, low, high)
+        if dated:
+            return self.remember(key, lambda: self.let([make()])[0])
+        return self._read(key, make)
 
     def _raw(self, name: str) -> tuple[Expr, Expr]:
         """A number of the table, and whether there is none."""
         raw, kind = nw.col(name), kind_of(self._schema[name])
+        column = self.domain[name]
+        if isinstance(column, DateTime):
+            return steps(raw, self._schema[name], column), raw.is_null()
         if kind == "truth":
             return either(raw, real(1.0), real(0.0)), raw.is_null()
         numbers = raw.cast(nw.Float64)
@@ -234,8 +258,9 @@ class Columns:
         return self.backend.over(expr, divisor, self._some_number())
 
     def _some_number(self) -> Expr:
-        for key, (made, _) in self._memory.items():
+        for key, (made, level) in self._memory.items():
             if isinstance(key, tuple) and key[0] == "number":
+                self._level = max(self._level, level)
                 found: Expr = made
                 return found
         for found, _ in self._made.values():
@@ -258,27 +283,6 @@ class Columns:
     def keep(self, condition: Expr) -> None:
         """Only the rows for which a condition holds."""
         self._frame = self.frame.filter(condition)
-
-
-def real(number: float) -> Expr:
-    """A float64 constant."""
-    return nw.lit(float(number), dtype=nw.Float64)
-
-
-def whole(number: int) -> Expr:
-    """A whole constant."""
-    return nw.lit(int(number))
-
-
-def clip(expr: Expr, low: float, high: float) -> Expr:
-    """Numbers cut to a range; what is missing stays so."""
-    high_cut = either(expr > real(high), real(high), expr)
-    return either(expr < real(low), real(low), high_cut)
-
-
-def either(condition: Expr, yes: Expr, no: Expr) -> Expr:
-    """One of two values."""
-    return nw.when(condition).then(yes).otherwise(no)
 
 
 def search(

@@ -13,6 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from discreto.core.expressions import (
+    AgeAt,
     Apply,
     Arithmetic,
     Clip,
@@ -20,12 +21,15 @@ from discreto.core.expressions import (
     Compare,
     Const,
     Cut,
+    DatePart,
+    DaysBetween,
     Fill,
     IfElse,
     IsIn,
     IsMissing,
     Logic,
     Not,
+    Period,
     Power,
     Real,
     Recode,
@@ -38,15 +42,9 @@ from discreto.core.expressions import (
 )
 from discreto.core.expressions.kinds import LARGEST, SMALLEST, code_of, gather
 from discreto.data.databases import Untranslated
-from discreto.data.databases.columns import (
-    Columns,
-    Expr,
-    either,
-    real,
-    search,
-    table,
-    whole,
-)
+from discreto.data.databases import date_expressions as dates
+from discreto.data.databases.columns import Columns, Expr, search, table
+from discreto.data.databases.terms import either, real, whole
 
 
 def apply_step(step: Step, rows: Columns) -> None:
@@ -70,7 +68,8 @@ def _of(part: Any, rows: Columns) -> Expr:
     if translate is None:
         raise Untranslated(type(part).__name__)
     if part.columns():
-        made = translate(part, rows)
+        # Beside what does not need it, so that stages are as many as it is deep.
+        made = rows.apart(lambda: translate(part, rows))
     else:  # worked out here: databases add up constants as decimals
         made = _constant(part.rows({}, rows.domain))
     if isinstance(part.kind(rows.domain), Real):
@@ -150,8 +149,9 @@ def _apply(part: Apply, rows: Columns) -> Expr:
 
 
 def _compare(part: Compare, rows: Columns) -> Expr:
-    a, b = _of(part.left, rows), _of(part.right, rows)
-    kinds = part.left.kind(rows.domain), part.right.kind(rows.domain)
+    left, right = part.sides(rows.domain)
+    a, b = _of(left, rows), _of(right, rows)
+    kinds = left.kind(rows.domain), right.kind(rows.domain)
     if isinstance(kinds[0], Real) or isinstance(kinds[1], Real):
         absent = a.is_null() | b.is_null()
     else:
@@ -250,7 +250,26 @@ def _to_number(part: ToNumber, rows: Columns) -> Expr:
     return table(found, numbers, nw.lit(None, dtype=nw.Float64))
 
 
+def _date_part(part: DatePart, rows: Columns) -> Expr:
+    return dates.part_of(part, _of(part.inside, rows), rows)
+
+
+def _period(part: Period, rows: Columns) -> Expr:
+    return dates.period_of(part, _of(part.inside, rows), rows)
+
+
+def _days_between(part: DaysBetween, rows: Columns) -> Expr:
+    start, end = (_of(side, rows) for side in part.sides(rows.domain))
+    return dates.days_between(part, start, end, rows)
+
+
+def _age_at(part: AgeAt, rows: Columns) -> Expr:
+    birth, at = (_of(side, rows) for side in part.sides(rows.domain))
+    return dates.age_at(part, birth, at, rows)
+
+
 _TRANSLATIONS: dict[type, Callable[[Any, Columns], Expr]] = {
+    AgeAt: _age_at,
     Apply: _apply,
     Arithmetic: _arithmetic,
     Clip: _clip,
@@ -258,12 +277,15 @@ _TRANSLATIONS: dict[type, Callable[[Any, Columns], Expr]] = {
     Compare: _compare,
     Const: _const,
     Cut: _cut_groups,
+    DatePart: _date_part,
+    DaysBetween: _days_between,
     Fill: _fill,
     IfElse: _if_else,
     IsIn: _is_in,
     IsMissing: _is_missing,
     Logic: _logic,
     Not: _not,
+    Period: _period,
     Power: _power,
     Recode: _renamed,
     Text: _renamed,

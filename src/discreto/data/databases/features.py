@@ -29,13 +29,8 @@ from discreto.data.databases.cells import (
     norm_of,
     unit_rows,
 )
-from discreto.data.databases.columns import (
-    Columns,
-    Expr,
-    clip,
-    either,
-    real,
-)
+from discreto.data.databases.columns import Columns, Expr
+from discreto.data.databases.terms import clip, either, real
 
 _ONE = float(1 << SUM_BITS)
 

@@ -23,6 +23,10 @@ class _Boost(BaseEstimator):
     A tree gets a random subset of fixed size, a share η(1 - η)^t of the rows; t mod T_e
     is 0 for the last tree of an ensemble, so that the last gets the largest share. Rows
     with a gradient above g* = 1 are left out. Leaves are cut to (1 - η)^(t - 1).
+
+    ``initial="newton"``: with two classes the first tree follows S2's "second-order
+    gradient for the constant 0", read as Newton's step of the logistic loss there:
+    slopes of ∓1/2 and curvatures of 1/4.
     """
 
     categorical: Sequence[int] = ()
@@ -37,6 +41,7 @@ class _Boost(BaseEstimator):
         max_depth: int = 6,
         learning_rate: float = 0.05,
         reg_lambda: float = 0.1,
+        initial: str = "square",
         ledger: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -46,6 +51,7 @@ class _Boost(BaseEstimator):
         self.max_depth = max_depth
         self.learning_rate = learning_rate
         self.reg_lambda = reg_lambda
+        self.initial = initial
         self.ledger = ledger
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Any:
@@ -83,12 +89,16 @@ class _Boost(BaseEstimator):
         noise: FloatNoise,
     ) -> Node:
         small = np.abs(slopes) <= 1.0  # g* = 1
+        lam = self.reg_lambda
+        if t == 1 and self.initial == "newton" and self.task == "classification":
+            # Sums of y/2 over n/4 + λ are those of 2y over n + 4λ.
+            slopes, lam = 2 * slopes, 4 * lam
         cut = (1 - self.learning_rate) ** (t - 1)
         leaf_sensitivity = min(1 / (1 + self.reg_lambda), 2 * cut)
         split_epsilon, leaf_epsilon = self._shares(part)
         grower = PrintedGrower(
             depth=self.max_depth,
-            reg_lambda=self.reg_lambda,
+            reg_lambda=lam,
             categorical=frozenset(self.categorical),
             cut=cut,
             split_rate=split_epsilon / (2 * 3),
@@ -181,6 +191,7 @@ class PrivCatBoost(_Boost):
         max_depth: int = 6,
         learning_rate: float = 0.05,
         reg_lambda: float = 0.1,
+        initial: str = "square",
         ledger: Any = None,
     ) -> None:
         super().__init__(
@@ -191,6 +202,7 @@ class PrivCatBoost(_Boost):
             max_depth=max_depth,
             learning_rate=learning_rate,
             reg_lambda=reg_lambda,
+            initial=initial,
             ledger=ledger,
         )
         self.categorical = categorical

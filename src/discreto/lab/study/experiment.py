@@ -66,13 +66,16 @@ class Picture:
 class StudyFinding:
     """What a source claims, what was seen, and why they differ where they do.
 
-    ``agrees`` is None where the source makes no claim that could be checked.
+    A finding is a test. ``agrees`` is None where the source makes no claim that could
+    be checked; ``expected`` is the verdict of ``docs/study.md``: False where the source
+    is known to differ. A run whose verdict is another one fails.
     """
 
     claim: str
     seen: str
     agrees: bool | None
     why: str = ""
+    expected: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON form."""
@@ -81,6 +84,7 @@ class StudyFinding:
             "seen": self.seen,
             "agrees": self.agrees,
             "why": self.why,
+            "expected": self.expected,
         }
 
 

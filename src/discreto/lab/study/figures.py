@@ -110,6 +110,30 @@ def legend_below(figure: Figure, axes: Any, wide: float = 2.6) -> None:
     )
 
 
+def legends_outside(figure: Any) -> None:
+    """Put every legend that lies in its axes under them, where it covers no curve."""
+    from matplotlib.transforms import ScaledTranslation
+
+    for axes in figure.axes:
+        old = axes.get_legend()
+        if old is None:
+            continue
+        names = [text.get_text() for text in old.get_texts()]
+        handles, columns = old.legend_handles, 1 + (len(names) > 3)
+        old.remove()
+        below = ScaledTranslation(0, -0.5, figure.dpi_scale_trans)  # ticks, a label
+        axes.legend(
+            handles,
+            names,
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            bbox_transform=axes.transAxes + below,
+            ncols=columns,
+            frameon=False,
+            fontsize=8,
+        )
+
+
 def save(figure: Any, path: Path) -> None:
     """Write an SVG that is the same for the same figure, stamped SIMULATED."""
     import matplotlib
@@ -117,5 +141,6 @@ def save(figure: Any, path: Path) -> None:
 
     if not any(text.get_text() == "SIMULATED" for text in figure.findobj(Text)):
         figure.text(0.998, 0.995, "SIMULATED", ha="right", va="top", fontsize=6)
+    legends_outside(figure)
     with matplotlib.rc_context({"svg.hashsalt": "discreto", "svg.fonttype": "none"}):
         figure.savefig(path, format="svg", metadata={"Date": None}, dpi=150)

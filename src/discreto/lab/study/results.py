@@ -66,6 +66,16 @@ class Results:
         with np.errstate(invalid="ignore"):  # infinities have none
             return _plain(values.std(axis=0, ddof=1 if len(values) > 1 else 0))
 
+    def margin(self, full: float, runs: int) -> float:
+        """A threshold for ``runs`` lines, wider where there are fewer.
+
+        Means of fewer runs vary more, by the root of how many there are.
+
+        >>> Results([{"error": 3.0}] * 5).margin(0.1, runs=20)
+        0.2
+        """
+        return full * max(1.0, runs / max(self.count, 1)) ** 0.5
+
     def curve(self, x: str, y: str) -> tuple[Any, Any, Any]:
         """Means and spreads of ``y`` for every ``x``, by rising ``x``."""
         groups = sorted(self.having(y).by(x).items())

@@ -6,7 +6,7 @@ import os
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -58,6 +58,7 @@ class Outcome:
     skipped: list[dict[str, Any]] = field(default_factory=list)  # data is not to be had
     done: int = 0  # with a result, those of earlier runs included
     seconds: float = 0.0  # of a core's work, that of earlier runs included
+    surprises: list[dict[str, Any]] = field(default_factory=list)  # findings that fail
 
 
 def run(
@@ -171,6 +172,7 @@ def _write(folder: Folder, results: Results, cells: Sequence[Cell], one: _Run) -
     if results.rows:  # else all of its data is missing: there is nothing to show
         for name, step in made.items():
             parts[name] = _try(name, step, folder, results, outcome)
+    outcome.surprises = [one for one in parts["findings"] if is_surprise(one)]
     folder.write_json(
         "manifest.json",
         {
@@ -247,6 +249,12 @@ def _pictures(folder: Folder, results: Results) -> list[dict[str, Any]]:
 def _findings(folder: Folder, results: Results) -> list[dict[str, Any]]:
     found = [finding.to_dict() for finding in folder.experiment.findings(results)]
     return [_measured(finding) for finding in found]
+
+
+def is_surprise(finding: Mapping[str, Any]) -> bool:
+    """Whether a finding's verdict is not that of ``docs/study.md``."""
+    agrees = finding["agrees"]
+    return agrees is not None and agrees is not finding.get("expected", True)
 
 
 def _measured(finding: dict[str, Any]) -> dict[str, Any]:

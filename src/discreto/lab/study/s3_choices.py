@@ -193,11 +193,14 @@ def _choice_finding(
     xs, means, _ = results.curve(of, "error")
     best, printed_best = float(xs[np.argmin(means)]), min(told, key=lambda v: told[v])
     worse = [abs(mean - told[x]) for x, mean in zip(xs, means, strict=True)]
+    # Folds differ by about 0.02, so two of them know the error less well than five.
+    near = results.where(**{of: best}).margin(0.02, FOLDS)
+    there = float(means[list(xs).index(printed_best)]) - means.min()
     return StudyFinding(
         f"the least error, {min(told.values()):.3f}, is at {of} = {printed_best:g}",
         f"{means.min():.3f} at {of} = {best:g}; on the way the largest difference from "
         f"the printed errors is {max(worse):.3f}",
-        agrees=bool(abs(means.min() - min(told.values())) < 0.015),
+        agrees=bool(abs(means.min() - min(told.values())) < near and there < near),
         why="How much creditors differ was chosen so that the tables look alike; the "
         "form of the curve follows from the algorithm.",
     )

@@ -152,6 +152,12 @@ def _ours(approach: str, epsilon: float | None, table: Any, facts: Any) -> Any:
     return np.concatenate([np.zeros((1, *path.shape[1:])), path])
 
 
+def last_error(approach: str, epsilon: float, table: Any, facts: Any) -> float:
+    """The error of ours after the last round, nodes of a graph taken together."""
+    last = _ours(approach, epsilon, table, facts)[-1]
+    return float(table.error(last if last.ndim == 1 else last.mean(axis=0)))
+
+
 def _true_epsilon(approach: str, candidate: str, epsilon: float | None) -> Any:
     """The ε at δ = 1e-5 of all rounds, for the rows of the smallest creditor.
 

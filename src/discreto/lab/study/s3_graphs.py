@@ -95,11 +95,12 @@ def _findings(results: Results) -> Iterator[StudyFinding]:
     wrong = results.where(weights="seven nodes, α = 1/3 as printed").rows[0]
     yield StudyFinding(
         "the matrix for α = 1/3 is symmetric and its rows add up to 1",
-        f"as printed its rows add up to {wrong['rows add up to']} and its spectral "
-        f"radius is {wrong['spectral radius']:.3f}: models grow without end",
-        agrees=False,
-        why="Two rows of the printed matrix are wrong. The matrix of the formula is "
-        "right.",
+        f"in the text we have its rows add up to {wrong['rows add up to']} and its "
+        f"spectral radius is {wrong['spectral radius']:.3f}: models grow without end",
+        agrees=bool(wrong["symmetric"] and list(wrong["rows add up to"]) == [1.0]),
+        expected=False,
+        why="The text is read from a scan, so two rows may be the scan's fault and not "
+        "the thesis'. The matrix of the formula is right.",
     )
     gaps = {row["weights"]: row["left after a round"] for row in results}
     degrees, third = gaps["seven nodes, degrees"], gaps["seven nodes, α = 1/3"]

@@ -11,17 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Space
+from discreto.models._strength import STRENGTHS, way_of
 from discreto.models._views import Seen, ask_groups, wide_categories
 from discreto.models.boosting import forest, inspection
-from discreto.models.boosting.defaults import (
-    STRENGTHS,
-    counts_first,
-    settings_for,
-    way_of,
-)
+from discreto.models.boosting.defaults import counts_first, settings_for
 from discreto.models.boosting.first_look import look
 from discreto.models.boosting.settings import SETTING_NAMES, settings_of, warn_of_old
-from discreto.models.boosting.trainer import learn
+from discreto.models.boosting.trainer import Base, learn
 from discreto.parameters import Reader
 from discreto.rng import generator
 
@@ -54,18 +50,24 @@ class Boosting(PrivateEstimator):
         return self
 
     def _learn(self, ask: Any, space: Space) -> None:
+        self._learn_from(ask, space, None)
+
+    def _learn_from(self, ask: Any, space: Space, base: Base | None) -> None:
+        """Learn, from scores to start with if there are any, which are paid for."""
         groups: dict[str, Any] = {}
         if wide_categories(space):  # a code book of thousands costs little
             groups = ask_groups(ask, space, GROUPS)
             seen = Seen(groups=groups)
             ask, space = seen.ask(ask.sharing(1 - GROUPS), space), seen.space(space)
         settings, first = settings_for(self, ask.cost, space), None
-        if counts_first(self, space):
+        if base is not None:
+            settings = replace(settings, start_share=Fraction(0))
+        elif counts_first(self, space):
             first = look(ask, space, settings, settings.start_share)
-            way = ask.fork(len(STRENGTHS), way_of(first.rows, ask.cost))
+            way = ask.fork(len(STRENGTHS), way_of(first.fewest, ask.cost))
             settings = settings_for(self, ask.cost, space, STRENGTHS[way])
         coins = generator(Reader(self).seed())
-        ensemble = learn(ask, space, settings, coins, first)
+        ensemble = learn(ask, space, settings, coins, first, base)
         for name, value in forest.pack(ensemble, space.domain, groups).items():
             setattr(self, name, value)
 

@@ -6,24 +6,18 @@ rows of a fit.
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from discreto.core.cost import Cost
 from discreto.models._features import Space
-from discreto.models._strength import FEW, unit_strength
+from discreto.models._strength import clear_classes, too_few, unit_strength
 from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.models.boosting.settings import settings_of
 from discreto.parameters import Reader
 
 # Where the domain does not say, and no count is asked for.
 ASSUMED_ROWS = 10_000
-# Where the domain does not say how many rows there are, a noisy count chooses among
-# these; with the first there are no trees.
-STRENGTHS = (0, *(100 * 4**i for i in range(7)))
 MANY_CLASSES = 7  # from which on trees alone are behind naive Bayes
 _CHOICES = {
     "splits": ("greedy", "random", "cyclic"),
@@ -55,7 +49,7 @@ def settings_for(
     start = fine.truth("start")
     ours = _trees(cost, strength, greedy)
     trees = read.whole("n_estimators", most=10_000, unset=ours)
-    if start and strength < FEW and read.given("n_estimators") is None:
+    if start and too_few(strength, cost, space) and read.given("n_estimators") is None:
         trees = 0
     group = fine.whole("trees_per_ensemble", most=10_000, unset=max(trees, 1))
     tables = Fraction(0)
@@ -89,6 +83,7 @@ def settings_for(
         temper_share=Fraction(1, 20),
         clip_share=Fraction(3, 100),
         clip_turns=_clip_turns(cost, strength, trees) if adaptive and trees else {},
+        monotone=_monotone(fine, settings_of(model).monotone, loss, space),
         split_part=Fraction(part).limit_denominator(1000) if greedy else Fraction(0),
     )
 
@@ -106,14 +101,6 @@ def counts_first(model: Any, space: Space) -> bool:
     fine = Reader(settings_of(model))
     asked = fine.truth("start") and fine.given("splits") in (None, "greedy")
     return asked and model.n_estimators is None and not space.domain.rows
-
-
-def way_of(rows: float, cost: Cost) -> int:
-    """Which of ``STRENGTHS`` is nearest to that of so many rows."""
-    strength = rows * unit_strength(cost)
-    if strength < FEW:
-        return 0
-    return 1 + int(np.argmin(np.abs(np.log(np.array(STRENGTHS[1:]) / strength))))
 
 
 def _start_share(space: Space, tables: Fraction) -> Fraction:
@@ -135,13 +122,6 @@ def _table_share(strength: float, cost: Cost, space: Space) -> Fraction:
     if clear < 3:
         return Fraction(0)
     return Fraction(3, 10) if clear > 12 else Fraction(6, 10)
-
-
-def clear_classes(strength: float, cost: Cost, space: Space) -> float:
-    """Rows of a class, in standard deviations of the noise of tables of all columns."""
-    columns = len(space.features)
-    noise = math.sqrt(2) * columns if cost.epsilon else math.sqrt(columns)
-    return strength / len(space.classes) / noise
 
 
 def _trees(cost: Cost, strength: float, greedy: bool) -> int:
@@ -190,3 +170,16 @@ def _filtering(fine: Reader, loss: str) -> bool:
     if fine.truth("filtering") and loss != "squared":
         raise fine.bad("filtering", "False for a Category target")
     return fine.truth("filtering")
+
+
+def _monotone(fine: Reader, given: Any, loss: str, space: Space) -> tuple[int, ...]:
+    """Which way scores go along each feature, or nothing."""
+    if not given:
+        return ()
+    good = isinstance(given, dict) and loss != "softmax"
+    good = good and all(name in space.numbers for name in given)
+    if not good or not all(type(w) is int and w in (-1, 0, 1) for w in given.values()):
+        raise fine.bad(
+            "monotone", "{feature: 1 or -1} of Number features, for up to two classes"
+        )
+    return tuple(given.get(name, 0) for name in space.features)

@@ -40,6 +40,11 @@ class FirstLook:
         """About how many rows there are."""
         return max(float(self.parts.sum()), 0.0)
 
+    @property
+    def fewest(self) -> float:
+        """So many rows there are, but for one noise in six."""
+        return max(self.rows - math.sqrt(self.noise * len(self.parts)), 0.0)
+
     def with_(self, other: FirstLook) -> FirstLook:
         """Both looks in one, each weighed by how sure it is."""
         weight = other.noise / max(self.noise + other.noise, 1e-300)

@@ -39,6 +39,7 @@ class ResolvedSettings:
     clip_share: Fraction  # of each question for the size of residuals
     clip_turns: Mapping[int, Fraction]  # before which trees, and at which quantile
     split_part: Fraction  # of what a tree gets
+    monotone: tuple[int, ...] = ()  # for each feature: 1 rises, -1 falls, 0 anything
 
     @property
     def norm(self) -> Any:

@@ -61,9 +61,14 @@ class BoostingSettings:
         to start from.
     shrink
         Whether leaf values are drawn toward their parents' by as much as noise tells.
+    monotone
+        Columns along which scores may only rise (1) or fall (-1), as ``{"age": 1}``:
+        Number features, two classes or a Number target, greedy or random splits. Leaf
+        values that noise put in another order are moved together, which is free.
     residual_bound
         For a Number target: the largest residual that counts whole, in units of the
-        target. None (default): from a noisy choice of a quantile of residuals.
+        target: Huber's loss. None (default): from a noisy choice of a quantile of
+        residuals.
         ``"range"``: half the range.
     filtering
         For a Number target: rows with larger residuals are left out instead of clipped.
@@ -94,6 +99,7 @@ class BoostingSettings:
     start: bool = True
     shrink: bool = True
     residual_bound: float | str | None = None
+    monotone: Any = None
     filtering: bool = False
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -22,6 +22,7 @@ from discreto.models.boosting.first_look import FirstLook, look, middle_of
 from discreto.models.boosting.growing import Grower
 from discreto.models.boosting.leaf_means import measure_means
 from discreto.models.boosting.leaves import measure, values_of
+from discreto.models.boosting.monotone import gaps_of, in_order
 from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.rng import Generator
 from discreto.session import Ask, Session
@@ -36,12 +37,17 @@ class Ensemble:
     trees: tuple[Tree, ...]
 
 
+# Scores to start from, as trees on a grid: a function of releases and public facts.
+Base = Callable[[Grid], tuple[tuple[float, ...], tuple[Tree, ...]]]
+
+
 def learn(
     ask: Session,
     space: Space,
     settings: ResolvedSettings,
     coins: Generator,
     first: FirstLook | None = None,
+    base: Base | None = None,
 ) -> Ensemble:
     """Hold the whole conversation, or what is left of it after a first look."""
     grid = grid_of(space.features, space.domain, settings.bins)
@@ -54,6 +60,9 @@ def learn(
         again = look(ask, space, settings, settings.trees_share, "start again")
         return Ensemble(grid, first.with_(again).start, ())
     gradients = _start(ask, space, settings, grid, first)
+    if base is not None:
+        start, trees = base(grid)
+        gradients = replace(gradients, start=start, trees=trees)
     turns = _turns(ask, space, settings, coins)
     for number, (answering, whole) in enumerate(turns):
         if number in settings.clip_turns:
@@ -96,6 +105,9 @@ def _turn(
             sums = measure(ask, gradients, tree, settings, words, share)
             values = values_of(sums, settings)
         values = np.clip(values, -most, most) * (settings.rate * gradients.clip)
+        if settings.monotone:
+            gaps = gaps_of(gradients.grid, grower.domain)
+            values = in_order(tree, values, settings.monotone, gaps)
         grown = replace(tree, values=tuple(map(tuple, values.tolist())))
         gradients = replace(gradients, trees=(*gradients.trees, grown))
     return gradients

@@ -1,5 +1,10 @@
-// Shows the expected error while a question is being put together. Works without it.
+// Shows the expected error while a question is being put together, and loads pages with
+// work under way again. Works without it.
 "use strict";
+if ("refresh" in document.body.dataset) {
+  const busy = () => document.activeElement && document.activeElement.matches("input, select, textarea");
+  setInterval(() => { if (!busy()) location.reload(); }, 2000);
+}
 const form = document.getElementById("ask");
 if (form) {
   const place = document.getElementById("preview");

@@ -1,0 +1,172 @@
+"""What one transaction knows of a ledger: read at its beginning, written at its end.
+
+Whatever can refuse a charge does so before the page is changed, so that a transaction
+of several charges writes those that were made and nothing of those that were not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain as joined
+from typing import Any
+
+from discreto.core.budget import Budget
+from discreto.core.charge import Receipt
+from discreto.core.cost import Cost
+from discreto.core.ledger import entries as rows
+from discreto.core.ledger import faults as failures
+from discreto.core.ledger.chain import Chain, dump
+from discreto.core.ledger.checks import refusal
+from discreto.core.ledger.database import Database
+from discreto.core.ledger.totals import EVERY, totals_entry
+from discreto.errors import BudgetError, LedgerError
+
+Content = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What has to be read for a job: keys, names of budgets, numbers of entries."""
+
+    keys: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
+    entries: tuple[int, ...] = ()
+
+
+class Page:
+    """The end of a ledger inside a transaction that no other writer interleaves with.
+
+    Parameters
+    ----------
+    db
+        The transaction.
+    chain, meta, path
+        The ledger's hashes, its fixed facts, and its name in messages.
+    needs
+        What the jobs of this transaction will look at.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        chain: Chain,
+        meta: Mapping[str, str],
+        path: str,
+        needs: Iterable[Needs] = (),
+    ) -> None:
+        self._db, self._chain, self._meta, self._path = db, chain, meta, path
+        wanted = tuple(needs)
+        self.last = rows.last_entry(db) or (0, meta["seal"])
+        self._shut = failures.is_shut(db)
+        keys = joined.from_iterable(need.keys for need in wanted)
+        self._found = rows.under_keys(db, keys)
+        names = joined.from_iterable(need.accounts for need in wanted)
+        self._accounts = rows.read_accounts(db, meta, names)
+        numbers = joined.from_iterable(need.entries for need in wanted)
+        self._paid = rows.paid_entries(db, numbers)
+        self._entries: list[tuple[int, str, str | None, str]] = []
+        self._changed: dict[str, Cost] = {}
+        self._answers: list[tuple[int, str, str]] = []
+
+    # Charges
+
+    def enter(
+        self, content: Content, key: str | None, cost: Cost, names: Iterable[str]
+    ) -> Receipt:
+        """The receipt of a charge: of the one made under ``key`` before, or a new one.
+
+        Nothing is changed when it is refused.
+        """
+        found = None if key is None else self._found.get(key)
+        receipt = None
+        if found is not None:
+            receipt = rows.earlier(found, self._chain, str(key), content)
+        if self._shut and (receipt is None or receipt.answer is None):
+            raise failures.shut_error(self._path)
+        if receipt is not None:
+            return receipt
+        after = {
+            name: self._after(name, cost, content["label"])
+            for name in dict.fromkeys(names)
+        }
+        for name, spent in after.items():
+            self._accounts[name] = (self._accounts[name][0], spent)
+        self._changed |= after
+        seq, link = self.append(content, key)
+        return Receipt(seq, content["label"], cost, link)
+
+    def _after(self, name: str, cost: Cost, label: str) -> Cost:
+        """What an account has spent with this charge, if it fits."""
+        budget, spent = self._account(name)
+        after = budget.charge(spent, cost)
+        if after is None and cost:
+            raise BudgetError(refusal(label, cost, spent, budget, name))
+        return spent if after is None else after
+
+    def _account(self, name: str) -> tuple[Budget, Cost]:
+        found = self._accounts.get(name)
+        if found is None:
+            raise rows.no_account(name, self._path)
+        return found
+
+    def append(self, content: Content, key: str | None = None) -> tuple[int, str]:
+        """Add an entry after the last one; its number and hash."""
+        seq, link = self._write(content, key)
+        if seq % EVERY == EVERY - 1:
+            self.write()
+            self._write(*totals_entry(self._db, seq))
+        return seq, link
+
+    def _write(self, content: Content, key: str | None) -> tuple[int, str]:
+        row = rows.next_entry(self._chain, self.last, content, key)
+        self._entries.append(row)
+        seq, body, _, link = row
+        self.last = (seq, link)
+        if key is not None:
+            self._found[key] = (seq, body, link, None, "")
+        return seq, link
+
+    # Answers
+
+    def keep(self, receipt: Receipt, answer: str) -> str:
+        """Store the answer of a charge, unless there is one; the one that stays."""
+        link, stored = self._paid.get(receipt.seq, (None, None))
+        if link != receipt.hash:
+            raise LedgerError(
+                f"entry {receipt.seq} of {self._path!r} is not this receipt's, or "
+                "has no key: its answer cannot be stored."
+            )
+        if stored is not None:
+            return stored
+        seal = self._chain.answer(receipt.hash, answer)
+        self._answers.append((receipt.seq, answer, seal))
+        self._paid[receipt.seq] = (link, answer)
+        return answer
+
+    # The ledger's own entries
+
+    def own(self, entry: failures.OwnEntry, text: str) -> Receipt | None:
+        """Add an entry that the ledger makes itself, from what the database says."""
+        self.write()
+        content, key = entry(self._db, text)
+        if content is None:
+            return None
+        seq, link = self.append(content, key)
+        self.write()
+        names = (*self._accounts, content["analyst"])
+        self._accounts = rows.read_accounts(self._db, self._meta, names)
+        self._shut = failures.is_shut(self._db)
+        return Receipt(seq, content["label"], Cost(), link)
+
+    def write(self) -> None:
+        """Write what was changed, in the order in which it happened."""
+        many = self._db.executemany
+        if self._changed:
+            totals = [(dump(c.to_dict()), name) for name, c in self._changed.items()]
+            many("UPDATE account SET spent = ? WHERE name = ?", totals)
+        if self._entries:
+            many("INSERT INTO entry VALUES(?, ?, ?, ?)", self._entries)
+        if self._answers:
+            many("INSERT INTO answer VALUES(?, ?, ?)", self._answers)
+        self._entries, self._changed, self._answers = [], {}, []

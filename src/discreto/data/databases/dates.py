@@ -1,0 +1,72 @@
+"""Dates and times of a database as whole steps since the start of 1970.
+
+Only comparisons, and arithmetic on whole numbers held as floats. A whole number x is
+divided by c as ``floor((x + 1/2) * (1/c))``: x + 1/2 is at least 1/2 away from every
+multiple of c, far more than two roundings can move it, so all engines find the same
+number (some multiply by 1/c whatever is written).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import narwhals as nw
+
+from discreto.core.dates import SECONDS, DateTime
+from discreto.data.databases.terms import Expr, either, real
+
+_BEYOND = 1e15  # steps of what lies outside of the years 1 to 9999; cut later
+SHIFT = 719468.0  # days from 1 March of the year 0 to the start of 1970
+
+
+def is_clock(dtype: Any) -> bool:
+    """Whether a type holds days, or times that name no zone."""
+    return dtype == nw.Date or (
+        isinstance(dtype, nw.Datetime) and dtype.time_zone is None
+    )
+
+
+def steps(raw: Expr, dtype: Any, column: DateTime) -> Expr:
+    """Whole steps since the start of 1970, as ``discreto.data.frames.dates`` counts.
+
+    No engine takes a date apart that others do not know: those are replaced first.
+    """
+    first: Any = dt.date(1, 1, 1)
+    last: Any = dt.date(9999, 12, 31)
+    if dtype != nw.Date:
+        first = dt.datetime(1, 1, 1)
+        last = dt.datetime(9999, 12, 31, 23, 59, 59)
+    early, late = raw < nw.lit(first), raw > nw.lit(last)
+    known = either(early, nw.lit(first), either(late, nw.lit(last), raw))
+    found = _days_of(known)
+    if column.resolution != "day":
+        per_day = 86400 // SECONDS[column.resolution]
+        found = found * per_day
+        if dtype != nw.Date:
+            seconds = _float(known.dt.hour()) * 3600.0
+            seconds = seconds + _float(known.dt.minute()) * 60.0
+            seconds = seconds + _float(known.dt.second())
+            found = found + divided(seconds, SECONDS[column.resolution])
+    return either(early, real(-_BEYOND), either(late, real(_BEYOND), found))
+
+
+def _float(expr: Expr) -> Expr:
+    return expr.cast(nw.Float64)
+
+
+def _days_of(date: Expr) -> Expr:
+    """Days since the start of 1970, in years that begin in March."""
+    month, day = _float(date.dt.month()), _float(date.dt.day())
+    early = month < 3
+    year = _float(date.dt.year()) - either(early, real(1.0), real(0.0))
+    place = month + either(early, real(9.0), real(-3.0))
+    leaps = divided(year, 4) - divided(year, 100) + divided(year, 400)
+    return year * 365.0 + leaps + divided(place * 153.0 + 2.0, 5) + day - (SHIFT + 1)
+
+
+def divided(expr: Expr, divisor: int) -> Expr:
+    """A whole number over another one, rounded down."""
+    if divisor == 1:
+        return expr
+    return ((expr + 0.5) * real(1 / divisor)).floor()

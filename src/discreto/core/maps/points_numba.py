@@ -32,9 +32,9 @@ def unit_lines(lines, centres, scales, origins):
 
 
 @njit(cache=True, nogil=True)
-def _turn(rows, column, out):
+def _column(rows, number, out):
     for i in range(rows.shape[0]):
-        out[i] = rows[i, column]
+        out[i] = rows[i, number]
 
 
 @njit(cache=True, nogil=True)
@@ -44,7 +44,7 @@ def unit_table(table, centres, scales, origins, fill, out):
         rows = table[start : start + FEW]
         for j in range(table.shape[1]):
             line = out[j][start : start + rows.shape[0]]
-            _turn(rows, j, line)
+            _column(rows, j, line)
             _unit(line, centres[j], scales[j], origins[j], fill[j])
 
 

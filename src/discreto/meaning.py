@@ -168,7 +168,7 @@ class Meaning:
 
 
 @dataclass(frozen=True)
-class Deployment:
+class PublishedEpsilon:
     """An ε that somebody published for a system in use.
 
     Parameters
@@ -194,23 +194,23 @@ _PRESS = "a press report of 2017 on a study of Apple's systems, as a lecture quo
 _DAY = "a person's day, on their own device"
 _UNTOLD = "on their own device; for how long is not told"
 DEPLOYMENTS = (
-    Deployment(
+    PublishedEpsilon(
         "Wikimedia, page views by country",
         1.0,
         "a device's day, first 10 pages (ρ 0.015; δ 1e-7)",
         "the data set's own page (analytics.wikimedia.org)",
     ),
-    Deployment("Apple, health types", 2.0, _DAY, _LIST),
-    Deployment("Apple, emoji", 4.0, _DAY, _LIST),
-    Deployment("macOS", 6.0, _UNTOLD, _PRESS),
-    Deployment("Apple, lookup hints; Safari domains", 8.0, _DAY, _LIST),
-    Deployment("iOS 10", 14.0, _UNTOLD, _PRESS),
-    Deployment("Apple, new words", 16.0, _DAY, _LIST),
-    Deployment("a beta of iOS 11", 43.0, _UNTOLD, _PRESS),
+    PublishedEpsilon("Apple, health types", 2.0, _DAY, _LIST),
+    PublishedEpsilon("Apple, emoji", 4.0, _DAY, _LIST),
+    PublishedEpsilon("macOS", 6.0, _UNTOLD, _PRESS),
+    PublishedEpsilon("Apple, lookup hints; Safari domains", 8.0, _DAY, _LIST),
+    PublishedEpsilon("iOS 10", 14.0, _UNTOLD, _PRESS),
+    PublishedEpsilon("Apple, new words", 16.0, _DAY, _LIST),
+    PublishedEpsilon("a beta of iOS 11", 43.0, _UNTOLD, _PRESS),
 )
 
 
-def deployments_near(epsilon: Amount) -> tuple[Deployment, ...]:
+def deployments_near(epsilon: Amount) -> tuple[PublishedEpsilon, ...]:
     """The published values just below and just above an ε.
 
     Parameters
@@ -220,7 +220,7 @@ def deployments_near(epsilon: Amount) -> tuple[Deployment, ...]:
 
     Returns
     -------
-    tuple of Deployment
+    tuple of PublishedEpsilon
         One, two, or several of the same value. What they protect differs: read it.
 
     Examples
@@ -343,8 +343,8 @@ def _up(value: float) -> str:
 
 __all__ = [
     "DEPLOYMENTS",
-    "Deployment",
     "Meaning",
+    "PublishedEpsilon",
     "deployments_near",
     "explain",
     "explain_cost",

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core import compiled
 from discreto.core.query import Floats, Ints
 
 Codes = NDArray[Any]  # uint8 or uint16, a line for each row

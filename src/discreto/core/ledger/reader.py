@@ -17,9 +17,9 @@ from discreto.core.ledger import faults as failures
 from discreto.core.ledger.anchor import Anchor
 from discreto.core.ledger.chain import POPULATION, Chain
 from discreto.core.ledger.checks import check_name
-from discreto.core.ledger.history import check_history
 from discreto.core.ledger.notebook import ledger_html
 from discreto.core.ledger.proof import proof_of
+from discreto.core.ledger.verification import check_history
 from discreto.errors import LedgerError
 
 

@@ -15,6 +15,7 @@ from discreto.cli.fit import SettingWords, configured
 from discreto.cli.plan import plan_table
 from discreto.core.cost import show
 from discreto.errors import ParameterError
+from discreto.language import number, tr
 
 EXAMPLE = """Examples:
 
@@ -98,24 +99,35 @@ def synthesize(
     table = Table(data, known, book.analyst(analyst) if analyst else book)
     console = terminal.out()
     console.print(plan_table(planned))
-    with terminal.working("fitting Synthesizer"):
+    with terminal.working(tr("fitting Synthesizer")):
         learner.fit(table)
     if model is not None:
         learner.save(model)  # first: the rows can be drawn again from it
     made = learner.sample(rows, random_state=seed, library="pyarrow")
     _write(made, out)
     console.print(
-        f"made      {made.num_rows} rows, {learner.privacy_}", highlight=False
+        tr(
+            "made      {num_rows} rows, {privacy}",
+            num_rows=made.num_rows,
+            privacy=number(learner.privacy_),
+        ),
+        highlight=False,
     )
     if report is not None:
-        with terminal.working("expected errors"):
+        with terminal.working(tr("expected errors")):
             found = expected(learner)
         write_new(report, json.dumps(found.to_dict(), indent=1))
         console.print(terminal.plain(str(found)), soft_wrap=True)
     console.print(terminal.protects(known))
-    console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")
+    console.print(
+        tr(
+            "left      ε {remaining} of {epsilon}",
+            remaining=number(show(book.remaining())),
+            epsilon=number(show(book.epsilon)),
+        )
+    )
     for path in files:
-        console.print(terminal.plain(f"wrote     {path}"), soft_wrap=True)
+        console.print(terminal.plain(tr("wrote     {path}", path=path)), soft_wrap=True)
 
 
 def _write(made: Any, out: Path) -> None:

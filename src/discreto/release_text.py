@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreto.core.dates import is_date_unit, show_date
+from discreto.label_text import label_in_words
 from discreto.language import number, tr
 from discreto.markup import html_table
 
@@ -37,7 +38,9 @@ def text_of(release: Release) -> str:
         if len(names) > _MOST
         else []
     )
-    return "\n".join([f"{stamp}{release.label} {tail}{note}", *shown, *more])
+    return "\n".join(
+        [f"{stamp}{label_in_words(release.label)} {tail}{note}", *shown, *more]
+    )
 
 
 def _sense(release: Release) -> str:
@@ -87,9 +90,8 @@ def html_of(release: Release) -> str:
     """An answer in a notebook: a row for each key."""
     stamp = f"{tr('SIMULATED')} " if release.simulated else ""
     note = f"; {release.note}" if release.note else ""
-    caption = (
-        f"{stamp}{release.label} ({_sense(release)}), {number(release.cost)}{note}"
-    )
+    name = label_in_words(release.label)
+    caption = f"{stamp}{name} ({_sense(release)}), {number(release.cost)}{note}"
     rows = [
         (
             *(show_key(part) for part in key),
@@ -110,7 +112,7 @@ def releases_html(several: Sequence[Release]) -> str:
     single = [one for one in several if not one.keys]
     rows = [
         (
-            tr(one.label),
+            label_in_words(one.label),
             _interval(one.value, one.low, one.high, one.unit, one.note),
             _sense(one),
             number(one.cost),

@@ -16,6 +16,7 @@ from discreto.cli import demo_data, demo_models, terminal
 from discreto.cli.ledger import print_ledger
 from discreto.cli.plan import plan_table
 from discreto.errors import BudgetError
+from discreto.label_text import label_in_words
 from discreto.language import number, tr
 from discreto.plan import statistics
 from discreto.testing import simulate
@@ -150,7 +151,7 @@ def _ask(table: Table, people: demo_data.Columns) -> list[Release]:
     inside = total = 0
     for question in demo_data.questions():
         with terminal.working(
-            tr("asking for the {label}", label=question.statistic.label)
+            tr("asking for the {label}", label=label_in_words(question.statistic.label))
         ):
             release = table.answer(question.statistic, epsilon=question.epsilon)
         exact = question.exact(people)
@@ -187,7 +188,7 @@ def _add_lines(grid: Grid, release: Release, exact: list[float]) -> int:
         np.ravel(part).tolist() for part in (release.value, release.low, release.high)
     )
     price = number(release.cost).replace(" ", "\N{NO-BREAK SPACE}")
-    title = f"{release.label}, {price}"
+    title = f"{label_in_words(release.label)}, {price}"
     if release.keys:
         grid.add_row(title)
     held = 0

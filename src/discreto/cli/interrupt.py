@@ -19,6 +19,7 @@ from typing import Any
 from discreto.core.cost import Cost
 from discreto.core.ledger import Ledger
 from discreto.errors import LedgerError
+from discreto.label_text import label_in_words
 from discreto.language import number, tr
 
 CODE = 130  # what a shell calls a process that Ctrl-C ended
@@ -56,7 +57,7 @@ def charges() -> str:
             tr(
                 "entry {seq}, {label}, {cost}",
                 seq=entry["seq"],
-                label=entry["label"],
+                label=label_in_words(entry["label"]),
                 cost=number(Cost.from_dict(entry["cost"])),
             )
             for entry in entries

@@ -18,6 +18,7 @@ from discreto.cli.files import open_ledger, readable_ledger, write_new
 from discreto.core.cost import Cost
 from discreto.core.ledger import Ledger
 from discreto.export import harmless
+from discreto.label_text import label_in_words
 from discreto.language import number, tr
 
 app = typer.Typer(
@@ -73,7 +74,7 @@ def print_ledger(book: Ledger, last: int = 30, path: str = "LEDGER") -> None:
             str(entry["seq"]),
             _moment(entry["time"]).replace("T", " ")[:16],
             terminal.plain(entry["analyst"]),
-            terminal.plain(entry["label"]),
+            terminal.plain(label_in_words(entry["label"])),
             cost,
         )
     console.print(table)

@@ -14,6 +14,7 @@ from discreto.cli.files import read_domain
 from discreto.core.cost import read_amount
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
+from discreto.label_text import label_in_words
 from discreto.language import mark, number, tr
 from discreto.plan import Plan, Statistic, epsilon_for, statistics
 
@@ -99,7 +100,7 @@ def _print(made: Plan, epsilon: str, error: str | None, *, interval: bool) -> No
         if interval:
             text = tr(
                 "expected error of {label}: ± {worst}{unit} (95 %)",
-                label=release.label,
+                label=label_in_words(release.label),
                 worst=number(worst, ".3g"),
                 unit=unit,
             )
@@ -125,5 +126,7 @@ def plan_table(made: Plan) -> Table:
     table.add_column(tr("how"))
     for question in made:
         how = tr(DOORS.get(question.door, question.door))
-        table.add_row(terminal.plain(question.label), number(question.cost), how)
+        table.add_row(
+            terminal.plain(label_in_words(question.label)), number(question.cost), how
+        )
     return table

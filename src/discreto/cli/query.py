@@ -15,6 +15,7 @@ from discreto.cli.files import open_ledger, read_domain
 from discreto.core.cost import show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
+from discreto.label_text import label_in_words
 from discreto.language import number, tr
 from discreto.plan import statistics
 from discreto.stats.batches import read_batch
@@ -102,7 +103,9 @@ def query(
     statistics(known, wanted, epsilon=epsilon, delta=delta, rows=1)
     book = open_book()
     payer = book.analyst(analyst) if analyst else book
-    with terminal.working(tr("asking for the {label}", label=wanted.label)):
+    with terminal.working(
+        tr("asking for the {label}", label=label_in_words(wanted.label))
+    ):
         release = Table(data, known, payer).answer(
             wanted, epsilon=epsilon, delta=delta, key=key
         )

@@ -31,6 +31,7 @@ from discreto.core.describe import column_words, unit_of_privacy
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.errors import DiscretoError
+from discreto.label_text import label_in_words
 from discreto.language import number, tr
 from discreto.release import Release
 from discreto.release_text import show_key
@@ -182,7 +183,7 @@ def as_numbers(data: Any) -> Any:
 
 def show_release(release: Release, *, interval: bool = True) -> Table:
     """A release as a table with one line for each number."""
-    title = plain(release.label)
+    title = plain(label_in_words(release.label))
     table = Table(title=title, title_justify="left", min_width=min(len(title), 70))
     if release.keys:
         table.add_column("")

@@ -46,13 +46,14 @@ def scores(
                 got.setdefault(name, []).append(score)
     baseline = got.pop("baseline")
     best = (max if metric in HIGHER else min)(got, key=lambda n: np.mean(got[n]))
-    title = tr("no privacy ({model})", model=tr(best))
+    title = tr("no privacy ({model})", model=tr(_MODELS[best]))
     return [
         (title, got[best]),
         (tr("always {constant}", constant=tr(_CONSTANTS[metric])), baseline),
     ]
 
 
+_MODELS = {"linear": mark("linear"), "trees": mark("trees")}
 _CONSTANTS = {
     "accuracy": mark("most frequent class"),
     "f1": mark("most frequent class"),

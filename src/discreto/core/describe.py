@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Column, Domain, Number
-from discreto.language import number, tr
+from discreto.language import mark, number, tr
 from discreto.markup import Html, html_table
 
 MOST_CATEGORIES = 12
+_RESOLUTIONS = (mark("day"), mark("hour"), mark("minute"), mark("second"))
 
 
 def column_words(column: Column) -> tuple[str, str, str]:
@@ -34,7 +35,7 @@ def column_words(column: Column) -> tuple[str, str, str]:
         more = len(column.categories) - MOST_CATEGORIES
         rest = tr(", +{more} more", more=more) if more > 0 else ""
         return tr("category"), shown + rest, missing
-    return tr(column.kind), tr("never asked about"), ""
+    return column.kind, tr("never asked about"), ""
 
 
 def unit_of_privacy(domain: Domain) -> str:

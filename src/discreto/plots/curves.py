@@ -11,7 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreto.errors import ParameterError
 from discreto.language import mark, tr
-from discreto.plots.style import GREY, Display, epsilon_axis, legend, look, tidy
+from discreto.plots.style import (
+    GREY,
+    Display,
+    axis_name,
+    epsilon_axis,
+    legend,
+    look,
+    tidy,
+)
 
 Curve = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # where, middle, spread
 BAND = 0.13
@@ -130,7 +138,7 @@ class EpsilonCurveDisplay(Display):
             ax.axhline(value, color=GREY, linestyle=line, linewidth=1.2, label=name)
         if self.curves:
             epsilon_axis(ax, np.concatenate([c[0] for c in self.curves.values()]))
-        ax.set_ylabel(tr(self.score_name))
+        ax.set_ylabel(axis_name(self.score_name, "score"))
         tidy(ax)
         legend(ax)
 
@@ -200,7 +208,7 @@ class ConvergenceDisplay(Display):
         if self.log:
             ax.set_yscale("log")
         ax.set_xlabel(tr("round"))
-        ax.set_ylabel(tr(self.quantity))
+        ax.set_ylabel(axis_name(self.quantity, "error"))
         ax.xaxis.get_major_locator().set_params(integer=True)
         tidy(ax)
         legend(ax)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.language import mark, tr
-from discreto.plots.style import BLUE, GREY, Display, look, tidy
+from discreto.language import mark
+from discreto.plots.style import BLUE, GREY, Display, axis_name, look, tidy
 
 
 @dataclass(repr=False)
@@ -46,7 +46,7 @@ class ImportanceDisplay(Display):
             where, np.asarray(self.values)[order], color=BLUE, alpha=0.6, height=0.7
         )
         ax.set_yticks(where, [self.names[i] for i in order])
-        ax.set_xlabel(tr(self.quantity))
+        ax.set_xlabel(axis_name(self.quantity, "importance"))
         tidy(ax, grid="x")
 
 
@@ -100,5 +100,5 @@ class DependenceDisplay(Display):
             ax.set_xticks(list(where), [str(point) for point in self.points], **turned)
             ax.margins(x=0.15)
         ax.set_xlabel(self.name)
-        ax.set_ylabel(tr(self.quantity), color=GREY)
+        ax.set_ylabel(axis_name(self.quantity, "prediction"), color=GREY)
         tidy(ax)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.errors import ParameterError
+from discreto.label_text import label_in_words
 from discreto.language import number, tr
 from discreto.plots.style import BLUE, INK, Display
 
@@ -73,7 +74,7 @@ class HeatmapDisplay(Display):
         first, second = zip(*release.keys, strict=True)
         rows, columns = (list(dict.fromkeys(map(_text, p))) for p in (first, second))
         names = release.names if len(release.names) == 2 else ("", "")
-        title = f"{release.label}, {number(release.cost)}"
+        title = f"{label_in_words(release.label)}, {number(release.cost)}"
         error = float(np.max(release.error))
         return cls(rows, columns, matrix, title, names, error, release.simulated)
 

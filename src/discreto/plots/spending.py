@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.cost import Amount, Cost, read_amount
+from discreto.label_text import label_in_words
 from discreto.language import tr
 from discreto.plots.style import BLUE, GREY, ORANGE, Display, legend, tidy
 
@@ -85,7 +86,7 @@ class LedgerDisplay(Display):
         slack = read_amount(delta, "delta", zero=True)
         for entry in entries:
             total = total + Cost.from_dict(entry["cost"])
-            labels.append(str(entry["label"]))
+            labels.append(label_in_words(str(entry["label"])))
             spent.append(float(total.total(slack)))
         limit = None if epsilon is None else float(read_amount(epsilon, "epsilon"))
         return cls(labels, spent, limit, simulated)

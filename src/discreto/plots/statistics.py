@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreto.errors import ParameterError
+from discreto.label_text import label_in_words
 from discreto.language import mark, number, tr
 from discreto.plots.heatmap import HeatmapDisplay
-from discreto.plots.style import BLUE, GREY, PALE, Display, legend, tidy
+from discreto.plots.style import BLUE, GREY, PALE, Display, axis_name, legend, tidy
 
 INTERVAL = mark("private, with 95 % interval")
 
@@ -87,7 +88,7 @@ class HistogramDisplay(Display):
             np.ravel(release.high),
             None if edges is None else np.asarray(edges, dtype=float),
             None if exact is None else np.asarray(exact, dtype=float),
-            f"{release.label}, {number(release.cost)}",
+            f"{label_in_words(release.label)}, {number(release.cost)}",
             quantity or _quantity(release),
             release.simulated,
         )
@@ -133,7 +134,7 @@ class HistogramDisplay(Display):
                 ha="right" if steep else "center",
             )
         ax.set_ylim(bottom=min(0.0, -0.02 * float(np.max(self.high))))
-        ax.set_ylabel(tr(self.quantity))
+        ax.set_ylabel(axis_name(self.quantity, "rows"))
         ax.set_title(self.title, fontsize=10, loc="left")
         tidy(ax)
         legend(ax)
@@ -144,7 +145,7 @@ def _quantity(release: Any) -> str:
     word = str(release.label).split(" ", 1)[0].rstrip(",:")
     counted = word in ("histogram", "count", "top")
     unit = f" ({release.unit})" if release.unit else ""
-    return "rows" if counted else f"{word}{unit}"
+    return "rows" if counted else f"{tr(word)}{unit}"
 
 
 @dataclass(repr=False)
@@ -204,7 +205,7 @@ class QuantileDisplay(Display):
             np.ravel(release.low),
             np.ravel(release.high),
             None if sample is None else np.asarray(sample, dtype=float),
-            f"{release.label}, {number(release.cost)}",
+            f"{label_in_words(release.label)}, {number(release.cost)}",
             release.unit,
             release.simulated,
         )

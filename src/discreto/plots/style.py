@@ -141,6 +141,11 @@ def write_numbers(ax: Axes) -> None:
             axis.set_major_formatter(Localised(plain))
 
 
+def axis_name(given: str, default: str) -> str:
+    """The label of an axis: ours is translated, one that was given is not."""
+    return tr(default) if given == default else given
+
+
 def tidy(ax: Axes, *, grid: str = "y") -> None:
     """Thin axes, a pale grid, no box."""
     ax.spines[["top", "right"]].set_visible(False)

@@ -10,6 +10,7 @@ import numpy as np
 from discreto.core.cost import Amount
 from discreto.core.describe import column_words, unit_of_privacy
 from discreto.core.domain import Domain
+from discreto.label_text import label_in_words
 from discreto.language import mark, number, speaking, tr
 from discreto.meaning import deployments_near, explain_cost
 from discreto.report.effects import effect_blocks
@@ -240,7 +241,7 @@ def evaluation_tables(evaluation: Any) -> list[Html]:
         " than it is."
     )
     scores = {
-        tr(part.label): (_end(part.value, part.error), _interval(part))
+        label_in_words(part.label): (_end(part.value, part.error), _interval(part))
         for part in single
     }
     return [
@@ -262,11 +263,11 @@ def release_table(release: Any) -> Html:
     )
     keys = release.keys or ("",) * len(values)
     lines = [
-        [_key(key) or release.label, _end(v, (b - a) / 2), _span(a, b)]
+        [_key(key) or label_in_words(release.label), _end(v, (b - a) / 2), _span(a, b)]
         for key, v, a, b in zip(keys, values, lows, highs, strict=True)
     ]
     unit = f" ({release.unit})" if release.unit else ""
-    caption = f"{release.label}{unit}, {number(release.cost)}"
+    caption = f"{label_in_words(release.label)}{unit}, {number(release.cost)}"
     caption += f"; {release.note}" if release.note else ""
     return table(["", tr("value"), "95 %"], lines, caption=caption)
 
@@ -292,7 +293,9 @@ def plan_table(plan: Any) -> Html:
             number(ratio, ".3g") for ratio in dict.fromkeys(question.ratios())
         )
         how = tr(DOORS.get(question.door, question.door))
-        kinds.setdefault((how, number(question.cost), noise), []).append(question.label)
+        kinds.setdefault((how, number(question.cost), noise), []).append(
+            label_in_words(question.label)
+        )
     if len(plan) > MOST_QUESTIONS:
         lines = [[_several(labels), *kind] for kind, labels in kinds.items()]
     else:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from discreto.core.cost import Cost, show
+from discreto.label_text import label_in_words
 from discreto.language import number, speaking, tr
 from discreto.plots import LedgerDisplay
 from discreto.report.markup import Html, facts, figure, note, table
@@ -103,7 +104,7 @@ def _entries(entries: list[Any], simulated: bool) -> Html:
     lines = []
     for entry in entries:
         cost = number(Cost.from_dict(entry["cost"])) if entry["cost"] else ""
-        line = [entry["seq"], entry["label"], cost]
+        line = [entry["seq"], label_in_words(entry["label"]), cost]
         if not simulated:
             line += [
                 _moment(entry["time"]),

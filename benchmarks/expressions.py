@@ -371,7 +371,7 @@ def main() -> int:
     toss, seen, faults = random.Random(given.seed), Counter[str](), 0
     begun = time.process_time()
     for number, (several, rows) in enumerate(chunks(given.count, given.seed)):
-        if number % 250 == 249:
+        if number % 25 == 24:
             print(f"so far: {dict(seen)}, {faults} faults", flush=True)
         for e in several:
             try:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -149,21 +150,20 @@ def report(
         filled = {name: f"fill({name}, {fill})" for name in past}
         return rows.with_columns(**filled).where(f"date <= {last}")
 
-    for words, used in (("without", names), ("with", [*names, *past])):
-        x, y = numbers(learn[used]), learn[target]
-        for model in (PlainLine(), HistGradientBoostingRegressor()):
-            found = r2_score(test[target], model.fit(x, y).predict(numbers(test[used])))
+    columns = {"without": names, "with": [*names, *past]}
+    for model in (PlainLine(), HistGradientBoostingRegressor()):
+        for words, used in columns.items():
+            model.fit(numbers(learn[used]), learn[target])
+            found = r2_score(test[target], model.predict(numbers(test[used])))
             print(f"  {words:8} {type(model).__name__:30} no noise {found:6.3f}")
-        for kind in (LinearRegression, GradientBoostingRegressor):
-            for epsilon in LEVELS:
+    for kind in (LinearRegression, GradientBoostingRegressor):
+        for (words, used), epsilon in product(columns.items(), LEVELS):
 
-                def make(kind: Any = kind, epsilon: Any = epsilon) -> Any:
-                    return kind(epsilon=epsilon, delta="1e-6")
+            def make(kind: Any = kind, epsilon: Any = epsilon) -> Any:
+                return kind(epsilon=epsilon, delta="1e-6")
 
-                found = scores(make, table, used, test, target)
-                print(
-                    f"  {words:8} {kind.__name__:30} ε {epsilon:<6} {found}", flush=True
-                )
+            line = scores(make, table, used, test, target)
+            print(f"  {words:8} {kind.__name__:30} ε {epsilon:<6} {line}", flush=True)
 
 
 if __name__ == "__main__":

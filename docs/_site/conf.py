@@ -23,7 +23,6 @@ extensions = [
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 root_doc = "index"
-suppress_warnings = ["toc.empty_glob"]  # pages that may come
 default_role = "literal"
 
 # Headings are found under the names that GitHub gives them.

@@ -154,7 +154,8 @@ HEAD = """# What each statistic and model rests on
 Each is asked once in a simulation when this page is made, and the kinds of its
 questions are looked up among [the claims](index.md). A kind is *proved* if its line
 there names a proof, a test that searches for a counterexample and a mutant that the
-tests catch; a test keeps those lines complete. What is not in this list is made of what is.
+tests catch; a test keeps those lines complete. What is not in this list is made of
+what is.
 
 | name | doors | kinds in its questions | status |
 | --- | --- | --- | --- |

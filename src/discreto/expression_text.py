@@ -7,6 +7,7 @@ expression prints as a text that reads as the same expression again.
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any, Literal, NoReturn
 
 from discreto.core import expressions as core
@@ -56,9 +57,29 @@ def parse(text: str) -> core.Expression:
         return reader.node(ast.parse(text.strip(), mode="eval").body)
     except SyntaxError as error:
         place = "" if error.offset is None else f" near letter {error.offset}"
-        raise ParameterError(f"cannot read {text!r}{place}.") from None
+        raise ParameterError(f"cannot read {text!r}{place}.{_hint(text)}") from None
     except (RecursionError, MemoryError, ValueError):
         raise ParameterError(f"cannot read {text[:80]!r}: it is too long.") from None
+
+
+def _hint(text: str) -> str:
+    """What people who know SQL may have meant."""
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "''", text)  # texts in quotes are left alone
+    for pattern, hint in _HINTS:
+        if re.search(pattern, bare):
+            return f" {hint}"
+    return ""
+
+
+_HINTS = (
+    (r"=>|=<", "Write >= and <=."),
+    (r"<>", "Write != for what differs."),
+    (r"(?i:\bbetween\b)", "Write 18 <= age <= 65 for what lies between."),
+    (r"(?i:\bis\s+(not\s+)?null\b)", "Write is_missing(age) for what is missing."),
+    (r"\b(AND|OR|NOT|IN)\b", "Write and, or, not and in with small letters."),
+    (r"(?i:\blike\b)", "There is no pattern; write region in ['N', 'S']."),
+    (r"(?<![<>=!])=(?!=)", "Write == for what is equal."),
+)
 
 
 def expression(thing: Expr | str) -> core.Expression:

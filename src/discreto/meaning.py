@@ -206,7 +206,7 @@ class Meaning:
 
 
 @dataclass(frozen=True)
-class Deployment:
+class PublishedEpsilon:
     """An ε that somebody published for a system in use.
 
     Parameters
@@ -232,23 +232,23 @@ _PRESS = "a press report of 2017 on a study of Apple's systems, as a lecture quo
 _DAY = mark("a person's day, on their own device")
 _UNTOLD = mark("on their own device; for how long is not told")
 DEPLOYMENTS = (
-    Deployment(
+    PublishedEpsilon(
         mark("Wikimedia, page views by country"),
         1.0,
         mark("a device's day, first 10 pages (ρ 0.015; δ 1e-7)"),
         "the data set's own page (analytics.wikimedia.org)",
     ),
-    Deployment(mark("Apple, health types"), 2.0, _DAY, _LIST),
-    Deployment(mark("Apple, emoji"), 4.0, _DAY, _LIST),
-    Deployment(mark("macOS"), 6.0, _UNTOLD, _PRESS),
-    Deployment(mark("Apple, lookup hints; Safari domains"), 8.0, _DAY, _LIST),
-    Deployment(mark("iOS 10"), 14.0, _UNTOLD, _PRESS),
-    Deployment(mark("Apple, new words"), 16.0, _DAY, _LIST),
-    Deployment(mark("a beta of iOS 11"), 43.0, _UNTOLD, _PRESS),
+    PublishedEpsilon(mark("Apple, health types"), 2.0, _DAY, _LIST),
+    PublishedEpsilon(mark("Apple, emoji"), 4.0, _DAY, _LIST),
+    PublishedEpsilon(mark("macOS"), 6.0, _UNTOLD, _PRESS),
+    PublishedEpsilon(mark("Apple, lookup hints; Safari domains"), 8.0, _DAY, _LIST),
+    PublishedEpsilon(mark("iOS 10"), 14.0, _UNTOLD, _PRESS),
+    PublishedEpsilon(mark("Apple, new words"), 16.0, _DAY, _LIST),
+    PublishedEpsilon(mark("a beta of iOS 11"), 43.0, _UNTOLD, _PRESS),
 )
 
 
-def deployments_near(epsilon: Amount) -> tuple[Deployment, ...]:
+def deployments_near(epsilon: Amount) -> tuple[PublishedEpsilon, ...]:
     """The published values just below and just above an ε.
 
     Parameters
@@ -258,7 +258,7 @@ def deployments_near(epsilon: Amount) -> tuple[Deployment, ...]:
 
     Returns
     -------
-    tuple of Deployment
+    tuple of PublishedEpsilon
         One, two, or several of the same value. What they protect differs: read it.
 
     Examples
@@ -381,8 +381,8 @@ def _up(value: float) -> str:
 
 __all__ = [
     "DEPLOYMENTS",
-    "Deployment",
     "Meaning",
+    "PublishedEpsilon",
     "deployments_near",
     "explain",
     "explain_cost",

@@ -28,8 +28,8 @@ def text_of(release: Release) -> str:
         ends = release.value, release.low, release.high
         return f"{stamp}{_interval(*ends, unit, remark)} {tail}{note}"
     names = [
-        (show_key(key), _interval(*ends, unit, remark))
-        for key, *ends in zip(release.keys, *release._lists(), strict=True)
+        (show_key(key), _interval(value, low, high, unit, remark))
+        for key, value, low, high in zip(release.keys, *release._lists(), strict=True)
     ]
     wide = max(len(name) for name, _ in names)
     shown = [f"  {name:<{wide}}  {text}" for name, text in names[:_MOST]]
@@ -95,9 +95,9 @@ def html_of(release: Release) -> str:
     rows = [
         (
             *(show_key(part) for part in key),
-            _interval(*numbers, release.unit, release.note),
+            _interval(value, low, high, release.unit, release.note),
         )
-        for key, *numbers in zip(
+        for key, value, low, high in zip(
             zip(*release._key_columns(), strict=True) if release.keys else [()],
             *release._lists(),
             strict=True,

@@ -556,6 +556,7 @@ class TestViews:
         "z = fill(a, 3)",
         "z = to_number(s, {'x': 0.1, 'z': 4})",
         "z = log1p(a)",
+        "z = a / 1e-140 / 49 * 1e-140",
     )
 
     @pytest.mark.parametrize("name", ["duckdb", "polars", "postgresql"])
@@ -609,6 +610,40 @@ def some_dates(rows: int = 300) -> pa.Table:
             "s": pa.array(times, pa.timestamp("us")),
         }
     )
+
+
+class TestSettings:
+    """A session that calculates in another way is refused when it is opened."""
+
+    def test_a_collation_that_hides_capital_letters(self) -> None:
+        import duckdb
+
+        connection = duckdb.connect()
+        connection.execute("CREATE TABLE people AS SELECT 1.5 AS x, 'A' AS s")
+        domain = dp.Domain({"x": dp.Number(0, 9), "s": dp.Category(["a", "A"])})
+        dp.Table(connection.table("people"), domain, simulate(1))
+        connection.execute("SET default_collation = 'nocase'")
+        with pytest.raises(DomainError, match="capital letters"):
+            dp.Table(connection.table("people"), domain, simulate(1))
+
+    @pytest.mark.parametrize("rows", [0, 1])
+    def test_it_depends_on_no_row(self, rows: int) -> None:
+        import duckdb
+
+        connection = duckdb.connect()
+        connection.execute(
+            f"CREATE TABLE people AS SELECT range AS x FROM range({rows})"
+        )
+        connection.execute("SET default_collation = 'noaccent'")
+        with pytest.raises(DomainError, match="accents"):
+            dp.Table(
+                connection.table("people"),
+                dp.Domain({"x": dp.Number(0, 9)}),
+                simulate(1),
+            )
+
+    def test_postgresql_is_asked_once(self, postgresql: Any) -> None:
+        assert open_frame(postgresql(hostile(3)), DOMAIN)._backend._checked
 
 
 class TestDates:

@@ -24,6 +24,7 @@ MODULES = (
     "discreto.preprocessing",
     "discreto.report",
     "discreto.stats",
+    "discreto.synthesis",
     "discreto.testing",
 )
 

@@ -178,6 +178,7 @@ MAY_TOSS = {
     "service/guard.py": ("secrets",),  # the name of a request
     "service/oidc.py": ("secrets",),  # state, nonce, verifier
     "service/jobs.py": ("secrets",),  # the name of a job
+    "service/audits.py": ("secrets",),  # the name of an audit
     # Public coins from ``random_state``: a generator is made here and nowhere else.
     "rng.py": ("np.random",),
     # Seeded float noise of the algorithms as printed: under simulation ledgers only.

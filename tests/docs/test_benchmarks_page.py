@@ -42,13 +42,6 @@ def test_every_benchmark_has_a_command_that_exists(name: str) -> None:
         assert (ROOT / "docs" / entry["page"]).exists()
 
 
-def test_every_benchmark_is_in_the_catalogue() -> None:
-    listed = {e["command"].split()[0].split("/")[1] for e in MAKER.catalogue().values()}
-    here = {p.name for p in (ROOT / "benchmarks").iterdir() if p.suffix == ".py"}
-    helpers = {"page.py", "study_page.py", "flaky.py", "cluster.py", "federated.py"}
-    assert here - listed - helpers == {"expressions.py"}
-
-
 def test_a_result_says_when_where_and_with_what() -> None:
     results = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
     assert results

@@ -41,7 +41,7 @@ from pathlib import Path
 import discreto as dp
 from discreto.errors import BudgetError, LedgerError
 from discreto.core.cost import Cost
-from discreto.core.ledger.page import Page
+from discreto.core.ledger.page import LedgerPage
 from discreto.core.ledger.store import Store
 
 DOMAIN = dp.Domain({"age": dp.Number(0, 120)})
@@ -298,7 +298,7 @@ def trusting(self, name, cost, label):
     return self._account(name)[1] + cost
 
 if plant:
-    Page._after = trusting
+    LedgerPage._after = trusting
 
 def work(name):
     # Everybody may be the one who makes it.
@@ -1041,7 +1041,7 @@ def test_an_interrupted_charge_changes_nothing(
         raise stop
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreto.core.ledger.page.Page.append", interrupt)
+        patch.setattr("discreto.core.ledger.page.LedgerPage.append", interrupt)
         with pytest.raises(stop):
             ledger.charge(TENTH, "x")
     assert not ledger.spent()

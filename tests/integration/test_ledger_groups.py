@@ -18,8 +18,8 @@ import discreto as dp
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
 from discreto.core.ledger import groups, page
-from discreto.core.ledger.groups import Group, Job
-from discreto.core.ledger.page import Needs, Page
+from discreto.core.ledger.groups import Group, LedgerJob
+from discreto.core.ledger.page import LedgerPage, Needs
 from discreto.errors import (
     BudgetError,
     KernelFault,
@@ -41,7 +41,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def together(ledger: dp.Ledger, *calls: Callable[[], Any]) -> list[Any]:
     """What calls of several threads find when they share one transaction."""
-    jobs: list[Job[Any]] = []
+    jobs: list[LedgerJob[Any]] = []
     run = ledger._group.run
     ledger._group.run = lambda job, commit: jobs.append(job)  # type: ignore[assignment, method-assign]
     try:
@@ -189,7 +189,7 @@ def held(ledger: dp.Ledger, threads: int, work: Callable[[int], Any]) -> Any:
     commits: list[int] = []
     commit = ledger._commit
 
-    def slow(jobs: list[Job[Any]]) -> None:
+    def slow(jobs: list[LedgerJob[Any]]) -> None:
         end = time.monotonic() + 30
         while len(ledger._group._waiting) + 1 < threads and not commits:
             assert time.monotonic() < end
@@ -269,13 +269,13 @@ def test_nobody_goes_on_when_a_transaction_fails(path: str, when: str) -> None:
 
 def test_an_interrupted_leader_lets_the_others_go_on(tmp_path: Path) -> None:
     group, order = Group(), list[str]()
-    job: Job[int] = Job(lambda page: 1)
+    job: LedgerJob[int] = LedgerJob(lambda page: 1)
 
-    def interrupted(jobs: list[Job[Any]]) -> None:
+    def interrupted(jobs: list[LedgerJob[Any]]) -> None:
         order.append("interrupted")
         raise KeyboardInterrupt
 
-    def commit(jobs: list[Job[Any]]) -> None:
+    def commit(jobs: list[LedgerJob[Any]]) -> None:
         order.append("done")
         for one in jobs:
             one.result = 2
@@ -284,7 +284,7 @@ def test_an_interrupted_leader_lets_the_others_go_on(tmp_path: Path) -> None:
         group.run(job, interrupted)
     assert isinstance(job.error, LedgerError)
     group._leader = threading.get_ident()  # before it could step down
-    assert group.run(Job(lambda page: 2), commit) == 2
+    assert group.run(LedgerJob(lambda page: 2), commit) == 2
     assert order == ["interrupted", "done"]
 
 
@@ -293,7 +293,9 @@ def test_an_interrupted_leader_lets_the_others_go_on(tmp_path: Path) -> None:
 def test_a_child_does_not_do_what_its_parent_was_asked(tmp_path: Path) -> None:
     """Charges that wait in the parent while it forks are the parent's."""
     ledger = dp.Ledger(tmp_path / "l", epsilon=9)
-    job: Job[Any] = Job(lambda page: page.append({"label": "theirs", "cost": {}}))
+    job: LedgerJob[Any] = LedgerJob(
+        lambda page: page.append({"label": "theirs", "cost": {}})
+    )
     ledger._group._waiting.append(job)
     ledger._group._leader = -1  # another thread
     child = os.fork()
@@ -349,7 +351,7 @@ def test_a_page_is_not_changed_by_what_it_refuses(tmp_path: Path) -> None:
     ledger = dp.Ledger(tmp_path / "l", epsilon=1, analysts={"ana": "0.05"})
     with ledger._store.writing() as db:
         needs = [Needs(accounts=("", "ana"))]
-        one = Page(db, ledger._chain, ledger._meta, "l", needs)
+        one = LedgerPage(db, ledger._chain, ledger._meta, "l", needs)
         content = {"label": "x", "cost": {}, "analyst": "ana", "event": {}}
         before = dict(one._accounts)
         with pytest.raises(BudgetError):

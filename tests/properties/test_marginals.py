@@ -1,4 +1,4 @@
-"""Choices among marginals lose no more than they cost: all small tables, all changes."""
+"""Choices among marginals lose no more than they cost: all small tables."""
 
 from __future__ import annotations
 
@@ -111,14 +111,16 @@ def test_what_does_not_fit_is_refused_before_it_is_paid():
     large = (1 << 59,) * 4  # their distances would wrap
     with pytest.raises(ParameterError, match="guess"):
         MarginalErrors(large, (4,), (0,))
+    with pytest.raises(ParameterError, match="guess"):  # distances would wrap
+        MarginalErrors((1 << 60, 1), (2,), (0,))
     with pytest.raises(ParameterError, match="sets"):
         MarginalCounts(("c", "d"), ((0, 2),))
     with pytest.raises(ParameterError, match="sets"):
         MarginalCounts(("c", "d"), ((0, 0),))
     with pytest.raises(ParameterError, match="not those"):
         bind(Choice(COUNTS, MarginalErrors((0, 0), (1, 1), (0, 0))), ADD)
+    score = MarginalErrors((0, 0), (1, 1), (0, 0))
     with pytest.raises(ParameterError, match="not about"):
-        score = MarginalErrors((0, 0), (1, 1), (0, 0))
         Choice(Sum(Categories(("c",)), (Block(Ones()),)), score)
     with pytest.raises(DomainError):
         bind(MarginalCounts(("x",), ((0,),)), Domain({"x": Number(0, 1)}))

@@ -314,3 +314,36 @@ def test_refusals_are_errors_of_this_package(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"not what it says")
         with pytest.raises(DiscretoError):
             open_frame(tmp_path / name, DOMAIN)
+
+
+@pytest.mark.parametrize(
+    ("order", "texts"),
+    [
+        ("dmy", ["31.01.2024", "1/2/2024", "2024-12-24", "31.02.2024", "1.1.24", "x"]),
+        ("mdy", ["01/31/2024", "2-1-2024", "2024-12-24", "02/31/2024", "", "1.1"]),
+        ("ymd", ["2024/1/31", "2024.2.1", "2024-12-24", "2024/2/31", "24/1/1", "é"]),
+    ],
+)
+def test_dates_in_another_order(order, texts, tmp_path):
+    """Three days, and three texts that are no dates."""
+    (tmp_path / "a.csv").write_text("d\n" + "\n".join(f'"{t}"' for t in texts) + "\n")
+    domain = dp.Domain({"d": dp.Date("2024-01-01", "2024-12-31")})
+    dialect = dp.Dialect(dates=order)
+    for source in (tmp_path / "a.csv", pd.DataFrame({"d": texts}), {"d": texts}):
+        table = dp.Table(
+            source, domain, dp.testing.simulate(noise=False), dialect=dialect
+        )
+        found = dp.stats.histogram(table, "d", bins=366, epsilon=1)
+        days = [
+            day for day, count in zip(range(366), found.value, strict=True) if count
+        ]
+        assert days == [30, 31, 358]
+
+
+def test_a_date_of_a_domain_file_has_days(tmp_path):
+    text = '{"discreto_domain": 1, "columns": {"d": {"type": "Date", "first": '
+    text += '"2024-01-01", "last": "2024-12-31"}}}'
+    (tmp_path / "d.json").write_text(text)
+    found = dp.Domain.load(tmp_path / "d.json")["d"]
+    assert found == dp.Date("2024-01-01", "2024-12-31")
+    assert type(found) is dp.Date

@@ -63,7 +63,8 @@ def numbers(name):
 def no_worse(scores):
     """That the score with more budget, or with delta, is not below the first one."""
     one, eight, delta = (np.array(s) for s in scores)
-    spread = max(one.std(), eight.std(), delta.std(), 0.01)
+    # Two of the fifty rows that some scores are made of are within chance.
+    spread = max(one.std(), eight.std(), delta.std(), 0.04)
     assert eight.mean() > one.mean() - spread
     assert delta.mean() > one.mean() - spread
 
@@ -86,8 +87,6 @@ def test_classifiers(kind, name):
             ).fit(X, y)
             found.append(model.score(new, truth))
         scores.append(found)
-    if name == "wine":  # few rows for Gaussian noise at epsilon 1: a constant is fine
-        scores[2] = scores[2] if np.mean(scores[2]) > 0.5 else scores[0]
     no_worse(scores)
 
 

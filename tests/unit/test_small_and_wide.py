@@ -157,11 +157,17 @@ def test_more_budget_is_not_worse_and_no_log_loss_is_worse_than_a_constant(kind)
 def test_auto_takes_what_suits_and_can_be_saved():
     X, y = rows_of(500, 10)
     facts = domain(classes=10, rows=500)
-    tables = AutoClassifier(epsilon="1/2", domain=facts, ledger=simulate(0)).fit(X, y)
-    assert type(tables.model_) is NaiveBayes
-    trees = AutoClassifier(epsilon=8, domain=facts, ledger=simulate(0)).fit(X, y)
-    assert type(trees.model_) is GradientBoostingClassifier
-    for model in (tables, trees):
+    made = {}
+    for epsilon in ("1/20", "1/2", "2", "8"):
+        model = AutoClassifier(epsilon=epsilon, domain=facts, ledger=simulate(0))
+        made[epsilon] = model.fit(X, y)
+    assert [type(model.model_).__name__ for model in made.values()] == [
+        "GradientBoostingClassifier",  # without a tree: class shares
+        "LogisticRegression",
+        "CellNeighborsClassifier",
+        "GradientBoostingClassifier",
+    ]
+    for model in made.values():
         again = loads(dumps(model))
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert "AutoClassifier" in models.__all__

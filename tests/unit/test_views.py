@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -371,3 +372,24 @@ def test_silos_refuse_views_before_they_pay():
         assert reply["kind"] == "refusal"
     assert not silo.ledger.entries()
     assert silo.answer(good)["kind"] == "release"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("avg(x)", "Did you mean 'mean'"),
+        ("meen(x)", "Did you mean 'mean'"),
+        ("mean(x where y > 1", "a bracket is not closed"),
+        ("count where x > 1", "write count(...) with brackets"),
+        ("SELECT avg(x) FROM t", "this is no SQL"),
+        ("mean(x) where y => 1", "Write >= and <="),
+        ("mean(x) where y = 1", "Write == for what is equal"),
+        ("mean(x) where s <> 'a = b'", "Write != for what differs"),
+        ("mean(x) where y > 1 AND z > 1", "with small letters"),
+        ("mean(x) where y between 1 and 2", "Write 18 <= age <= 65"),
+        ("mean(x) where y IS NULL", "Write is_missing(age)"),
+    ],
+)
+def test_people_who_know_sql_are_told_what_to_write(text: str, hint: str) -> None:
+    with pytest.raises(ParameterError, match=re.escape(hint)):
+        dp.stats.sentence(text)

@@ -194,7 +194,7 @@ DialectWords = Annotated[
         "--dialect",
         metavar="NAME=VALUE",
         help="How DATA is written, if the domain file does not say: separator=; "
-        "decimal=, thousands=. encoding=latin-1 missing=NA|-9 sheet=NAME.",
+        "decimal=, thousands=. encoding=latin-1 missing=NA|-9 sheet=NAME dates=dmy.",
     ),
 ]
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain file.")]
@@ -264,7 +264,7 @@ def statistic(
     >>> statistic("histogram", ["age", "bmi"], bins=["age=18,65", "bmi=5"]).bins
     (('age', (18.0, 65.0)), ('bmi', 5))
     """
-    if "(" in name:
+    if "(" in name or len(name.split()) > 1:
         return _sentence(name, columns, by, bins, probability)
     kind, names = kind_of(name), tuple(columns or ())
     given: dict[str, Any] = {"by": by, "bins": bins, "probability": probability}

@@ -15,7 +15,7 @@ from discreto.cli.fit import SettingWords, configured
 from discreto.cli.plan import plan_table
 from discreto.core.cost import show
 from discreto.errors import ParameterError
-from discreto.language import number, tr
+from discreto.language import mark, number, tr
 
 EXAMPLE = """Examples:
 
@@ -27,6 +27,23 @@ EXAMPLE = """Examples:
 --model synthesizer.json --report quality.json`
 """
 ENDINGS = (".parquet", ".csv")
+RowsWord = Annotated[
+    int | None,
+    typer.Option("--rows", help="How many; by default about as many as DATA has."),
+]
+SeedWord = Annotated[
+    int | None, typer.Option("--seed", help="Draws the same rows again.")
+]
+ConstraintWords = Annotated[
+    list[str] | None,
+    typer.Option("--constraint", help="What all rows meet: 'age >= 18'"),
+]
+ModelFile = Annotated[
+    Path | None, typer.Option("--model", help="Also write the fitted model (JSON).")
+]
+ReportFile = Annotated[
+    Path | None, typer.Option("--report", help="Also write the expected errors (JSON).")
+]
 
 
 def synthesize(
@@ -45,26 +62,12 @@ def synthesize(
         ),
     ] = None,
     delta: options.DeltaWord = "0",
-    rows: Annotated[
-        int | None,
-        typer.Option("--rows", help="How many; by default about as many as DATA has."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Draws the same rows again.")
-    ] = None,
-    constraint: Annotated[
-        list[str] | None,
-        typer.Option("--constraint", help="What all rows meet: 'age >= 18'"),
-    ] = None,
+    rows: RowsWord = None,
+    seed: SeedWord = None,
+    constraint: ConstraintWords = None,
     settings: SettingWords = None,
-    model: Annotated[
-        Path | None,
-        typer.Option("--model", help="Also write the fitted model (JSON)."),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", help="Also write the expected errors (JSON)."),
-    ] = None,
+    model: ModelFile = None,
+    report: ReportFile = None,
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
     analyst: options.AnalystWord = None,
@@ -76,35 +79,64 @@ def synthesize(
     The charge is written down before any row is read. Drawing rows costs nothing more,
     and neither does the report: expected errors follow from the released model.
     """
-    from discreto.synthesis import Synthesizer, expected
-
     known = read_domain(domain, dialect)
-    learner = configured(
-        Synthesizer, settings or [], epsilon=epsilon, delta=delta
-    ).set_params(constraints=tuple(constraint or ()))
+    learner = _learner(settings, constraint, epsilon=epsilon, delta=delta)
     planned = learner.plan(known)
-    files = [path for path in (out, model, report) if path is not None]
-    for path in files:
-        refuse_existing(path)
-    if out.suffix not in ENDINGS:
-        raise ParameterError(f"--out is a file that ends in {' or '.join(ENDINGS)}.")
+    files = {mark("rows"): out, mark("model"): model, mark("report"): report}
+    _check_files(files)
     if ledger is None:
         ledger = out.with_suffix(".ledger")
         refuse_existing(ledger)
-        budget, budget_delta = budget or epsilon, budget_delta or delta
+        if budget is None:
+            budget, budget_delta = epsilon, delta
     if not ledger.exists():  # refuse what can be refused before a ledger is made
         Table(data, known, Ledger(epsilon=1))
     given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
     book = open_ledger(ledger, **given, anchor=anchor, chain_key=chain_key)
     table = Table(data, known, book.analyst(analyst) if analyst else book)
-    console = terminal.out()
-    console.print(plan_table(planned))
+    terminal.out().print(plan_table(planned))
     with terminal.working(tr("fitting Synthesizer")):
         learner.fit(table)
-    if model is not None:
-        learner.save(model)  # first: the rows can be drawn again from it
+    _deliver(learner, files, rows, seed)
+    terminal.out().print(terminal.protects(known))
+    left = tr(
+        "left      ε {remaining} of {epsilon}",
+        remaining=number(show(book.remaining())),
+        epsilon=number(show(book.epsilon)),
+    )
+    terminal.out().print(left)
+
+
+def _learner(
+    settings: list[str] | None, constraint: list[str] | None, **price: Any
+) -> Any:
+    from discreto.synthesis import Synthesizer
+
+    made = configured(Synthesizer, settings or [], **price)
+    return made.set_params(constraints=tuple(constraint or ()))
+
+
+def _check_files(files: dict[str, Path | None]) -> None:
+    for path in files.values():
+        if path is not None:
+            refuse_existing(path)
+    out = files["rows"]
+    if out is None or out.suffix not in ENDINGS:
+        raise ParameterError(f"--out is a file that ends in {' or '.join(ENDINGS)}.")
+
+
+def _deliver(
+    learner: Any, files: dict[str, Path | None], rows: int | None, seed: int | None
+) -> None:
+    """Write what was paid for: the model first, from which all else can be drawn."""
+    from discreto.synthesis import expected
+
+    console = terminal.out()
+    if files["model"] is not None:
+        learner.save(files["model"])
     made = learner.sample(rows, random_state=seed, library="pyarrow")
-    _write(made, out)
+    if files["rows"] is not None:
+        _write(made, files["rows"])
     console.print(
         tr(
             "made      {num_rows} rows, {privacy}",
@@ -113,21 +145,14 @@ def synthesize(
         ),
         highlight=False,
     )
-    if report is not None:
+    if files["report"] is not None:
         with terminal.working(tr("expected errors")):
             found = expected(learner)
-        write_new(report, json.dumps(found.to_dict(), indent=1))
+        write_new(files["report"], json.dumps(found.to_dict(), indent=1))
         console.print(terminal.plain(str(found)), soft_wrap=True)
-    console.print(terminal.protects(known))
-    console.print(
-        tr(
-            "left      ε {remaining} of {epsilon}",
-            remaining=number(show(book.remaining())),
-            epsilon=number(show(book.epsilon)),
-        )
-    )
-    for path in files:
-        console.print(terminal.plain(tr("wrote     {path}", path=path)), soft_wrap=True)
+    for what, path in files.items():
+        if path is not None:
+            console.print(terminal.plain(f"{tr(what):<9} {path}"), soft_wrap=True)
 
 
 def _write(made: Any, out: Path) -> None:

@@ -208,7 +208,7 @@ def column_from_dict(data: Any, *, missing: bool) -> DateTime:
     first, last = data["first"], data["last"]
     if not isinstance(first, str) or not isinstance(last, str):
         raise TypeError
-    if data["type"] == "date":
+    if data["type"] in ("date", "Date"):
         return Date(first, last, missing=missing)
     resolution, zone = data.get("resolution", "second"), data.get("zone", "UTC")
     if not isinstance(resolution, str) or not isinstance(zone, str):

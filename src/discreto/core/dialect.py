@@ -12,6 +12,7 @@ ENCODINGS = ("utf-8", "latin-1", "windows-1252")
 MISSING_WORDS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None")
 _SEPARATORS = (",", ";", "\t", "|", ":", " ")
 _DECIMALS = (".", ",")
+DATES = ("iso", "dmy", "mdy", "ymd")
 _THOUSANDS = ("", ".", ",", " ", "'", "_")
 _LONGEST = 100  # letters of a word, and words
 
@@ -37,6 +38,11 @@ class Dialect:
         Texts that stand for no value, unless a Category declares them.
     sheet
         The sheet of an Excel file, by name; by default the first one.
+    dates
+        The order of dates that are written as texts: ``"iso"`` (2024-01-31), or
+        ``"dmy"`` (31.01.2024), ``"mdy"`` (01/31/2024) or ``"ymd"`` (2024/1/31) with
+        dots, slashes or hyphens and four digits for the year. ISO dates are always
+        read.
 
     Raises
     ------
@@ -55,11 +61,13 @@ class Dialect:
     encoding: str = "utf-8"
     missing: tuple[str, ...] = MISSING_WORDS
     sheet: str | None = None
+    dates: str = "iso"
 
     def __post_init__(self) -> None:
         _one_of("separator", self.separator, (None, *_SEPARATORS))
         _one_of("decimal", self.decimal, _DECIMALS)
         _one_of("thousands", self.thousands, _THOUSANDS)
+        _one_of("dates", self.dates, DATES)
         if isinstance(self.encoding, str):
             plain = self.encoding.lower().replace("_", "-")
             object.__setattr__(self, "encoding", _ALIASES.get(plain, plain))

@@ -19,6 +19,7 @@ import copy
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from fractions import Fraction
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
@@ -238,11 +239,16 @@ class Gate:
         check_randomise(query, cost, self.domain, label)
         self._charge("randomise", bound, cost, label, {}, None)
         values = self._quietly(label, lambda: self._source.column(query.column))
+        column = self.domain[query.column]
+        return self._perturb(values, column, query.mechanism, cost.epsilon)
+
+    def _perturb(
+        self, values: Any, column: Any, mechanism: str, epsilon: Fraction
+    ) -> Ints:
         simulation = self.ledger.simulation
         silent = simulation is not None and not simulation.noise
         sampler = None if silent else self._sampler()
-        column = self.domain[query.column]
-        return perturbed(values, column, query.mechanism, cost.epsilon, sampler)
+        return perturbed(values, column, mechanism, epsilon, sampler)
 
     # What stands between a question and the rows
 

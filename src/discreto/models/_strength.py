@@ -37,7 +37,7 @@ def too_few(strength: float, cost: Cost, space: Space) -> bool:
     """
     column = space.domain[space.goal]
     if cost.rho:
-        strength *= math.sqrt(2 * max(len(space.features), 1))
+        strength *= 1.5 * math.sqrt(2 * max(len(space.features), 1))
     if isinstance(column, Category):
         return strength < FEW * max(len(column.categories), 2) / 2
     return strength < 3 * FEW
@@ -63,7 +63,7 @@ def hear_strength(
 ) -> tuple[Any, float]:
     """How well a sum over the ``known`` rows stands out, and a session for the rest.
 
-    Public ``rows`` decide at once; otherwise a noisy count does, for a part of the cost,
+    Public ``rows`` decide at once; otherwise a noisy count does, for a share of it,
     among ``STRENGTHS``: each of them is a form of the plan.
     """
     if rows is not None:
@@ -139,8 +139,11 @@ def _class_counts(
 
 
 def _possible(counts: NDArray[Any], noise: float) -> NDArray[Any]:
-    """Counts none of which is below what noise could make of nobody."""
-    return np.maximum(counts, 0.0) + math.sqrt(noise) + 1.0
+    """Counts none of which is below what noise could make of nobody.
+
+    Shares are drawn together by twice the noise: to be too sure of one costs more.
+    """
+    return np.maximum(counts, 0.0) + 2 * math.sqrt(noise) + 1.0
 
 
 __all__ = [

@@ -191,7 +191,7 @@ class LogisticRegression(PrivateClassifier):
         """How many steps: the more, the less noise there is on them."""
         if not read.is_auto("max_iter"):
             return read.whole("max_iter", most=1000)
-        rows = ask.domain.rows or _ASSUMED
+        rows = float(ask.domain.rows or _ASSUMED)
         if strength < math.inf:
             rows = max(strength, 1.0) / unit_strength(ask.cost)
         room = max(rows / task.noise(ask, Fraction(1)), 1.0)

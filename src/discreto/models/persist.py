@@ -108,6 +108,8 @@ def _model(data: dict[str, Any]) -> PrivateEstimator:
             setattr(model, key, value)
     if model.space_.target is not None and hasattr(model, "_check_target"):
         model._check_target(model.space_.domain, model.space_.target)
+    if name in OTHERS and not model._has_whole_state():
+        raise ParameterError(f"the parts of {name} do not fit: the file was changed.")
     if isinstance(model, Boosting) and not _has_whole_trees(model):
         raise ParameterError(f"the trees of {name} do not fit: the file was changed.")
     return model

@@ -78,9 +78,9 @@ class Deployment:
     def variant(self) -> str:
         """The kind of guarantee, in the registry's words."""
         spent = self.spent
-        if not (spent.rho or spent.block_epsilon or spent.delta):
+        if spent == Cost(epsilon=spent.epsilon):
             return "Pure DP"
-        if not (spent.epsilon or spent.block_epsilon or spent.delta):
+        if spent == Cost(rho=spent.rho):
             return "Zero-concentrated DP"
         return "Approximate DP"
 

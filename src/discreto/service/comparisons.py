@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreto.compare import compare
 from discreto.core.cost import Amount, Cost, read_amount, show
-from discreto.core.domain import Category, Column, Domain, Number
+from discreto.core.domain import Category, Domain, Number
 from discreto.errors import ParameterError
 from discreto.plan import Plan
 from discreto.rng import generator
@@ -137,7 +137,7 @@ def simulated_rows(
     return {name: _values(domain[name], place) for name, place in places.items()}
 
 
-def _values(column: Column, place: NDArray[np.float64]) -> NDArray[Any]:
+def _values(column: Any, place: NDArray[np.float64]) -> NDArray[Any]:
     """The values at places from 0 to 1 of a column's range or list."""
     if isinstance(column, Category):
         codes = (place * len(column.categories)).astype(np.int64)

@@ -156,8 +156,8 @@ class Door:
             return json.loads(stored["answer"]) | {"id": question.id, "repeated": True}
         if stored is None and self._needs_approval(question):
             raise Refusal("needs_approval")
-        facts = {"service": "ask", "table": served.name, "id": question.id}
-        facts |= {"asked": work.asked}
+        facts: dict[str, Any] = {"service": "ask", "table": served.name}
+        facts |= {"id": question.id, "asked": work.asked}
         if work.simulate is not None:
             return self._simulated(question, facts, watch)
         payer = Once(

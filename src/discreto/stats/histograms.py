@@ -94,11 +94,12 @@ class Histogram:
 
     def _bins_of(self, name: str) -> EachBins:
         """The bins of one column; those that are not named have the usual number."""
-        pairs = self.bins if isinstance(self.bins, tuple) else ()
+        pairs: Any = self.bins if isinstance(self.bins, tuple) else ()
         if pairs and all(isinstance(pair, tuple) for pair in pairs):
-            if not all(len(p) == 2 and isinstance(p[0], str) for p in pairs):  # type: ignore[arg-type]
+            if not all(len(p) == 2 and isinstance(p[0], str) for p in pairs):
                 raise ParameterError("bins by column are pairs of a name and bins.")
-            return dict(pairs).get(name)  # type: ignore[arg-type]
+            found: EachBins = dict(pairs).get(name)
+            return found
         return self.bins  # type: ignore[return-value]
 
     def _one(self, name: str, domain: Domain) -> tuple[Cells, list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -71,9 +72,7 @@ def sentence(text: str) -> Statistic:
     name, args = _call(asked)
     known = KINDS.get(name)
     if known is None:
-        raise ParameterError(
-            f"there is no statistic {name!r}. Known: {', '.join(KINDS)}."
-        )
+        raise ParameterError(f"there is no statistic {name!r}. {_near(name)}")
     steps: list[Step] = []
     if condition:
         steps.append(Where(parse(condition)))
@@ -91,6 +90,27 @@ def sentence(text: str) -> Statistic:
         raise ParameterError(f"{name} takes other arguments. Got {asked!r}.")
     statistic = make((*conditions, *columns), options, by)
     return Viewed(statistic, tuple(steps)) if steps else statistic
+
+
+def _near(name: str) -> str:
+    """The statistic that was probably meant, or all of them."""
+    found = _OTHER_WORDS.get(name) or next(
+        iter(difflib.get_close_matches(name, KINDS, n=1)), None
+    )
+    return f"Did you mean {found!r}?" if found else f"Known: {', '.join(KINDS)}."
+
+
+_OTHER_WORDS = {
+    "avg": "mean",
+    "average": "mean",
+    "stddev": "std",
+    "var": "variance",
+    "percentile": "quantile",
+    "corr": "correlation",
+    "cov": "covariance",
+    "share": "proportion",
+    "total": "sum",
+}
 
 
 def _clauses(text: str) -> tuple[str, str, str]:
@@ -120,7 +140,15 @@ _WORDS = re.compile(r"\b(where|by)\b", re.IGNORECASE)
 def _call(text: str) -> tuple[str, list[str]]:
     found = re.fullmatch(r"([a-z_]+)\s*\((.*)\)", text.strip(), re.DOTALL)
     if found is None:
-        raise ParameterError(f"cannot read {text!r}: write count() or mean(age).")
+        bare = _QUOTED.sub("", text)
+        hint = "write mean(age) where CONDITION by GROUPS"
+        if bare.count("(") != bare.count(")"):
+            hint = "a bracket is not closed, or closed twice"
+        elif re.match(r"(?i)\s*select\b", text):
+            hint = "this is no SQL: write mean(age) where CONDITION by GROUPS"
+        elif text.strip() in KINDS:
+            hint = f"write {text.strip()}(...) with brackets"
+        raise ParameterError(f"cannot read {text!r}: {hint}.")
     return found[1], _split(found[2])
 
 

@@ -18,6 +18,7 @@ from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.expressions import Col, Cut, Named, Recode, WithColumns
 from discreto.errors import DomainError, ParameterError
+from discreto.rng import Generator
 from discreto.synthesis._tree import Floats
 
 Ints = NDArray[np.int64]
@@ -68,7 +69,7 @@ class Coding:
         labels = tuple(f"group {k}" for k in range(len(edges) + 1))
         return Named(self.name, Cut(inside, edges, labels))
 
-    def draw(self, codes: Ints, rng: np.random.Generator) -> NDArray[Any]:
+    def draw(self, codes: Ints, rng: Generator) -> NDArray[Any]:
         """A value of each fine cell; beyond the last cell it is missing.
 
         Of a Category its code, or -1.
@@ -230,11 +231,11 @@ def within(counts: Floats, groups: Sequence[int]) -> list[Floats]:
     out = []
     for number in range(int(member.max()) + 1):
         own = counts[np.flatnonzero(member == number)]
-        out.append(_nearest_law(own))
+        out.append(nearest_law(own))
     return out
 
 
-def _nearest_law(counts: Floats) -> Floats:
+def nearest_law(counts: Floats) -> Floats:
     """The probabilities nearest to some counts of the same total."""
     total = float(counts.sum())
     if total <= 0:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from discreto.rng import Generator
 from discreto.synthesis._columns import Ints
 from discreto.synthesis._fitting import Model
 from discreto.synthesis._tree import Floats
 
 
-def draw_codes(model: Model, rows: int, rng: np.random.Generator) -> Ints:
+def draw_codes(model: Model, rows: int, rng: Generator) -> Ints:
     """Codes of all columns for some rows, clique by clique from the root."""
     tree, sizes = model.tree, model.tree.sizes
     out = np.zeros((rows, len(sizes)), dtype=np.int64)
@@ -22,7 +23,7 @@ def draw_codes(model: Model, rows: int, rng: np.random.Generator) -> Ints:
         if not new:
             continue
         axes = [clique.index(i) for i in (*known, *new)]
-        lines = math.prod(tree.shape(known))
+        lines = math.prod(tree.lengths(known))
         law = model.beliefs[k].transpose(axes).reshape(lines, -1)
         line = np.zeros(rows, dtype=np.int64)
         for i in known:

@@ -19,7 +19,7 @@ _LEAST = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class NoisyMarginal:
     """A noisy marginal: its columns, its counts and the variance of each."""
 
     places: Places
@@ -51,7 +51,7 @@ class Model:
         self.beliefs = self._beliefs(self.factors)
 
     def _beliefs(self, factors: Mapping[Places, Floats]) -> list[Floats]:
-        logs = [np.zeros(self.tree.shape(clique)) for clique in self.tree.cliques]
+        logs = [np.zeros(self.tree.lengths(clique)) for clique in self.tree.cliques]
         for places, factor in factors.items():
             home = self.homes[places]
             logs[home] = logs[home] + self.tree.spread(factor, places, home)
@@ -66,13 +66,13 @@ class Model:
         """The probabilities of every pair of columns."""
         return self.tree.pairs(self.beliefs)
 
-    def fit(self, measured: Sequence[Measured], rows: float, steps: int) -> None:
+    def fit(self, measured: Sequence[NoisyMarginal], rows: float, steps: int) -> None:
         """Move the factors towards what was measured."""
         goals = _goals(measured)
         new = [places for places in goals if places not in self.factors]
         if new:
             for places in new:
-                self.factors[places] = np.zeros(self.tree.shape(places))
+                self.factors[places] = np.zeros(self.tree.lengths(places))
             self._prepare()
         _descend(self, goals, rows, steps)
 
@@ -86,7 +86,7 @@ class Model:
 Goals = dict[Places, tuple[Floats, Floats]]  # weight and mean of what was measured
 
 
-def _goals(measured: Sequence[Measured]) -> Goals:
+def _goals(measured: Sequence[NoisyMarginal]) -> Goals:
     """One goal for each set: what several measurements say together."""
     out: Goals = {}
     for one in measured:

@@ -18,14 +18,15 @@ from discreto.core.domain import Domain
 from discreto.core.maps import Categories, MarginalCounts, MarginalErrors
 from discreto.core.query import Block, Choice, Ones, Sum
 from discreto.session import Session
-from discreto.synthesis._columns import Coding, fine, group, has_gaps, view
-from discreto.synthesis._fitting import Measured, Model, all_pairs
+from discreto.synthesis._columns import Coding, fine, group, has_gaps, nearest_law, view
+from discreto.synthesis._fitting import Model, NoisyMarginal, all_pairs
 from discreto.synthesis._tree import Floats, JunctionTree, Places
 
 STEPS = 30  # of a fit between two choices
 LAST_STEPS = 300
 _SELECT = Fraction(1, 10)  # of a round, to choose its marginal
 _LOOK = Fraction(1, 5)  # of the cost, where choices are made from measured pairs
+_RARE = 1e-9  # the least probability that a model starts from
 _ABSOLUTE = math.sqrt(2 / math.pi)  # the mean of |z| for a normal z
 
 
@@ -87,7 +88,7 @@ class Conversation:
         self.rounds, self.most_cells, self.sums_only = rounds, most_cells, sums_only
         self.names = tuple(c.name for c in self.codings)
         self.out = Learned()
-        self.measured: list[Measured] = []
+        self.measured: list[NoisyMarginal] = []
         self.chosen: list[Places] = []
 
     def hold(self) -> Learned:
@@ -103,6 +104,11 @@ class Conversation:
         self.out.model.fit(self.measured, self.out.rows, LAST_STEPS)
         return self.out
 
+    def _seen(self, places: Sequence[int], groups: Sequence[list[int]]) -> Session:
+        """The session about groups of these columns, and of no others."""
+        step = view([self.codings[i] for i in places], [groups[i] for i in places])
+        return self.ask if step is None else self.ask.seen(step)
+
     # Single columns
 
     def _columns(self) -> None:
@@ -110,10 +116,10 @@ class Conversation:
         out, number = self.out, len(self.names)
         gaussian = bool(self.ask.cost.rho)
         share = first_share(gaussian, number) / number
-        first = view(self.codings, [fine(c) for c in self.codings])
-        asked = self.ask if first is None else self.ask.seen(first)
-        for name in self.names:
+        cells = [fine(coding) for coding in self.codings]
+        for place, name in enumerate(self.names):
             query = Sum(Categories((name,)), (Block(Ones()),))
+            asked = self._seen((place,), cells)
             answer = asked.measure(query, f"counts of {name}", share)
             out.counts.append(answer.tables[0][:, 0].astype(float))
             out.spread = math.sqrt(answer.noises[0].variance)
@@ -123,25 +129,27 @@ class Conversation:
         for (coding, counts), groups in zip(parts, out.groups, strict=True):
             gaps = has_gaps(coding, counts, out.spread)
             out.present.append(list(range(max(groups) + 1 + gaps)))
-        step = view(self.codings, out.groups)
-        self.seen = self.ask if step is None else self.ask.seen(step)
         self.sizes = [
             max(groups) + 1 + coding.column.missing
             for coding, groups in zip(self.codings, out.groups, strict=True)
         ]
-        out.model = Model([len(present) for present in out.present])
-        for place, (coding, counts) in enumerate(parts):
-            self._take_column(place, coding, counts)
-        out.model.fit(self.measured, out.rows, LAST_STEPS)
+        for place, counts in enumerate(out.counts):
+            self._take_column(place, counts)
+        factors = {
+            one.places: np.log(np.maximum(nearest_law(one.counts), _RARE))
+            for one in self.measured
+        }
+        out.model = Model([len(present) for present in out.present], factors)
 
-    def _take_column(self, place: int, coding: Coding, counts: Floats) -> None:
+    def _take_column(self, place: int, counts: Floats) -> None:
         groups, present = self.out.groups[place], self.out.present[place]
         member = [*groups, max(groups) + 1][: len(counts)]
         size = max(member) + 1
-        table = np.bincount(member, weights=counts, minlength=size)
+        table = np.zeros(size)
+        np.add.at(table, member, counts)
         many = np.bincount(member, minlength=size)
         variance = self.out.spread**2 * np.maximum(many, 1.0)
-        self.measured.append(Measured((place,), table[present], variance[present]))
+        self.measured.append(NoisyMarginal((place,), table[present], variance[present]))
         self.out.marginals[place,] = table
 
     # Pairs
@@ -172,16 +180,17 @@ class Conversation:
             self.chosen.append(pair)
         self.out.model.fit(self.measured, self.out.rows, STEPS)
 
-    def _measure(self, pair: Places, label: str, share: Fraction) -> Measured:
+    def _measure(self, pair: Places, label: str, share: Fraction) -> NoisyMarginal:
         names = tuple(self.names[i] for i in pair)
         query = Sum(Categories(names), (Block(Ones()),))
-        answer = self.seen.measure(query, label, share)
+        asked = self._seen(pair, self.out.groups)
+        answer = asked.measure(query, label, share)
         table = answer.tables[0][:, 0].reshape([self.sizes[i] for i in pair])
         variance = answer.noises[0].variance
         self.out.marginals[pair] = table.astype(float)
         self.out.pair_spread = math.sqrt(variance)
         one, two = (self.out.present[i] for i in pair)
-        return Measured(pair, table[np.ix_(one, two)].astype(float), variance)
+        return NoisyMarginal(pair, table[np.ix_(one, two)].astype(float), variance)
 
     def _candidates(self, number: int) -> list[Places]:
         """Pairs that the model can take up: earlier rounds may fill less of it."""
@@ -213,7 +222,8 @@ class Conversation:
             allowances.append(round(noise * table.size))
         score = MarginalErrors(tuple(guesses), tuple(sizes), tuple(allowances))
         tally = MarginalCounts(self.names, tuple(pairs))
-        answer = self.seen.select(Choice(tally, score), f"choice {number + 1}", share)
+        asked = self._seen(range(len(self.names)), self.out.groups)
+        answer = asked.select(Choice(tally, score), f"choice {number + 1}", share)
         return pairs[int(answer.indices[0])]
 
     def _best_looked(self, pairs: list[Places], measure: Fraction) -> Places:

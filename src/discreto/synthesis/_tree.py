@@ -37,19 +37,19 @@ class JunctionTree:
             for own, above in zip(self.cliques, self.parent, strict=True)
         ]
 
-    def shape(self, places: Places) -> tuple[int, ...]:
+    def lengths(self, places: Places) -> tuple[int, ...]:
         """The shape of a table over these columns."""
         return tuple(self.sizes[i] for i in places)
 
     @property
     def cells(self) -> int:
         """How many cells all cliques have."""
-        return sum(math.prod(self.shape(clique)) for clique in self.cliques)
+        return sum(math.prod(self.lengths(clique)) for clique in self.cliques)
 
     def home(self, places: Places) -> int:
         """The smallest clique that holds these columns."""
         able = [k for k, c in enumerate(self.cliques) if set(places) <= set(c)]
-        return min(able, key=lambda k: math.prod(self.shape(self.cliques[k])))
+        return min(able, key=lambda k: math.prod(self.lengths(self.cliques[k])))
 
     def spread(self, table: Floats, places: Places, clique: int) -> Floats:
         """A table over some columns of a clique, ready to be multiplied with it."""

@@ -1,4 +1,4 @@
-"""Private synthetic tables: marginals through the gate, a model of them, rows from it."""
+"""Synthetic tables: marginals through the gate, a model of them, rows from it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from discreto.core.charge import Charger
@@ -22,8 +21,7 @@ from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Ready, Space
 from discreto.models.auto import AutoClassifier
 from discreto.parameters import Reader, whole
-from discreto.plan import Plan
-from discreto.rng import generator
+from discreto.rng import Generator, generator
 from discreto.session import Session
 from discreto.synthesis._columns import codings, within
 from discreto.synthesis._drawing import draw_cells, draw_codes
@@ -199,7 +197,7 @@ class Synthesizer(PrivateEstimator):
             known,
             rounds=rounds,
             most_cells=self.max_cells,
-            sums_only=getattr(self, "_sums_only", self.selection == "counts"),
+            sums_only=self.selection == "counts",
         ).hold()
         self.rows_ = found.rows
         self.counts_ = found.counts
@@ -240,18 +238,13 @@ class Synthesizer(PrivateEstimator):
 
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
         only = getattr(table, "only_sums", False) or table.choosy
-        wanted = Reader(self).choice("selection", ("auto", "scores", "counts"))
-        self._sums_only = wanted == "counts" or (wanted == "auto" and only)
+        given = Reader(self).choice("selection", ("auto", "scores", "counts"))
+        if given == "auto":  # so that plans and rehearsals know it too
+            self.selection = "counts" if only else "scores"
         try:
             return super()._fit_table(table, target, cost)
         finally:
-            del self._sums_only
-
-    def _plan_for(self, space: Space, cost: Cost) -> Plan:
-        """Never kept: it depends on the table as well."""
-        trial = clone(self)
-        trial._sums_only = self._sums_only
-        return trial._rehearse(space, cost, 0)
+            self.selection = given
 
     # Rows
 
@@ -300,7 +293,7 @@ class Synthesizer(PrivateEstimator):
         values = {n: _values(batch[n], columns[n]) for n in columns if n in batch}
         return new_frame(values, library)
 
-    def _draw(self, rows: int, rng: np.random.Generator) -> dict[str, Any]:
+    def _draw(self, rows: int, rng: Generator) -> dict[str, Any]:
         """Codes and numbers of all columns, in the terms of the domain."""
         space = self.space_
         codes = draw_codes(self.model_, rows, rng)
@@ -318,16 +311,8 @@ class Synthesizer(PrivateEstimator):
             fine = draw_cells(chosen, members, laws, rng.random(rows))
             out[coding.name] = coding.draw(fine, rng)
         if self.labeller_ is not None:
-            out[space.goal] = self._labelled(out, rows, rng)
+            out[space.goal] = _labelled(self.labeller_, out, rows, rng)
         return out
-
-    def _labelled(
-        self, drawn: dict[str, Any], rows: int, rng: np.random.Generator
-    ) -> Any:
-        law = self.labeller_.model_.predict_proba(Ready(drawn, rows))
-        above = np.cumsum(law, axis=1)
-        spot = rng.random(rows)[:, None] * above[:, -1:]
-        return np.minimum((above <= spot).sum(axis=1), law.shape[1] - 1)
 
     # Files
 
@@ -360,6 +345,33 @@ class Synthesizer(PrivateEstimator):
             raise ParameterError(f"{str(path)!r} is no synthesizer.")
         return found
 
+    def _has_whole_state(self) -> bool:
+        """Whether rows can be drawn from what a file holds."""
+        try:
+            space = self.space_
+            known = codings(space.domain, space.features, self.bins)
+            Rules.read(self, space.domain)
+            lists = (self.groups_, self.present_, self.counts_)
+            good = all(len(part) == len(known) for part in lists)
+            for coding, groups, present, counts in zip(known, *lists, strict=True):
+                many = int(groups.max()) + 1
+                good = good and groups.shape == (coding.cells,) and present.ndim == 1
+                good = good and set(groups.tolist()) == set(range(many))
+                good = good and counts.shape == (coding.cells + coding.column.missing,)
+                allowed = many + coding.column.missing
+                good = good and present.tolist() == list(range(len(present)))
+                good = good and many <= len(present) <= allowed
+                good = good and bool(np.isfinite(counts).all())
+            sizes = [len(part) for part in self.present_]
+            for places, factor in self.factors_:
+                good = good and list(places) == sorted(set(places))
+                good = good and factor.shape == tuple(sizes[i] for i in places)
+                good = good and bool(np.isfinite(factor).all()) and min(places) >= 0
+            labelled = (self.labeller_ is None) == (space.target is None)
+            return good and labelled and 1 <= self.rows_ <= _MOST_ROWS
+        except (ValueError, TypeError, AttributeError, LookupError):
+            return False
+
     def predict(self, X: Any) -> Any:
         """Refused: rows are drawn with ``sample``.
 
@@ -369,6 +381,19 @@ class Synthesizer(PrivateEstimator):
             Not used.
         """
         raise ParameterError("a Synthesizer predicts nothing: use sample().")
+
+
+def _labelled(
+    labeller: AutoClassifier,
+    drawn: dict[str, Any],
+    rows: int,
+    rng: Generator,
+) -> Any:
+    """Codes of classes, each with the probability that a classifier gives it."""
+    law = labeller.model_.predict_proba(Ready(drawn, rows))
+    above = np.cumsum(law, axis=1)
+    spot = rng.random(rows)[:, None] * above[:, -1:]
+    return np.minimum((above <= spot).sum(axis=1), law.shape[1] - 1)
 
 
 def _values(drawn: Any, column: Any) -> list[Any]:

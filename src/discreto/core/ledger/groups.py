@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from discreto.core.ledger.fork import watch
-from discreto.core.ledger.page import Needs, Page
+from discreto.core.ledger.page import LedgerPage, Needs
 from discreto.errors import LedgerError
 
 T = TypeVar("T")
@@ -21,17 +21,17 @@ MOST = 64  # jobs of one transaction
 
 
 @dataclass(slots=True)
-class Job(Generic[T]):
+class LedgerJob(Generic[T]):
     """One thread's part of a transaction: what it reads and what it does."""
 
-    do: Callable[[Page], T]
+    do: Callable[[LedgerPage], T]
     needs: Needs = field(default_factory=Needs)
     done: bool = False
     result: T | None = None
     error: BaseException | None = None
 
 
-Commit = Callable[[list[Job[Any]]], None]
+Commit = Callable[[list[LedgerJob[Any]]], None]
 
 
 class Group:
@@ -39,11 +39,11 @@ class Group:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._waiting: list[Job[Any]] = []
+        self._waiting: list[LedgerJob[Any]] = []
         self._leader: int | None = None  # the thread that is committing
         watch(self)
 
-    def run(self, job: Job[T], commit: Commit) -> T:
+    def run(self, job: LedgerJob[T], commit: Commit) -> T:
         """Do a job, perhaps together with others; it is durable when this returns.
 
         Parameters
@@ -62,7 +62,7 @@ class Group:
             raise job.error
         return job.result  # type: ignore[return-value]
 
-    def _turn(self, job: Job[Any]) -> list[Job[Any]]:
+    def _turn(self, job: LedgerJob[Any]) -> list[LedgerJob[Any]]:
         """Wait until a job is done, or until this thread does what is waiting."""
         me = threading.get_ident()
         with self._changed:
@@ -75,7 +75,9 @@ class Group:
             jobs, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
             return jobs
 
-    def _lead(self, jobs: list[Job[Any]], mine: Job[Any], commit: Commit) -> None:
+    def _lead(
+        self, jobs: list[LedgerJob[Any]], mine: LedgerJob[Any], commit: Commit
+    ) -> None:
         if not jobs:
             return
         failure: BaseException | None = LedgerError("a transaction was cut short.")

@@ -25,10 +25,10 @@ from discreto.core.ledger.checks import (
     check_name,
 )
 from discreto.core.ledger.database import Database
-from discreto.core.ledger.groups import Group, Job
+from discreto.core.ledger.groups import Group, LedgerJob
 from discreto.core.ledger.history import check_history
 from discreto.core.ledger.notebook import ledger_html
-from discreto.core.ledger.page import Needs, Page
+from discreto.core.ledger.page import LedgerPage, Needs
 from discreto.core.ledger.proof import proof_of
 from discreto.core.ledger.store import MEMORY
 from discreto.core.ledger.stores import store_of
@@ -222,16 +222,16 @@ class Ledger:
         names = tuple(payers(analyst, accounts))
         keys = () if key is None else (key,)
 
-        def enter(page: Page) -> Receipt:
+        def enter(page: LedgerPage) -> Receipt:
             return page.enter(content, key, cost, names)
 
-        return self._group.run(Job(enter, Needs(keys, names)), self._commit)
+        return self._group.run(LedgerJob(enter, Needs(keys, names)), self._commit)
 
-    def _commit(self, jobs: list[Job[Any]]) -> None:
+    def _commit(self, jobs: list[LedgerJob[Any]]) -> None:
         """Do jobs in one transaction; when this returns, they are durable."""
         needs = [job.needs for job in jobs]
         with self._store.writing() as db:
-            page = Page(db, self._chain, self._meta, self.path, needs)
+            page = LedgerPage(db, self._chain, self._meta, self.path, needs)
             for job in jobs:
                 try:
                     job.result = job.do(page)
@@ -262,7 +262,9 @@ class Ledger:
             The answer that was stored first.
         """
         text = check_answer(answer)
-        job = Job(lambda page: page.keep(receipt, text), Needs(entries=(receipt.seq,)))
+        job = LedgerJob(
+            lambda page: page.keep(receipt, text), Needs(entries=(receipt.seq,))
+        )
         return self._group.run(job, self._commit)
 
     def reserve(
@@ -506,7 +508,7 @@ class Ledger:
         self._own(failures.reopening, comment)
 
     def _own(self, entry: failures.OwnEntry, text: str) -> None:
-        self._group.run(Job(lambda page: page.own(entry, text)), self._commit)
+        self._group.run(LedgerJob(lambda page: page.own(entry, text)), self._commit)
 
     @property
     def faults(self) -> int:

@@ -34,7 +34,7 @@ class Needs:
     entries: tuple[int, ...] = ()
 
 
-class Page:
+class LedgerPage:
     """The end of a ledger inside a transaction that no other writer interleaves with.
 
     Parameters

@@ -16,6 +16,7 @@ from typing import Any
 import narwhals as nw
 
 from discreto.data.databases import Untranslated
+from discreto.data.databases.probes import check_engine
 from discreto.errors import DomainError
 
 _PART = float(1 << 16)  # sums of long numbers are made of two sums of short ones
@@ -31,6 +32,7 @@ class Backend:
 
     exact = True
     strict = False
+    _checked = False
 
     def __init__(self, data: Any) -> None:
         self.lock = threading.RLock()  # one query at a time on a connection
@@ -56,6 +58,12 @@ class Backend:
             raise DomainError(
                 f"column {name!r} cannot be asked by its name here. Rename it."
             )
+
+    def check_settings(self) -> None:
+        """Refuse, once, an engine whose session calculates in another way."""
+        if self.exact and not self._checked:
+            check_engine(self)
+            self._checked = True
 
     def fence(self, frame: Any) -> Any:
         """The same rows; what was worked out so far is not worked out again."""

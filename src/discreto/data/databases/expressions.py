@@ -119,6 +119,11 @@ def _arithmetic(part: Arithmetic, rows: Columns) -> Expr:
         return _tidy(a - b, rows)
     if part.op == "*":
         return _tidy(a * b, rows)
+    if not part.right.columns():  # Polars would multiply by the reciprocal
+        constant = float(part.right.rows({}, rows.domain))
+        if constant == 0 or np.isnan(constant):
+            return nw.lit(None, dtype=nw.Float64)
+        return _tidy(rows.backend.over(a, constant, a), rows)
     (divisor,) = rows.let([nw.when((b > 0) | (b < 0)).then(b)])
     return _tidy(a / divisor, rows)
 

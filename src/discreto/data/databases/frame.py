@@ -43,6 +43,7 @@ class DatabaseFrame:
         need_columns(domain, list(backend.schema))
         check_types(domain, {n: kind_of_dtype(backend.schema[n]) for n in domain})
         backend.check_names(list(domain))
+        backend.check_settings()
         self._backend, self.domain = backend, domain
         self._frame = backend.frame
         self.steps: tuple[Step, ...] = ()

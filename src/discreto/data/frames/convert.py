@@ -33,7 +33,7 @@ def convert(values: Any, column: object, dialect: Dialect | None = None) -> Arra
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if isinstance(column, DateTime):
-            return dates(values, column)
+            return dates(values, column, dialect.dates)
         if isinstance(column, Category):
             codes = _text_codes(values, column, dialect)
             return _codes(plain(values), column, dialect) if codes is None else codes
@@ -92,7 +92,7 @@ def owned(
     the objects in it might change.
     """
     if isinstance(column, DateTime):
-        return convert(values, column), True
+        return convert(values, column, dialect), True
     if isinstance(column, Category):
         codes = _text_codes(values, column, dialect or _PLAIN)
         if codes is not None:

@@ -6,6 +6,7 @@ What a value becomes depends on that value alone. What is no date is missing.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from contextlib import suppress
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,7 +20,7 @@ _QUARTER = 900  # seconds: clocks are changed at whole quarters of an hour
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def dates(values: Any, column: DateTime) -> Array:
+def dates(values: Any, column: DateTime, order: str = "iso") -> Array:
     """Steps since the start of 1970 as float64, NaN for what is missing or no date."""
     with suppress(Exception):
         found = _instants(values, column)
@@ -28,7 +29,7 @@ def dates(values: Any, column: DateTime) -> Array:
     flat = values if isinstance(values, np.ndarray) else None
     if flat is not None and flat.dtype.kind == "M":
         return _steps_of(flat, column)
-    return _one_by_one(values, column)
+    return _one_by_one(values, column, order)
 
 
 def is_date_type(name: str) -> bool:
@@ -95,13 +96,36 @@ def _steps_of(values: Array, column: DateTime) -> Array:
     return np.where(np.isnat(values), np.nan, whole)
 
 
-def _one_by_one(values: Any, column: DateTime) -> Array:
+def _one_by_one(values: Any, column: DateTime, order: str) -> Array:
     out = np.full(len(values), np.nan)
     several = values.tolist() if hasattr(values, "tolist") else list(_each(values))
     for place, value in enumerate(several):
-        found = _one(value, column)
+        found = _one(in_order(value, order), column)
         out[place] = np.nan if found is None else found
     return out
+
+
+def in_order(value: object, order: str) -> object:
+    """A text such as 31.01.2024 as 2024-01-31; whatever else as it is.
+
+    >>> in_order("31.1.2024 08:30", "dmy"), in_order("2024-01-31", "dmy")
+    ('2024-01-31 08:30', '2024-01-31')
+    """
+    if isinstance(value, bytes) and order != "iso":
+        value = value.decode("utf-8", errors="replace")
+    if not isinstance(value, str) or order == "iso":
+        return value
+    found = _WRITTEN.fullmatch(value.strip()[:_LONGEST])
+    if found is None:
+        return value
+    parts = dict(zip(order, found.groups(), strict=False))
+    if len(parts["y"]) != 4 or max(len(parts["m"]), len(parts["d"])) > 2:
+        return value
+    return f"{parts['y']}-{parts['m']:0>2}-{parts['d']:0>2}{found[4] or ''}"
+
+
+_WRITTEN = re.compile(r"([0-9]{1,4})[./-]([0-9]{1,2})[./-]([0-9]{1,4})([ T].*)?")
+_LONGEST = 64  # letters of a date
 
 
 def _each(values: Any) -> Any:

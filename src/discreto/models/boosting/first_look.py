@@ -60,7 +60,7 @@ class FirstLook:
             sure = max(self.rows + 2 * doubt, 1e-9)
             mean = float(self.parts[0] - self.parts[1]) / sure
             return (column.centre + column.half * min(max(mean, -1.0), 1.0),)
-        counts = np.maximum(self.parts, 0.0) + doubt + 1.0
+        counts = np.maximum(self.parts, 0.0) + 2 * doubt + 1.0
         logs = np.log(counts / counts.sum())
         if self.loss == "logistic":
             return (float(logs[1] - logs[0]),)

@@ -1,4 +1,4 @@
-"""What an answer or an entry of a ledger is called, in the language in use.
+"""What answers, their notes and entries of ledgers say, in the language in use.
 
 Labels are English wherever they are kept: in ledgers, files and JSON. People read them
 through ``label_in_words``, which knows their forms; names of columns stay as they are.
@@ -19,6 +19,7 @@ from discreto.language import language, mark, number, tr
 
 # Labels without a name in them; ``tr`` finds them as they are.
 _WHOLE = (
+    mark("mean of one class against the rest"),
     *(mark("accuracy"), mark("recall"), mark("macro F1"), mark("log loss")),
     *(mark("Brier score"), mark("AUC"), mark("confusion matrix"), mark("rmse")),
     *(mark("confusion matrix (true, predicted)"), mark("share right by confidence")),
@@ -69,6 +70,24 @@ _FORMS = (
         r"quartile (?P<count>\d+) of the target",
         mark("quartile {count} of the target"),
     ),
+    (r"rows count up to (?P<most>[\d.e+]+)", mark("rows count up to {most}")),
+    (r"errors count up to (?P<most>[\d.e+]+)", mark("errors count up to {most}")),
+    (
+        r"at most (?P<count>\d+) rows short of the true mode",
+        mark("at most {count} rows short of the true mode"),
+    ),
+    (
+        r"values in cells of fewer than about (?P<count>\d+) rows may lie outside",
+        mark("values in cells of fewer than about {count} rows may lie outside"),
+    ),
+    (
+        r"about (?P<count>\d+) rows lie beyond it",
+        mark("about {count} rows lie beyond it"),
+    ),
+    (
+        r"values with a noisy count below (?P<count>[\d.]+) are not shown",
+        mark("values with a noisy count below {count} are not shown"),
+    ),
     (r"count by (?P<by>.+)", mark("count by {by}")),
     (r"fit (?P<model>[A-Z]\w+)", mark("fit {model}")),
     (r"evaluate (?P<model>[A-Z]\w+)", mark("evaluate {model}")),
@@ -113,8 +132,8 @@ def label_in_words(label: str) -> str:
             parts = found.groupdict()
             if "kind" in parts:
                 parts["kind"] = tr(parts["kind"])
-            if "level" in parts:
-                parts["level"] = number(parts["level"])
+            for name in {"level", "most"} & set(parts):
+                parts[name] = number(parts[name])
             return tr(words, **parts)
     return label
 

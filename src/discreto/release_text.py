@@ -22,7 +22,7 @@ def text_of(release: Release) -> str:
     """An answer with its interval and cost, by key if it has several."""
     stamp = f"{tr('SIMULATED')} " if release.simulated else ""
     tail = f"({_sense(release)}), {number(release.cost)}"
-    note = f"; {release.note}" if release.note else ""
+    note = f"; {label_in_words(release.note)}" if release.note else ""
     unit, remark = release.unit, release.note
     if not release.keys:
         ends = release.value, release.low, release.high
@@ -82,14 +82,14 @@ def _interval(value: Any, low: Any, high: Any, unit: str, note: str) -> str:
         return f"{number(value, spec)} ± {number(half, spec)}{unit}"
     # A comma between numbers with decimal commas could not be read.
     between = ", " if number(0.5) == "0.5" else "; "
-    ends = between.join(number(end, spec) for end in (low, high))
-    return f"{number(value, spec)} [{ends}]{unit}"
+    span = between.join(number(end, spec) for end in (low, high))
+    return f"{number(value, spec)} [{span}]{unit}"
 
 
 def html_of(release: Release) -> str:
     """An answer in a notebook: a row for each key."""
     stamp = f"{tr('SIMULATED')} " if release.simulated else ""
-    note = f"; {release.note}" if release.note else ""
+    note = f"; {label_in_words(release.note)}" if release.note else ""
     name = label_in_words(release.label)
     caption = f"{stamp}{name} ({_sense(release)}), {number(release.cost)}{note}"
     rows = [
@@ -116,7 +116,7 @@ def releases_html(several: Sequence[Release]) -> str:
             _interval(one.value, one.low, one.high, one.unit, one.note),
             _sense(one),
             number(one.cost),
-            one.note,
+            label_in_words(one.note),
         )
         for one in single
     ]

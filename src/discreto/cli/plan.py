@@ -105,7 +105,9 @@ def _print(made: Plan, epsilon: str, error: str | None, *, interval: bool) -> No
                 unit=unit,
             )
         else:
-            text = f"{release.label}: {release.note or tr('no error bar')}"
+            text = (
+                f"{release.label}: {label_in_words(release.note) or tr('no error bar')}"
+            )
         console.print(terminal.plain(text))
     console.print(
         tr(

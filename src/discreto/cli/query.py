@@ -133,7 +133,9 @@ def _print(
     console = terminal.out()
     console.print(terminal.show_release(release, interval=interval))
     if release.note:
-        console.print(terminal.plain(tr("note      {note}", note=release.note)))
+        console.print(
+            terminal.plain(tr("note      {note}", note=label_in_words(release.note)))
+        )
     seq = release.receipt.seq if release.receipt else "?"
     console.print(
         tr(
@@ -211,7 +213,9 @@ class Request:
             terminal.out().print(terminal.show_release(release))
             if release.note:
                 terminal.out().print(
-                    terminal.plain(tr("note      {note}", note=release.note))
+                    terminal.plain(
+                        tr("note      {note}", note=label_in_words(release.note))
+                    )
                 )
         entry = found[0].receipt.seq if found[0].receipt else "?"
         terminal.out().print(

@@ -268,7 +268,7 @@ def release_table(release: Any) -> Html:
     ]
     unit = f" ({release.unit})" if release.unit else ""
     caption = f"{label_in_words(release.label)}{unit}, {number(release.cost)}"
-    caption += f"; {release.note}" if release.note else ""
+    caption += f"; {label_in_words(release.note)}" if release.note else ""
     return table(["", tr("value"), "95 %"], lines, caption=caption)
 
 

@@ -41,6 +41,7 @@ NOT_SET = (
     "settings",  # each of them by its own name
 )
 
+WRITTEN = (mark("model"), mark("card"))  # the names of its files
 FeatureWords = Annotated[
     str | None, typer.Option("--columns", help="Use these alone: age,bmi")
 ]
@@ -119,13 +120,7 @@ def fit(
     said = {"purpose": purpose, "author": author, "data": about, "prior": prior}
     cost = None if evaluate is None else (evaluate, delta)
     judged = _judge(learner, others, cost, card, said)
-    _print(
-        learner,
-        judged,
-        book,
-        {mark("model"): out, mark("card"): card},
-        apart=test is not None,
-    )
+    _print(learner, judged, book, {"model": out, "card": card}, apart=test is not None)
 
 
 def _judge(

@@ -53,7 +53,7 @@ def list_() -> None:
         grid.add_column(column, justify="right")
     for one in known.values():
         sizes = [str(len(list(one.cells(quick)))) for quick in (False, True)]
-        grid.add_row(one.name, one.source, one.title, *sizes)
+        grid.add_row(one.name, one.source, tr(one.title), *sizes)
     terminal.out().print(grid)
 
 

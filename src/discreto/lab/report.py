@@ -93,7 +93,7 @@ def _glance(parts: list[Any]) -> list[Html]:
     lines = [
         [
             tag("a", manifest["name"], href=f"#{anchor(_title(manifest))}"),
-            manifest["title"],
+            tr(str(manifest["title"])),
             manifest.get("source", ""),
             tr(
                 "{done} of {cells}",
@@ -122,11 +122,11 @@ def _duration(seconds: float) -> str:
 
 
 def _title(manifest: Mapping[str, Any]) -> str:
-    return f"{manifest['name']}: {manifest['title']}"
+    return f"{manifest['name']}: {tr(str(manifest['title']))}"
 
 
 def _experiment(path: Path, manifest: Mapping[str, Any]) -> list[Html]:
-    blocks = [text(manifest.get("shows") or "")] if manifest.get("shows") else []
+    blocks = [text(tr(str(manifest["shows"])))] if manifest.get("shows") else []
     found = manifest.get("findings", [])
     if found:
         blocks.append(_findings(found))

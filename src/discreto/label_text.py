@@ -14,6 +14,8 @@ through ``label_in_words``, which knows their forms; names of columns stay as th
 from __future__ import annotations
 
 import re
+from functools import cache
+from itertools import zip_longest
 
 from discreto.language import language, mark, number, tr
 
@@ -47,95 +49,68 @@ _KINDS = (
     *(mark("correlation"), mark("keys"), mark("quantiles"), mark("counts")),
     mark("std"),
 )
+# A name in braces is a number, the name of a class, or a word of the user.
 _FORMS = (
-    (r"gradient (?P<count>\d+)", mark("gradient {count}")),
-    (r"look (?P<count>\d+)", mark("look {count}")),
-    (r"round (?P<count>\d+)", mark("round {count}")),
-    (r"choice (?P<count>\d+)", mark("choice {count}")),
-    (r"tree (?P<count>\d+), leaves", mark("tree {count}, leaves")),
-    (
-        r"tree (?P<count>\d+), level (?P<level>\d+)",
-        mark("tree {count}, level {level}"),
-    ),
-    (
-        r"tree (?P<count>\d+), nodes (?P<level>\d+)",
-        mark("tree {count}, nodes {level}"),
-    ),
-    (
-        r"size of residuals before tree (?P<count>\d+)",
-        mark("size of residuals before tree {count}"),
-    ),
-    (r"scores of class (?P<count>\d+)", mark("scores of class {count}")),
-    (
-        r"quartile (?P<count>\d+) of the target",
-        mark("quartile {count} of the target"),
-    ),
-    (r"rows count up to (?P<most>[\d.e+]+)", mark("rows count up to {most}")),
-    (r"errors count up to (?P<most>[\d.e+]+)", mark("errors count up to {most}")),
-    (
-        r"at most (?P<count>\d+) rows short of the true mode",
-        mark("at most {count} rows short of the true mode"),
-    ),
-    (
-        r"values in cells of fewer than about (?P<count>\d+) rows may lie outside",
-        mark("values in cells of fewer than about {count} rows may lie outside"),
-    ),
-    (
-        r"about (?P<count>\d+) rows lie beyond it",
-        mark("about {count} rows lie beyond it"),
-    ),
-    (
-        r"values with a noisy count below (?P<count>[\d.]+) are not shown",
-        mark("values with a noisy count below {count} are not shown"),
-    ),
-    (r"count by (?P<by>.+)", mark("count by {by}")),
-    (r"fit (?P<model>[A-Z]\w+)", mark("fit {model}")),
-    (r"evaluate (?P<model>[A-Z]\w+)", mark("evaluate {model}")),
-    (r"top (?P<count>\d+) of (?P<column>.+)", mark("top {count} of {column}")),
-    (
-        r"difference of mean (?P<column>.+) by (?P<by>.+)",
-        mark("difference of mean {column} by {by}"),
-    ),
-    (
-        r"difference of the share of (?P<column>.+) by (?P<by>.+)",
-        mark("difference of the share of {column} by {by}"),
-    ),
-    (
-        r"mean of (?P<column>.+), weighted by (?P<weights>.+)",
-        mark("mean of {column}, weighted by {weights}"),
-    ),
-    (
-        r"independence of (?P<first>.+) and (?P<second>.+)",
-        mark("independence of {first} and {second}"),
-    ),
-    (r"trend of (?P<column>.+) on (?P<on>.+)", mark("trend of {column} on {on}")),
-    (r"ratio of (?P<first>.+) to (?P<second>.+)", mark("ratio of {first} to {second}")),
-    (
-        r"(?P<level>[\d.]+)-quantile of (?P<column>.+)",
-        mark("{level}-quantile of {column}"),
-    ),
-    (
-        r"(?P<kind>{kinds}) of (?P<column>.+) by (?P<by>.+)",
-        mark("{kind} of {column} by {by}"),
-    ),
-    (r"(?P<kind>{kinds}) of (?P<column>.+)", mark("{kind} of {column}")),
+    mark("gradient {count}"),
+    mark("look {count}"),
+    mark("round {count}"),
+    mark("choice {count}"),
+    mark("tree {count}, leaves"),
+    mark("tree {count}, level {level}"),
+    mark("tree {count}, nodes {level}"),
+    mark("size of residuals before tree {count}"),
+    mark("scores of class {count}"),
+    mark("quartile {count} of the target"),
+    mark("rows count up to {most}"),
+    mark("errors count up to {most}"),
+    mark("at most {count} rows short of the true mode"),
+    mark("values in cells of fewer than about {count} rows may lie outside"),
+    mark("about {count} rows lie beyond it"),
+    mark("values with a noisy count below {count} are not shown"),
+    mark("count by {by}"),
+    mark("fit {model}"),
+    mark("evaluate {model}"),
+    mark("top {count} of {column}"),
+    mark("difference of mean {column} by {by}"),
+    mark("difference of the share of {column} by {by}"),
+    mark("mean of {column}, weighted by {weights}"),
+    mark("independence of {first} and {second}"),
+    mark("trend of {column} on {on}"),
+    mark("ratio of {first} to {second}"),
+    mark("{level}-quantile of {column}"),
+    mark("{kind} of {column} by {by}"),
+    mark("{kind} of {column}"),
 )
+_NUMBERS = ("count", "level", "most")
 
 
 def label_in_words(label: str) -> str:
     """A label as people read it; one of an unknown form is left as it is."""
     if language() == "en" or label in _WHOLE:
         return tr(label)
-    for form, words in _FORMS:
-        found = re.fullmatch(form.replace("{kinds}", "|".join(_KINDS)), label)
+    for form in _FORMS:
+        found = _pattern(form).fullmatch(label)
         if found:
-            parts = found.groupdict()
-            if "kind" in parts:
-                parts["kind"] = tr(parts["kind"])
-            for name in {"level", "most"} & set(parts):
-                parts[name] = number(parts[name])
-            return tr(words, **parts)
+            parts = {
+                name: tr(part) if name == "kind" else part
+                for name, part in found.groupdict().items()
+            }
+            numbers = {n: number(parts[n]) for n in _NUMBERS if n in parts}
+            return tr(form, **(parts | numbers))
     return label
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    """What a label of this form looks like."""
+    kinds = {"kind": "|".join(_KINDS), "model": r"[A-Z]\w+"}
+    kinds |= dict.fromkeys(_NUMBERS, r"[\d.e+-]+")
+    pieces = re.split(r"\{(\w+)\}", form)
+    texts, names = map(re.escape, pieces[::2]), pieces[1::2]
+    groups = [f"(?P<{name}>{kinds.get(name, '.+')})" for name in names]
+    return re.compile(
+        "".join(a + b for a, b in zip_longest(texts, groups, fillvalue=""))
+    )
 
 
 __all__ = ["label_in_words"]

@@ -10,6 +10,8 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from discreto.language import tr
+
 MOST_ROWS = 60  # of a table in a notebook
 LEFT = "text-align: left"
 
@@ -59,7 +61,7 @@ def html_table(
         for row in rows[:MOST_ROWS]
     ]
     if len(rows) > MOST_ROWS:
-        more = f"... {len(rows) - MOST_ROWS} more"
+        more = tr("... {count} more", count=len(rows) - MOST_ROWS)
         shown.append(tag("tr", tag("td", more, colspan=len(heads))))
     table = tag("table", title, head if any(heads) else "", tag("tbody", *shown))
     return tag("div", table)

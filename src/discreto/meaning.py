@@ -30,6 +30,7 @@ from typing import Any
 
 from discreto.core.cost import Amount, Cost, epsilon_for, read_amount, read_delta, show
 from discreto.errors import ParameterError
+from discreto.language import language, mark, number, tr
 from discreto.markup import html_table
 
 ALARMS = 0.01  # the false alarms for which hits are told, where nobody says another
@@ -126,20 +127,44 @@ class Meaning:
         """What is to be said, as pairs of a word and the rest of a sentence."""
         prior, alarms = _percent(self.prior), _percent(ALARMS)
         if self.odds is None or self.posterior is None:
-            after = f"{prior} becomes {_percent(self.precision())} at most, "
-            beliefs = [("belief", f"{after}for an attacker with {alarms} false alarms")]
+            after = _percent(self.precision())
+            sentence = tr(
+                "{prior} becomes {after} at most, for an attacker with {alarms} "
+                "false alarms",
+                prior=prior,
+                after=after,
+                alarms=alarms,
+            )
+            beliefs = [(tr("belief"), sentence)]
         else:
             beliefs = [
-                ("odds", f"rise by a factor of {_up(self.odds)} at most"),
-                ("belief", f"{prior} becomes {_percent(self.posterior)} at most"),
+                (
+                    tr("odds"),
+                    tr("rise by a factor of {odds} at most", odds=_up(self.odds)),
+                ),
+                (
+                    tr("belief"),
+                    tr(
+                        "{prior} becomes {posterior} at most",
+                        prior=prior,
+                        posterior=_percent(self.posterior),
+                    ),
+                ),
             ]
-        right = f"is right with probability {_percent(self.success)} at most; "
-        found = f"at most {_percent(self.hits())} of those who took part, "
-        return [
-            *beliefs,
-            ("guessing", f"{right}{_percent(self.baseline)} without the release"),
-            ("hits", f"{found}with {alarms} false alarms"),
-        ]
+        success, without = _percent(self.success), _percent(self.baseline)
+        hits = _percent(self.hits())
+        guessing = tr(
+            "is right with probability {success} at most; {without} without the"
+            " release",
+            success=success,
+            without=without,
+        )
+        found = tr(
+            "at most {hits} of those who took part, with {alarms} false alarms",
+            hits=hits,
+            alarms=alarms,
+        )
+        return [*beliefs, (tr("guessing"), guessing), (tr("hits"), found)]
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON form."""
@@ -158,13 +183,26 @@ class Meaning:
         }
 
     def __str__(self) -> str:
-        prior = f"a prior belief of {_percent(self.prior)} that a person took part"
-        rest = [f"  {word:<9} {rest}" for word, rest in self.lines()]
-        return "\n".join([f"{self.guarantee}, and {prior}", *rest])
+        guarantee, prior = number(self.guarantee), _percent(self.prior)
+        head = tr(
+            "{guarantee}, and a prior belief of {prior} that a person took part",
+            guarantee=guarantee,
+            prior=prior,
+        )
+        lines = self.lines()
+        wide = max(
+            len("guessing ") if language() == "en" else 0, *(len(w) for w, _ in lines)
+        )
+        return "\n".join([head, *(f"  {word:<{wide}} {rest}" for word, rest in lines)])
 
     def _repr_html_(self) -> str:
-        caption = f"{self.guarantee}, prior belief {_percent(self.prior)}"
-        return html_table(["", "at most"], self.lines(), caption=caption)
+        guarantee = number(self.guarantee)
+        caption = tr(
+            "{guarantee}, prior belief {prior}",
+            guarantee=guarantee,
+            prior=_percent(self.prior),
+        )
+        return html_table(["", tr("at most")], self.lines(), caption=caption)
 
 
 @dataclass(frozen=True)
@@ -191,22 +229,22 @@ class PublishedEpsilon:
 
 _LIST = "list of real-world uses of differential privacy (desfontain.es)"
 _PRESS = "a press report of 2017 on a study of Apple's systems, as a lecture quotes it"
-_DAY = "a person's day, on their own device"
-_UNTOLD = "on their own device; for how long is not told"
+_DAY = mark("a person's day, on their own device")
+_UNTOLD = mark("on their own device; for how long is not told")
 DEPLOYMENTS = (
     PublishedEpsilon(
-        "Wikimedia, page views by country",
+        mark("Wikimedia, page views by country"),
         1.0,
-        "a device's day, first 10 pages (ρ 0.015; δ 1e-7)",
+        mark("a device's day, first 10 pages (ρ 0.015; δ 1e-7)"),
         "the data set's own page (analytics.wikimedia.org)",
     ),
-    PublishedEpsilon("Apple, health types", 2.0, _DAY, _LIST),
-    PublishedEpsilon("Apple, emoji", 4.0, _DAY, _LIST),
-    PublishedEpsilon("macOS", 6.0, _UNTOLD, _PRESS),
-    PublishedEpsilon("Apple, lookup hints; Safari domains", 8.0, _DAY, _LIST),
-    PublishedEpsilon("iOS 10", 14.0, _UNTOLD, _PRESS),
-    PublishedEpsilon("Apple, new words", 16.0, _DAY, _LIST),
-    PublishedEpsilon("a beta of iOS 11", 43.0, _UNTOLD, _PRESS),
+    PublishedEpsilon(mark("Apple, health types"), 2.0, _DAY, _LIST),
+    PublishedEpsilon(mark("Apple, emoji"), 4.0, _DAY, _LIST),
+    PublishedEpsilon(mark("macOS"), 6.0, _UNTOLD, _PRESS),
+    PublishedEpsilon(mark("Apple, lookup hints; Safari domains"), 8.0, _DAY, _LIST),
+    PublishedEpsilon(mark("iOS 10"), 14.0, _UNTOLD, _PRESS),
+    PublishedEpsilon(mark("Apple, new words"), 16.0, _DAY, _LIST),
+    PublishedEpsilon(mark("a beta of iOS 11"), 43.0, _UNTOLD, _PRESS),
 )
 
 
@@ -338,7 +376,7 @@ def _up(value: float) -> str:
     if value <= 0 or math.isinf(value):
         return f"{value:g}".replace("inf", "∞")
     scale = 10.0 ** (2 - math.floor(math.log10(value)))
-    return f"{math.ceil(value * scale - 1e-6) / scale:.3g}"
+    return number(math.ceil(value * scale - 1e-6) / scale, ".3g")
 
 
 __all__ = [

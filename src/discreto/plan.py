@@ -16,6 +16,8 @@ from discreto.core.domain import Domain
 from discreto.core.gate import Gate
 from discreto.dry_run import dry_run_gate
 from discreto.errors import ParameterError
+from discreto.label_text import label_in_words
+from discreto.language import number, tr
 from discreto.markup import html_table
 from discreto.release import Release
 from discreto.session import Ask, Question, Session
@@ -98,25 +100,37 @@ class Plan:
         } | ({"others": list(map(len, self.others))} if self.others else {})
 
     def __str__(self) -> str:
-        lines = [f"plan: {self.total} in {len(self.questions)} question(s)"]
+        count = len(self.questions)
+        total = number(self.total)
+        lines = [tr("plan: {total} in {count} question(s)", total=total, count=count)]
         for question in self.questions:
-            noise = ", ".join(f"{ratio:.3g}" for ratio in question.ratios())
+            noise = ", ".join(number(ratio, ".3g") for ratio in question.ratios())
             lines.append(
-                f"  {question.door:<8} {question.label:<32} {question.cost}, "
-                f"noise {noise} x a row's reach"
+                f"  {question.door:<8} {label_in_words(question.label):<32} "
+                f"{number(question.cost)}, "
+                + tr("noise {noise} x a row's reach", noise=noise)
             )
         if self.others:
             lines.append(
-                f"  or, as a release decides, in one of {len(self.others)} other ways "
-                "for the same total"
+                tr(
+                    "  or, as a release decides, in one of {count} other ways for the "
+                    "same total",
+                    count=len(self.others),
+                )
             )
         for release in self.expected:
             unit = difference_unit(release.unit)
             unit = f" {unit}" if unit else ""
             error = float(np.max(release.error))
             lines.append(
-                f"  expected error of {release.label}: ± {error:.3g}{unit} (95 %) for "
-                f"{self.rows} rows spread evenly over the domain"
+                tr(
+                    "  expected error of {label}: ± {error}{unit} (95 %) for {rows} "
+                    "rows spread evenly over the domain",
+                    label=label_in_words(release.label),
+                    error=number(error, ".3g"),
+                    unit=unit,
+                    rows=self.rows,
+                )
             )
         return "\n".join(lines)
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreto.core.dates import is_date_unit, show_date
+from discreto.label_text import label_in_words
+from discreto.language import number, tr
 from discreto.markup import html_table
 
 if TYPE_CHECKING:
@@ -18,9 +20,9 @@ _MOST = 40  # keys of an answer that are listed
 
 def text_of(release: Release) -> str:
     """An answer with its interval and cost, by key if it has several."""
-    stamp = "SIMULATED " if release.simulated else ""
-    tail = f"({_sense(release)}), {release.cost}"
-    note = f"; {release.note}" if release.note else ""
+    stamp = f"{tr('SIMULATED')} " if release.simulated else ""
+    tail = f"({_sense(release)}), {number(release.cost)}"
+    note = f"; {label_in_words(release.note)}" if release.note else ""
     unit, remark = release.unit, release.note
     if not release.keys:
         ends = release.value, release.low, release.high
@@ -31,14 +33,20 @@ def text_of(release: Release) -> str:
     ]
     wide = max(len(name) for name, _ in names)
     shown = [f"  {name:<{wide}}  {text}" for name, text in names[:_MOST]]
-    more = [f"  ... {len(names) - _MOST} more"] if len(names) > _MOST else []
-    return "\n".join([f"{stamp}{release.label} {tail}{note}", *shown, *more])
+    more = (
+        ["  " + tr("... {count} more", count=len(names) - _MOST)]
+        if len(names) > _MOST
+        else []
+    )
+    return "\n".join(
+        [f"{stamp}{label_in_words(release.label)} {tail}{note}", *shown, *more]
+    )
 
 
 def _sense(release: Release) -> str:
     """How surely the interval covers, and what."""
-    sure = f"{100 * release.level:g} %"
-    return f"{sure}, population" if release.population else sure
+    sure = f"{number(100 * release.level, 'g')} %"
+    return tr("{sure}, population", sure=sure) if release.population else sure
 
 
 def facts_of(release: Release) -> dict[str, str]:
@@ -66,20 +74,24 @@ def _interval(value: Any, low: Any, high: Any, unit: str, note: str) -> str:
     if isinstance(value, str) or isinstance(low, str):
         return f"{value}{unit}"
     if low == high == value and note:  # a choice, as the note says
-        return f"{value:g}{unit}"
+        return f"{number(value, 'g')}{unit}"
     half, middle = (high - low) / 2, (high + low) / 2
     whole = all(float(part).is_integer() for part in (value, low, high))
-    digits = 0 if whole else _digits(half)
+    spec = f".{0 if whole else _digits(half)}f"
     if abs(value - middle) <= 0.02 * half + 1e-12 * abs(value):
-        return f"{value:.{digits}f} ± {half:.{digits}f}{unit}"
-    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]{unit}"
+        return f"{number(value, spec)} ± {number(half, spec)}{unit}"
+    # A comma between numbers with decimal commas could not be read.
+    between = ", " if number(0.5) == "0.5" else "; "
+    span = between.join(number(end, spec) for end in (low, high))
+    return f"{number(value, spec)} [{span}]{unit}"
 
 
 def html_of(release: Release) -> str:
     """An answer in a notebook: a row for each key."""
-    stamp = "SIMULATED " if release.simulated else ""
-    note = f"; {release.note}" if release.note else ""
-    caption = f"{stamp}{release.label} ({_sense(release)}), {release.cost}{note}"
+    stamp = f"{tr('SIMULATED')} " if release.simulated else ""
+    note = f"; {label_in_words(release.note)}" if release.note else ""
+    name = label_in_words(release.label)
+    caption = f"{stamp}{name} ({_sense(release)}), {number(release.cost)}{note}"
     rows = [
         (
             *(show_key(part) for part in key),
@@ -91,7 +103,7 @@ def html_of(release: Release) -> str:
             strict=True,
         )
     ]
-    heads = [*list(release.columns())[: len(rows[0]) - 1], "value"]
+    heads = [*list(release.columns())[: len(rows[0]) - 1], tr("value")]
     return html_table(heads, rows, caption=caption)
 
 
@@ -100,16 +112,16 @@ def releases_html(several: Sequence[Release]) -> str:
     single = [one for one in several if not one.keys]
     rows = [
         (
-            one.label,
+            label_in_words(one.label),
             _interval(one.value, one.low, one.high, one.unit, one.note),
             _sense(one),
-            str(one.cost),
-            one.note,
+            number(one.cost),
+            label_in_words(one.note),
         )
         for one in single
     ]
-    stamp = "SIMULATED" if any(one.simulated for one in several) else ""
-    heads = ["", "value", "interval", "cost", ""]
+    stamp = tr("SIMULATED") if any(one.simulated for one in several) else ""
+    heads = ["", tr("value"), tr("interval"), tr("cost"), ""]
     first = [html_table(heads, rows, caption=stamp)] if single else []
     others = [html_of(one) for one in several if one.keys]
     return "".join([*first, *others])

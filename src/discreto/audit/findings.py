@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from discreto.language import mark, number, tr
+
 Method = Literal[
     "transcript",
     "black box",
@@ -66,7 +68,7 @@ class Finding:
     @property
     def verdict(self) -> str:
         """One word for a table."""
-        return "VIOLATION" if self.violation else "holds"
+        return mark("VIOLATION") if self.violation else mark("holds")
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON form; an infinite loss is the text ``"inf"``."""
@@ -77,17 +79,38 @@ class Finding:
         return {"audit": 1, "simulated": True, "verdict": self.verdict} | out
 
     def __str__(self) -> str:
-        claim = f"{self.unit} {self.claimed:.4g}"
+        claim = f"{self.unit} {number(self.claimed, '.4g')}"
         if self.delta:
-            claim += f", δ {self.delta:.2g}"
-        shown = "∞" if math.isinf(self.shown) else f"{self.shown:.4g}"
-        lines = [f"{self.verdict}: {self.subject} claims {claim} ({self.relation})"]
+            claim += f", δ {number(self.delta, '.2g')}"
+        shown = "∞" if math.isinf(self.shown) else number(self.shown, ".4g")
+        lines = [
+            tr(
+                "{verdict}: {subject} claims {claim} ({relation})",
+                verdict=tr(self.verdict),
+                subject=self.subject,
+                claim=claim,
+                relation=self.relation,
+            )
+        ]
         if self.confidence is not None:
-            sure = f"{100 * (self.confidence or 0):g} %"
             lines.append(
-                f"  shown: at least ε {shown} with {sure} confidence, "
-                f"{self.runs} runs a side, {self.pairs} pair(s)"
+                tr(
+                    "  shown: at least ε {shown} with {sure} confidence, {runs} runs a "
+                    "side, {pairs} pair(s)",
+                    shown=shown,
+                    sure=f"{number(100 * (self.confidence or 0), 'g')} %",
+                    runs=self.runs,
+                    pairs=self.pairs,
+                )
             )
         else:
-            lines.append(f"  shown: {self.unit} {shown} over {self.pairs} pair(s)")
-        return "\n".join([*lines, f"  pair: {self.pair}", f"  event: {self.event}"])
+            lines.append(
+                tr(
+                    "  shown: {unit} {shown} over {pairs} pair(s)",
+                    unit=self.unit,
+                    shown=shown,
+                    pairs=self.pairs,
+                )
+            )
+        lines.append(tr("  pair: {pair}", pair=self.pair))
+        return "\n".join([*lines, tr("  event: {event}", event=self.event)])

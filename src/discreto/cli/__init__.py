@@ -34,6 +34,7 @@ from discreto.cli import (
     synthesize,
 )
 from discreto.cli.terminal import SafeGroup
+from discreto.language import language_of, speaking
 
 HELP = """Differentially private statistics and machine learning for tables.
 
@@ -104,6 +105,15 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
+    lang: Annotated[
+        str,
+        typer.Option(
+            "--lang",
+            help="The language of what is printed and of pages: en, pt, es or fr. By "
+            "default that of LC_ALL, LC_MESSAGES or LANG.",
+        ),
+    ] = "",
     version: Annotated[
         bool,
         typer.Option(
@@ -111,7 +121,7 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    pass
+    context.with_resource(speaking(lang or language_of()))
 
 
 def main() -> None:

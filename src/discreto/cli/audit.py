@@ -14,6 +14,7 @@ from discreto.cli import options, terminal
 from discreto.cli.files import read_domain, refuse_existing
 from discreto.cli.fit import configured
 from discreto.errors import ParameterError, UnsafeError
+from discreto.language import number, tr
 
 EXAMPLE = """Examples:
 
@@ -119,7 +120,7 @@ def _known_bugs(seed: int, runs: int) -> list[Any]:
 
     out = []
     for bug in bugs:
-        with terminal.working(f"looking at: {bug.name}"):
+        with terminal.working(tr("looking at: {name}", name=bug.name)):
             for honest in (False, True):
                 out.append(bug.audit(seed, honest=honest, runs=runs or 20_000))
     return out
@@ -131,7 +132,7 @@ def _silo(path: Path | None) -> list[Any]:
     if path is None:
         raise ParameterError("an audit needs --domain, the public facts of the rows.")
     known = read_domain(path)
-    with terminal.working("sending hostile messages"):
+    with terminal.working(tr("sending hostile messages")):
         return [silo(known)]
 
 
@@ -142,7 +143,7 @@ def _examine(
 
     if path is None:
         raise ParameterError("an audit needs --domain, the public facts of the rows.")
-    with terminal.working("replaying answers on hostile neighbours"):
+    with terminal.working(tr("replaying answers on hostile neighbours")):
         known = read_domain(path)
         known = known if target is None else known.with_(target=target)
     return examine(subject, known, **options)
@@ -182,33 +183,40 @@ def _print(
         for line in "\n".join(map(str, findings)).splitlines():
             console.print(terminal.plain(line), soft_wrap=True)
     if out is not None:
-        console.print(terminal.plain(f"wrote {out}"), soft_wrap=True)
+        console.print(terminal.plain(tr("wrote {out}", out=out)), soft_wrap=True)
 
 
 def _table(findings: list[Any]) -> Table:
-    table = Table(title="audit, SIMULATED", title_justify="left")
-    for head in ("subject", "method", "verdict", "claims", "shown"):
+    table = Table(title=tr("audit, SIMULATED"), title_justify="left")
+    for head in (tr("subject"), tr("method"), tr("verdict"), tr("claims"), tr("shown")):
         table.add_column(head)
     for one in findings:
-        claim = f"{one.unit} {one.claimed:.3g}"
-        cells = (one.subject, one.method, one.verdict, claim, _number(one.shown))
+        claim = f"{one.unit} {number(one.claimed, '.3g')}"
+        cells = (one.subject, one.method, tr(one.verdict), claim, _number(one.shown))
         table.add_row(*map(terminal.plain, cells))
     return table
 
 
 def _planted_table(findings: list[Any]) -> Table:
     """One line for each planted bug and its honest twin."""
-    title = "planted bugs, SIMULATED"
+    title = tr("planted bugs, SIMULATED")
     table = Table(title=title, title_justify="left")
-    for head in ("planted bug", "audit", "shown", "caught", "twin", "what it saw"):
+    for head in (
+        tr("planted bug"),
+        tr("audit"),
+        tr("shown"),
+        tr("caught"),
+        tr("twin"),
+        tr("what it saw"),
+    ):
         table.add_column(head)
     for bug, twin in zip(findings[::2], findings[1::2], strict=True):
         cells = (
             bug.subject.removesuffix(", planted"),
             bug.method,
             _number(bug.shown),
-            "yes" if bug.violation else "MISSED",
-            "ACCUSED" if twin.violation else "clear",
+            tr("yes") if bug.violation else tr("MISSED"),
+            tr("ACCUSED") if twin.violation else tr("clear"),
             bug.event[:60],
         )
         table.add_row(*map(terminal.plain, cells))
@@ -216,4 +224,4 @@ def _planted_table(findings: list[Any]) -> Table:
 
 
 def _number(value: float) -> str:
-    return "∞" if math.isinf(value) else f"{value:.3g}"
+    return "∞" if math.isinf(value) else number(value, ".3g")

@@ -19,6 +19,7 @@ from rich.table import Table as Grid
 
 from discreto.cli import options, terminal
 from discreto.cli.files import read_domain
+from discreto.language import mark, number, speaking, tr
 
 if TYPE_CHECKING:
     from discreto.compare.comparison import CandidateScore, Comparison
@@ -29,9 +30,9 @@ EXAMPLE = """Example:
 `discreto compare patients.parquet --domain d.json --target outcome
 --epsilon 0.5,1,2,4,8 --out comparison.html`
 """
-PRIVATE = (
-    "SIMULATED: the rows were used freely. These scores are as private as the rows; "
-    "do not publish them."
+PRIVATE = mark(
+    "SIMULATED: the rows were used freely. These scores are as private "
+    "as the rows; do not publish them."
 )
 
 
@@ -68,7 +69,8 @@ def compare(
 
     known = read_domain(domain, dialect)
     prices = [part.strip() for part in epsilon.split(",") if part.strip()]
-    with bar("simulating") as progress:
+    with bar(tr("simulating")) as progress, speaking("en" if as_json else ""):
+        # What programs read stays English.
         made = run(
             data,
             known,
@@ -90,10 +92,10 @@ def compare(
         console = terminal.out()
         if command:
             console.print()
-            console.print("For real:")
+            console.print(tr("For real:"))
             console.print(terminal.plain(command), soft_wrap=True)
         console.print()
-        console.print(terminal.plain(f"The report: {out}"), soft_wrap=True)
+        console.print(terminal.plain(tr("The report: {out}", out=out)), soft_wrap=True)
 
 
 @contextmanager
@@ -117,14 +119,25 @@ def bar(what: str) -> Iterator[Report | None]:
 def print_comparison(made: Comparison) -> None:
     """The scores and the advice, on the console."""
     console = terminal.out()
-    console.print(f"[yellow]{PRIVATE}[/]", highlight=False)
+    console.print(f"[yellow]{tr(PRIVATE)}[/]", highlight=False)
     prices = list(dict.fromkeys(score.epsilon for score in made.scores))
-    better = "higher" if made.higher else "lower"
-    title = f"{made.metric} of {made.target} ({better} is better), mean ± spread"
+    name, target = tr(made.metric), made.target
+    if made.higher:
+        title = tr(
+            "{name} of {target} (higher is better), mean ± spread",
+            name=name,
+            target=target,
+        )
+    else:
+        title = tr(
+            "{name} of {target} (lower is better), mean ± spread",
+            name=name,
+            target=target,
+        )
     grid = Grid(title=terminal.plain(title), title_justify="left")
-    grid.add_column("model")
+    grid.add_column(tr("model"))
     for price in prices:
-        grid.add_column(f"ε {price}", justify="right", no_wrap=True)
+        grid.add_column(f"ε {number(price)}", justify="right", no_wrap=True)
     found = {(score.model, score.epsilon): score for score in made.scores}
     for candidate in made.candidates:
         grid.add_section()
@@ -137,17 +150,24 @@ def print_comparison(made: Comparison) -> None:
     if made.remark:
         console.print(f"[dim]{made.remark}[/]", highlight=False)
     if made.advice is None:
-        console.print("No model beats the baseline clearly at these prices.")
+        console.print(tr("No model beats the baseline clearly at these prices."))
         return
     advice = made.advice
     console.print(
-        f"[bold]{advice.candidate.label} at ε {advice.score.epsilon}[/]: "
-        f"{advice.reason}. For real it costs {advice.plan.total}, in "
-        f"{len(advice.plan)} question(s).",
+        tr(
+            "[bold]{label} at ε {epsilon}[/]: {reason}. For real it costs "
+            "{total}, in {count} question(s).",
+            label=advice.candidate.label,
+            epsilon=number(advice.score.epsilon),
+            reason=advice.reason,
+            total=number(advice.plan.total),
+            count=len(advice.plan),
+        ),
         highlight=False,
     )
 
 
 def _shown(score: CandidateScore) -> str:
     digits = terminal.digits_for(score.spread, score.mean)
-    return f"{score.mean:.{digits}f}\n± {score.spread:.{digits}f}"
+    spec = f".{digits}f"
+    return f"{number(score.mean, spec)}\n± {number(score.spread, spec)}"

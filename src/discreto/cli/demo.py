@@ -16,6 +16,8 @@ from discreto.cli import demo_data, demo_models, terminal
 from discreto.cli.ledger import print_ledger
 from discreto.cli.plan import plan_table
 from discreto.errors import BudgetError
+from discreto.label_text import label_in_words
+from discreto.language import number, tr
 from discreto.plan import statistics
 from discreto.testing import simulate
 
@@ -69,7 +71,7 @@ def demo(
     less than a minute and needs no network.
     """
     files = Files(out)
-    with terminal.working("loading the table"):
+    with terminal.working(tr("loading the table")):
         people = demo_data.load()
         _write_parquet(files.data, people)
     demo_data.DOMAIN.save(files.domain)
@@ -81,9 +83,9 @@ def demo(
     releases = _ask(table, people)
     _repeat(people)
     _refuse(table)
-    _step(5, "The ledger: everything that was spent, in a chain of hashes")
+    _step(5, tr("The ledger: everything that was spent, in a chain of hashes"))
     print_ledger(Ledger(files.ledger))
-    with terminal.working("drawing"):
+    with terminal.working(tr("drawing")):
         _draw(files.picture, releases, people)
     made = _learn(demo_models.ModelFiles(out), download=download)
     _finish(files, made)
@@ -107,37 +109,50 @@ def _write_parquet(path: Path, people: demo_data.Columns) -> None:
 
 
 def _introduce(files: Files) -> None:
-    _step(1, "What everybody may know: the domain")
-    _say("Bounds and categories come from a code book, never from the rows.")
+    _step(1, tr("What everybody may know: the domain"))
+    _say(tr("Bounds and categories come from a code book, never from the rows."))
     console = terminal.out()
     console.print(terminal.show_domain(demo_data.DOMAIN))
     console.print(terminal.protects(demo_data.DOMAIN))
     console.print(
-        f"budget      ε {BUDGET} for everything ever asked about these people"
+        tr(
+            "budget      ε {budget} for everything ever asked about these people",
+            budget=BUDGET,
+        )
     )
 
 
 def _plan() -> None:
-    _step(2, "A plan: how exact would it be? Nothing is spent")
+    _step(2, tr("A plan: how exact would it be? Nothing is spent"))
     mean = stats.Mean("radius")
     made = statistics(demo_data.DOMAIN, mean, epsilon="0.25", rows=500)
     console = terminal.out()
     console.print(plan_table(made))
     error = float(np.max(made.expected[0].error))
-    _say(f"expected error: ± {error:.2g} px (95 %) if there are about 500 patients")
+    _say(
+        tr(
+            "expected error: ± {error} px (95 %) if there are about 500 patients",
+            error=number(error, ".2g"),
+        )
+    )
 
 
 def _ask(table: Table, people: demo_data.Columns) -> list[Release]:
     """Ask everything for real; the two histograms come back for the picture."""
-    _step(3, "Private answers, paid for from the ledger")
+    _step(3, tr("Private answers, paid for from the ledger"))
     _say(
-        "[yellow]The exact column is here only because this data is public.[/] With "
-        "private data nobody sees it: the interval says how far off an answer can be."
+        tr(
+            "[yellow]The exact column is here only because this data is "
+            "public.[/] With private data nobody sees it: the interval says how"
+            " far off an answer can be."
+        )
     )
     grid = _answers_grid()
     inside = total = 0
     for question in demo_data.questions():
-        with terminal.working(f"asking for the {question.statistic.label}"):
+        with terminal.working(
+            tr("asking for the {label}", label=label_in_words(question.statistic.label))
+        ):
             release = table.answer(question.statistic, epsilon=question.epsilon)
         exact = question.exact(people)
         held = _add_lines(grid, release, exact)
@@ -146,17 +161,23 @@ def _ask(table: Table, people: demo_data.Columns) -> list[Release]:
             dear = release
     cheap = table.answer(demo_data.histogram(), epsilon=CHEAP)
     terminal.out().print(grid)
-    _say(f"{inside} of {total} intervals hold the exact value; 95 % is the promise.")
+    _say(
+        tr(
+            "{inside} of {total} intervals hold the exact value; 95 % is the promise.",
+            inside=inside,
+            total=total,
+        )
+    )
     return [cheap, dear]
 
 
 def _answers_grid() -> Grid:
     grid = Grid()
-    grid.add_column("question")
-    grid.add_column("private", justify="right", style="bold")
-    grid.add_column("95 % interval", justify="right", no_wrap=True)
-    grid.add_column("exact (demo)", justify="right", style="yellow")
-    grid.add_column("holds")
+    grid.add_column(tr("question"))
+    grid.add_column(tr("private"), justify="right", style="bold")
+    grid.add_column(tr("95 % interval"), justify="right", no_wrap=True)
+    grid.add_column(tr("exact (demo)"), justify="right", style="yellow")
+    grid.add_column(tr("holds"))
     return grid
 
 
@@ -166,8 +187,8 @@ def _add_lines(grid: Grid, release: Release, exact: list[float]) -> int:
     values, lows, highs = (
         np.ravel(part).tolist() for part in (release.value, release.low, release.high)
     )
-    price = str(release.cost).replace(" ", "\N{NO-BREAK SPACE}")
-    title = f"{release.label}, {price}"
+    price = number(release.cost).replace(" ", "\N{NO-BREAK SPACE}")
+    title = f"{label_in_words(release.label)}, {price}"
     if release.keys:
         grid.add_row(title)
     held = 0
@@ -175,10 +196,10 @@ def _add_lines(grid: Grid, release: Release, exact: list[float]) -> int:
         first = f"  {release.keys[i]}" if release.keys else title
         shown, span = terminal.one_line(value, low, high)
         digits = terminal.digits_for((high - low) / 2)
-        truth = f"{exact[i]:.{0 if exact[i].is_integer() else digits}f}"
+        truth = number(exact[i], f".{0 if exact[i].is_integer() else digits}f")
         holds = low <= exact[i] <= high
         held += holds
-        grid.add_row(first, shown, span, truth, "yes" if holds else "no")
+        grid.add_row(first, shown, span, truth, tr("yes") if holds else tr("no"))
     return held
 
 
@@ -189,38 +210,49 @@ def _repeat(people: demo_data.Columns) -> None:
     console = terminal.err()
     hidden = not console.is_terminal
     rounds = track(
-        range(REPEATS), "repeating", console=console, disable=hidden, transient=True
+        range(REPEATS), tr("repeating"), console=console, disable=hidden, transient=True
     )
     held = 0
     for _ in rounds:
         again = stats.mean(table, "radius", epsilon="0.25")
         held += bool(again.low <= exact <= again.high)
     _say(
-        f"SIMULATED: the mean asked {REPEATS} times at ε 0.25; the interval held the "
-        f"exact mean {held / REPEATS:.1%} of the time."
+        tr(
+            "SIMULATED: the mean asked {repeats} times at ε 0.25; the interval "
+            "held the exact mean {share} of the time.",
+            repeats=REPEATS,
+            share=number(held / REPEATS, ".1%"),
+        )
     )
 
 
 def _refuse(table: Table) -> None:
-    _step(4, "A question that does not fit into the budget is refused")
-    _say("asking for the mean of texture with ε 0.5 ...")
+    _step(4, tr("A question that does not fit into the budget is refused"))
+    _say(tr("asking for the mean of texture with ε 0.5 ..."))
     try:
         stats.mean(table, "texture", epsilon="0.5")
     except BudgetError as refusal:
         _say(f"[red]BudgetError[/] (exit code {refusal.exit_code}): {refusal}")
-        _say("No row was read and nothing was charged.")
+        _say(tr("No row was read and nothing was charged."))
 
 
 def _learn(files: demo_models.ModelFiles, *, download: bool) -> demo_models.ModelFiles:
     """Compare all models, fit the recommended one, and write the report."""
-    with terminal.working("looking for the Pima data"):
+    with terminal.working(tr("looking for the Pima data")):
         data = demo_models.patients(download=download)
-    _step(6, f"Which model is worth it? A simulation on {data.name}")
-    _say(f"{data.about}, {data.rows} rows from {data.source}. Public, so we may look.")
+    _step(6, tr("Which model is worth it? A simulation on {name}", name=data.name))
+    _say(
+        tr(
+            "{about}, {rows} rows from {source}. Public, so we may look.",
+            about=data.about,
+            rows=data.rows,
+            source=data.source,
+        )
+    )
     made = demo_models.compare_models(data)
-    _step(7, "That one for real, paid for from a ledger of its own")
+    _step(7, tr("That one for real, paid for from a ledger of its own"))
     model, judged = demo_models.fit_for_real(files, data, made)
-    with terminal.working("writing the report"):
+    with terminal.working(tr("writing the report")):
         demo_models.write_pages(files, data, made, model, judged)
     return files
 
@@ -236,31 +268,31 @@ def _draw(path: Path, releases: list[Release], people: demo_data.Columns) -> Non
     panels = figure.subplots(1, len(releases), sharey=True)
     for axes, release in zip(panels, releases, strict=True):
         shown = HistogramDisplay.from_release(
-            release, edges=demo_data.EDGES, exact=exact, quantity="patients"
+            release, edges=demo_data.EDGES, exact=exact, quantity=tr("patients")
         )
-        shown.plot(axes).ax_.set_xlabel("radius (px)")
-    figure.suptitle("Tumour radius: less noise costs more privacy")
+        shown.plot(axes).ax_.set_xlabel(tr("radius (px)"))
+    figure.suptitle(tr("Tumour radius: less noise costs more privacy"))
     figure.savefig(path, dpi=150)
 
 
 def _finish(files: Files, learned: demo_models.ModelFiles) -> None:
-    _step(8, "Files")
+    _step(8, tr("Files"))
     console = terminal.out()
     texts = {
-        files.picture: "the histogram at two prices, against the exact one",
-        files.data: "the table (public)",
-        files.domain: "its domain",
-        files.ledger: "the ledger",
-        learned.model: "the model",
-        learned.card: "its card: open it in a browser",
-        learned.ledger: "the ledger that paid for it",
+        files.picture: tr("the histogram at two prices, against the exact one"),
+        files.data: tr("the table (public)"),
+        files.domain: tr("its domain"),
+        files.ledger: tr("the ledger"),
+        learned.model: tr("the model"),
+        learned.card: tr("its card: open it in a browser"),
+        learned.ledger: tr("the ledger that paid for it"),
     }
     texts = {path: text for path, text in texts.items() if path.exists()}
     wide = max(len(str(path)) for path in texts)
     for path, text in texts.items():
         console.print(terminal.plain(f"{path!s:<{wide}}  {text}"), soft_wrap=True)
     console.print()
-    _say("Next, spend what is left:")
+    _say(tr("Next, spend what is left:"))
     command = (
         f"discreto query {files.data} mean texture --domain {files.domain} "
         f"--ledger {files.ledger} --epsilon 0.25"
@@ -268,4 +300,6 @@ def _finish(files: Files, learned: demo_models.ModelFiles) -> None:
     console.print(terminal.plain(command), soft_wrap=True)
     console.print()
     where = learned.report.resolve()
-    console.print(terminal.plain(f"The report: {where}"), style="bold", soft_wrap=True)
+    console.print(
+        terminal.plain(tr("The report: {out}", out=where)), style="bold", soft_wrap=True
+    )

@@ -11,6 +11,7 @@ from discreto.cli import terminal
 from discreto.cli.compare import bar, print_comparison
 from discreto.cli.plan import plan_table
 from discreto.errors import MissingExtraError
+from discreto.language import number, tr
 
 if TYPE_CHECKING:
     from discreto.compare.comparison import Comparison
@@ -62,7 +63,7 @@ def compare_models(data: Dataset) -> Comparison:
     """All suitable models, simulated, on the console."""
     from discreto.compare.cross_validation import compare
 
-    with bar("simulating") as progress:
+    with bar(tr("simulating")) as progress:
         made = compare(
             data.columns, data.domain, epsilons=PRICES, repeats=1, progress=progress
         )
@@ -85,13 +86,25 @@ def fit_for_real(files: ModelFiles, data: Dataset, made: Comparison) -> tuple[An
     ledger = Ledger(files.ledger, epsilon=budget, population=data.name)
     features = advice.candidate.features
     table = Table(data.columns, data.domain.select([*features, made.target]), ledger)
-    with terminal.working("fitting"):
+    with terminal.working(tr("fitting")):
         model = advice.candidate.make(price).fit(table, made.target)
         judged = models.evaluate(model, table, epsilon=JUDGING)
     models.save(model, files.model)
-    console.print(f"fitted   {type(model).__name__}, {model.privacy_}", highlight=False)
-    console.print(f"accuracy {judged.accuracy}, on the rows it was fitted to")
-    console.print(f"ledger   {ledger}", highlight=False)
+    console.print(
+        tr(
+            "fitted   {name}, {privacy}",
+            name=type(model).__name__,
+            privacy=number(model.privacy_),
+        ),
+        highlight=False,
+    )
+    console.print(
+        tr(
+            "accuracy {accuracy}, on the rows it was fitted to",
+            accuracy=judged.accuracy,
+        )
+    )
+    console.print(tr("ledger   {ledger}", ledger=ledger), highlight=False)
     return model, judged
 
 
@@ -103,6 +116,6 @@ def write_pages(
 
     page = report.comparison_page(made, name=data.name)
     if model is not None:
-        page.section("Done for real", *report.model_blocks(model, judged))
+        page.section(tr("Done for real"), *report.model_blocks(model, judged))
         report.model_page(model, evaluation=judged).save(files.card)
     page.save(files.report)

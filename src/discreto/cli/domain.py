@@ -18,20 +18,25 @@ from discreto.data.domain_file import KINDS, schema, stored_types
 from discreto.data.domain_file import draft as drafted_from
 from discreto.data.frames.base import some
 from discreto.data.owner_check import Shares, exact_shares
+from discreto.language import mark, number, tr
 
 app = typer.Typer(
     help="What everybody may know about a table: bounds, categories, neighbours.",
     no_args_is_help=True,
 )
 
-WHY = """The draft holds column names and types only. No value was looked at, on
-purpose: a bound read from the rows is a fact about the person who has the largest
-value, and the noise that hides everybody else would not hide it. Fill in "lower",
-"upper" and "categories" from a code book, a law, or what is physically possible. Wide
-is safe: it costs some accuracy, never privacy. If one person can have several rows,
-also set "person" and "rows_per_person"."""
-WHY_TEXT = f"""A text file has no types, and to guess them one has to read values: so
-the types are left to you. Use {KINDS}."""
+WHY = mark(
+    "The draft holds column names and types only. No value was looked at, on purpose: "
+    "a bound read from the rows is a fact about the person who has the largest value, "
+    'and the noise that hides everybody else would not hide it. Fill in "lower", '
+    '"upper" and "categories" from a code book, a law, or what is physically '
+    "possible. Wide is safe: it costs some accuracy, never privacy. If one person can "
+    'have several rows, also set "person" and "rows_per_person".'
+)
+WHY_TEXT = mark(
+    "A text file has no types, and to guess them one has to read values: so the types "
+    "are left to you. Use {kinds}."
+)
 
 
 @app.command(
@@ -62,13 +67,15 @@ def draft(
         write_new(out, text + "\n")
     console = terminal.err()
     for assumed in found.assumed:
-        console.print(terminal.plain(f"assumed: {assumed}"))
-    console.print(WHY.replace("\n", " "), style="dim")
+        console.print(terminal.plain(tr("assumed: {assumed}", assumed=assumed)))
+    console.print(tr(WHY), style="dim")
     if not found.typed:
-        console.print(WHY_TEXT.replace("\n", " "), style="dim")
+        console.print(tr(WHY_TEXT, kinds=KINDS), style="dim")
     if out is not None:
         console.print(
-            terminal.plain(f"Wrote {out}. Next: discreto domain check {out}"),
+            terminal.plain(
+                tr("Wrote {out}. Next: discreto domain check {out}", out=out)
+            ),
             style="bold",
         )
 
@@ -93,11 +100,14 @@ def convert_code_book(
     console = terminal.err()
     if bare:
         shown = some(bare)
-        text = (
-            f"The code book has no bounds or categories for {shown}: not asked about."
+        text = tr(
+            "The code book has no bounds or categories for {shown}: not asked about.",
+            shown=shown,
         )
         console.print(terminal.plain(text))
-    console.print(terminal.plain(f"Wrote {out}. Next: discreto domain check {out}"))
+    console.print(
+        terminal.plain(tr("Wrote {out}. Next: discreto domain check {out}", out=out))
+    )
 
 
 @app.command("schema")
@@ -139,30 +149,45 @@ def check(
     console.print(terminal.show_domain(known, stored))
     console.print(terminal.protects(known))
     if known.neighbours == "replace":
-        console.print(f"public row count {known.rows}")
+        console.print(tr("public row count {rows}", rows=known.rows))
     if data is not None and stored is not None:
         Table(data, known, Ledger(epsilon=1))  # refuses what does not fit
         extra = sum(name not in known.columns for name in stored)
-        more = f"; {extra} more cannot be asked about" if extra else ""
-        console.print(f"[green]The data has all {len(known.columns)} columns{more}.")
+        count = len(known.columns)
+        if extra:
+            words = tr(
+                "The data has all {count} columns; {extra} more cannot be asked about.",
+                count=count,
+                extra=extra,
+            )
+        else:
+            words = tr("The data has all {count} columns.", count=count)
+        console.print(f"[green]{words}")
         if owner:
             _show_exact(data, known)
     else:
-        console.print("[green]The domain is complete.")
+        console.print(tr("[green]The domain is complete."))
 
 
 def _show_exact(data: str, known: Domain) -> None:
     """Exact shares of values that do not fit, for the owner's eyes."""
-    with terminal.working("reading all rows"):
+    with terminal.working(tr("reading all rows")):
         found = exact_shares(data, known)
     console = terminal.out()
     console.print(
-        "[bold]EXACT, for the owner's eyes only: nothing below is private. Do not "
-        "publish it, and choose no bounds by it.[/bold] For a private version: "
-        "dp.stats.domain_fit(table, epsilon=...)."
+        tr(
+            "[bold]EXACT, for the owner's eyes only: nothing below is private. "
+            "Do not publish it, and choose no bounds by it.[/bold] For a "
+            "private version: dp.stats.domain_fit(table, epsilon=...)."
+        )
     )
-    grid = Grid(title="values that do not fit", title_justify="left")
-    for name in ("column", "missing", "clipped or unknown", "most frequent unknown"):
+    grid = Grid(title=tr("values that do not fit"), title_justify="left")
+    for name in (
+        tr("column"),
+        tr("missing"),
+        tr("clipped or unknown"),
+        tr("most frequent unknown"),
+    ):
         grid.add_column(name)
     for column, part in found.items():
         grid.add_row(*map(terminal.plain, _line(column, part)))
@@ -172,4 +197,9 @@ def _show_exact(data: str, known: Domain) -> None:
 def _line(column: str, part: Shares) -> tuple[str, str, str, str]:
     rows = max(part.rows, 1)
     shown = ", ".join(f"{text!r} ({count})" for text, count in part.unknown)
-    return column, f"{part.missing / rows:.2%}", f"{part.outside / rows:.2%}", shown
+    return (
+        column,
+        number(part.missing / rows, ".2%"),
+        number(part.outside / rows, ".2%"),
+        shown,
+    )

@@ -13,14 +13,15 @@ from discreto.cli.files import open_ledger, read_domain, written_in
 from discreto.core.cost import Cost, show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
+from discreto.language import mark, number, tr
 
 EXAMPLE = """Example:
 
 `discreto evaluate model.json test.parquet --domain d.json --epsilon 0.5
 --ledger patients.ledger`
 """
-SAMPLING = "The intervals cover the noise, and that these are some rows of many."
-TRAINING = "Measured on the rows it was fitted to: it looks better than it is."
+SAMPLING = mark("The intervals cover the noise, and that these are some rows of many.")
+TRAINING = mark("Measured on the rows it was fitted to: it looks better than it is.")
 
 
 def evaluate(
@@ -79,7 +80,9 @@ def evaluate(
         return
     _print(judged, known, book)
     if card is not None:
-        terminal.out().print(terminal.plain(f"card      {card}"), soft_wrap=True)
+        terminal.out().print(
+            terminal.plain(tr("card      {card}", card=card)), soft_wrap=True
+        )
 
 
 def check(learner: Any, epsilon: str, delta: str) -> None:
@@ -94,7 +97,7 @@ def measure(learner: Any, table: Table, epsilon: str, delta: str) -> Any:
     """A private evaluation."""
     from discreto.models import evaluate as run
 
-    with terminal.working("measuring the model"):
+    with terminal.working(tr("measuring the model")):
         return run(learner, table, epsilon=epsilon, delta=delta)
 
 
@@ -107,6 +110,12 @@ def print_scores(judged: Any) -> None:
 def _print(judged: Any, known: Domain, book: Ledger) -> None:
     console = terminal.out()
     print_scores(judged)
-    console.print(terminal.plain(SAMPLING), style="dim")
+    console.print(terminal.plain(tr(SAMPLING)), style="dim")
     console.print(terminal.protects(known))
-    console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")
+    console.print(
+        tr(
+            "left      ε {remaining} of {epsilon}",
+            remaining=number(show(book.remaining())),
+            epsilon=number(show(book.epsilon)),
+        )
+    )

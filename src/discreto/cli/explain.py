@@ -9,6 +9,7 @@ import typer
 
 from discreto.cli import options, terminal
 from discreto.core.cost import Cost, read_delta
+from discreto.language import number, tr
 from discreto.meaning import DEPLOYMENTS, explain_cost
 from discreto.meaning import explain as meaning_of
 
@@ -50,12 +51,12 @@ def explain(
     if read_delta(delta):
         ours = explain_cost(Cost.of(epsilon, delta), prior=found.prior)
         console.print(
-            "The Gaussian noise that such a question gets here guarantees more:"
+            tr("The Gaussian noise that such a question gets here guarantees more:")
         )
         console.print(terminal.plain_lines(str(ours)), soft_wrap=True)
-    console.print("What others published (compare the units before the values):")
-    rows = [(one.epsilon, f"{one.who}: {one.unit}") for one in DEPLOYMENTS]
-    rows = sorted([*rows, (found.points[0][0], "yours")], key=lambda row: row[0])
+    console.print(tr("What others published (compare the units before the values):"))
+    rows = [(one.epsilon, f"{tr(one.who)}: {tr(one.unit)}") for one in DEPLOYMENTS]
+    rows = sorted([*rows, (found.points[0][0], tr("yours"))], key=lambda row: row[0])
     for value, words in rows:
-        line = f"  ε {value:<6.3g} {words}"
+        line = f"  ε {number(value, '.3g'):<6} {words}"
         console.print(terminal.plain_lines(line), soft_wrap=True)

@@ -16,6 +16,7 @@ import typer
 from discreto import errors
 from discreto.cli import options, terminal
 from discreto.errors import DiscretoError, ParameterError
+from discreto.language import tr
 
 app = typer.Typer(
     help="Coordinate silos: each keeps its rows, its ledger and its own rules.",
@@ -65,7 +66,7 @@ def register(
     """Let the silo with this key in."""
     line = ["supernode", "register", str(key), "discreto", "--name", name]
     _flwr(line, home, superlink, root_certificates)
-    terminal.out().print(terminal.plain(f"{name} may connect."))
+    terminal.out().print(terminal.plain(tr("{name} may connect.", name=name)))
 
 
 @app.command(
@@ -139,7 +140,9 @@ def _carry_out(job: dict[str, Any], home: Path, superlink: str, root: Path) -> N
         bundle = flower.bundle(Path(folder) / "run", job)
         line = ["run", str(bundle), "discreto", "--format", "json"]
         started = _flwr(line, home, superlink, root)
-    with terminal.working(f"run {started['run-id']}: the silos are at work"):
+    with terminal.working(
+        tr("run {run}: the silos are at work", run=started["run-id"])
+    ):
         run = str(started["run-id"])
         _wait(
             out,
@@ -152,8 +155,10 @@ def _carry_out(job: dict[str, Any], home: Path, superlink: str, root: Path) -> N
         kind = getattr(errors, str(result["error"]), DiscretoError)
         raise kind(str(result["reason"]))
     for silo, reason in result.get("dropped", {}).items():
-        terminal.err().print(terminal.plain(f"{silo} dropped out. {reason}"))
-    terminal.out().print(terminal.plain(f"the model is in {out}"))
+        terminal.err().print(
+            terminal.plain(tr("{silo} dropped out. {reason}", silo=silo, reason=reason))
+        )
+    terminal.out().print(terminal.plain(tr("the model is in {out}", out=out)))
 
 
 def _setting(text: str) -> tuple[str, Any]:

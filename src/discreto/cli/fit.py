@@ -16,6 +16,7 @@ from discreto.cli.plan import plan_table
 from discreto.core.cost import show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
+from discreto.language import mark, number, tr
 from discreto.meaning import explain
 
 EXAMPLE = """Examples:
@@ -40,6 +41,7 @@ NOT_SET = (
     "settings",  # each of them by its own name
 )
 
+WRITTEN = (mark("model"), mark("card"))  # the names of its files
 FeatureWords = Annotated[
     str | None, typer.Option("--columns", help="Use these alone: age,bmi")
 ]
@@ -151,7 +153,7 @@ def _fit(learner: Any, table: Table, target: str | None) -> str:
     """Fit the model; its JSON form."""
     from discreto.models.persist import dumps
 
-    with terminal.working(f"fitting {type(learner).__name__}"):
+    with terminal.working(tr("fitting {name}", name=type(learner).__name__)):
         learner.fit(table, target if learner._needs_target else None)
     return dumps(learner)
 
@@ -240,11 +242,24 @@ def _print(
 ) -> None:
     console = terminal.out()
     privacy = learner.privacy_
-    console.print(f"fitted    {type(learner).__name__}, {privacy}", highlight=False)
+    console.print(
+        tr(
+            "fitted    {name}, {privacy}",
+            name=type(learner).__name__,
+            privacy=number(privacy),
+        ),
+        highlight=False,
+    )
     if judged is not None:
         scores.print_scores(judged)
-        console.print(scores.SAMPLING if apart else scores.TRAINING, style="dim")
+        console.print(tr(scores.SAMPLING if apart else scores.TRAINING), style="dim")
     console.print(terminal.protects(learner.space_.domain))
-    console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")
+    console.print(
+        tr(
+            "left      ε {remaining} of {epsilon}",
+            remaining=number(show(book.remaining())),
+            epsilon=number(show(book.epsilon)),
+        )
+    )
     for what, path in files.items():
-        console.print(terminal.plain(f"{what:<9} {path}"), soft_wrap=True)
+        console.print(terminal.plain(f"{tr(what):<9} {path}"), soft_wrap=True)

@@ -12,12 +12,15 @@ import os
 import signal
 import sys
 import threading
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
 from discreto.core.cost import Cost
 from discreto.core.ledger import Ledger
 from discreto.errors import LedgerError
+from discreto.label_text import label_in_words
+from discreto.language import number, tr
 
 CODE = 130  # what a shell calls a process that Ctrl-C ended
 PATIENCE = 0.6  # seconds
@@ -49,15 +52,20 @@ def charges() -> str:
         try:
             entries = book.entries()[before:]
         except LedgerError:
-            return "See `discreto ledger show` for what was charged."
+            return tr("See `discreto ledger show` for what was charged.")
         lines += [
-            f"entry {entry['seq']}, {entry['label']}, {Cost.from_dict(entry['cost'])}"
+            tr(
+                "entry {seq}, {label}, {cost}",
+                seq=entry["seq"],
+                label=label_in_words(entry["label"]),
+                cost=number(Cost.from_dict(entry["cost"])),
+            )
             for entry in entries
             if entry["cost"]
         ]
     if not lines:
-        return "Nothing was charged."
-    return f"Charged, and not given back: {'; '.join(lines)}."
+        return tr("Nothing was charged.")
+    return tr("Charged, and not given back: {names}.", names="; ".join(lines))
 
 
 def install() -> None:
@@ -89,8 +97,13 @@ def say() -> None:
         return
     found: list[str] = []
     # The ledger may be held by the work that does not stop.
-    reader = threading.Thread(target=lambda: found.append(charges()), daemon=True)
+    reader = threading.Thread(
+        target=copy_context().run,
+        args=(lambda: found.append(charges()),),
+        daemon=True,
+    )
     reader.start()
     reader.join(0.25)
-    told = found[0] if found else "See `discreto ledger show` for what was charged."
-    sys.stderr.write(f"\nStopped. {told}\n")
+    told = found[0] if found else tr("See `discreto ledger show` for what was charged.")
+    stopped = tr("Stopped.")
+    sys.stderr.write(f"\n{stopped} {told}\n")

@@ -18,6 +18,8 @@ from discreto.cli.files import open_ledger, readable_ledger, write_new
 from discreto.core.cost import Cost
 from discreto.core.ledger import Ledger
 from discreto.export import harmless
+from discreto.label_text import label_in_words
+from discreto.language import number, tr
 
 app = typer.Typer(
     help="What was spent on these people, by whom, and whether the record is whole.",
@@ -55,30 +57,43 @@ def show(
 def print_ledger(book: Ledger, last: int = 30, path: str = "LEDGER") -> None:
     """The newest entries and a bar of what is spent, on the console."""
     entries, console = book.entries(), terminal.out()
-    name = f"ledger of {book.population}" if book.population else "ledger"
+    name = (
+        tr("ledger of {population}", population=book.population)
+        if book.population
+        else tr("ledger")
+    )
     table = Table(title=terminal.plain(name), title_justify="left")
     table.add_column("#", justify="right")
-    table.add_column("time (UTC)", no_wrap=True)
-    table.add_column("analyst")
-    table.add_column("what")
-    table.add_column("cost", justify="right")
+    table.add_column(tr("time (UTC)"), no_wrap=True)
+    table.add_column(tr("analyst"))
+    table.add_column(tr("what"))
+    table.add_column(tr("cost"), justify="right")
     for entry in entries[-last:]:
-        cost = str(Cost.from_dict(entry["cost"])) if entry["cost"] else ""
+        cost = number(Cost.from_dict(entry["cost"])) if entry["cost"] else ""
         table.add_row(
             str(entry["seq"]),
             _moment(entry["time"]).replace("T", " ")[:16],
             terminal.plain(entry["analyst"]),
-            terminal.plain(entry["label"]),
+            terminal.plain(label_in_words(entry["label"])),
             cost,
         )
     console.print(table)
     if len(entries) > last:
-        console.print(f"{len(entries) - last} earlier entries: --last {len(entries)}")
+        console.print(
+            tr(
+                "{earlier} earlier entries: --last {count}",
+                earlier=len(entries) - last,
+                count=len(entries),
+            )
+        )
     console.print(terminal.budget_line(book))
     if book.shut:
         console.print(
-            "[red]shut[/]: an answer could not be computed. Look into it, then: "
-            f"discreto ledger reopen {terminal.plain(path)}"
+            tr(
+                "[red]shut[/]: an answer could not be computed. Look into it, then:"
+                " discreto ledger reopen {path}",
+                path=terminal.plain(path),
+            )
         )
     for analyst in sorted({entry["analyst"] for entry in entries} - {""}):
         console.print(terminal.budget_line(book, analyst))
@@ -99,9 +114,10 @@ def verify(
     """
     with readable_ledger(ledger, anchor=anchor, chain_key=chain_key) as book:
         count = book.verify()
-    many = "entry" if count == 1 else "entries"
-    also = ", as the anchor says" if anchor else ""
-    terminal.out().print(f"[green]chain intact[/]: {count} {many}{also}")
+    words = tr("1 entry") if count == 1 else tr("{count} entries", count=count)
+    also = tr(", as the anchor says") if anchor else ""
+    intact = tr("chain intact")
+    terminal.out().print(f"[green]{intact}[/]: {words}{also}")
 
 
 @app.command(
@@ -119,10 +135,12 @@ def reopen(
     """
     book = open_ledger(ledger, chain_key=chain_key)
     if not book.shut:
-        terminal.out().print("The ledger is not shut: there is nothing to do.")
+        terminal.out().print(tr("The ledger is not shut: there is nothing to do."))
         return
     book.reopen(comment)
-    terminal.out().print(f"[green]open again[/] after {book.faults} failure(s)")
+    terminal.out().print(
+        tr("[green]open again[/] after {faults} failure(s)", faults=book.faults)
+    )
 
 
 @app.command(
@@ -164,7 +182,7 @@ def export(
         typer.echo(text, nl=False)
     else:
         write_new(out, text)
-        terminal.err().print(terminal.plain(f"Wrote {out}."))
+        terminal.err().print(terminal.plain(tr("Wrote {out}.", out=out)))
 
 
 def as_json(book: Ledger) -> str:

@@ -9,6 +9,7 @@ import typer
 
 from discreto.cli import terminal
 from discreto.errors import ParameterError
+from discreto.language import number, tr
 
 app = typer.Typer(
     help="Learn with neighbouring silos; there is no coordinator.",
@@ -70,10 +71,28 @@ def check(config: Config) -> None:
     plan, wire = read_plan(config)
     read_peer(config)
     out = terminal.out()
-    out.print(terminal.plain(f"node       {plan.name}, at port {wire.port}"))
-    out.print(terminal.plain(f"talks to   {', '.join(plan.neighbours)}"))
-    out.print(terminal.plain(f"run        {plan.run}, {plan.rounds} rounds"))
-    out.print(terminal.plain(f"cost       ε {plan.epsilon}, δ {plan.delta}"))
+    out.print(
+        terminal.plain(
+            tr("node       {name}, at port {port}", name=plan.name, port=wire.port)
+        )
+    )
+    out.print(
+        terminal.plain(tr("talks to   {names}", names=", ".join(plan.neighbours)))
+    )
+    out.print(
+        terminal.plain(
+            tr("run        {run}, {rounds} rounds", run=plan.run, rounds=plan.rounds)
+        )
+    )
+    out.print(
+        terminal.plain(
+            tr(
+                "cost       ε {epsilon}, δ {delta}",
+                epsilon=number(plan.epsilon),
+                delta=plan.delta,
+            )
+        )
+    )
 
 
 @app.command(epilog="Example: `discreto peer run --config north.toml --out model.json`")
@@ -96,7 +115,16 @@ def run(
     server = HttpsServer(peer.answer, files, host=wire.host, port=wire.port)
     server.start()
     say = terminal.err()
-    say.print(terminal.plain(f"{plan.name} listens at {wire.host}:{server.port}"))
+    say.print(
+        terminal.plain(
+            tr(
+                "{name} listens at {host}:{port}",
+                name=plan.name,
+                host=wire.host,
+                port=server.port,
+            )
+        )
+    )
     try:
         model = peer.learn({name: line.ask for name, line in lines.items()})
     finally:
@@ -106,4 +134,4 @@ def run(
     model.save(out)
     for note in peer.missed:
         say.print(terminal.plain(note))
-    terminal.out().print(terminal.plain(f"the model is in {out}"))
+    terminal.out().print(terminal.plain(tr("the model is in {out}", out=out)))

@@ -14,6 +14,8 @@ from discreto.cli.files import read_domain
 from discreto.core.cost import read_amount
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
+from discreto.label_text import label_in_words
+from discreto.language import mark, number, tr
 from discreto.plan import Plan, Statistic, epsilon_for, statistics
 
 EXAMPLE = """Examples:
@@ -22,6 +24,8 @@ EXAMPLE = """Examples:
 
 `discreto plan d.json mean age --error 0.5 --rows 5000`: what would that error cost?
 """
+
+DOORS = {"measure": mark("noisy sums"), "select": mark("noisy choice")}
 
 
 def plan(
@@ -74,7 +78,7 @@ def _price(
     # A question that is impossible at any price says so itself.
     statistics(known, wanted, epsilon=1, delta=delta, rows=rows)
     wanted_error = float(read_amount(error, "--error"))
-    with terminal.working("looking for the smallest epsilon"):
+    with terminal.working(tr("looking for the smallest epsilon")):
         found = epsilon_for(known, wanted, error=wanted_error, rows=rows, delta=delta)
     return f"{float(found):.6g}"
 
@@ -82,30 +86,49 @@ def _price(
 def _print(made: Plan, epsilon: str, error: str | None, *, interval: bool) -> None:
     console = terminal.out()
     if error is not None:
-        console.print(f"An error of ± {error} costs about [bold]ε {epsilon}[/].")
+        console.print(
+            tr(
+                "An error of ± {error} costs about [bold]ε {epsilon}[/].",
+                error=number(error),
+                epsilon=number(epsilon),
+            )
+        )
     console.print(plan_table(made))
     for release in made.expected:
         worst = float(np.max(release.error))
         unit = f" {release.unit}" if release.unit else ""
         if interval:
-            text = f"expected error of {release.label}: ± {worst:.3g}{unit} (95 %)"
+            text = tr(
+                "expected error of {label}: ± {worst}{unit} (95 %)",
+                label=label_in_words(release.label),
+                worst=number(worst, ".3g"),
+                unit=unit,
+            )
         else:
-            text = f"{release.label}: {release.note or 'no error bar'}"
+            text = (
+                f"{release.label}: {label_in_words(release.note) or tr('no error bar')}"
+            )
         console.print(terminal.plain(text))
     console.print(
-        f"for {made.rows} rows spread evenly over the domain. Nothing was spent.",
+        tr(
+            "for {rows} rows spread evenly over the domain. Nothing was spent.",
+            rows=made.rows,
+        ),
         style="dim",
     )
 
 
 def plan_table(made: Plan) -> Table:
     """The questions of a plan, one a line."""
-    table = Table(title=f"plan, {made.total} in all", title_justify="left")
-    table.add_column("question")
-    table.add_column("cost", justify="right")
-    table.add_column("how")
-    doors = {"measure": "noisy sums", "select": "noisy choice"}
+    table = Table(
+        title=tr("plan, {total} in all", total=number(made.total)), title_justify="left"
+    )
+    table.add_column(tr("question"))
+    table.add_column(tr("cost"), justify="right")
+    table.add_column(tr("how"))
     for question in made:
-        how = doors.get(question.door, question.door)
-        table.add_row(terminal.plain(question.label), str(question.cost), how)
+        how = tr(DOORS.get(question.door, question.door))
+        table.add_row(
+            terminal.plain(label_in_words(question.label)), number(question.cost), how
+        )
     return table

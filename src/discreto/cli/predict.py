@@ -11,6 +11,7 @@ from discreto import export
 from discreto.cli import options, terminal
 from discreto.cli.files import PARQUET, TEXT, refuse_existing, written_in
 from discreto.errors import ParameterError
+from discreto.language import tr
 
 EXAMPLE = """Examples:
 
@@ -55,18 +56,20 @@ def predict(
         raise ParameterError(
             f"a {type(learner).__name__} has no classes: no --probabilities."
         )
-    with terminal.working("predicting"):
+    with terminal.working(tr("predicting")):
         columns = _columns(learner, data, dialect, probabilities=probabilities)
     if out is None or str(out) == "-":
         typer.echo(export.to_csv(columns, None), nl=False)
     else:
         _write(out, columns)
     console = terminal.err()
-    stamp = "SIMULATED " if learner.privacy_.simulated else ""
-    console.print(f"{stamp}predicted {len(columns['prediction'])} rows, free of charge")
+    stamp = f"{tr('SIMULATED')} " if learner.privacy_.simulated else ""
+    rows = len(columns["prediction"])
+    words = tr("predicted {rows} rows, free of charge", rows=rows)
+    console.print(f"{stamp}{words}")
     if out is not None:
-        console.print(terminal.plain(f"wrote {out}"), soft_wrap=True)
-    console.print("What is said about a private row is private, too.", style="dim")
+        console.print(terminal.plain(tr("wrote {out}", out=out)), soft_wrap=True)
+    console.print(tr("What is said about a private row is private, too."), style="dim")
 
 
 def _columns(

@@ -15,6 +15,8 @@ from discreto.cli.files import open_ledger, read_domain
 from discreto.core.cost import show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
+from discreto.label_text import label_in_words
+from discreto.language import number, tr
 from discreto.plan import statistics
 from discreto.stats.batches import read_batch
 
@@ -101,7 +103,9 @@ def query(
     statistics(known, wanted, epsilon=epsilon, delta=delta, rows=1)
     book = open_book()
     payer = book.analyst(analyst) if analyst else book
-    with terminal.working(f"asking for the {wanted.label}"):
+    with terminal.working(
+        tr("asking for the {label}", label=label_in_words(wanted.label))
+    ):
         release = Table(data, known, payer).answer(
             wanted, epsilon=epsilon, delta=delta, key=key
         )
@@ -129,9 +133,17 @@ def _print(
     console = terminal.out()
     console.print(terminal.show_release(release, interval=interval))
     if release.note:
-        console.print(terminal.plain(f"note      {release.note}"))
+        console.print(
+            terminal.plain(tr("note      {note}", note=label_in_words(release.note)))
+        )
     seq = release.receipt.seq if release.receipt else "?"
-    console.print(f"cost      {release.cost} (entry {seq} of the ledger)")
+    console.print(
+        tr(
+            "cost      {cost} (entry {seq} of the ledger)",
+            cost=number(release.cost),
+            seq=seq,
+        )
+    )
     print_left(known, book, analyst)
 
 
@@ -139,10 +151,24 @@ def print_left(known: Domain, book: Ledger, analyst: str | None) -> None:
     """What is protected, and what is left to spend."""
     console = terminal.out()
     console.print(terminal.protects(known))
-    console.print(f"left      ε {show(book.remaining())} of {show(book.epsilon)}")
+    console.print(
+        tr(
+            "left      ε {remaining} of {epsilon}",
+            remaining=number(show(book.remaining())),
+            epsilon=number(show(book.epsilon)),
+        )
+    )
     if analyst:
-        left = show(book.remaining(analyst))
-        console.print(terminal.plain(f"          ε {left} for analyst {analyst}"))
+        left = number(show(book.remaining(analyst)))
+        console.print(
+            terminal.plain(
+                tr(
+                    "          ε {left} for analyst {analyst}",
+                    left=left,
+                    analyst=analyst,
+                )
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -173,7 +199,9 @@ class Request:
             return
         book = open_book()
         payer = book.analyst(self.analyst) if self.analyst else book
-        with terminal.working(f"asking {len(batch.statistics)} questions"):
+        with terminal.working(
+            tr("asking {count} questions", count=len(batch.statistics))
+        ):
             table = Table(self.data, self.domain, payer)
             found = batch.answers(table, **options)
         if as_json:
@@ -184,7 +212,17 @@ class Request:
         for release in found:
             terminal.out().print(terminal.show_release(release))
             if release.note:
-                terminal.out().print(terminal.plain(f"note      {release.note}"))
+                terminal.out().print(
+                    terminal.plain(
+                        tr("note      {note}", note=label_in_words(release.note))
+                    )
+                )
         entry = found[0].receipt.seq if found[0].receipt else "?"
-        terminal.out().print(f"cost      {plan.total} (entry {entry} of the ledger)")
+        terminal.out().print(
+            tr(
+                "cost      {cost} (entry {seq} of the ledger)",
+                cost=number(plan.total),
+                seq=entry,
+            )
+        )
         print_left(self.domain, book, self.analyst)

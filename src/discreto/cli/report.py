@@ -13,6 +13,7 @@ import typer
 from discreto.cli import options, terminal
 from discreto.cli.files import read_domain, readable_ledger
 from discreto.errors import ParameterError
+from discreto.language import tr
 
 if TYPE_CHECKING:
     from discreto.report import Page
@@ -74,12 +75,14 @@ def report(
             raise ParameterError("--checklist and --registry are two files: ask twice.")
         words = {"purpose": purpose, "author": author, "data": about}
         path = _evidence(source, domain, chain_key, out, words if registry else None)
-        terminal.out().print(terminal.plain(f"wrote {path}"), soft_wrap=True)
+        terminal.out().print(
+            terminal.plain(tr("wrote {out}", out=path)), soft_wrap=True
+        )
         return
-    with terminal.working("writing the page"):
+    with terminal.working(tr("writing the page")):
         said = {"purpose": purpose, "author": author, "data": about, "prior": prior}
         path = page_of(source, chain_key, said).save(out or beside)
-    terminal.out().print(terminal.plain(f"wrote {path}"), soft_wrap=True)
+    terminal.out().print(terminal.plain(tr("wrote {out}", out=path)), soft_wrap=True)
 
 
 def _evidence(

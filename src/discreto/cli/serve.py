@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from discreto.errors import ParameterError
+from discreto.language import tr
 
 EXAMPLE = """Examples:
 
@@ -57,7 +58,15 @@ def serve(
         if token is not None:
             typer.echo(service.add_token(token)["token"])
             return
-        typer.echo(f"serving {path} at http://{host}:{port}", err=True)
+        typer.echo(
+            tr(
+                "serving {path} at http://{host}:{port}",
+                path=path,
+                host=host,
+                port=port,
+            ),
+            err=True,
+        )
         if demo:
             for person in service.state.people():
                 link = f"http://{host}:{port}{service.link(person.name, 86400)}"

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from discreto.cli import terminal
+from discreto.language import tr
 
 app = typer.Typer(
     help="Serve a table to a federation; rows and exact sums stay here.",
@@ -32,12 +33,24 @@ def check(config: Config) -> None:
     if facts["kind"] == "refusal":
         messages.read_release(facts)  # raises what it says
     console = terminal.out()
-    console.print(terminal.plain(f"columns    {', '.join(silo.domain)}"))
-    console.print(terminal.plain(f"schema     {facts['schema']}"))
-    rows = "private" if facts["rows"] is None else facts["rows"]
-    console.print(terminal.plain(f"rows       {rows}"))
-    console.print(terminal.plain(f"partner    {wire.partner}, at {wire.superlink}"))
-    console.print(terminal.plain(f"left       ε {facts['remaining']}"))
+    console.print(
+        terminal.plain(tr("columns    {names}", names=", ".join(silo.domain)))
+    )
+    console.print(terminal.plain(tr("schema     {schema}", schema=facts["schema"])))
+    rows = tr("private") if facts["rows"] is None else facts["rows"]
+    console.print(terminal.plain(tr("rows       {rows}", rows=rows)))
+    console.print(
+        terminal.plain(
+            tr(
+                "partner    {partner}, at {superlink}",
+                partner=wire.partner,
+                superlink=wire.superlink,
+            )
+        )
+    )
+    console.print(
+        terminal.plain(tr("left       ε {remaining}", remaining=facts["remaining"]))
+    )
 
 
 @app.command(epilog="Example: `discreto silo serve --config silo.toml`")
@@ -55,7 +68,15 @@ def serve(config: Config) -> None:
     read_silo(config)  # whatever is wrong with it is said now
     link_checks.check_port("127.0.0.1", wire.port, "port in [flower] of the file")
     command, environment = flower.supernode(config, wire)
-    terminal.err().print(terminal.plain(f"serving {config} to {wire.superlink}"))
+    terminal.err().print(
+        terminal.plain(
+            tr(
+                "serving {config} to {superlink}",
+                config=config,
+                superlink=wire.superlink,
+            )
+        )
+    )
     os.execvpe(command[0], command, environment)  # noqa: S606 - no shell, fixed command
 
 
@@ -72,5 +93,7 @@ def _serve_https(config: Path, wire: Any) -> None:
         signal.SIGTERM, lambda *_: threading.Thread(target=server.close).start()
     )
     place = f"https://{wire.host}:{server.port}"
-    terminal.err().print(terminal.plain(f"serving {config} at {place}"))
+    terminal.err().print(
+        terminal.plain(tr("serving {config} at {place}", config=config, place=place))
+    )
     server.serve()

@@ -15,6 +15,7 @@ from discreto.cli.fit import SettingWords, configured
 from discreto.cli.plan import plan_table
 from discreto.core.cost import show
 from discreto.errors import ParameterError
+from discreto.language import mark, number, tr
 
 EXAMPLE = """Examples:
 
@@ -81,7 +82,7 @@ def synthesize(
     known = read_domain(domain, dialect)
     learner = _learner(settings, constraint, epsilon=epsilon, delta=delta)
     planned = learner.plan(known)
-    files = {"rows": out, "model": model, "report": report}
+    files = {mark("rows"): out, mark("model"): model, mark("report"): report}
     _check_files(files)
     if ledger is None:
         ledger = out.with_suffix(".ledger")
@@ -94,11 +95,15 @@ def synthesize(
     book = open_ledger(ledger, **given, anchor=anchor, chain_key=chain_key)
     table = Table(data, known, book.analyst(analyst) if analyst else book)
     terminal.out().print(plan_table(planned))
-    with terminal.working("fitting Synthesizer"):
+    with terminal.working(tr("fitting Synthesizer")):
         learner.fit(table)
     _deliver(learner, files, rows, seed)
     terminal.out().print(terminal.protects(known))
-    left = f"left      ε {show(book.remaining())} of {show(book.epsilon)}"
+    left = tr(
+        "left      ε {remaining} of {epsilon}",
+        remaining=number(show(book.remaining())),
+        epsilon=number(show(book.epsilon)),
+    )
     terminal.out().print(left)
 
 
@@ -133,16 +138,21 @@ def _deliver(
     if files["rows"] is not None:
         _write(made, files["rows"])
     console.print(
-        f"made      {made.num_rows} rows, {learner.privacy_}", highlight=False
+        tr(
+            "made      {num_rows} rows, {privacy}",
+            num_rows=made.num_rows,
+            privacy=number(learner.privacy_),
+        ),
+        highlight=False,
     )
     if files["report"] is not None:
-        with terminal.working("expected errors"):
+        with terminal.working(tr("expected errors")):
             found = expected(learner)
         write_new(files["report"], json.dumps(found.to_dict(), indent=1))
         console.print(terminal.plain(str(found)), soft_wrap=True)
     for what, path in files.items():
         if path is not None:
-            console.print(terminal.plain(f"{what:<9} {path}"), soft_wrap=True)
+            console.print(terminal.plain(f"{tr(what):<9} {path}"), soft_wrap=True)
 
 
 def _write(made: Any, out: Path) -> None:

@@ -31,11 +31,14 @@ from discreto.core.describe import column_words, unit_of_privacy
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.errors import DiscretoError
+from discreto.label_text import label_in_words
+from discreto.language import number, tr
 from discreto.release import Release
 from discreto.release_text import show_key
 
 MOST_ROWS = 100  # of a printed answer
 BAR = 40  # characters
+NO_BREAK = "\N{NO-BREAK SPACE}"  # stands before : and ; in French
 AMOUNTS = ("epsilon", "rho", "block_epsilon", "delta")  # of a cost, in JSON
 
 
@@ -51,7 +54,7 @@ def err() -> Console:
 
 def plain(text: object) -> Text:
     """Text from a file as it is: no mark-up, no control characters."""
-    safe = (c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+    safe = (c if c.isprintable() or c == NO_BREAK else repr(c)[1:-1] for c in str(text))
     return Text("".join(safe), overflow="fold")
 
 
@@ -93,6 +96,11 @@ class SafeGroup(TyperGroup):
         group.name = cmd_name
         return group
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if ctx.parent is None:
+            args = _language_first(args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
@@ -109,6 +117,23 @@ class SafeGroup(TyperGroup):
                 raise
             _complain(*_unexpected(error))
             raise typer.Exit(1) from None
+
+
+def _language_first(words: list[str]) -> list[str]:
+    """``--lang`` may stand anywhere.
+
+    >>> _language_first(["report", "model.json", "--lang", "pt"])
+    ['--lang', 'pt', 'report', 'model.json']
+    """
+    for place, word in enumerate(words):
+        if word == "--":
+            break
+        if word == "--lang" and place + 1 < len(words):
+            rest = words[:place] + words[place + 2 :]
+            return [*words[place : place + 2], *rest]
+        if word.startswith("--lang="):
+            return [word, *words[:place], *words[place + 1 :]]
+    return words
 
 
 def _complain(title: str, message: str) -> None:
@@ -158,13 +183,13 @@ def as_numbers(data: Any) -> Any:
 
 def show_release(release: Release, *, interval: bool = True) -> Table:
     """A release as a table with one line for each number."""
-    title = plain(release.label)
+    title = plain(label_in_words(release.label))
     table = Table(title=title, title_justify="left", min_width=min(len(title), 70))
     if release.keys:
         table.add_column("")
-    table.add_column("value", justify="right", style="bold")
+    table.add_column(tr("value"), justify="right", style="bold")
     if interval:
-        table.add_column("95 % interval", justify="right")
+        table.add_column(tr("95 % interval"), justify="right")
     for key, value, span in _lines(release)[:MOST_ROWS]:
         cells = [plain(key)] if release.keys else []
         unit = "" if is_date_unit(release.unit) else release.unit
@@ -172,7 +197,9 @@ def show_release(release: Release, *, interval: bool = True) -> Table:
         table.add_row(*cells, *([plain(span)] if interval else []))
     more = len(release.keys) - MOST_ROWS
     if more > 0:
-        table.caption = f"... {more} more lines; --json prints all of them"
+        table.caption = tr(
+            "... {more} more lines; --json prints all of them", more=more
+        )
     return table
 
 
@@ -186,7 +213,7 @@ def _lines(release: Release) -> list[tuple[str, str, str]]:
     if is_date_unit(release.unit):
         texts = [[show_date(number, release.unit) for number in part] for part in parts]
         return [
-            (show_key(key), value, f"{low} to {high}")
+            (show_key(key), value, tr("{low} to {high}", low=low, high=high))
             for key, value, low, high in zip(keys, *texts, strict=True)
         ]
     return [
@@ -199,7 +226,9 @@ def one_line(value: float, low: float, high: float) -> tuple[str, str]:
     """A value and its interval, with as many digits as the error deserves."""
     whole = all(float(part).is_integer() for part in (value, low, high))
     digits = 0 if whole else digits_for((high - low) / 2, value)
-    return f"{value:.{digits}f}", f"{low:.{digits}f} to {high:.{digits}f}"
+    spec = f".{digits}f"
+    low_end, high_end = number(low, spec), number(high, spec)
+    return number(value, spec), tr("{low} to {high}", low=low_end, high=high_end)
 
 
 def digits_for(error: float, value: float = 0.0) -> int:
@@ -211,20 +240,26 @@ def digits_for(error: float, value: float = 0.0) -> int:
 
 def show_domain(domain: Domain, stored: dict[str, str] | None = None) -> Table:
     """The columns of a domain; with ``stored``, how the data file holds them."""
-    table = Table(title="domain", title_justify="left")
-    for name in ("column", "type", "values", "may be missing"):
+    table = Table(title=tr("domain"), title_justify="left")
+    for name in (tr("column"), tr("type"), tr("values"), tr("may be missing")):
         table.add_column(name)
     if stored is not None:
-        table.add_column("in the data")
+        table.add_column(tr("in the data"))
     for name, column in domain.columns.items():
-        found = [] if stored is None else [plain(stored.get(name, "(absent)"))]
+        found = [] if stored is None else [plain(stored.get(name, tr("(absent)")))]
         table.add_row(plain(name), *map(plain, column_words(column)), *found)
     return table
 
 
 def protects(domain: Domain) -> Text:
     """The line that says what the declared guarantee protects."""
-    return plain(f"protects  {unit_of_privacy(domain)} ({domain.neighbours})")
+    return plain(
+        tr(
+            "protects  {unit} ({neighbours})",
+            unit=unit_of_privacy(domain),
+            neighbours=domain.neighbours,
+        )
+    )
 
 
 def budget_line(ledger: Ledger, analyst: str = "") -> Text:
@@ -233,6 +268,12 @@ def budget_line(ledger: Ledger, analyst: str = "") -> Text:
     limit = spent + left if analyst else float(ledger.epsilon)
     filled = min(BAR, round(BAR * spent / limit)) if limit else BAR
     bar = Text("█" * filled, style="blue") + Text("░" * (BAR - filled), style="dim")
-    at = f" (δ {show(ledger.delta)})" if ledger.delta else ""
-    words = f" ε {show(spent)} of {show(limit)} spent, {show(left)} left{at}"
-    return bar + Text(words) + (Text(" by ") + plain(analyst) if analyst else Text())
+    at = f" (δ {number(show(ledger.delta))})" if ledger.delta else ""
+    words = tr(
+        "ε {spent} of {limit} spent, {left} left",
+        spent=number(show(spent)),
+        limit=number(show(limit)),
+        left=number(show(left)),
+    )
+    by = " " + tr("by {analyst}", analyst=analyst) if analyst else ""
+    return bar + Text(f" {words}{at}") + plain(by)

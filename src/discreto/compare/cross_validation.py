@@ -28,6 +28,7 @@ from discreto.core.cost import Amount, read_amount
 from discreto.core.domain import Category, Column, Domain, Number
 from discreto.data.frames import open_frame
 from discreto.errors import DomainError, ParameterError
+from discreto.language import number, tr
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Ready
 from discreto.models._kinds import PrivateClassifier, PrivateRegressor
@@ -69,10 +70,12 @@ def candidates(
         if not issubclass(kind, wanted):
             continue
         if name in COVERED:
-            left_out[name] = f"{COVERED[name]} is the same with all kinds of columns."
+            left_out[name] = tr(
+                "{model} is the same with all kinds of columns.", model=COVERED[name]
+            )
             continue
         if issubclass(kind, Voters):
-            left_out[name] = (
+            left_out[name] = tr(
                 "Every prediction costs; CellNeighborsClassifier pays once."
             )
             continue
@@ -94,7 +97,7 @@ def _suit(name: str, domain: Domain, target: str) -> CandidateModel | str:
         "numbers": [f for f in features if isinstance(domain[f], Number)],
         "categories": [f for f in features if isinstance(domain[f], Category)],
     }
-    why = "it needs a column."
+    why = tr("it needs a column.")
     for part, names in parts.items():
         if not names:
             continue
@@ -120,11 +123,14 @@ def _plan(
     return plan
 
 
-UNKNOWN_ROWS = (
-    "The domain does not say how many rows there are, so gradient boosting plans for "
-    f"{ASSUMED_ROWS:,}. If that number or its order is public, declare it: models that "
-    "plan with it do better."
-)
+def unknown_rows() -> str:
+    """What a domain without a number of rows means for a comparison."""
+    return tr(
+        "The domain does not say how many rows there are, so gradient boosting plans "
+        "for {rows}. If that number or its order is public, declare it: models that "
+        "plan with it do better.",
+        rows=number(ASSUMED_ROWS, ","),
+    )
 
 
 def compare(
@@ -191,7 +197,7 @@ def compare(
         folds=folds,
         repeats=repeats,
         delta=str(delta),
-        remark="" if domain.rows else UNKNOWN_ROWS,
+        remark="" if domain.rows else unknown_rows(),
     )
     return replace(out, advice=_advice(out, domain))
 
@@ -238,8 +244,8 @@ def _cuts(
     for repeat in range(repeats):
         order = generator_for("folds", seed, repeat).permutation(many)
         fold = (order % folds)[groups]
-        for number in range(folds):
-            yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        for place in range(folds):
+            yield np.flatnonzero(fold != place), np.flatnonzero(fold == place)
 
 
 @dataclass(frozen=True)
@@ -310,12 +316,18 @@ def _advice(comparison: Comparison, domain: Domain) -> Advice | None:
     who = next(c for c in comparison.candidates if c.label == chosen.model)
     price = chosen.epsilon or "1"
     plan = _plan(who, domain, comparison.target, price, comparison.delta)
-    reason = (
-        f"the cheapest that gains at least {ENOUGH:.0%} of what the best one "
-        f"({best.model} at ε {best.epsilon}) gains over the baseline"
+    reason = tr(
+        "the cheapest that gains at least {share} of what the best one "
+        "({model} at ε {epsilon}) gains over the baseline",
+        share=number(ENOUGH, ".0%"),
+        model=best.model,
+        epsilon=number(best.epsilon),
     )
     if ties:
-        reason += f"; within one standard error of {', '.join(ties)}: the simplest"
+        reason += tr(
+            "; within one standard error of {names}: the simplest",
+            names=", ".join(ties),
+        )
     return Advice(who, chosen, plan, reason, ties)
 
 

@@ -10,17 +10,18 @@ from numpy.typing import NDArray
 
 from discreto.core.domain import Category, Column, Number
 from discreto.errors import ParameterError
+from discreto.language import mark
 
 Array = NDArray[Any]
 CLASS_METRICS = ("accuracy", "auc", "f1", "log_loss")
 NUMBER_METRICS = ("rmse",)
 HIGHER = ("accuracy", "auc", "f1")  # of these, more is better
 WORDS = {
-    "accuracy": "accuracy",
-    "auc": "area under the curve",
-    "f1": "macro F1",
-    "log_loss": "log loss",
-    "rmse": "root mean squared error",
+    "accuracy": mark("accuracy"),
+    "auc": mark("area under the curve"),
+    "f1": mark("macro F1"),
+    "log_loss": mark("log loss"),
+    "rmse": mark("root mean squared error"),
 }
 
 

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from discreto.compare.metrics import HIGHER, judge
 from discreto.core.domain import Category, Column, Domain, Number
+from discreto.language import mark, tr
 
 Array = NDArray[Any]
 _SMALL = 50_000  # rows
@@ -45,16 +46,20 @@ def scores(
                 got.setdefault(name, []).append(score)
     baseline = got.pop("baseline")
     best = (max if metric in HIGHER else min)(got, key=lambda n: np.mean(got[n]))
-    title = f"no privacy ({best})"
-    return [(title, got[best]), (f"always {_CONSTANTS[metric]}", baseline)]
+    title = tr("no privacy ({model})", model=tr(_MODELS[best]))
+    return [
+        (title, got[best]),
+        (tr("always {constant}", constant=tr(_CONSTANTS[metric])), baseline),
+    ]
 
 
+_MODELS = {"linear": mark("linear"), "trees": mark("trees")}
 _CONSTANTS = {
-    "accuracy": "most frequent class",
-    "f1": "most frequent class",
-    "auc": "the shares of classes",
-    "log_loss": "the shares of classes",
-    "rmse": "the mean",
+    "accuracy": mark("most frequent class"),
+    "f1": mark("most frequent class"),
+    "auc": mark("the shares of classes"),
+    "log_loss": mark("the shares of classes"),
+    "rmse": mark("the mean"),
 }
 
 

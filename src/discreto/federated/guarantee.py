@@ -11,6 +11,7 @@ from typing import Any
 from discreto.core.accounting import steps_for
 from discreto.core.cost import Amount, Cost, show
 from discreto.errors import ParameterError
+from discreto.language import mark, number, tr
 
 _FEW = 100  # client-level noise drowns an update among fewer silos than this
 
@@ -44,7 +45,7 @@ class Guarantee:
 
     silos: Mapping[str, Cost]
     simulated: bool = False
-    trusted: str = "nobody"  # whom the guarantee relies on
+    trusted: str = mark("nobody")  # whom the guarantee relies on
     warning: str = ""
     protect: str = "row"
 
@@ -102,19 +103,29 @@ class Guarantee:
         return cls(silos, bool(data["simulated"]), *texts)
 
     def __str__(self) -> str:
-        stamp = "SIMULATED " if self.simulated else ""
+        stamp = f"{tr('SIMULATED')} " if self.simulated else ""
         if any(cost.infinite for cost in self.silos.values()):
-            return f"{stamp}no privacy"
+            return stamp + tr("no privacy")
         (one, delta), (all_, more) = self.one_silo, self.several(self.silos)
         if self.protect == "silo":
-            return (
-                f"{stamp}(ε {show(one)}, δ {show(delta)}) for a whole silo; trusted: "
-                f"{self.trusted}. {self.warning}"
-            ).strip()
-        return (
-            f"{stamp}(ε {show(one)}, δ {show(delta)}) for a row in one silo; "
-            f"(ε {show(all_)}, δ {show(more)}) for a person with a row in each of "
-            f"{len(self.silos)}; trusted: {self.trusted}"
+            whole = tr(
+                "{stamp}(ε {one}, δ {delta}) for a whole silo; trusted: {trusted}.",
+                stamp=stamp,
+                one=number(show(one)),
+                delta=number(show(delta)),
+                trusted=tr(self.trusted),
+            )
+            return f"{whole} {self.warning}".strip()
+        return tr(
+            "{stamp}(ε {one}, δ {delta}) for a row in one silo; (ε {all}, δ {more}) "
+            "for a person with a row in each of {count}; trusted: {trusted}",
+            stamp=stamp,
+            one=number(show(one)),
+            delta=number(show(delta)),
+            all=number(show(all_)),
+            more=number(show(more)),
+            count=len(self.silos),
+            trusted=tr(self.trusted),
         )
 
 

@@ -27,6 +27,7 @@ from discreto.federated.learners import Learner
 from discreto.federated.model import FederatedModel, to_columns
 from discreto.federated.reference import excess, pooled
 from discreto.federated.rounds import Setting
+from discreto.language import mark
 from discreto.testing import SimulationLedger
 from discreto.testing import simulate as simulation_ledger
 
@@ -146,7 +147,7 @@ def simulate(
 
 
 def _promise(setting: Setting, silos: dict[str, Cost]) -> Guarantee:
-    trusted = "the aggregation" if setting.shared else "nobody"
+    trusted = mark("the aggregation") if setting.shared else "nobody"
     warning, terms = "", setting.terms
     if setting.protect == "silo" and terms is not None:
         steps = terms.rounds * terms.steps

@@ -18,6 +18,7 @@ from rich.table import Table as Grid
 
 from discreto.cli import terminal
 from discreto.errors import ParameterError
+from discreto.language import number, tr
 
 if TYPE_CHECKING:
     from discreto.lab.study import Experiment, Outcome
@@ -41,18 +42,18 @@ FOLDER = Path("discreto-study")
 @app.command("list")
 def list_() -> None:
     """Name every experiment, with its source and the number of its cells."""
-    with terminal.working("looking for experiments"):
+    with terminal.working(tr("looking for experiments")):
         from discreto.lab.study import experiments
 
         known = experiments()
     grid = Grid()
-    for column in ("name", "source", "title"):
+    for column in (tr("name"), tr("source"), tr("title")):
         grid.add_column(column)
-    for column in ("cells", "quick"):
+    for column in (tr("cells"), tr("quick")):
         grid.add_column(column, justify="right")
     for one in known.values():
         sizes = [str(len(list(one.cells(quick)))) for quick in (False, True)]
-        grid.add_row(one.name, one.source, one.title, *sizes)
+        grid.add_row(one.name, one.source, tr(one.title), *sizes)
     terminal.out().print(grid)
 
 
@@ -90,14 +91,14 @@ def _go(
     if jobs is not None and jobs < 1:
         raise ParameterError(f"--jobs must be a whole number from 1 up. Got {jobs}.")
     console = terminal.out()
-    console.print("[yellow]SIMULATED[/]: public data, simulation ledgers.")
+    console.print(tr("[yellow]SIMULATED[/]: public data, simulation ledgers."))
     try:
         with Bars() as bars:
             outcomes = run_all(
                 chosen, out, quick=quick, jobs=jobs, fresh=fresh, watch=bars
             )
     except KeyboardInterrupt:
-        terminal.err().print("Stopped. The same command goes on from here.")
+        terminal.err().print(tr("Stopped. The same command goes on from here."))
         raise typer.Exit(130) from None
     _report(outcomes, out)
 
@@ -105,23 +106,31 @@ def _go(
 def _report(outcomes: list[Outcome], out: Path) -> None:
     console = terminal.out()
     for reason in dict.fromkeys(s["why"] for o in outcomes for s in o.skipped):
-        console.print(terminal.plain(f"skipped: {reason}"))
+        console.print(terminal.plain(tr("skipped: {reason}", reason=reason)))
     failed = [(o.experiment.name, f) for o in outcomes for f in o.failed]
     for name, failure in failed:
         console.print(terminal.plain(f"{name} {failure['cell']}: {failure['error']}"))
     surprises = [(o.experiment.name, f) for o in outcomes for f in o.surprises]
     for name, found in surprises:
-        verb = "should hold and does not" if found["expected"] else "should not hold"
+        verb = (
+            tr("should hold and does not")
+            if found["expected"]
+            else tr("should not hold")
+        )
         words = f"{name}: {found['claim']!r} {verb}: {found['seen']}"
         console.print(terminal.plain(words), soft_wrap=True)
-    console.print(terminal.plain(f"results in {out}"), soft_wrap=True)
+    console.print(terminal.plain(tr("results in {out}", out=out)), soft_wrap=True)
     command = f"discreto report {out}"
     console.print(terminal.plain(command), soft_wrap=True)
     if failed:
-        message = f"{len(failed)} cell(s) failed; run again to retry them."
+        message = tr(
+            "{count} cell(s) failed; run again to retry them.", count=len(failed)
+        )
         terminal.err().print(f"[red]{message}")
     if surprises:
-        message = f"{len(surprises)} finding(s) are not what docs/study.md says."
+        message = tr(
+            "{count} finding(s) are not what docs/study.md says.", count=len(surprises)
+        )
         terminal.err().print(f"[red]{message}")
     if failed or surprises:
         raise typer.Exit(1)
@@ -142,7 +151,7 @@ class Bars:
             disable=not console.is_terminal,
         )
         self._tasks: dict[str, TaskID] = {}
-        self._all = self._progress.add_task("everything", total=0)
+        self._all = self._progress.add_task(tr("everything"), total=0)
 
     def __enter__(self) -> Bars:
         self._progress.start()
@@ -169,6 +178,10 @@ class Bars:
     def end(self, outcome: Outcome) -> None:
         """A line that stays."""
         self._progress.update(self._tasks[outcome.experiment.name], visible=False)
-        words = f"{outcome.experiment.name}: {outcome.done} of {outcome.cells} cells, "
-        words += f"{outcome.seconds:.0f} s of one core"
+        words = f"{outcome.experiment.name}: " + tr(
+            "{done} of {cells} cells", done=outcome.done, cells=outcome.cells
+        )
+        words += ", " + tr(
+            "{seconds} s of one core", seconds=number(outcome.seconds, ".0f")
+        )
         self._progress.console.print(terminal.plain(words))

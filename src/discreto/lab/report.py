@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreto.errors import ParameterError
+from discreto.language import mark, speaking, tr
 from discreto.report.markup import (
     Html,
     Measured,
@@ -21,19 +22,26 @@ from discreto.report.markup import (
 )
 from discreto.report.page import Page, anchor
 
-HEADS = ("experiment", "what", "source", "cells")
-NO_DATA = (
-    "Some cells were skipped because their public data sets are not on this machine: "
-    "put them into a folder and name it with DISCRETO_DATA. What depends on them is "
-    "left out here."
+HEADS = (
+    mark("experiment"),
+    mark("what"),
+    mark("source"),
+    mark("cells"),
+    mark("skipped"),
 )
-AGREES = {True: "agrees", False: "differs", None: "no claim"}
+NO_DATA = mark(
+    "Some cells were skipped because their public data sets are not on "
+    "this machine: put them into a folder and name it with "
+    "DISCRETO_DATA. What depends on them is left out here."
+)
+AGREES = {True: mark("agrees"), False: mark("differs"), None: mark("no claim")}
 
 
-def study_page(folder: str | Path) -> Page:
-    """A page about an output folder of ``discreto study run``."""
+def study_page(folder: str | Path, *, lang: str = "") -> Page:
+    """A page about an output folder of ``discreto study run``, in a language."""
     try:
-        return _page(Path(folder))
+        with speaking(lang):
+            return _page(Path(folder))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, ParameterError):
             raise
@@ -49,13 +57,14 @@ def _page(root: Path) -> Page:
     parts = [(root / name, read_json(root / name / "manifest.json")) for name in names]
     if not parts:
         raise ParameterError(f"{str(root)!r} holds no experiments of a study.")
-    quick = " A quick run: fewer repeats, smaller sets." if whole.get("quick") else ""
-    lead = f"{len(parts)} experiments, computed again from the sources.{quick}"
-    page = Page("The study", lead, simulated=bool(whole.get("simulated", True)))
-    page.section("At a glance", *_glance(parts))
+    lead = tr("{count} experiments, computed again from the sources.", count=len(parts))
+    if whole.get("quick"):
+        lead += " " + tr("A quick run: fewer repeats, smaller sets.")
+    page = Page(tr("The study"), lead, simulated=bool(whole.get("simulated", True)))
+    page.section(tr("At a glance"), *_glance(parts))
     for path, manifest in parts:
         page.section(_title(manifest), *_experiment(path, manifest), simulated=True)
-    page.section("Made with", *_versions(parts))
+    page.section(tr("Made with"), *_versions(parts))
     return page
 
 
@@ -75,28 +84,35 @@ def _glance(parts: list[Any]) -> list[Html]:
     differs = sum(f.get("agrees") is False for f in found)
     failed = sum(len(manifest.get("failed", [])) for _, manifest in parts)
     shown = {
-        "experiments": len(parts),
-        "cells": sum(int(manifest.get("done", 0)) for _, manifest in parts),
-        "claims checked": sum(f.get("agrees") is not None for f in found),
-        "differ from the source": differs,
-        "one core's work": _duration(sum(m.get("seconds", 0) for _, m in parts)),
+        tr("experiments"): len(parts),
+        tr("cells"): sum(int(manifest.get("done", 0)) for _, manifest in parts),
+        tr("claims checked"): sum(f.get("agrees") is not None for f in found),
+        tr("differ from the source"): differs,
+        tr("one core's work"): _duration(sum(m.get("seconds", 0) for _, m in parts)),
     }
     lines = [
         [
             tag("a", manifest["name"], href=f"#{anchor(_title(manifest))}"),
-            manifest["title"],
+            tr(str(manifest["title"])),
             manifest.get("source", ""),
-            f"{manifest.get('done', 0)} of {manifest.get('cells', 0)}",
+            tr(
+                "{done} of {cells}",
+                done=manifest.get("done", 0),
+                cells=manifest.get("cells", 0),
+            ),
             len(manifest.get("skipped", [])),
         ]
         for _, manifest in parts
     ]
-    blocks = [facts(shown), table([*HEADS, "skipped"], lines)]
+    blocks = [facts(shown), table([tr(head) for head in HEADS], lines)]
     if any(manifest.get("skipped") for _, manifest in parts):
-        blocks.append(note(NO_DATA))
+        blocks.append(note(tr(NO_DATA)))
     if failed:
         blocks.append(
-            note(f"{failed} cell(s) failed; see their sections.", kind="warn")
+            note(
+                tr("{failed} cell(s) failed; see their sections.", failed=failed),
+                kind="warn",
+            )
         )
     return blocks
 
@@ -106,11 +122,11 @@ def _duration(seconds: float) -> str:
 
 
 def _title(manifest: Mapping[str, Any]) -> str:
-    return f"{manifest['name']}: {manifest['title']}"
+    return f"{manifest['name']}: {tr(str(manifest['title']))}"
 
 
 def _experiment(path: Path, manifest: Mapping[str, Any]) -> list[Html]:
-    blocks = [text(manifest.get("shows") or "")] if manifest.get("shows") else []
+    blocks = [text(tr(str(manifest["shows"])))] if manifest.get("shows") else []
     found = manifest.get("findings", [])
     if found:
         blocks.append(_findings(found))
@@ -119,11 +135,19 @@ def _experiment(path: Path, manifest: Mapping[str, Any]) -> list[Html]:
     for entry in manifest.get("tables", []):
         blocks.append(_table(path, entry))
     for failure in manifest.get("failed", []):
-        blocks.append(note(f"Failed: {failure}", kind="warn"))
+        blocks.append(note(tr("Failed: {failure}", failure=failure), kind="warn"))
     skipped = manifest.get("skipped", [])
     if skipped:
         reasons = list(dict.fromkeys(str(one.get("why", "")) for one in skipped))
-        blocks.append(note(f"Skipped {len(skipped)}: {'; '.join(reasons[:5])}"))
+        blocks.append(
+            note(
+                tr(
+                    "Skipped {count}: {names}",
+                    count=len(skipped),
+                    names="; ".join(reasons[:5]),
+                )
+            )
+        )
     return blocks
 
 
@@ -132,7 +156,7 @@ def _findings(found: list[Any]) -> Html:
     for finding in found:
         agrees = finding.get("agrees")
         kind = {True: "yes", False: "no"}.get(agrees, "")
-        word = tag("span", AGREES.get(agrees, "?"), class_=kind)
+        word = tag("span", tr(AGREES.get(agrees, "?")), class_=kind)
         lines.append(
             [
                 finding.get("claim", ""),
@@ -141,7 +165,7 @@ def _findings(found: list[Any]) -> Html:
                 finding.get("why", ""),
             ]
         )
-    return table(["the source says", "seen here", "", "why"], lines)
+    return table([tr("the source says"), tr("seen here"), "", tr("why")], lines)
 
 
 def _picture(path: Path, entry: Mapping[str, Any]) -> Html:
@@ -150,7 +174,10 @@ def _picture(path: Path, entry: Mapping[str, Any]) -> Html:
         svg = _inside(path, entry).read_text(encoding="utf-8")
         return figure(svg, caption=caption, alt=str(entry.get("title", "")))
     except (OSError, UnicodeDecodeError, ParameterError):
-        return note(f"The picture {entry.get('file')!r} cannot be shown.", kind="warn")
+        return note(
+            tr("The picture {file} cannot be shown.", file=repr(entry.get("file"))),
+            kind="warn",
+        )
 
 
 def _table(path: Path, entry: Mapping[str, Any]) -> Html:
@@ -161,7 +188,10 @@ def _table(path: Path, entry: Mapping[str, Any]) -> Html:
         caption = join([data.get("title", ""), _tail(data)])
         return table(columns, rows, caption=caption)
     except (ParameterError, KeyError, TypeError, ValueError):
-        return note(f"The table {entry.get('file')!r} cannot be shown.", kind="warn")
+        return note(
+            tr("The table {file} cannot be shown.", file=repr(entry.get("file"))),
+            kind="warn",
+        )
 
 
 def _inside(path: Path, entry: Mapping[str, Any]) -> Path:
@@ -186,4 +216,4 @@ def _versions(parts: list[Any]) -> list[Html]:
     versions: dict[str, str] = {}
     for _, manifest in parts:
         versions |= manifest.get("versions", {})
-    return [table(["package", "version"], sorted(versions.items()))]
+    return [table([tr("package"), tr("version")], sorted(versions.items()))]

@@ -7,6 +7,7 @@ from typing import Any
 
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
+from discreto.language import number, tr
 from discreto.markup import html_table
 from discreto.plan import Plan
 
@@ -40,9 +41,13 @@ class Privacy:
         }
 
     def __str__(self) -> str:
-        stamp = "SIMULATED " if self.simulated else ""
-        asked = f"{self.cost} in {len(self.plan)} question(s)"
-        return f"{stamp}{asked}, protects {_who(self)}"
+        asked = tr(
+            "{cost} in {count} question(s), protects {who}",
+            cost=number(self.cost),
+            count=len(self.plan),
+            who=_who(self),
+        )
+        return f"{tr('SIMULATED')} {asked}" if self.simulated else asked
 
     def __repr__(self) -> str:
         return f"Privacy({self})"
@@ -61,4 +66,4 @@ class Privacy:
 
 def _who(privacy: Privacy) -> str:
     alone = privacy.person is None and privacy.rows_per_person == 1
-    return "one row" if alone else "one person"
+    return tr("one row") if alone else tr("one person")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreto.errors import ParameterError
+from discreto.language import number, tr
 from discreto.plots.style import GREY, INK, Display, legend, look, tidy
 
 MOST_POINTS = 2000
@@ -62,7 +63,7 @@ class CentroidsDisplay(Display):
                 f"give two of the features {', '.join(names)}. Got {pair!r}."
             )
         places = [names.index(name) for name in pair]
-        title = f"{type(model).__name__}, {model.privacy_.cost}"
+        title = f"{type(model).__name__}, {number(model.privacy_.cost)}"
         centres = {title: np.asarray(model.cluster_centers_)[:, places]}
         return cls.from_centres(
             centres, pair, points=points, simulated=model.privacy_.simulated
@@ -106,7 +107,7 @@ class CentroidsDisplay(Display):
                 color=GREY,
                 alpha=0.35,
                 linewidths=0,
-                label="rows (public data)",
+                label=tr("rows (public data)"),
             )
         for place, (name, centres) in enumerate(self.centres.items()):
             style = look(place)

@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreto.errors import ParameterError
-from discreto.plots.style import GREY, Display, epsilon_axis, legend, look, tidy
+from discreto.language import mark, tr
+from discreto.plots.style import (
+    GREY,
+    Display,
+    axis_name,
+    epsilon_axis,
+    legend,
+    look,
+    tidy,
+)
 
 Curve = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # where, middle, spread
 BAND = 0.13
@@ -42,7 +51,7 @@ class EpsilonCurveDisplay(Display):
 
     curves: Mapping[str, Curve]
     references: Mapping[str, float] = field(default_factory=dict)
-    score_name: str = "score"
+    score_name: str = mark("score")
     simulated: bool = False
 
     @classmethod
@@ -51,7 +60,7 @@ class EpsilonCurveDisplay(Display):
         rows: Iterable[Mapping[str, Any]],
         *,
         name: str = "model",
-        score_name: str = "score",
+        score_name: str = mark("score"),
         simulated: bool = True,
     ) -> EpsilonCurveDisplay:
         """From dicts with ``epsilon``, ``mean``, ``spread`` and a name.
@@ -91,7 +100,7 @@ class EpsilonCurveDisplay(Display):
         scores: Mapping[str, ArrayLike],
         *,
         references: Mapping[str, float] | None = None,
-        score_name: str = "score",
+        score_name: str = mark("score"),
         simulated: bool = True,
     ) -> EpsilonCurveDisplay:
         """From repeated scores: for each name an array (epsilons, repeats).
@@ -129,7 +138,7 @@ class EpsilonCurveDisplay(Display):
             ax.axhline(value, color=GREY, linestyle=line, linewidth=1.2, label=name)
         if self.curves:
             epsilon_axis(ax, np.concatenate([c[0] for c in self.curves.values()]))
-        ax.set_ylabel(self.score_name)
+        ax.set_ylabel(axis_name(self.score_name, "score"))
         tidy(ax)
         legend(ax)
 
@@ -151,7 +160,7 @@ class ConvergenceDisplay(Display):
     """
 
     curves: Mapping[str, Curve]
-    quantity: str = "error"
+    quantity: str = mark("error")
     log: bool = True
     simulated: bool = False
 
@@ -160,7 +169,7 @@ class ConvergenceDisplay(Display):
         cls,
         runs: Mapping[str, ArrayLike],
         *,
-        quantity: str = "error",
+        quantity: str = mark("error"),
         log: bool = True,
         first: int = 1,
         simulated: bool = True,
@@ -198,8 +207,8 @@ class ConvergenceDisplay(Display):
             _curve(ax, curve, place, name, floor=self.log)
         if self.log:
             ax.set_yscale("log")
-        ax.set_xlabel("round")
-        ax.set_ylabel(self.quantity)
+        ax.set_xlabel(tr("round"))
+        ax.set_ylabel(axis_name(self.quantity, "error"))
         ax.xaxis.get_major_locator().set_params(integer=True)
         tidy(ax)
         legend(ax)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.plots.style import BLUE, GREY, Display, look, tidy
+from discreto.language import mark
+from discreto.plots.style import BLUE, GREY, Display, axis_name, look, tidy
 
 
 @dataclass(repr=False)
@@ -30,7 +31,7 @@ class ImportanceDisplay(Display):
 
     names: Sequence[str]
     values: NDArray[Any]
-    quantity: str = "importance"
+    quantity: str = mark("importance")
     simulated: bool = False
 
     @property
@@ -45,7 +46,7 @@ class ImportanceDisplay(Display):
             where, np.asarray(self.values)[order], color=BLUE, alpha=0.6, height=0.7
         )
         ax.set_yticks(where, [self.names[i] for i in order])
-        ax.set_xlabel(self.quantity)
+        ax.set_xlabel(axis_name(self.quantity, "importance"))
         tidy(ax, grid="x")
 
 
@@ -70,7 +71,7 @@ class DependenceDisplay(Display):
     name: str
     points: Sequence[Any]
     curves: dict[str, NDArray[Any]]
-    quantity: str = "prediction"
+    quantity: str = mark("prediction")
     simulated: bool = False
     size = (3.2, 2.3)
 
@@ -99,5 +100,5 @@ class DependenceDisplay(Display):
             ax.set_xticks(list(where), [str(point) for point in self.points], **turned)
             ax.margins(x=0.15)
         ax.set_xlabel(self.name)
-        ax.set_ylabel(self.quantity, color=GREY)
+        ax.set_ylabel(axis_name(self.quantity, "prediction"), color=GREY)
         tidy(ax)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.errors import ParameterError
+from discreto.label_text import label_in_words
+from discreto.language import number, tr
 from discreto.plots.style import BLUE, INK, Display
 
 NUMBERED = 200  # cells with a number in each; more cannot be read
@@ -72,7 +74,7 @@ class HeatmapDisplay(Display):
         first, second = zip(*release.keys, strict=True)
         rows, columns = (list(dict.fromkeys(map(_text, p))) for p in (first, second))
         names = release.names if len(release.names) == 2 else ("", "")
-        title = f"{release.label}, {release.cost}"
+        title = f"{label_in_words(release.label)}, {number(release.cost)}"
         error = float(np.max(release.error))
         return cls(rows, columns, matrix, title, names, error, release.simulated)
 
@@ -100,7 +102,11 @@ class HeatmapDisplay(Display):
         ax.set_yticks(range(len(self.rows)), self.rows)
         ax.set_xlabel(self.names[1])
         ax.set_ylabel(self.names[0])
-        error = f"\neach ± {self.error:.3g} at most" if self.error else ""
+        error = (
+            "\n" + tr("each ± {error} at most", error=number(self.error, ".3g"))
+            if self.error
+            else ""
+        )
         ax.set_title(f"{self.title}{error}", fontsize=9, loc="left", color=INK)
         ax.tick_params(length=0, labelsize=9, labelcolor=INK)
         ax.spines[:].set_visible(False)
@@ -116,7 +122,13 @@ def _cell(x: int, y: int, share: float) -> Any:
 def _write(ax: Any, x: int, y: int, value: float) -> None:
     digits = 0 if float(value).is_integer() or abs(value) >= 100 else 2
     ax.text(
-        x, y, f"{value:.{digits}f}", ha="center", va="center", fontsize=8, color=INK
+        x,
+        y,
+        number(value, f".{digits}f"),
+        ha="center",
+        va="center",
+        fontsize=8,
+        color=INK,
     )
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from discreto.core.cost import Amount, Cost, read_amount
+from discreto.label_text import label_in_words
+from discreto.language import tr
 from discreto.plots.style import BLUE, GREY, ORANGE, Display, legend, tidy
 
 SHOWN = 14  # labels beside the steps
@@ -84,7 +86,7 @@ class LedgerDisplay(Display):
         slack = read_amount(delta, "delta", zero=True)
         for entry in entries:
             total = total + Cost.from_dict(entry["cost"])
-            labels.append(str(entry["label"]))
+            labels.append(label_in_words(str(entry["label"])))
             spent.append(float(total.total(slack)))
         limit = None if epsilon is None else float(read_amount(epsilon, "epsilon"))
         return cls(labels, spent, limit, simulated)
@@ -98,12 +100,16 @@ class LedgerDisplay(Display):
         ax.fill_between(
             where, heights, step="post", color=BLUE, alpha=0.12, linewidth=0
         )
-        ax.plot(where[1:], heights[1:], "o", color=BLUE, markersize=4, label="ε spent")
+        ax.plot(
+            where[1:], heights[1:], "o", color=BLUE, markersize=4, label=tr("ε spent")
+        )
         if self.limit is not None:
-            ax.axhline(self.limit, color=ORANGE, linestyle="--", label="budget")
+            ax.axhline(self.limit, color=ORANGE, linestyle="--", label=tr("budget"))
         if len(finite) < len(self.spent):
             first = len(finite) + 1
-            ax.axvline(first, color=ORANGE, linestyle=":", label="leak: ε is infinite")
+            ax.axvline(
+                first, color=ORANGE, linestyle=":", label=tr("leak: ε is infinite")
+            )
         few = len(self.labels) <= SHOWN
         texts = [_short(label) for label in self.labels] if few else where[1:].tolist()
         step = max(1, len(texts) // SHOWN) if not few else 1
@@ -111,9 +117,9 @@ class LedgerDisplay(Display):
         ax.set_xticks(where[1::step], texts[::step], **turned)
         ax.set_xlim(0, max(heights.size - 0.5, 1))
         ax.set_ylim(0, 1.15 * top)
-        ax.set_ylabel("ε in all")
+        ax.set_ylabel(tr("ε in all"))
         if not few:
-            ax.set_xlabel("entry")
+            ax.set_xlabel(tr("entry"))
         tidy(ax)
         ax.tick_params(axis="x", colors=GREY, labelsize=8)
         legend(ax)

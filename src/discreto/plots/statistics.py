@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreto.errors import ParameterError
+from discreto.label_text import label_in_words
+from discreto.language import mark, number, tr
 from discreto.plots.heatmap import HeatmapDisplay
-from discreto.plots.style import BLUE, GREY, PALE, Display, legend, tidy
+from discreto.plots.style import BLUE, GREY, PALE, Display, axis_name, legend, tidy
 
-INTERVAL = "private, with 95 % interval"
+INTERVAL = mark("private, with 95 % interval")
 
 
 @dataclass(repr=False)
@@ -46,7 +48,7 @@ class HistogramDisplay(Display):
     edges: NDArray[Any] | None = None
     exact: NDArray[Any] | None = None
     title: str = ""
-    quantity: str = "rows"
+    quantity: str = mark("rows")
     simulated: bool = False
 
     @classmethod
@@ -86,7 +88,7 @@ class HistogramDisplay(Display):
             np.ravel(release.high),
             None if edges is None else np.asarray(edges, dtype=float),
             None if exact is None else np.asarray(exact, dtype=float),
-            f"{release.label}, {release.cost}",
+            f"{label_in_words(release.label)}, {number(release.cost)}",
             quantity or _quantity(release),
             release.simulated,
         )
@@ -99,7 +101,7 @@ class HistogramDisplay(Display):
         # Noise can take a count below 0; the nearest possible value is drawn.
         value = np.clip(self.values, self.low, self.high)
         bars = value if self.exact is None else self.exact
-        name = None if self.exact is None else "exact (public data)"
+        name = None if self.exact is None else tr("exact (public data)")
         colour = BLUE if self.exact is None else PALE
         shade = 0.35 if self.exact is None else 1.0
         ax.bar(
@@ -121,7 +123,7 @@ class HistogramDisplay(Display):
             markersize=4,
             capsize=2.5,
             linewidth=1.2,
-            label=INTERVAL,
+            label=tr(INTERVAL),
         )
         if self.edges is None:
             steep = max(map(len, self.labels)) * bins > 70
@@ -132,7 +134,7 @@ class HistogramDisplay(Display):
                 ha="right" if steep else "center",
             )
         ax.set_ylim(bottom=min(0.0, -0.02 * float(np.max(self.high))))
-        ax.set_ylabel(self.quantity)
+        ax.set_ylabel(axis_name(self.quantity, "rows"))
         ax.set_title(self.title, fontsize=10, loc="left")
         tidy(ax)
         legend(ax)
@@ -143,7 +145,7 @@ def _quantity(release: Any) -> str:
     word = str(release.label).split(" ", 1)[0].rstrip(",:")
     counted = word in ("histogram", "count", "top")
     unit = f" ({release.unit})" if release.unit else ""
-    return "rows" if counted else f"{word}{unit}"
+    return "rows" if counted else f"{tr(word)}{unit}"
 
 
 @dataclass(repr=False)
@@ -203,7 +205,7 @@ class QuantileDisplay(Display):
             np.ravel(release.low),
             np.ravel(release.high),
             None if sample is None else np.asarray(sample, dtype=float),
-            f"{release.label}, {release.cost}",
+            f"{label_in_words(release.label)}, {number(release.cost)}",
             release.unit,
             release.simulated,
         )
@@ -212,7 +214,9 @@ class QuantileDisplay(Display):
         if self.sample is not None:
             at = np.linspace(0, 1, 201)
             exact = np.quantile(self.sample, at)
-            ax.plot(at, exact, color=GREY, linewidth=1.4, label="exact (public data)")
+            ax.plot(
+                at, exact, color=GREY, linewidth=1.4, label=tr("exact (public data)")
+            )
         # An interval is about the exact value, so it need not hold the noisy one.
         reach = [
             np.maximum(self.values - self.low, 0),
@@ -227,10 +231,10 @@ class QuantileDisplay(Display):
             markersize=5,
             capsize=3,
             linewidth=1.3,
-            label=INTERVAL,
+            label=tr(INTERVAL),
         )
-        ax.set_xlabel("share of rows below")
-        ax.set_ylabel(self.unit or "value")
+        ax.set_xlabel(tr("share of rows below"))
+        ax.set_ylabel(self.unit or tr("value"))
         ax.set_xlim(0, 1)
         ax.set_title(self.title, fontsize=10, loc="left")
         tidy(ax, grid="both")

@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from discreto.errors import MissingExtraError
+from discreto.language import number, tr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,6 +81,7 @@ class Display:
         self.ax_ = new_axes(self.size) if ax is None else ax
         self.figure_ = self.ax_.figure
         self._draw(self.ax_)
+        write_numbers(self.ax_)
         if self.simulated:
             stamp(self.ax_)
         return self
@@ -112,6 +114,36 @@ def new_axes(size: tuple[float, float]) -> Axes:
             "pictures need matplotlib: pip install matplotlib"
         ) from None
     return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def write_numbers(ax: Axes) -> None:
+    """Decimal commas on both axes, where the language has them."""
+    from matplotlib.ticker import Formatter, ScalarFormatter
+
+    class Localised(Formatter):
+        """The same ticks, written as the language writes numbers."""
+
+        def __init__(self, plain: Any) -> None:
+            self.plain = plain
+
+        def __call__(self, value: float, place: int | None = None) -> str:
+            return number(self.plain(value, place))
+
+        def set_locs(self, locs: Any) -> None:
+            self.plain.set_locs(locs)
+
+        def get_offset(self) -> str:
+            return number(self.plain.get_offset())
+
+    for axis in (ax.xaxis, ax.yaxis):
+        plain = axis.get_major_formatter()
+        if number(0.5) != "0.5" and type(plain) is ScalarFormatter:
+            axis.set_major_formatter(Localised(plain))
+
+
+def axis_name(given: str, default: str) -> str:
+    """The label of an axis: ours is translated, one that was given is not."""
+    return tr(default) if given == default else given
 
 
 def tidy(ax: Axes, *, grid: str = "y") -> None:
@@ -162,9 +194,9 @@ def epsilon_axis(ax: Axes, epsilons: Any) -> None:
     ticks = sorted({float(value) for value in epsilons})
     while len(ticks) > 9:  # leave room between the texts
         ticks = ticks[::2]
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.set_xticks(ticks, [number(tick, "g") for tick in ticks])
     ax.minorticks_off()
-    ax.set_xlabel("ε (more privacy to the left)")
+    ax.set_xlabel(tr("ε (more privacy to the left)"))
 
 
 def stamp(ax: Axes) -> None:
@@ -172,7 +204,7 @@ def stamp(ax: Axes) -> None:
     ax.text(
         1.0,
         1.01,
-        "SIMULATED",
+        tr("SIMULATED"),
         transform=ax.transAxes,
         ha="right",
         va="bottom",

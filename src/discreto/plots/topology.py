@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreto.errors import ParameterError
+from discreto.language import number
 from discreto.plots.style import BLUE, GREY, INK, Display
 
 
@@ -137,7 +138,7 @@ class TopologyDisplay(Display):
         )
         for i, (x, y) in enumerate(self.positions):
             own = self.weights[i, i] if self.numbers else 0
-            text = f"{self.labels[i]}\n{own:.2g}" if own else self.labels[i]
+            text = f"{self.labels[i]}\n{number(own, '.2g')}" if own else self.labels[i]
             ax.text(
                 x,
                 y,
@@ -164,7 +165,7 @@ class TopologyDisplay(Display):
             ax.text(
                 x,
                 y,
-                f"{weight:.2g}",
+                number(weight, ".2g"),
                 ha="center",
                 va="center",
                 fontsize=7.5,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from discreto.language import mark, number, speaking, tr
 from discreto.parameters import read_delta
 from discreto.plots import EpsilonCurveDisplay
 from discreto.report.markup import (
@@ -23,17 +24,18 @@ from discreto.report.page import Page
 if TYPE_CHECKING:
     from discreto.compare.comparison import CandidateScore, Comparison
 
-PRIVATE = (
-    "Everything on this page was computed from the rows, freely. If the rows are "
-    "private, so are the scores and the advice: do not publish them. They are for the "
-    "people who may see the rows. Fitting for real is paid for; choosing by this page "
-    "is not. Where even the choice must be covered, compare on public data, or let "
+PRIVATE = mark(
+    "Everything on this page was computed from the rows, freely. If the"
+    " rows are private, so are the scores and the advice: do not "
+    "publish them. They are for the people who may see the rows. "
+    "Fitting for real is paid for; choosing by this page is not. Where "
+    "even the choice must be covered, compare on public data, or let "
     "discreto.models.select choose at a price."
 )
 
 
 def comparison_page(
-    comparison: Comparison, *, command: str = "", name: str = ""
+    comparison: Comparison, *, command: str = "", name: str = "", lang: str = ""
 ) -> Page:
     """A page for the people who may see the rows.
 
@@ -45,23 +47,48 @@ def comparison_page(
         What the table is called.
     comparison
         What ``discreto compare`` found.
+    lang
+        ``"en"``, ``"pt"``, ``"es"`` or ``"fr"``; by default the language in use.
     """
-    what = f" in {name}" if name else ""
-    page = Page(
-        f"Predicting {comparison.target}{what}: privacy against {_metric(comparison)}",
-        f"{len(comparison.candidates)} private models, {_prices(comparison)} values "
-        f"of ε, {comparison.folds}-fold cross-validation, "
-        f"{'once' if comparison.repeats == 1 else f'{comparison.repeats} times'}.",
-        simulated=True,
-    )
-    page.section("Advice", *_advice(comparison, command))
-    page.section("Scores", *_scores(comparison), simulated=True)
-    page.section("What it would cost for real", *_cost(comparison))
-    page.section("Who took part", *_candidates(comparison))
-    page.section(
-        "How to read this page", note(PRIVATE, kind="warn"), *_method(comparison)
-    )
-    return page
+    with speaking(lang):
+        target, metric = comparison.target, _metric(comparison)
+        if name:
+            title = tr(
+                "Predicting {target} in {name}: privacy against {metric}",
+                target=target,
+                name=name,
+                metric=metric,
+            )
+        else:
+            title = tr(
+                "Predicting {target}: privacy against {metric}",
+                target=target,
+                metric=metric,
+            )
+        repeats = (
+            tr("once")
+            if comparison.repeats == 1
+            else tr("{repeats} times", repeats=comparison.repeats)
+        )
+        lead = tr(
+            "{count} private models, {prices} values of ε, {folds}-fold "
+            "cross-validation, {repeats}.",
+            count=len(comparison.candidates),
+            prices=_prices(comparison),
+            folds=comparison.folds,
+            repeats=repeats,
+        )
+        page = Page(title, lead, simulated=True)
+        page.section(tr("Advice"), *_advice(comparison, command))
+        page.section(tr("Scores"), *_scores(comparison), simulated=True)
+        page.section(tr("What it would cost for real"), *_cost(comparison))
+        page.section(tr("Who took part"), *_candidates(comparison))
+        page.section(
+            tr("How to read this page"),
+            note(tr(PRIVATE), kind="warn"),
+            *_method(comparison),
+        )
+        return page
 
 
 def fit_command(
@@ -97,7 +124,7 @@ def fit_command(
 
 
 def _metric(comparison: Comparison) -> str:
-    return "error" if comparison.metric == "rmse" else comparison.metric_name
+    return tr("error") if comparison.metric == "rmse" else tr(comparison.metric_name)
 
 
 def _prices(comparison: Comparison) -> int:
@@ -115,8 +142,10 @@ def _advice(comparison: Comparison, command: str) -> list[Html]:
     shown: dict[str, Any] = {}
     if advice is None:
         box = note(
-            "No model beats the baseline clearly at these prices. More rows, a larger "
-            "ε, tighter public bounds or fewer columns would help.",
+            tr(
+                "No model beats the baseline clearly at these prices. More rows, a "
+                "larger ε, tighter public bounds or fewer columns would help."
+            ),
             kind="warn",
         )
     else:
@@ -126,20 +155,27 @@ def _advice(comparison: Comparison, command: str) -> list[Html]:
                 Html("<strong>"),
                 advice.candidate.label,
                 Html("</strong>"),
-                f" at ε {advice.score.epsilon}: {advice.reason}.",
+                tr(
+                    " at ε {epsilon}: {reason}.",
+                    epsilon=number(advice.score.epsilon),
+                    reason=advice.reason,
+                ),
             ),
             kind="good",
         )
-        shown["recommended"] = (
+        shown[tr("recommended")] = (
             _number(comparison, advice.score),
-            f"keeps {min(kept, 1):.0%} of the gain that is possible without privacy",
+            tr(
+                "keeps {kept} of the gain that is possible without privacy",
+                kept=number(min(kept, 1), ".0%"),
+            ),
         )
-    shown["without privacy"] = (_number(comparison, reference), reference.model)
-    shown["baseline"] = (_number(comparison, baseline), baseline.model)
-    shown["rows"] = (comparison.rows, "a private number")
+    shown[tr("without privacy")] = (_number(comparison, reference), reference.model)
+    shown[tr("baseline")] = (_number(comparison, baseline), baseline.model)
+    shown[tr("rows")] = (comparison.rows, tr("a private number"))
     blocks = [box, facts(shown)]
     if command:
-        blocks += [text("To do it for real:"), code(command, block=True)]
+        blocks += [text(tr("To do it for real:")), code(command, block=True)]
     return blocks
 
 
@@ -150,17 +186,18 @@ def _scores(comparison: Comparison) -> list[Html]:
         comparison.reference.model: comparison.reference.mean,
         comparison.baseline.model: comparison.baseline.mean,
     }
-    caption = (
-        f"Mean over {comparison.scores[0].count} fits on rows that were not fitted; "
-        "bands are one standard deviation."
+    caption = tr(
+        "Mean over {count} fits on rows that were not fitted; bands are one"
+        " standard deviation.",
+        count=comparison.scores[0].count,
     )
-    lower = "" if comparison.higher else " Lower is better."
+    lower = "" if comparison.higher else tr(" Lower is better.")
     return [figure(display, caption=caption + lower), _matrix(comparison)]
 
 
 def _axis(comparison: Comparison) -> str:
     unit = comparison.unit if comparison.metric == "rmse" else ""
-    return f"{comparison.metric_name}{unit and f' ({unit})'}"
+    return f"{tr(comparison.metric_name)}{unit and f' ({unit})'}"
 
 
 def _matrix(comparison: Comparison) -> Html:
@@ -172,9 +209,9 @@ def _matrix(comparison: Comparison) -> Html:
     ]
     for score in (comparison.reference, comparison.baseline):
         lines.append([score.model, *([_plain(score)] * len(prices))])
-    heads = ["model", *(f"ε {price}" for price in prices)]
+    heads = [tr("model"), *(f"ε {number(price)}" for price in prices)]
     return table(
-        heads, lines, caption="Mean ± standard deviation. Press a heading to sort."
+        heads, lines, caption=tr("Mean ± standard deviation. Press a heading to sort.")
     )
 
 
@@ -184,13 +221,18 @@ def _plain(score: CandidateScore) -> Measured:
 
 def _cost(comparison: Comparison) -> list[Html]:
     if comparison.advice is None:
-        return [text("Nothing is recommended, so nothing is priced.")]
+        return [text(tr("Nothing is recommended, so nothing is priced."))]
     plan = comparison.advice.plan
     return [
         text(
-            f"A fit of {comparison.advice.candidate.label} asks {len(plan)} "
-            f"question(s) and charges {plan.total} to the ledger, whatever comes out. "
-            "Predicting with the model afterwards is free."
+            tr(
+                "A fit of {label} asks {count} question(s) and charges {total} to "
+                "the ledger, whatever comes out. Predicting with the model "
+                "afterwards is free.",
+                label=comparison.advice.candidate.label,
+                count=len(plan),
+                total=number(plan.total),
+            )
         ),
         plan_table(plan),
     ]
@@ -198,10 +240,10 @@ def _cost(comparison: Comparison) -> list[Html]:
 
 def _candidates(comparison: Comparison) -> list[Html]:
     ours = [[c.label, len(c.features)] for c in comparison.candidates]
-    blocks = [table(["model", "columns"], ours)]
+    blocks = [table([tr("model"), tr("columns")], ours)]
     if comparison.left_out:
         rows = [[name, why] for name, why in comparison.left_out.items()]
-        blocks.append(table(["left out", "why"], rows))
+        blocks.append(table([tr("left out"), tr("why")], rows))
     if comparison.remark:
         blocks.append(note(comparison.remark))
     return blocks
@@ -210,12 +252,17 @@ def _candidates(comparison: Comparison) -> list[Html]:
 def _method(comparison: Comparison) -> list[Html]:
     return [
         text(
-            "Each model was fitted with its default settings on all folds but one and "
-            "scored on that one, with noise as large as a real fit would get."
+            tr(
+                "Each model was fitted with its default settings on all folds but "
+                "one and scored on that one, with noise as large as a real fit "
+                "would get."
+            )
         ),
         text(
-            "The line without privacy is the better of scikit-learn's gradient boosted "
-            "trees and a linear model on the same folds. The baseline looks at no "
-            "column."
+            tr(
+                "The line without privacy is the better of scikit-learn's gradient "
+                "boosted trees and a linear model on the same folds. The baseline "
+                "looks at no column."
+            )
         ),
     ]

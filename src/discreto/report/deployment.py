@@ -18,16 +18,19 @@ from discreto import __version__
 from discreto.core.cost import Cost, show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
+from discreto.language import mark, speaking, tr
 
 TODO = "TODO"
 _NOISE = {
-    ("measure", "pure"): "integer Laplace (or cube) noise on exact sums",
-    ("measure", "rho"): "discrete Gaussian noise on exact sums",
-    ("select", "pure"): "permute-and-flip choice",
-    ("select", "rho"): "exponential mechanism with bounded range",
-    ("step", "rho"): "discrete Gaussian noise on each step of a training",
-    ("randomise", "pure"): "randomised response, Laplace or staircase for each row",
-    ("discover", "block"): "thresholded counts of values that nobody has listed",
+    ("measure", "pure"): mark("integer Laplace (or cube) noise on exact sums"),
+    ("measure", "rho"): mark("discrete Gaussian noise on exact sums"),
+    ("select", "pure"): mark("permute-and-flip choice"),
+    ("select", "rho"): mark("exponential mechanism with bounded range"),
+    ("step", "rho"): mark("discrete Gaussian noise on each step of a training"),
+    ("randomise", "pure"): mark(
+        "randomised response, Laplace or staircase for each row"
+    ),
+    ("discover", "block"): mark("thresholded counts of values that nobody has listed"),
 }
 
 
@@ -63,7 +66,11 @@ class Deployment:
     def mechanisms(self) -> list[str]:
         """In words, which noise was used how often."""
         return [
-            f"{_NOISE.get(key, f'{key[0]} under {key[1]}')}: {times} question(s)"
+            tr(
+                "{noise}: {times} question(s)",
+                noise=tr(_NOISE.get(key, f"{key[0]} under {key[1]}")),
+                times=times,
+            )
             for key, times in sorted(self.doors.items())
         ]
 
@@ -99,20 +106,33 @@ class Deployment:
     def unit(self) -> tuple[str, str]:
         """Who is protected: in short, and in full."""
         if self.domain is None:
-            return TODO, f"{TODO}: give the domain file; the ledger does not name it."
+            return TODO, tr(
+                "{todo}: give the domain file; the ledger does not name it.", todo=TODO
+            )
         domain = self.domain
         if domain.person:
-            rows = f"up to {domain.rows_per_person} row(s)"
-            short = f"Person-level ({rows} of one id in {domain.person!r})"
-            who = f"all rows of one person, {rows}; further rows are left out"
+            rows = tr("up to {rows} row(s)", rows=domain.rows_per_person)
+            short = tr(
+                "Person-level ({rows} of one id in {person})",
+                rows=rows,
+                person=repr(domain.person),
+            )
+            who = tr(
+                "all rows of one person, {rows}; further rows are left out", rows=rows
+            )
         else:
-            short, who = "Row-level", "one row; a person with several has several"
+            short, who = (
+                tr("Row-level"),
+                tr("one row; a person with several has several"),
+            )
         how = (
-            "added or removed"
+            tr("added or removed")
             if domain.neighbours == "add-remove"
-            else f"replaced, with {domain.rows} rows in all, which is public"
+            else tr(
+                "replaced, with {rows} rows in all, which is public", rows=domain.rows
+            )
         )
-        return short, f"Adjacent tables differ in {who}, {how}."
+        return short, tr("Adjacent tables differ in {who}, {how}.", who=who, how=how)
 
 
 def deployment_of(ledger: Any, domain: Domain | None = None) -> Deployment:
@@ -174,11 +194,15 @@ def registry_entry(
     >>> record["privacy_loss"]["privacy_parameters"]
     {'epsilon': 0.5}
     """
-    found = deployment_of(ledger, domain)
+    with speaking("en"):  # what the registry reads
+        return _record(deployment_of(ledger, domain), purpose, author, data)
+
+
+def _record(found: Deployment, purpose: str, author: str, data: str) -> dict[str, Any]:
     return {
         "url_slug": f"{TODO}: letters and hyphens",
         "status": "Draft",
-        "tier": 3 if domain is not None else 2,
+        "tier": 3 if found.domain is not None else 2,
         "deployment": {
             "basic": _basic(found, purpose, data),
             "dp_variant": _variant(found),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.domain import Category, Number
+from discreto.language import tr
 from discreto.models._features import Ready
 from discreto.plots.effects import DependenceDisplay, ImportanceDisplay
 from discreto.report.markup import Html, figure, side_by_side, text
@@ -64,7 +65,7 @@ def effect_blocks(model: Any) -> list[Html]:
     bars = ImportanceDisplay(
         [effect.name for effect in shown],
         np.array([effect.size for effect in shown]),
-        f"spread of {quantity}",
+        tr("spread of {quantity}", quantity=quantity),
         simulated,
     )
     names = _outputs_named(model)
@@ -74,19 +75,22 @@ def effect_blocks(model: Any) -> list[Html]:
                 effect.name,
                 effect.points,
                 {n: effect.curve[:, i] for i, n in names[:MOST_CLASSES]},
-                "probability" if several else quantity,
+                tr("probability") if several else quantity,
                 simulated,
             ),
-            alt=f"{quantity} against {effect.name}",
+            alt=tr("{quantity} against {name}", quantity=quantity, name=effect.name),
         )
         for effect in found[:MOST_CURVES]
         if effect.size > 0
     ]
-    about = (
-        "How far each column moves the prediction, and how, over made-up rows spread "
-        "evenly over the domain: free, and about the model, not about people."
+    about = tr(
+        "How far each column moves the prediction, and how, over made-up "
+        "rows spread evenly over the domain: free, and about the model, not"
+        " about people."
     )
-    important = figure(bars, alt=f"importance of columns: spread of {quantity}")
+    important = figure(
+        bars, alt=tr("importance of columns: spread of {quantity}", quantity=quantity)
+    )
     return [text(about), important, side_by_side(*pictures)]
 
 
@@ -94,7 +98,7 @@ def _quantity(model: Any) -> str:
     classes = getattr(model, "classes_", None)
     if classes is None:
         return f"{model.space_.target}"
-    return f"P[{classes[-1]}]" if len(classes) == 2 else "the probabilities"
+    return f"P[{classes[-1]}]" if len(classes) == 2 else tr("the probabilities")
 
 
 def _outputs_named(model: Any) -> list[tuple[int, str]]:

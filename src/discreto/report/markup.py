@@ -14,6 +14,7 @@ from numbers import Real
 from typing import Any
 
 from discreto.errors import ParameterError
+from discreto.language import number, tr
 from discreto.markup import Html, join, tag
 from discreto.report.svg import svg_of
 
@@ -51,7 +52,11 @@ class Measured:
     quiet: bool = False  # the spread sets the digits, and stands elsewhere
 
     def __str__(self) -> str:
-        price = "" if self.epsilon is None else f" at ε {self.epsilon:g}"
+        price = (
+            ""
+            if self.epsilon is None
+            else " " + tr("at ε {epsilon}", epsilon=number(self.epsilon, "g"))
+        )
         return f"{self.shown}{self.width}{price}"
 
     @property
@@ -71,9 +76,9 @@ def _number(value: float, spread: float | None) -> str:
     if not math.isfinite(value):
         return {math.inf: "∞", -math.inf: "-∞"}.get(value, "-")
     if not spread or not math.isfinite(spread):
-        return f"{value:.4g}"
+        return number(value, ".4g")
     digits = min(max(1 - math.floor(math.log10(spread)), 0), 6)
-    return f"{value:.{digits}f}"
+    return number(value, f".{digits}f")
 
 
 def text(*parts: Any) -> Html:
@@ -103,7 +108,7 @@ def code(content: Any, *, block: bool = False) -> Html:
 
 def stamp() -> Html:
     """The word that every simulated result carries."""
-    return tag("span", "SIMULATED", class_="stamp")
+    return tag("span", tr("SIMULATED"), class_="stamp")
 
 
 def note(*parts: Any, kind: str = "") -> Html:
@@ -204,7 +209,7 @@ def _cell(cell: Any, right: bool) -> Html:
             "td", _measured(cell), class_=side, data_sort=repr(float(cell.value))
         )
     if isinstance(cell, bool):
-        word, kind = ("yes", "yes") if cell else ("no", "no")
+        word, kind = (tr("yes"), "yes") if cell else (tr("no"), "no")
         return tag("td", tag("span", word, class_=kind))
     if cell is None:
         return tag("td", "–", class_=side, data_sort="nan" if right else None)
@@ -215,12 +220,12 @@ def _cell(cell: Any, right: bool) -> Html:
     return tag("td", cell, class_=side)
 
 
-def _measured(number: Measured) -> Html:
-    parts: list[Any] = [number.shown]
-    if number.width:
-        parts.append(tag("span", number.width, class_="spread"))
-    if number.epsilon is not None:
-        parts.append(tag("span", f" ε {number.epsilon:g}", class_="price"))
+def _measured(measured: Measured) -> Html:
+    parts: list[Any] = [measured.shown]
+    if measured.width:
+        parts.append(tag("span", measured.width, class_="spread"))
+    if measured.epsilon is not None:
+        parts.append(tag("span", f" ε {number(measured.epsilon, 'g')}", class_="price"))
     return join(parts)
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from discreto.core.cost import Amount
 from discreto.core.describe import column_words, unit_of_privacy
 from discreto.core.domain import Domain
+from discreto.label_text import label_in_words
+from discreto.language import mark, number, speaking, tr
 from discreto.meaning import deployments_near, explain_cost
 from discreto.report.effects import effect_blocks
 from discreto.report.markup import (
@@ -25,7 +27,11 @@ from discreto.report.markup import (
 from discreto.report.model_summary import learned
 from discreto.report.page import Page
 
-DOORS = {"measure": "noisy sums", "select": "noisy choice", "randomise": "noisy rows"}
+DOORS = {
+    "measure": mark("noisy sums"),
+    "select": mark("noisy choice"),
+    "randomise": mark("noisy rows"),
+}
 ELSEWHERE = (
     "domain",
     "ledger",
@@ -36,9 +42,10 @@ ELSEWHERE = (
     "target_bounds",
 )
 MOST_QUESTIONS = 12  # each on a line of its own
-TRUST = (
-    "Central: whoever held the rows and ran the fit could see them, and is trusted to "
-    "keep them and the ledger safe. Nobody who reads the model or this card needs it."
+TRUST = mark(
+    "Central: whoever held the rows and ran the fit could see them, and"
+    " is trusted to keep them and the ledger safe. Nobody who reads the"
+    " model or this card needs it."
 )
 
 
@@ -52,6 +59,7 @@ def model_page(
     data: str = "",
     date: str = "",
     prior: Amount = "0.1",
+    lang: str = "",
 ) -> Page:
     """The card of a fitted model, for those who decide whether it may be used.
 
@@ -73,39 +81,44 @@ def model_page(
         When it was made; by default today.
     prior
         What an attacker is assumed to believe beforehand, for the odds of one person.
+    lang
+        ``"en"``, ``"pt"``, ``"es"`` or ``"fr"``; by default the language in use.
 
     Returns
     -------
     Page
         Save it with ``page.save(path)``.
     """
-    name, privacy = type(model).__name__, model.privacy_
-    page = Page(
-        title or f"Model card: {name}",
-        _purpose(model),
-        simulated=privacy.simulated,
-        compact=True,
-    )
-    told = {"purpose": purpose, "data": data, "author": author}
-    page.section("At a glance", _about(told, date), _glance(model))
-    page.section("What it means for one person", *_meaning(model, prior))
-    if evaluation is not None:
-        page.section("How good it is", *evaluation_tables(evaluation))
-    page.section("What it has learned", *effect_blocks(model), *learned(model))
-    page.section(
-        "What it asked",
-        text("Every question that reached the rows, and the noise in its answer."),
-        plan_table(privacy.plan),
-    )
-    page.section("What was known before", *_known(model))
-    page.section("Limits", *_limits(model, measured=evaluation is not None))
-    return page
+    with speaking(lang):
+        name, privacy = type(model).__name__, model.privacy_
+        page = Page(
+            title or tr("Model card: {name}", name=name),
+            _purpose(model),
+            simulated=privacy.simulated,
+            compact=True,
+        )
+        told = {tr("purpose"): purpose, tr("data"): data, tr("author"): author}
+        page.section(tr("At a glance"), _about(told, date), _glance(model))
+        page.section(tr("What it means for one person"), *_meaning(model, prior))
+        if evaluation is not None:
+            page.section(tr("How good it is"), *evaluation_tables(evaluation))
+        page.section(tr("What it has learned"), *effect_blocks(model), *learned(model))
+        page.section(
+            tr("What it asked"),
+            text(
+                tr("Every question that reached the rows, and the noise in its answer.")
+            ),
+            plan_table(privacy.plan),
+        )
+        page.section(tr("What was known before"), *_known(model))
+        page.section(tr("Limits"), *_limits(model, measured=evaluation is not None))
+        return page
 
 
 def _about(told: dict[str, str], date: str) -> Html:
     """Who says what the model is for; what nobody said is said to be missing."""
-    rows = [[name, value or "not stated"] for name, value in told.items()]
-    rows.append(["date", date or datetime.now(UTC).strftime("%Y-%m-%d")])
+    rows = [[name, value or tr("not stated")] for name, value in told.items()]
+    rows.append([tr("date"), date or datetime.now(UTC).strftime("%Y-%m-%d")])
     return table(["", ""], rows)
 
 
@@ -127,20 +140,30 @@ def model_blocks(model: Any, evaluation: Any = None) -> list[Html]:
 def _purpose(model: Any) -> str:
     space = model.space_
     if space.target is None:
-        return f"Groups rows by {len(space.features)} columns."
-    return f"Predicts {space.target} from {len(space.features)} columns."
+        return tr("Groups rows by {count} columns.", count=len(space.features))
+    return tr(
+        "Predicts {target} from {count} columns.",
+        target=space.target,
+        count=len(space.features),
+    )
 
 
 def _glance(model: Any) -> Html:
     privacy = model.privacy_
-    kind = "zero-concentrated" if privacy.cost.rho else "pure"
-    paid = f"hash {privacy.receipt.hash[:12]}"
+    kind = tr("zero-concentrated") if privacy.cost.rho else tr("pure")
+    paid = tr("hash {hash}", hash=privacy.receipt.hash[:12])
     return facts(
         {
-            "cost": (str(privacy.cost), f"{kind} differential privacy"),
-            "protects": (_who(privacy), f"neighbours: {privacy.neighbours}"),
-            "questions": len(privacy.plan),
-            "ledger entry": (privacy.receipt.seq, paid),
+            tr("cost"): (
+                number(privacy.cost),
+                tr("{kind} differential privacy", kind=kind),
+            ),
+            tr("protects"): (
+                _who(privacy),
+                tr("neighbours: {neighbours}", neighbours=privacy.neighbours),
+            ),
+            tr("questions"): len(privacy.plan),
+            tr("ledger entry"): (privacy.receipt.seq, paid),
         }
     )
 
@@ -148,33 +171,46 @@ def _glance(model: Any) -> Html:
 def _who(privacy: Any) -> str:
     many = privacy.rows_per_person
     if privacy.person is None and many == 1:
-        return "one row"
-    return "one person" if many == 1 else f"one person, {many} rows"
+        return tr("one row")
+    return tr("one person") if many == 1 else tr("one person, {many} rows", many=many)
 
 
 def _meaning(model: Any, prior: Amount) -> list[Html]:
     """What the cost means in odds and rates, for whom, and whom one has to trust."""
     privacy = model.privacy_
     if privacy.simulated:
-        words = "A simulation protects nobody: the model must not leave the room."
+        words = tr("A simulation protects nobody: the model must not leave the room.")
         return [note(words, kind="warn")]
     if not privacy.cost:
         return [
             note(
-                "The fit cost nothing and says nothing: this model answers from the "
-                "private rows, and every prediction is paid for. It must stay with "
-                "them.",
+                tr(
+                    "The fit cost nothing and says nothing: this model answers from the"
+                    " private rows, and every prediction is paid for. It must stay with"
+                    " them."
+                ),
                 kind="warn",
             )
         ]
     meant = explain_cost(privacy.cost, prior=prior)
     unit = unit_of_privacy(model.space_.domain)
     lines = [[word, rest] for word, rest in meant.lines()]
-    lines += [["unit", f"{unit} (neighbours: {privacy.neighbours})"], ["trust", TRUST]]
-    lines.append(["others", _others(min(e for e, _ in meant.points))])
-    about = (
-        "An attacker who knows everything but whether one person took part, believes "
-        f"it with probability {100 * meant.prior:.3g} % and then sees this model:"
+    lines += [
+        [
+            tr("unit"),
+            tr(
+                "{unit} (neighbours: {neighbours})",
+                unit=unit,
+                neighbours=privacy.neighbours,
+            ),
+        ],
+        [tr("trust"), tr(TRUST)],
+    ]
+    lines.append([tr("others"), _others(min(e for e, _ in meant.points))])
+    about = tr(
+        "An attacker who knows everything but whether one person took part,"
+        " believes it with probability {prior} % and then sees this model:",
+        prior=number(100 * meant.prior, ".3g"),
     )
     return [text(about), table(["", ""], lines)]
 
@@ -182,21 +218,31 @@ def _meaning(model: Any, prior: Amount) -> list[Html]:
 def _others(epsilon: float) -> str:
     """Published values near to this one, with what they protect."""
     near = deployments_near(epsilon)
-    words = [f"ε {one.epsilon:g} for {one.unit} ({one.who})" for one in near]
-    return f"published beside it: {'; '.join(words)}"
+    words = [
+        tr(
+            "ε {epsilon} for {unit} ({who})",
+            epsilon=number(one.epsilon, "g"),
+            unit=tr(one.unit),
+            who=tr(one.who),
+        )
+        for one in near
+    ]
+    return tr("published beside it: {names}", names="; ".join(words))
 
 
 def evaluation_tables(evaluation: Any) -> list[Html]:
     """A private evaluation: single numbers first, then a table for each other one."""
     single = [part for _, part in evaluation.items() if not part.keys]
     several = [part for _, part in evaluation.items() if part.keys]
-    remark = (
-        "Measured privately. Intervals are for the population that the rows come from: "
-        "noise and sampling together; those of counts are for the noise. On the rows "
-        "that a model was fitted to, it looks better than it is."
+    remark = tr(
+        "Measured privately. Intervals are for the population that the rows"
+        " come from: noise and sampling together; those of counts are for "
+        "the noise. On the rows that a model was fitted to, it looks better"
+        " than it is."
     )
     scores = {
-        part.label: (_end(part.value, part.error), _interval(part)) for part in single
+        label_in_words(part.label): (_end(part.value, part.error), _interval(part))
+        for part in single
     }
     return [
         text(remark),
@@ -207,7 +253,7 @@ def evaluation_tables(evaluation: Any) -> list[Html]:
 
 def _interval(release: Any) -> str:
     unit = f" {release.unit}" if release.unit else ""
-    return f"95 %: {_span(release.low, release.high)}{unit}, {release.cost}"
+    return f"95 %: {_span(release.low, release.high)}{unit}, {number(release.cost)}"
 
 
 def release_table(release: Any) -> Html:
@@ -217,18 +263,18 @@ def release_table(release: Any) -> Html:
     )
     keys = release.keys or ("",) * len(values)
     lines = [
-        [_key(key) or release.label, _end(v, (b - a) / 2), _span(a, b)]
+        [_key(key) or label_in_words(release.label), _end(v, (b - a) / 2), _span(a, b)]
         for key, v, a, b in zip(keys, values, lows, highs, strict=True)
     ]
     unit = f" ({release.unit})" if release.unit else ""
-    caption = f"{release.label}{unit}, {release.cost}"
-    caption += f"; {release.note}" if release.note else ""
-    return table(["", "value", "95 %"], lines, caption=caption)
+    caption = f"{label_in_words(release.label)}{unit}, {number(release.cost)}"
+    caption += f"; {label_in_words(release.note)}" if release.note else ""
+    return table(["", tr("value"), "95 %"], lines, caption=caption)
 
 
 def _span(low: float, high: float) -> str:
     first, last = (_end(end, (high - low) / 2).shown for end in (low, high))
-    return f"{first} to {last}"
+    return tr("{low} to {high}", low=first, high=last)
 
 
 def _end(value: float, error: float) -> Measured:
@@ -243,21 +289,30 @@ def plan_table(plan: Any) -> Html:
     """The questions of a plan, one a line; many of a kind share a line."""
     kinds: dict[tuple[str, str, str], list[str]] = {}
     for question in plan:
-        noise = ", ".join(f"{ratio:.3g}" for ratio in dict.fromkeys(question.ratios()))
-        how = DOORS.get(question.door, question.door)
-        kinds.setdefault((how, str(question.cost), noise), []).append(question.label)
+        noise = ", ".join(
+            number(ratio, ".3g") for ratio in dict.fromkeys(question.ratios())
+        )
+        how = tr(DOORS.get(question.door, question.door))
+        kinds.setdefault((how, number(question.cost), noise), []).append(
+            label_in_words(question.label)
+        )
     if len(plan) > MOST_QUESTIONS:
         lines = [[_several(labels), *kind] for kind, labels in kinds.items()]
     else:
         lines = [[label, *kind] for kind, labels in kinds.items() for label in labels]
-    heads = ["question", "how", "cost of each", "noise / a row's reach"]
-    return table(heads, lines, caption=f"{plan.total} in all")
+    heads = [tr("question"), tr("how"), tr("cost of each"), tr("noise / a row's reach")]
+    return table(heads, lines, caption=tr("{total} in all", total=number(plan.total)))
 
 
 def _several(labels: list[str]) -> str:
     if len(labels) == 1:
         return labels[0]
-    return f"{labels[0]} to {labels[-1]} ({len(labels)} questions)"
+    return tr(
+        "{first} to {last} ({count} questions)",
+        first=labels[0],
+        last=labels[-1],
+        count=len(labels),
+    )
 
 
 def _known(model: Any) -> list[Html]:
@@ -269,33 +324,44 @@ def _known(model: Any) -> list[Html]:
         if name not in ELSEWHERE and value is not None
     ]
     blocks = [
-        text("Public facts: they came from a code book, not from the rows."),
+        text(tr("Public facts: they came from a code book, not from the rows.")),
         domain_table(space.domain.select(keep), target=space.target),
     ]
     if params:
-        blocks.append(table(["setting", "value"], [[n, code(v)] for n, v in params]))
+        blocks.append(
+            table([tr("setting"), tr("value")], [[n, code(v)] for n, v in params])
+        )
     return blocks
 
 
 def domain_table(domain: Domain, *, target: str | None = None) -> Html:
     """The columns of a domain."""
     lines = [
-        [name, "target" if name == target else "", *column_words(column)]
+        [name, tr("target") if name == target else "", *column_words(column)]
         for name, column in domain.columns.items()
     ]
-    return table(["column", "role", "kind", "values", "may be missing"], lines)
+    return table(
+        [tr("column"), tr("role"), tr("kind"), tr("values"), tr("may be missing")],
+        lines,
+    )
 
 
 def _limits(model: Any, *, measured: bool) -> list[Html]:
     lines = [
-        "The guarantee is about taking part in this one fit. Other questions to the "
-        "same people add up: their ledger knows the sum.",
-        "It does not hide what is true of people in general: that smokers fall ill can "
-        "be learned from a model, about everybody.",
-        "Predictions about private rows are as private as those rows.",
+        tr(
+            "The guarantee is about taking part in this one fit. Other "
+            "questions to the same people add up: their ledger knows the sum."
+        ),
+        tr(
+            "It does not hide what is true of people in general: that smokers "
+            "fall ill can be learned from a model, about everybody."
+        ),
+        tr("Predictions about private rows are as private as those rows."),
     ]
     if model.space_.target is not None:
-        lines.append("The model may be wrong, and more so for small groups of people.")
+        lines.append(
+            tr("The model may be wrong, and more so for small groups of people.")
+        )
         if not measured:
-            lines.append("How good it is was not measured for this card.")
+            lines.append(tr("How good it is was not measured for this card."))
     return [text(line) for line in lines]

@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from discreto.language import mark, number, tr
 from discreto.plots import CentroidsDisplay
 from discreto.report.markup import Html, Measured, figure, table, text
 
 # Attributes that people know, and where the variance of their noise is released too.
 TITLES = {
-    "cluster_centers_": "centres of the clusters",
-    "class_prior_": "share of each class",
-    "theta_": "mean of each column by class",
-    "var_": "variance of each column by class",
-    "coef_": "coefficients",
-    "intercept_": "intercept",
+    "cluster_centers_": mark("centres of the clusters"),
+    "class_prior_": mark("share of each class"),
+    "theta_": mark("mean of each column by class"),
+    "var_": mark("variance of each column by class"),
+    "coef_": mark("coefficients"),
+    "intercept_": mark("intercept"),
 }
 VARIANCES = {"theta_": "theta_doubt_"}
 MOST = 400  # numbers of a table that is printed
@@ -24,24 +25,38 @@ MOST = 400  # numbers of a table that is printed
 
 def learned(model: Any) -> list[Html]:
     """Tables of what was released, a picture of centres, and the names of the rest."""
-    cost, blocks = str(model.privacy_.cost), []
+    cost, blocks = number(model.privacy_.cost), []
     if hasattr(model, "cluster_centers_") and len(model.space_.numbers) >= 2:
         shown = CentroidsDisplay.from_model(model)
-        blocks.append(figure(shown, caption=f"Released centres, {cost}."))
+        blocks.append(figure(shown, caption=tr("Released centres, {cost}.", cost=cost)))
     arrays = {n: v for n, v in vars(model).items() if _is_released(n, v)}
     for name in TITLES:
         if name in arrays and 0 < arrays[name].size <= MOST:
             blocks.append(_table(model, name, arrays.pop(name)))
     if arrays:
         many = sum(array.size for array in arrays.values())
-        words = f"{many} more released numbers: {', '.join(sorted(arrays))}"
-        blocks.append(text(f"The model file has {words}."))
+        names = ", ".join(sorted(arrays))
+        blocks.append(
+            text(
+                tr(
+                    "The model file has {many} more released numbers: {names}.",
+                    many=many,
+                    names=names,
+                )
+            )
+        )
     if not model.privacy_.cost:
-        return [text("Nothing: it answers from the rows.")]
-    about = f"All of it follows from the answers of one fit, {cost}"
-    free = "." if model.privacy_.simulated else ", and may be published."
-    doubts = " ± is one standard deviation of the noise, where the fit released it."
-    return [text(about + free + doubts), *blocks]
+        return [text(tr("Nothing: it answers from the rows."))]
+    if model.privacy_.simulated:
+        about = tr("All of it follows from the answers of one fit, {cost}.", cost=cost)
+    else:
+        about = tr(
+            "All of it follows from the answers of one fit, {cost}, and may be "
+            "published.",
+            cost=cost,
+        )
+    doubts = tr("± is one standard deviation of the noise, where the fit released it.")
+    return [text(f"{about} {doubts}"), *blocks]
 
 
 def _is_released(name: str, value: Any) -> bool:
@@ -59,7 +74,7 @@ def _table(model: Any, name: str, array: Any) -> Html:
         doubts = [None] * len(line) if spread is None else spread[i].tolist()
         cells = zip(line.tolist(), doubts, strict=True)
         rows.append([first[i], *(Measured(value, doubt) for value, doubt in cells)])
-    caption = f"{TITLES[name]}, {model.privacy_.cost}"
+    caption = f"{tr(TITLES[name])}, {number(model.privacy_.cost)}"
     return table([head, *_heads(model, array, lines.shape[1])], rows, caption=caption)
 
 
@@ -77,6 +92,6 @@ def _first(model: Any, name: str, many: int) -> tuple[str, list[str]]:
     if many == 1:
         return "", [""]
     if len(classes) == many:
-        return "class", classes
-    kind = "cluster" if name == "cluster_centers_" else "row"
+        return tr("class"), classes
+    kind = tr("cluster") if name == "cluster_centers_" else tr("row")
     return kind, [str(i + 1) for i in range(many)]

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from discreto import __version__
+from discreto.language import language, mark, speaking, tr
 from discreto.report.markup import Html, join, note, stamp, tag, text
 
-SIMULATED = (
-    "These results come from a simulation: rows were used freely and nobody was "
-    "protected. If the rows are private, so is this page: do not publish it."
+SIMULATED = mark(
+    "These results come from a simulation: rows were used freely and "
+    "nobody was protected. If the rows are private, so is this page: do"
+    " not publish it."
 )
 
 
@@ -49,7 +51,7 @@ class Page:
         compact: bool = False,
     ) -> None:
         self.title, self.lead, self.simulated = title, lead, simulated
-        self.compact = compact
+        self.compact, self.lang = compact, language()
         self._sections: list[tuple[str, str, Html]] = []
 
     def section(self, title: str, *blocks: Any, simulated: bool = False) -> None:
@@ -74,6 +76,10 @@ class Page:
         self._sections.append((name, title, join([head, *body])))
 
     def __str__(self) -> str:
+        with speaking(self.lang):
+            return self._whole()
+
+    def _whole(self) -> str:
         css, script = _part("page.css"), _part("page.js")
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         # The page may load nothing and run only the script above, whatever is in it.
@@ -82,7 +88,8 @@ class Page:
             f"script-src 'sha256-{digest}'"
         )
         head = [
-            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+            f'<!DOCTYPE html>\n<html lang="{self.lang}">\n',
+            '<head>\n<meta charset="utf-8">\n',
             '<meta http-equiv="Content-Security-Policy" ',
             f'content="{policy}">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
@@ -96,13 +103,13 @@ class Page:
         )
 
     def _header(self) -> Html:
-        button = tag("button", "light / dark", class_="theme", type="button")
+        button = tag("button", tr("light / dark"), class_="theme", type="button")
         top = tag("div", tag("h1", self.title), button, class_="top")
         parts = [top]
         if self.lead:
             parts.append(tag("p", self.lead, class_="lead"))
         if self.simulated:
-            parts.append(note(text(stamp(), " ", SIMULATED), kind="warn"))
+            parts.append(note(text(stamp(), " ", tr(SIMULATED)), kind="warn"))
         if len(self._sections) > 2:
             links = [
                 tag("a", title, href=f"#{name}") for name, title, _ in self._sections
@@ -143,7 +150,14 @@ def anchor(title: str) -> str:
 
 def _footer() -> Html:
     moment = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return tag("footer", f"discreto {__version__}, {moment}. One file, no network.")
+    return tag(
+        "footer",
+        tr(
+            "discreto {version}, {moment}. One file, no network.",
+            version=__version__,
+            moment=moment,
+        ),
+    )
 
 
 @cache

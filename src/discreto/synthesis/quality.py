@@ -15,6 +15,7 @@ from discreto.core.maps import Categories
 from discreto.core.query import Block, Ones, Sum
 from discreto.data.frames.native import new_frame
 from discreto.errors import UnsafeError
+from discreto.language import mark, number, tr
 from discreto.markup import html_table
 from discreto.synthesis._columns import codings, fine, view
 from discreto.synthesis._junction_tree import Floats
@@ -94,10 +95,17 @@ class Quality:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.kind} total variation error for {self.rows} rows: "
-            f"{self.one_way:.3f} of single columns, {self.two_way:.3f} of pairs"
+            tr(
+                "{kind} total variation error for {rows} rows: {one} of single "
+                "columns, {two} of pairs",
+                kind=tr(self.kind),
+                rows=self.rows,
+                one=number(self.one_way, ".3f"),
+                two=number(self.two_way, ".3f"),
+            )
         ]
-        lines += [f"  {e:.3f}  {' × '.join(names)}" for names, e in self.worst()]
+        worst = self.worst()
+        lines += [f"  {number(e, '.3f')}  {' × '.join(names)}" for names, e in worst]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -138,7 +146,7 @@ def expected(model: Synthesizer, *, seed: int = 0) -> Quality:
     again: Synthesizer = clone(model).set_params(domain=None, ledger=None)
     again.fit(Table(drawn, domain, simulate(seed)), model.space_.target)
     made = again.sample(len(drawn), random_state=seed)
-    return _compare(again, domain, drawn, made, "expected")
+    return _compare(again, domain, drawn, made, mark("expected"))
 
 
 def measured(model: Synthesizer, rows: Any, *, n: int | None = None) -> Quality:
@@ -175,7 +183,7 @@ def measured(model: Synthesizer, rows: Any, *, n: int | None = None) -> Quality:
         )
     domain = _plain(model.space_.domain, model)
     made = model.sample(len(rows) if n is None else n, random_state=0)
-    return _compare(model, domain, rows, made, "measured")
+    return _compare(model, domain, rows, made, mark("measured"))
 
 
 def _plain(domain: Domain, model: Synthesizer) -> Domain:

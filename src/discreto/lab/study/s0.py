@@ -22,6 +22,7 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table, spread
+from discreto.language import mark
 from discreto.models import CellNeighborsClassifier, KNeighborsClassifier
 
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)  # those of the slides
@@ -239,10 +240,12 @@ def _codes_findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s0-accuracy",
-        title="Nearest neighbours with noisy votes",
+        title=mark("Nearest neighbours with noisy votes"),
         source="S0, accuracy against budget",
-        shows="Accuracy of kNN at ε 0.5 to 3 with Laplace noise on the votes. The "
-        "slides do not name their data.",
+        shows=mark(
+            "Accuracy of kNN at ε 0.5 to 3 with Laplace noise on the votes. The "
+            "slides do not name their data."
+        ),
         cells=_accuracy_cells,
         measure=_accuracy,
         repeats=(),
@@ -253,9 +256,9 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="s0-budget",
-        title="What a test set costs",
+        title=mark("What a test set costs"),
         source="S0, sensitivity and budget",
-        shows="ε as the budget of the whole experiment.",
+        shows=mark("ε as the budget of the whole experiment."),
         cells=_budget_cells,
         measure=_budget,
         repeats=(),
@@ -264,9 +267,9 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="s0-codes",
-        title="Codes that depend on the rows",
+        title=mark("Codes that depend on the rows"),
         source="S0, encoding of attributes",
-        shows="pandas.factorize before anything else.",
+        shows=mark("pandas.factorize before anything else."),
         cells=_codes_cells,
         measure=_codes,
         tables=_codes_tables,

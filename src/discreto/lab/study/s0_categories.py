@@ -26,6 +26,7 @@ from discreto.lab.study.experiment import (
 from discreto.lab.study.results import Results
 from discreto.lab.study.s0 import ALL, EACH, EPSILONS, PLAIN, PRINTED
 from discreto.lab.study.scores import score_table
+from discreto.language import mark
 from discreto.models import (
     CellNeighborsClassifier,
     KNeighborsClassifier,
@@ -143,10 +144,12 @@ def _findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s0-categories",
-        title="Nearest neighbours on factorised categories",
+        title=mark("Nearest neighbours on factorised categories"),
         source="S0, encoding of attributes and accuracy against budget",
-        shows="pandas.factorize, then kNN at ε 0.5 to 3 with Laplace noise on the "
-        "votes. Mushrooms: 2,000 rows of 22 categories.",
+        shows=mark(
+            "pandas.factorize, then kNN at ε 0.5 to 3 with Laplace noise on the "
+            "votes. Mushrooms: 2,000 rows of 22 categories."
+        ),
         cells=_cells,
         measure=_measure,
         repeats=(),

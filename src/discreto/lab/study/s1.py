@@ -21,6 +21,7 @@ from discreto.lab.study.experiment import (
     StudyFinding,
 )
 from discreto.lab.study.results import Results
+from discreto.language import mark
 from discreto.plots.style import legend, look
 from discreto.tables import Table as People
 
@@ -190,9 +191,11 @@ def _utility_findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s1-sum",
-        title="The sum of {4, 2, 7, 1}",
+        title=mark("The sum of {4, 2, 7, 1}"),
         source="S1, the example of the Laplace mechanism",
-        shows="A table of noise and densities for Lap(0, 7), from a local sensitivity.",
+        shows=mark(
+            "A table of noise and densities for Lap(0, 7), from a local sensitivity."
+        ),
         cells=_example_cells,
         measure=_example,
         repeats=(),
@@ -202,10 +205,12 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="s1-trade-off",
-        title="Privacy against use",
+        title=mark("Privacy against use"),
         source="S1, the privacy limit ε",
-        shows="A small ε protects more and answers worse; 0.01, 0.1, ln 2 and ln 3 are "
-        "recommended.",
+        shows=mark(
+            "A small ε protects more and answers worse; 0.01, 0.1, ln 2 and ln 3 are "
+            "recommended."
+        ),
         cells=_utility_cells,
         measure=_utility,
         repeats=(),

@@ -48,6 +48,7 @@ from discreto.lab.study.experiment import (
 from discreto.lab.study.figures import curves, panels
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
+from discreto.language import mark
 from discreto.models._features import Ready
 from discreto.tables import Table as Rows
 
@@ -282,10 +283,12 @@ def _rule_findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s2-figure-1",
-        title="Boosted trees against ε on six sets",
+        title=mark("Boosted trees against ε on six sets"),
         source="S2, figure 1 and table 2",
-        shows="Random splits win where columns are numbers or ε is small; PrivCatBoost "
-        "wins with many categories and larger ε.",
+        shows=mark(
+            "Random splits win where columns are numbers or ε is small; PrivCatBoost "
+            "wins with many categories and larger ε."
+        ),
         cells=_cells,
         measure=_measure,
         repeats=("fold",),
@@ -297,10 +300,12 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="s2-steel",
-        title="The steel set with its other target",
+        title=mark("The steel set with its other target"),
         source="S2, table 2 and figure 1 (b)",
-        shows="Table 2 gives the steel set seven numbers and two categories, which are "
-        "its columns if the load type is the target.",
+        shows=mark(
+            "Table 2 gives the steel set seven numbers and two categories, which are "
+            "its columns if the load type is the target."
+        ),
         cells=_load_cells,
         measure=_measure,
         repeats=("fold",),
@@ -311,9 +316,9 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="s2-initial",
-        title="The first gradient of two classes",
+        title=mark("The first gradient of two classes"),
         source="S2, section 5",
-        shows="For two classes the gradient starts as that of second order at 0.",
+        shows=mark("For two classes the gradient starts as that of second order at 0."),
         cells=_initial_cells,
         measure=_measure_initial,
         repeats=("fold",),
@@ -323,10 +328,12 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="s2-rules",
-        title="The budget rules of table 1, run",
+        title=mark("The budget rules of table 1, run"),
         source="S2, table 1 and section 3",
-        shows="Earlier works either divide ε among all trees or give each tree rows of "
-        "its own.",
+        shows=mark(
+            "Earlier works either divide ε among all trees or give each tree rows of "
+            "its own."
+        ),
         cells=_rule_cells,
         measure=_measure_rule,
         repeats=("fold",),

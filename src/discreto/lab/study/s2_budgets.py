@@ -14,6 +14,7 @@ import numpy as np
 from discreto.lab.study.boosting_budgets import RULES
 from discreto.lab.study.experiment import Experiment, ResultTable, StudyFinding
 from discreto.lab.study.results import Results
+from discreto.language import mark
 
 DEPTH, TREES, LAMBDA, EPSILON = 6, 50, 0.1, 1.0  # the settings of S2's experiments
 ATTRIBUTES = 8  # of Abalone, for the rule that counts them
@@ -148,10 +149,12 @@ def _listed(results: Results) -> str:
 EXPERIMENTS = (
     Experiment(
         name="s2-table-1",
-        title="Sensitivities and budgets of five boosting algorithms",
+        title=mark("Sensitivities and budgets of five boosting algorithms"),
         source="S2, table 1",
-        shows="Printed sensitivities and shares of ε of two earlier works, DPBoost and "
-        "the two algorithms of the paper.",
+        shows=mark(
+            "Printed sensitivities and shares of ε of two earlier works, DPBoost and "
+            "the two algorithms of the paper."
+        ),
         cells=_cells,
         measure=_measure,
         repeats=(),

@@ -28,6 +28,7 @@ from discreto.lab.study.experiment import (
 from discreto.lab.study.figures import curves, legend_below, panels
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
+from discreto.language import mark
 from discreto.tables import Table as Rows
 
 NATIVE, ONE_HOT, BINARY = "native", "one-hot", "binary"
@@ -203,9 +204,11 @@ def _findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s2-encodings",
-        title="Other encodings of categories",
+        title=mark("Other encodings of categories"),
         source="S2, section 6, future work",
-        shows="Only one-hot columns are compared; other encodings are left for later.",
+        shows=mark(
+            "Only one-hot columns are compared; other encodings are left for later."
+        ),
         cells=_cells,
         measure=_measure,
         repeats=("fold",),

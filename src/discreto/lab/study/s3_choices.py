@@ -24,6 +24,7 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.figures import panels
 from discreto.lab.study.results import Results
+from discreto.language import mark
 
 FOLDS = 5
 PROXIMAL_ROUNDS, GRAPH_ROUNDS = 30, 100
@@ -98,7 +99,7 @@ def _correlation_tables(results: Results) -> Iterator[ResultTable]:
     ]
     yield ResultTable(
         "table-4-1",
-        "Correlations of the public-debt-like table",
+        mark("Correlations of the public-debt-like table"),
         ("", *COLUMNS),
         tuple(rows),
         "The original could not be had; these rows are drawn from the printed table.",
@@ -233,9 +234,11 @@ def _diffusion_findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s3-table-4-1",
-        title="Correlations of the public-debt-like table",
+        title=mark("Correlations of the public-debt-like table"),
         source="S3, table 4.1",
-        shows="Five columns of the public debt of Mexico City and their correlations.",
+        shows=mark(
+            "Five columns of the public debt of Mexico City and their correlations."
+        ),
         cells=_correlation_cells,
         measure=_correlations,
         tables=_correlation_tables,
@@ -243,9 +246,9 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="s3-table-4-2",
-        title="The penalty of the proximal point, by cross-validation",
+        title=mark("The penalty of the proximal point, by cross-validation"),
         source="S3, table 4.2",
-        shows="The error is least at μ = 10, and grows on both sides.",
+        shows=mark("The error is least at μ = 10, and grows on both sides."),
         cells=_penalty_cells,
         measure=_penalty,
         repeats=("fold",),
@@ -256,9 +259,9 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="s3-table-4-3",
-        title="The rate of diffusion of the graph, by cross-validation",
+        title=mark("The rate of diffusion of the graph, by cross-validation"),
         source="S3, table 4.3",
-        shows="The error falls with α up to its largest value, 1/3.",
+        shows=mark("The error falls with α up to its largest value, 1/3."),
         cells=_diffusion_cells,
         measure=_diffusion,
         repeats=("fold",),

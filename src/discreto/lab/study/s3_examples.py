@@ -22,6 +22,7 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
+from discreto.language import mark
 from discreto.plots.style import legend, look
 from discreto.tables import Table as People
 
@@ -180,9 +181,11 @@ def _median_findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s3-figure-2.1",
-        title="Laplace densities, and the exponential mechanism",
+        title=mark("Laplace densities, and the exponential mechanism"),
         source="S3, figure 2.1 and remark 2.1",
-        shows="The density of Laplace noise, a case of the exponential mechanism.",
+        shows=mark(
+            "The density of Laplace noise, a case of the exponential mechanism."
+        ),
         cells=_density_cells,
         measure=_density,
         repeats=(),
@@ -191,10 +194,12 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="s3-example-2.5",
-        title="The sensitivity of a median",
+        title=mark("The sensitivity of a median"),
         source="S3, examples 2.5 and 2.7",
-        shows="One value can move a median by half of the range, so it takes another "
-        "mechanism.",
+        shows=mark(
+            "One value can move a median by half of the range, so it takes another "
+            "mechanism."
+        ),
         cells=_median_cells,
         measure=_median,
         repeats=(),

@@ -33,6 +33,7 @@ from discreto.lab.study.federated_views import (
     tables,
 )
 from discreto.lab.study.s3_choices import BATCH, clients_of
+from discreto.language import mark
 
 RATES = {AVERAGING: 0.05, DEGREES: 0.02, CONSTANT: 0.02}
 CLIP, MU = 3.0, 10.0  # of a gradient; the penalty of table 4.2
@@ -183,10 +184,12 @@ def _true_epsilon(approach: str, candidate: str, epsilon: float | None) -> Any:
 EXPERIMENTS = (
     Experiment(
         name="s3-federated",
-        title="Federated learning: error against round and ε",
+        title=mark("Federated learning: error against round and ε"),
         source="S3, figures 4.2 to 4.5 and 4.12 to 4.15",
-        shows="Three ways to learn across creditors reach about the same error with "
-        "noise as without; small ε disturb; the proximal point stands smaller ε.",
+        shows=mark(
+            "Three ways to learn across creditors reach about the same error with "
+            "noise as without; small ε disturb; the proximal point stands smaller ε."
+        ),
         cells=_cells,
         measure=_measure,
         weight=lambda cell: 0.4 if cell["approach"] == AVERAGING else 0.1,

@@ -17,6 +17,7 @@ from discreto.lab.published.federated import (
 from discreto.lab.study.experiment import Experiment, Picture, ResultTable, StudyFinding
 from discreto.lab.study.figures import panels
 from discreto.lab.study.results import Results
+from discreto.language import mark
 from discreto.plots import TopologyDisplay
 
 STAR = tuple((1, node) for node in range(2, 8))  # figure 4.7: the server is node 1
@@ -114,9 +115,11 @@ def _findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s3-graphs",
-        title="Graphs and mixing matrices",
+        title=mark("Graphs and mixing matrices"),
         source="S3, figures 4.6 to 4.11",
-        shows="Graphs of five and seven nodes, a star, and matrices that mix on them.",
+        shows=mark(
+            "Graphs of five and seven nodes, a star, and matrices that mix on them."
+        ),
         cells=_cells,
         measure=_measure,
         repeats=(),

@@ -22,6 +22,7 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
+from discreto.language import mark
 from discreto.local import RandomizedResponse
 from discreto.plots.style import legend, look
 
@@ -130,9 +131,11 @@ def _coin_findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s3-figure-2.2",
-        title="Densities of a noisy count",
+        title=mark("Densities of a noisy count"),
         source="S3, figure 2.2",
-        shows="Laplace densities around 108 for two neighbours, at ε = 1 and 0.1.",
+        shows=mark(
+            "Laplace densities around 108 for two neighbours, at ε = 1 and 0.1."
+        ),
         cells=_density_cells,
         measure=_density,
         repeats=(),
@@ -141,9 +144,9 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="s3-two-coins",
-        title="The answer of two coins",
+        title=mark("The answer of two coins"),
         source="S3, example 1.2 and remark 1.2",
-        shows="Randomised response with two coins, and the estimator 2s - 1/2.",
+        shows=mark("Randomised response with two coins, and the estimator 2s - 1/2."),
         cells=_coin_cells,
         measure=_coin,
         edition=2,

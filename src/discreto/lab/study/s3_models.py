@@ -20,6 +20,7 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table, spread
+from discreto.language import mark
 from discreto.models import FuzzyCMeans, GaussianNB
 from discreto.plots import CentroidsDisplay
 
@@ -105,7 +106,7 @@ def _cluster_pictures(results: Results) -> Iterator[Picture]:
     second.set_title("centres of five runs, ε = 1", fontsize=10)
     figures.curves(third, results, "epsilon", "distance", "candidate")
     third.set_title("distance to the plain centres", fontsize=10)
-    yield Picture("figure-3-5", "Fuzzy c-means on BMI and glucose", figure)
+    yield Picture("figure-3-5", mark("Fuzzy c-means on BMI and glucose"), figure)
     figure, axes = figures.panels(1, 3, size=(4.0, 3.6), sharey=True)
     titles = ("figure 3.6", "figure 3.7, as printed", "figure 3.7, ours")
     for axis, (who, centres), title in zip(
@@ -282,7 +283,7 @@ def _bayes_pictures(results: Results) -> Iterator[Picture]:
     yield Picture("figures-3-8-3-9", "True and predicted classes", figure, note)
     figure, axes = figures.panels(1, 1, size=(5.5, 3.6))
     figures.curves(axes[0, 0], results, "epsilon", "accuracy", "candidate")
-    yield Picture("accuracy", "Naive Bayes on BMI and glucose", figure)
+    yield Picture("accuracy", mark("Naive Bayes on BMI and glucose"), figure)
 
 
 def _bayes_findings(results: Results) -> Iterator[StudyFinding]:
@@ -327,9 +328,9 @@ def _probability_of_table_32(rows: int = sum(TRAINED), epsilon: float = 0.5) -> 
 EXPERIMENTS = (
     Experiment(
         name="s3-figure-3.7",
-        title="Fuzzy c-means on BMI and glucose",
+        title=mark("Fuzzy c-means on BMI and glucose"),
         source="S3, figures 3.5 to 3.7",
-        shows="Two fuzzy clusters with and without privacy at ε = 1.",
+        shows=mark("Two fuzzy clusters with and without privacy at ε = 1."),
         cells=_cells,
         measure=_clusters,
         repeats=(),
@@ -339,9 +340,9 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="s3-figure-3.9",
-        title="Naive Bayes on BMI and glucose",
+        title=mark("Naive Bayes on BMI and glucose"),
         source="S3, figures 3.8, 3.9, tables 3.1, 3.2",
-        shows="79 % right without privacy and 78 % with.",
+        shows=mark("79 % right without privacy and 78 % with."),
         cells=_cells,
         measure=_bayes,
         edition=2,

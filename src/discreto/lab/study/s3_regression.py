@@ -21,6 +21,7 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
+from discreto.language import mark
 from discreto.models import LinearRegression, LogisticRegression
 from discreto.plots.style import legend, look
 
@@ -228,7 +229,7 @@ def _logistic_pictures(results: Results) -> Iterator[Picture]:
     left.set_title("three curves each at ε = 1", fontsize=10)
     legend(left)
     figures.curves(right, results, "epsilon", "accuracy", "candidate")
-    yield Picture("figure-3-4", "Glucose and diabetes", figure)
+    yield Picture("figure-3-4", mark("Glucose and diabetes"), figure)
 
 
 def _logistic_tables(results: Results) -> Iterator[ResultTable]:
@@ -253,9 +254,9 @@ def _logistic_findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s3-figure-3.2",
-        title="Fuel consumption against CO2",
+        title=mark("Fuel consumption against CO2"),
         source="S3, figure 3.2",
-        shows="A line with and without privacy at ε = 1.",
+        shows=mark("A line with and without privacy at ε = 1."),
         cells=_linear_cells,
         measure=_linear,
         repeats=(),
@@ -265,9 +266,9 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="s3-figure-3.4",
-        title="Glucose and diabetes",
+        title=mark("Glucose and diabetes"),
         source="S3, figure 3.4",
-        shows="A logistic curve with and without privacy at ε = 1.",
+        shows=mark("A logistic curve with and without privacy at ε = 1."),
         cells=_logistic_cells,
         measure=_logistic,
         repeats=(),

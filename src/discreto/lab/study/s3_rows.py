@@ -17,6 +17,7 @@ from discreto.lab.study.figures import curves, panels
 from discreto.lab.study.results import Results
 from discreto.lab.study.s3_federated import last_error
 from discreto.lab.study.scores import score_table
+from discreto.language import mark
 
 SHARES = (1.0, 0.5, 0.2, 0.1)  # of the 2,800 rows
 APPROACHES = (AVERAGING, DEGREES, PROXIMAL)
@@ -95,9 +96,9 @@ def _findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s3-rows",
-        title="Federated learning by the number of rows",
+        title=mark("Federated learning by the number of rows"),
         source="S3, chapter 4; the number of rows is not printed",
-        shows="Noise does not hinder learning from the register of debts.",
+        shows=mark("Noise does not hinder learning from the register of debts."),
         cells=_cells,
         measure=_measure,
         weight=lambda cell: 0.4,

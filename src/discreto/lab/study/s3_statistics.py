@@ -22,6 +22,7 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
+from discreto.language import mark
 from discreto.plots.style import legend, look
 from discreto.tables import Table as People
 
@@ -210,9 +211,9 @@ def _answer_findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s3-statistics",
-        title="Mean, histogram, mode and quantiles",
+        title=mark("Mean, histogram, mode and quantiles"),
         source="S3, figures 2.3 to 2.6",
-        shows="Statistics of a register of deaths at ε = 1.",
+        shows=mark("Statistics of a register of deaths at ε = 1."),
         cells=_answer_cells,
         measure=_answer,
         repeats=(),

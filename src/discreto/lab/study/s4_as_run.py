@@ -37,6 +37,7 @@ from discreto.lab.study.experiment import (
 from discreto.lab.study.results import Results
 from discreto.lab.study.s4_pima import EPSILONS, OURS, PLAIN, STAIRS, TIE
 from discreto.lab.study.scores import score_table
+from discreto.language import mark
 
 AS_RUN, VERSION = "private, as run", "0.6.6"
 BAYES, LINEAR, KMEANS = "naive Bayes", "linear regression", "k-means"
@@ -214,10 +215,12 @@ def _linear_findings(some: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s4-as-run",
-        title="S4 with diffprivlib, as its slides call it",
+        title=mark("S4 with diffprivlib, as its slides call it"),
         source="S4, GNB, LR and k-means with DiffprivLib",
-        shows="Accuracy on Pima for ε from 0.1 to 100, 20 runs, and k-means on iris. "
-        "Needs a Python with diffprivlib 0.6.6.",
+        shows=mark(
+            "Accuracy on Pima for ε from 0.1 to 100, 20 runs, and k-means on iris. "
+            "Needs a Python with diffprivlib 0.6.6."
+        ),
         cells=_cells,
         measure=_measure,
         repeats=(),

@@ -24,6 +24,7 @@ from discreto.lab.study.experiment import (
     StudyFinding,
 )
 from discreto.lab.study.results import Results
+from discreto.language import mark
 from discreto.models import GaussianNB, LinearRegression, NaiveBayes
 from discreto.tables import Table as Rows
 from discreto.testing import simulate
@@ -230,7 +231,7 @@ def _tables(results: Results) -> Iterator[ResultTable]:
     columns = ("example", "what", "printed", "by hand", "by the model")
     rows = tuple(tuple(r[name] for name in columns) for r in results)
     note = "By the model: noise off, without shrinkage (docs/study.md shows how)."
-    yield ResultTable("examples", "Worked examples", columns, rows, note)
+    yield ResultTable("examples", mark("Worked examples"), columns, rows, note)
 
 
 def _findings(results: Results) -> Iterator[StudyFinding]:
@@ -289,9 +290,9 @@ def _swap() -> float:
 EXPERIMENTS = (
     Experiment(
         name="s4-examples",
-        title="Worked examples",
+        title=mark("Worked examples"),
         source="S4, naive Bayes and linear regression by hand",
-        shows="Two classifications and a line, step by step: 49 numbers.",
+        shows=mark("Two classifications and a line, step by step: 49 numbers."),
         cells=_cells,
         measure=_measure,
         repeats=(),

@@ -20,6 +20,7 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
+from discreto.language import mark
 from discreto.models import KMeans
 from discreto.plots import CentroidsDisplay
 from discreto.plots.style import look
@@ -125,7 +126,7 @@ def _kmeans_pictures(results: Results) -> Iterator[Picture]:
     left.set_title("three runs at ε = 1; some lie outside", fontsize=10)
     order = (PRINTED, OURS, PLAIN)
     figures.curves(right, results, "epsilon", "agreement", "candidate", order=order)
-    yield Picture("k-means", "k-means on iris", figure)
+    yield Picture("k-means", mark("k-means on iris"), figure)
     lines = list(results.where(candidate=STEPS))
     figure, axes = figures.panels(1, len(lines), size=(2.6, 2.9), sharey=True)
     for axis, line in zip(axes[0], lines, strict=True):
@@ -163,9 +164,9 @@ def _kmeans_findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s4-k-means",
-        title="k-means on iris",
+        title=mark("k-means on iris"),
         source="S4, k-means at ε = 1",
-        shows="Three clusters of iris at ε = 1.",
+        shows=mark("Three clusters of iris at ε = 1."),
         cells=_kmeans_cells,
         measure=_kmeans,
         repeats=(),

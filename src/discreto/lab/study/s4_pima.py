@@ -25,6 +25,7 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
+from discreto.language import mark
 from discreto.local import LocalLearner
 from discreto.models import GaussianNB, LinearRegression
 
@@ -264,9 +265,9 @@ def _linear_findings(results: Results) -> Iterator[StudyFinding]:
 EXPERIMENTS = (
     Experiment(
         name="s4-naive-bayes",
-        title="Naive Bayes on Pima",
+        title=mark("Naive Bayes on Pima"),
         source="S4, GNB against staircase + GNB against DP-GNB",
-        shows="Accuracy for ε from 0.1 to 100, 20 runs.",
+        shows=mark("Accuracy for ε from 0.1 to 100, 20 runs."),
         cells=_cells,
         measure=_measure_bayes,
         repeats=(),
@@ -276,9 +277,9 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="s4-linear-regression",
-        title="Linear regression on Pima",
+        title=mark("Linear regression on Pima"),
         source="S4, LR against staircase + LR against DP-LR",
-        shows="Accuracy for ε from 0.1 to 100, 20 runs.",
+        shows=mark("Accuracy for ε from 0.1 to 100, 20 runs."),
         cells=_cells,
         measure=_measure_linear,
         repeats=(),

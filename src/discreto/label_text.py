@@ -1,0 +1,116 @@
+"""What answers, their notes and entries of ledgers say, in the language in use.
+
+Labels are English wherever they are kept: in ledgers, files and JSON. People read them
+through ``label_in_words``, which knows their forms; names of columns stay as they are.
+
+>>> from discreto.language import speaking
+>>> with speaking("pt"):
+...     label_in_words("mean of age by sex"), label_in_words("something else")
+('média de age por sex', 'something else')
+>>> label_in_words("mean of age by sex")
+'mean of age by sex'
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import zip_longest
+
+from discreto.language import language, mark, number, tr
+
+# Labels without a name in them; ``tr`` finds them as they are.
+_WHOLE = (
+    mark("mean of one class against the rest"),
+    *(mark("accuracy"), mark("recall"), mark("macro F1"), mark("log loss")),
+    *(mark("Brier score"), mark("AUC"), mark("confusion matrix"), mark("rmse")),
+    *(mark("confusion matrix (true, predicted)"), mark("share right by confidence")),
+    *(mark("accuracy by group"), mark("recall by group"), mark("calibration")),
+    *(mark("share predicted by group"), mark("best candidate"), mark("class counts")),
+    *(mark("classes in the cells"), mark("curvature"), mark("how sure to be")),
+    *(mark("median of the target"), mark("middle of the rows"), mark("slopes")),
+    *(mark("number of rows"), mark("overall mean"), mark("products of the columns")),
+    *(mark("products with the target"), mark("score of a run"), mark("squared error")),
+    *(
+        mark("sizes of errors"),
+        mark("spread of the target"),
+        mark("sums of the target"),
+    ),
+    *(mark("class scores"), mark("class tables"), mark("class sums"), mark("start")),
+    *(mark("means"), mark("spread"), mark("spreads"), mark("squared")),
+    *(mark("where the numbers are"), mark("count"), mark("rows"), mark("shares")),
+)
+# What comes before "of": the names behind it belong to the user.
+_KINDS = (
+    *(mark("sum"), mark("mean"), mark("variance")),
+    *(mark("median"), mark("min"), mark("max"), mark("mode"), mark("histogram")),
+    *(mark("table"), mark("distribution"), mark("bounds"), mark("share")),
+    *(mark("Gini coefficient"), mark("Lorenz curve"), mark("covariance")),
+    *(mark("correlation"), mark("keys"), mark("quantiles"), mark("counts")),
+    mark("std"),
+)
+# A name in braces is a number, the name of a class, or a word of the user.
+_FORMS = (
+    mark("gradient {count}"),
+    mark("look {count}"),
+    mark("round {count}"),
+    mark("choice {count}"),
+    mark("tree {count}, leaves"),
+    mark("tree {count}, level {level}"),
+    mark("tree {count}, nodes {level}"),
+    mark("size of residuals before tree {count}"),
+    mark("scores of class {count}"),
+    mark("quartile {count} of the target"),
+    mark("rows count up to {most}"),
+    mark("errors count up to {most}"),
+    mark("at most {count} rows short of the true mode"),
+    mark("values in cells of fewer than about {count} rows may lie outside"),
+    mark("about {count} rows lie beyond it"),
+    mark("values with a noisy count below {count} are not shown"),
+    mark("count by {by}"),
+    mark("fit {model}"),
+    mark("evaluate {model}"),
+    mark("top {count} of {column}"),
+    mark("difference of mean {column} by {by}"),
+    mark("difference of the share of {column} by {by}"),
+    mark("mean of {column}, weighted by {weights}"),
+    mark("independence of {first} and {second}"),
+    mark("trend of {column} on {on}"),
+    mark("ratio of {first} to {second}"),
+    mark("{level}-quantile of {column}"),
+    mark("{kind} of {column} by {by}"),
+    mark("{kind} of {column}"),
+)
+_NUMBERS = ("count", "level", "most")
+
+
+def label_in_words(label: str) -> str:
+    """A label as people read it; one of an unknown form is left as it is."""
+    if language() == "en" or label in _WHOLE:
+        return tr(label)
+    for form in _FORMS:
+        found = _pattern(form).fullmatch(label)
+        if found:
+            parts = {
+                name: tr(part) if name == "kind" else part
+                for name, part in found.groupdict().items()
+            }
+            numbers = {n: number(parts[n]) for n in _NUMBERS if n in parts}
+            return tr(form, **(parts | numbers))
+    return label
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    """What a label of this form looks like."""
+    kinds = {"kind": "|".join(_KINDS), "model": r"[A-Z]\w+"}
+    kinds |= dict.fromkeys(_NUMBERS, r"[\d.e+-]+")
+    pieces = re.split(r"\{(\w+)\}", form)
+    texts, names = map(re.escape, pieces[::2]), pieces[1::2]
+    groups = [f"(?P<{name}>{kinds.get(name, '.+')})" for name in names]
+    return re.compile(
+        "".join(a + b for a, b in zip_longest(texts, groups, fillvalue=""))
+    )
+
+
+__all__ = ["label_in_words"]

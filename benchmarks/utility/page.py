@@ -51,9 +51,10 @@ def page(found: Found, command: str, regret: list[str]) -> str:
         "Means over folds, spreads in brackets. Rows that were not fitted; simulated",
         "noise; every model with its defaults. Made by",
         f"`{command}` and `benchmarks/utility/page.py`.",
-        "The rules of `AutoClassifier` and most defaults were found on these tables, so",
+        "The rules of `AutoClassifier` and most defaults were found on these tables:",
         "they flatter us. A table's rows are not declared. diffprivlib has pure ε,",
-        "DP-EBM a δ; both are told the same bounds, and are missing where they were not run.",
+        "DP-EBM a δ; both are told the same bounds, and are missing where they were",
+        "not run.",
         "",
     ]
     for metric, name in NAMES.items():

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
+from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Receipt, Reservation
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
@@ -75,8 +76,10 @@ def perform(
     kept
         With a key, what was paid for under it before is read and costs nothing more.
     """
+    ahead: list[Bound] = []
     if plan is None:
-        plan, _ = rehearse(table.domain, work, cost, gate=choosy_gate(table))
+        choosy = choosy_gate(table)
+        plan, _ = rehearse(table.domain, work, cost, gate=choosy, ahead=ahead)
     questions = [question.to_dict() for question in plan]
     event: dict[str, Any] = {"questions": questions} | dict(facts or {})
     if plan.others:
@@ -86,6 +89,8 @@ def perform(
     if kept is not None and receipt.answer is not None:
         return Done(kept.read(receipt.answer), plan, receipt)
     gate = table.gate(Reservation(table.ledger, receipt))
+    if isinstance(gate, Gate):  # silos fold what they are asked, one by one
+        gate = gate.folded_ahead(ahead, label)
     session = Session(gate, cost, plan.forms)
     result = work(session)
     if plan.others:  # what was asked in the end is public, like what decided it

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from discreto.core.bound import Bound
 from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
 from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
@@ -267,14 +268,18 @@ def rehearse(
     cost: Cost,
     rows: int = 0,
     gate: Gate | None = None,
+    ahead: list[Bound] | None = None,
 ) -> tuple[Plan, T]:
     """What ``work`` would ask, and what would come of it for made-up rows.
 
     Everything that can be refused is refused here, and nothing is spent; with a
-    ``gate`` also what the engine behind it refuses.
+    ``gate`` also what the engine behind it refuses. Sums that can be folded before
+    there is an answer are added to ``ahead``.
     """
     session = Session(dry_run_gate(domain, rows, gate), cost)
     result = work(session)
+    if ahead is not None:
+        ahead += session.ahead
     first, others = tuple(session.asked), []
     todo = _turns_off(session, 0)
     while todo:  # every other way to go on, wherever there is one

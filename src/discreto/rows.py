@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from discreto.core.bound import Bound
@@ -39,6 +40,14 @@ class TableRows:
         if keep is not None:  # secret coins stay in this process
             return fold_all(asked, self._frame, keep)
         return self._engine.fold(asked, self._frame)
+
+    def fold_several(self, several: Sequence[Bound]) -> Sequence[list[Ints] | None]:
+        """Each one's sums, all from one pass; None where the engine has no such."""
+        together = getattr(self._engine, "fold_several", None)
+        if together is None:
+            return [None] * len(several)
+        found: Sequence[list[Ints]] = together(several, self._frame)
+        return found
 
     def seen(self, step: Step, domain: Domain) -> TableRows:
         if step not in self._views:  # a view in memory keeps what it has made

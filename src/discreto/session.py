@@ -106,6 +106,8 @@ class Session:
         self._forms = None if forms is None else list(forms)
         self._script = list(script)
         self.asked: list[Question] = []
+        self.ahead: list[Bound] = []  # sums that can be folded before any answer
+        self._chosen = False  # whether a choice may decide what is asked next
         self.forks: list[tuple[int, int]] = []  # the way that was gone, of how many
 
     def measure(
@@ -114,6 +116,7 @@ class Session:
         """Noisy sums, or a function of sums, for a share of the cost."""
         bound, cost = self._gate.check(query, label), self.cost * share
         self._note(question_of(bound, label, cost))
+        self._note_sums(bound)
         return self._gate.measure(bound, cost, label)
 
     def select(
@@ -123,6 +126,8 @@ class Session:
         bound, cost = self._gate.check(query, label), self.cost * share
         whole = self._gate.part is None
         self._note(question_of(bound, label, cost, whole=whole))
+        self._note_sums(bound.tally)
+        self._chosen = True
         return self._gate.select(bound, cost, label)
 
     def discover(self, query: Keys, label: str) -> Discovery:
@@ -165,6 +170,15 @@ class Session:
         self.forks.append((way, ways))
         return way
 
+    def _note_sums(self, bound: Bound | None) -> None:
+        """Remember sums of the whole table that no choice before them decided."""
+        plain = bound is not None and isinstance(bound.query, Sum)
+        if plain and not self._chosen and self._gate.part is None:
+            self._trunk_of_sums().append(bound)  # type: ignore[arg-type]
+
+    def _trunk_of_sums(self) -> list[Bound]:
+        return self.ahead
+
     def _note(self, question: Question) -> None:
         if self._forms is not None:
             at = len(self.asked)
@@ -187,6 +201,11 @@ class _Branch(Session):
 
     def _note(self, question: Question) -> None:
         self._trunk._note(question)
+
+    def _trunk_of_sums(self) -> list[Bound]:
+        # What is asked of a view is not asked of the table.
+        same = self._gate is self._trunk._gate
+        return self._trunk._trunk_of_sums() if same else self.ahead
 
     def fork(self, ways: int, way: int) -> int:
         return self._trunk.fork(ways, way)

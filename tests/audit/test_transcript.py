@@ -254,7 +254,7 @@ def test_half_of_the_reach_of_a_cube_is_seen(monkeypatch):
 
 
 def test_a_choice_that_is_not_monotone_is_seen(monkeypatch):
-    monkeypatch.setattr("discreto.core.maps.scores.Ranks.monotone", True)
+    monkeypatch.setattr("discreto.core.maps.choice_scores.Ranks.monotone", True)
     broken(work_of(stats.Quantile("x"), epsilon=1))
 
 

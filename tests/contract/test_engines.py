@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import discreto as dp
-from discreto.core import aggregate
+from discreto.core import aggregate, compiled
 from discreto.core.bound import bind
 from discreto.core.maps import trees_numpy
 from discreto.core.query import Ints, Shape
@@ -103,11 +103,13 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Pla
     if name == "numpy":
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(trees_numpy, "_compiled", lambda name, size: None)
+            patch.setattr(compiled, "loops", lambda *_: None)
             yield Place(LocalEngine(1))
     elif name == "numba":
         pytest.importorskip("numba", reason="numba is not installed")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(trees_numpy, "WORTH", 0)
+            patch.setattr(compiled, "WORTH", 0)
             yield Place(LocalEngine(2))
     elif name == "executor":
         with ThreadPoolExecutor(2) as pool:

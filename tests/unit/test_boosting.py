@@ -246,7 +246,7 @@ def test_streams_and_memories_give_the_same_bits(target, shared, tmp_path):
     ("score", "shared"), [("l1", "all"), ("gain", "all"), ("gain", "disjoint")]
 )
 def test_compiled_loops_give_the_same_bits(score, shared, monkeypatch):
-    pytest.importorskip("numba", reason="needs discreto[fast]")
+    pytest.importorskip("numba", reason="numba is not installed")
     rows = trees_numpy.WORTH + 500
     settings = {"split_score": score, "max_depth": 3, "n_estimators": 3}
     settings["rows"] = shared

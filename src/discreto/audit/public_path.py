@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -127,6 +127,10 @@ class RecordingGate(Gate):
         twin: Source = self._source.twin  # type: ignore[attr-defined]
         out._source.twin = twin.seen(step, self.domain)  # type: ignore[attr-defined]
         return out
+
+    def folded_ahead(self, several: Sequence[Bound], label: str) -> Self:
+        """The other table's rows are folded beside these, one question at a time."""
+        return self
 
     def _elsewhere(self) -> Gate:
         """The same gate to the other table's rows; nobody listens to it."""

@@ -7,8 +7,11 @@ held in float64, or in int64, so sums are exact and do not depend on the order o
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from discreto.core import compiled
 from discreto.core.bound import Bound
 from discreto.core.domain import Domain
 from discreto.core.query import (
@@ -29,16 +32,30 @@ BATCH_ROWS = 1 << 19  # the most rows folded at once; their codes add up exactly
 
 def clamp(rows: Floats, shape: Shape) -> Floats:
     """Integers within ``shape``, in place: round, then clip, then shrink norms."""
+    low, limit, total, reach = _bounds(shape)
     np.copyto(rows, 0.0, where=np.isnan(rows))
     make_whole(rows)
-    np.clip(rows, -shape.limit if shape.signed else 0, shape.limit, out=rows)
-    if shape.total < shape.width * shape.limit:
+    np.clip(rows, low, limit, out=rows)
+    if total >= 0:
         sizes = add_up(np.abs(rows) if shape.signed else rows)
-        _shrink(rows, sizes, shape.total, shape.width)
-    if shape.square < min(shape.width * shape.limit**2, shape.total * shape.limit):
-        reach = int(np.sqrt(np.float64(shape.square)) * (1 - 2.0**-40))
+        _shrink(rows, sizes, total, shape.width)
+    if reach >= 0:
         _shrink(rows, np.sqrt(add_up(rows * rows)), reach, shape.width)
     return rows
+
+
+def _bounds(shape: Shape) -> tuple[float, float, float, float]:
+    """The least and largest number, and the largest l1 and l2 norm of a row.
+
+    A norm that the limit alone bounds is -1: there is nothing to be done about it.
+    """
+    total = reach = -1.0
+    if shape.total < shape.width * shape.limit:
+        total = float(shape.total)
+    if shape.square < min(shape.width * shape.limit**2, shape.total * shape.limit):
+        reach = float(int(np.sqrt(np.float64(shape.square)) * (1 - 2.0**-40)))
+    limit = float(shape.limit)
+    return -limit if shape.signed else 0.0, limit, total, reach
 
 
 def add_up(numbers: Floats) -> Floats:
@@ -53,7 +70,7 @@ def add_up(numbers: Floats) -> Floats:
     return total
 
 
-def _shrink(rows: Floats, norms: Floats, bound: int, width: int) -> None:
+def _shrink(rows: Floats, norms: Floats, bound: float, width: int) -> None:
     """Scale rows of too large a norm down, toward zero; ``width`` covers rounding."""
     over = norms > bound
     if not over.any():
@@ -148,46 +165,127 @@ def fold(asked: Bound, batch: Batch, length: int) -> list[Ints]:
 
 
 def _fold(asked: Bound, batch: Batch, length: int) -> list[Ints]:
-    query, count = asked.query, asked.cells
+    query, count, domain = asked.query, asked.cells, asked.domain
     if not asked.blocks:
-        return [query.fold(batch, length, asked.domain)]
+        return [query.fold(batch, length, domain)]
+    width = sum([part.shape.width for part in asked.blocks])
+    fast = compiled.loops(length * width)
     if isinstance(query.cells, Everyone):
         place = None
     else:
-        place = query.cells.codes(batch, asked.domain)
-        place = np.where((place >= 0) & (place < count), place, count)
-    return [_block(b, batch, length, asked.domain, place, count) for b in asked.blocks]
+        place = query.cells.codes(batch, domain)
+        if fast is None:
+            place = routed(place, count)
+    cells = _Cells(place, count, length, fast)
+    return [_block(part, batch, domain, cells) for part in asked.blocks]
 
 
-def _block(
-    part: BoundBlock,
-    batch: Batch,
-    length: int,
-    domain: Domain,
-    place: Ints | None,
-    count: int,
-) -> Ints:
+def routed(place: Ints, count: int) -> Ints:
+    """Cells of rows; whatever is none of ``count`` cells is one more."""
+    return np.where((place >= 0) & (place < count), place, count)
+
+
+class _Cells:
+    """The cells of a batch: sums and counts by them, compiled or not."""
+
+    def __init__(self, place: Ints | None, count: int, length: int, fast: Any) -> None:
+        self.place, self.count, self.fast = place, count, fast
+        self._length = length
+        self._tally: Ints | None = None
+        if fast is not None and place is not None:
+            self.place = compiled.plain(place.astype(np.int64, copy=False), length)
+
+    def tally(self) -> Ints:
+        """How many rows each cell has."""
+        if self._tally is None:
+            self._tally = self._counted()
+        return self._tally
+
+    def _counted(self) -> Ints:
+        if self.place is None:
+            return np.array([self._length], dtype=np.int64)
+        if self.fast is None:
+            return np.bincount(self.place, minlength=self.count + 1)[: self.count]
+        out = np.zeros(self.count + 1, dtype=np.int64)
+        self.fast.count_cells(self.place, out)
+        return out[: self.count]
+
+    def sums(self, part: BoundBlock, batch: Batch, domain: Domain) -> Ints:
+        """The sums of clamped features in each cell."""
+        features, shape = part.block.features, part.shape
+        if self.fast is None:
+            rows = clamp(features.rows(batch, domain), shape)
+            if self.place is None:
+                return rows.sum(axis=1)[None, :].astype(np.int64)
+            return _by_cell(rows, self.place, self.count).astype(np.int64)
+        bounds = _bounds(shape)
+        place = _EVERYONE if self.place is None else self.place
+        out = np.zeros((shape.width, self.count + 1), dtype=np.int64)
+        loops = _direct(features, domain, bounds)
+        for loop, name, facts, lines in loops:
+            values = compiled.plain(batch[name], self._length)
+            getattr(self.fast, loop)(values, *facts, *bounds, place, out[lines])
+        if not loops:
+            rows = features.rows(batch, domain)
+            rows = _fitting(rows, shape.width, self._length)
+            self.fast.add_clamped(rows, *bounds, place, out)
+        return out[:, : self.count].T
+
+
+def _direct(
+    features: Any, domain: Domain, bounds: tuple[float, ...]
+) -> tuple[tuple[str, str, tuple[float, ...], slice], ...]:
+    """Loops that make, clamp and add up the numbers of one column each.
+
+    Several of them cannot see the norm of a whole row, so it must have no bound.
+    """
+    if not hasattr(features, "direct"):
+        return ()
+    found: tuple[Any, ...] = features.direct(domain)
+    return found if len(found) == 1 or max(bounds[2:]) < 0 else ()
+
+
+def held(asked: Bound) -> int:
+    """How many numbers of a row are held at once; none if loops add them up."""
+    numbers = 0 if isinstance(asked.query.cells, Everyone) else 1
+    for part in asked.blocks:
+        features = part.block.features
+        if not isinstance(features, Ones):
+            direct = _direct(features, asked.domain, _bounds(part.shape))
+            numbers += 0 if direct else part.shape.width
+    return numbers
+
+
+def _fitting(rows: Floats, width: int, length: int) -> Floats:
+    """Rows in one piece, to be written over: maps return fresh ones."""
+    if rows.shape != (width, length):
+        raise ValueError("a map gave numbers of another form than it promised.")
+    return np.ascontiguousarray(rows, dtype=np.float64)
+
+
+_EVERYONE = compiled.plain(np.empty(0, dtype=np.int64), 0)
+
+
+def _block(part: BoundBlock, batch: Batch, domain: Domain, cells: _Cells) -> Ints:
     block, shape = part.block, part.shape
     if isinstance(block.features, Ones):
-        if place is None:
-            tally = np.array([length], dtype=np.int64)
-        else:
-            tally = np.bincount(place, minlength=count + 1)[:count]
-        return _count_form(tally, block.form)
-    rows = clamp(block.features.rows(batch, domain), shape)
+        return _count_form(cells.tally(), block.form)
     if block.form == "gram":
-        return _gram(rows, place, count)
-    if place is None:
-        sums = rows.sum(axis=1)[None, :]
-        tally = np.array([length], dtype=np.int64)
-    else:
-        sums = _by_cell(rows, place, count)
-        tally = np.bincount(place, minlength=count + 1)[:count]
-    whole = sums.astype(np.int64)
+        return _gram(_clamped(part, batch, domain, cells.fast), cells)
+    whole = cells.sums(part, batch, domain)
     if block.form == "linear":
         return whole
-    base = tally[:, None] * np.int64(shape.limit)
-    return np.stack([base + whole, base - whole], axis=2).reshape(count, -1)
+    base = cells.tally()[:, None] * np.int64(shape.limit)
+    return np.stack([base + whole, base - whole], axis=2).reshape(cells.count, -1)
+
+
+def _clamped(part: BoundBlock, batch: Batch, domain: Domain, fast: Any) -> Floats:
+    rows = part.block.features.rows(batch, domain)
+    if fast is None:
+        return clamp(rows, part.shape)
+    rows = _fitting(rows, part.shape.width, rows.shape[1])
+    fast.clamp(rows, *_bounds(part.shape))
+    return rows
 
 
 def _by_cell(rows: Floats, place: Ints, count: int) -> Floats:
@@ -205,10 +303,11 @@ def _count_form(tally: Ints, form: Form) -> Ints:
     return np.hstack([2 * tally, 0 * tally]) if form == "pair" else tally
 
 
-def _gram(rows: Floats, place: Ints | None, count: int) -> Ints:
-    upper = np.triu_indices(rows.shape[0])
-    if place is None:
+def _gram(rows: Floats, cells: _Cells) -> Ints:
+    upper, count = np.triu_indices(rows.shape[0]), cells.count
+    if cells.place is None:
         return (rows @ rows.T)[upper].astype(np.int64)[None, :]
+    place = routed(cells.place, count)
     order = np.argsort(place, kind="stable")
     ends = np.searchsorted(place[order], np.arange(count + 1))
     rows = rows[:, order]

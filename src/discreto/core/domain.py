@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from discreto.core.columns import Boolean, Category, Column, Number, Opaque, Value
 from discreto.core.dialect import Dialect
-from discreto.core.domain_form import column_from, column_to_dict, dialect_from
+from discreto.core.domain_json import column_from, column_to_dict, dialect_from
 from discreto.core.field_types import check_plain
 from discreto.errors import DomainError, ParameterError
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Self, TypeVar, cast
@@ -49,7 +49,7 @@ from discreto.core.query import (
 )
 from discreto.core.question_json import digest
 from discreto.core.randomised_rows import check_randomise, perturbed
-from discreto.core.source import Keep, Rehearsal, RowPartition, Source
+from discreto.core.source import FoldedAhead, Keep, Rehearsal, RowPartition, Source
 from discreto.core.steps import Steps, check_sampling
 from discreto.core.unknown_keys import Keys, keys_noise, shown_keys
 from discreto.core.validation import check_parts
@@ -153,6 +153,23 @@ class Gate:
         out.domain = view_domain(step, self.domain)
         out._source = self._source.seen(step, self.domain)
         out.name = f"{self.name}, {digest(step)}" if self.name else ""
+        return out
+
+    def folded_ahead(self, several: Sequence[Bound], label: str) -> Self:
+        """A gate that has folded several sums in one pass; they are paid for already.
+
+        What was folded stays behind the gate until the question about it is asked.
+        Sums that nobody asks for are forgotten with the gate.
+        """
+        apart = [asked for asked in several if asked.checked]
+        together = getattr(self._source, "fold_several", None)
+        wanted = len(apart) > 1 and all(a.domain is self.domain for a in apart)
+        paid = isinstance(self.ledger, Reservation)
+        if together is None or not wanted or not paid or self._partition is not None:
+            return self
+        out = copy.copy(self)
+        found = self._quietly(label, lambda: together(apart))
+        out._source = FoldedAhead(self._source, apart, found)
         return out
 
     def rehearsed(self, source: Source, ledger: Charger) -> Self:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.maps._distances import nearest
-from discreto.core.query import Floats, Ints
+from discreto.core.query import Floats
 
 CAUTION = 0.5  # shrinking by the whole noise variance was too much in measurements
 _REPEL = 30  # steps that spread directions out
@@ -171,11 +171,6 @@ def _agree_on_rows(
     rows = total + weight * (overall.rows - total)
     overall = replace(overall, rows=rows, rows_variance=weight * known)
     return sizes + (rows - total) / len(sizes), overall
-
-
-def nearest_of(rows: Floats, centres: Floats) -> Ints:
-    """The nearest centre of each row."""
-    return nearest(np.ascontiguousarray(rows.T), centres)
 
 
 def distances_of(rows: Floats, centres: Floats) -> Floats:

@@ -28,7 +28,6 @@ from discreto.models._centroids import (
     centred_ratio,
     distances_of,
     merge,
-    nearest_of,
     precise,
     shrink,
     starts,
@@ -167,7 +166,8 @@ class CentreClusterer(
         array
             The number of a cluster for each row.
         """
-        return nearest_of(self._unit(X), self._centres)
+        rows = self._rows(X)  # first: it says so if the model is not fitted
+        return Encoding(self.space_, INDICATOR).nearest(rows, self._centres)
 
     def transform(self, X: Any) -> Floats:
         """The distance of each row from each centre. Free, like ``predict``.

@@ -113,14 +113,6 @@ def toward_mean(values: Floats, variance: float) -> Floats:
     return middle + apart * (signal / max(signal + variance, 1e-300))
 
 
-def scores_of(rows: Floats, weights: Floats, starts: Any) -> Floats:
-    """``rows @ weights.T + starts``, the same bits for a row wherever it stands."""
-    out = np.zeros((len(rows), len(weights))) + starts
-    for j in range(rows.shape[1]):
-        out += rows[:, j, None] * weights[:, j]
-    return out
-
-
 def _divide(above: Any, below: Floats) -> Floats:
     """The quotient, 0 where nothing is known (a minimum-norm answer)."""
     known = below > 1e-10 * max(float(below.max(initial=0.0)), 1e-290)

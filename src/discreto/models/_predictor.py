@@ -32,9 +32,11 @@ class ModelPredictor:
 
     def class_codes(self, batch: Batch) -> Ints:
         """The code of each row's predicted class."""
-        found = self._model.predict(self._ready(batch)).tolist()
-        codes = [self._codes.get(value, -1) for value in found]
-        return np.array(codes, dtype=np.int64)
+        found = self._model.predict(self._ready(batch))
+        out = np.full(len(found), -1, dtype=np.int64)
+        for value, code in self._codes.items():
+            out[found == value] = code
+        return out
 
     def probabilities(self, batch: Batch) -> Floats:
         """The probability of each class, row by row."""

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from discreto.core import compiled
+from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Domain
+from discreto.core.maps._distances import nearest
 from discreto.core.maps.cells import MISSING
-from discreto.core.maps.columns import Indicator, Term, unit_rows
+from discreto.core.maps.columns import Indicator, Term, facts_of, unit_rows
 from discreto.core.maps.regression import WIDEST
 from discreto.errors import DomainError
 from discreto.models._features import Array, Space
 
+_PIECE = 1 << 12  # rows at a time: they stay in the cache
 INDICATOR = 0.5  # what a category is in distances, beside Numbers on [-1, 1]
 
 
@@ -95,13 +100,101 @@ class Encoding:
 
     def matrix(self, X: Any, fill: Array | None = None) -> Array:
         """Rows to predict; missing numbers are at 0, or at ``fill``."""
+        rows, pieces = self._pieces(X, fill)
+        out = np.empty((rows, len(self.names)))
+        for start, unit in pieces:
+            out[start : start + unit.shape[1]] = unit.T
+        return out
+
+    def scores(self, X: Any, weights: Array, starts: Any, fill: Any = None) -> Array:
+        """``starts`` and the weighed sums of terms, in the units of their columns.
+
+        One line for each row and one column for each line of ``weights``; a row's
+        scores have the same bits wherever it stands.
+        """
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        table = self._table(X)
+        if table is not None:
+            return self._table_scores(table, weights, starts, fill)
+        rows, pieces = self._pieces(X, fill)
+        out = np.empty((rows, len(weights)))
+        for start, unit in pieces:
+            size = unit.shape[1]
+            found = np.zeros((len(weights), size))
+            found += np.reshape(np.asarray(starts, dtype=np.float64), (-1, 1))
+            fast = compiled.point_loops(unit.size)
+            if fast is not None:
+                fast.line_scores(unit, self.centres, self.halves, weights, found)
+            else:
+                for j, line in enumerate(unit):
+                    values = self.centres[j] + self.halves[j] * line
+                    found += values * weights[:, j, None]
+            out[start : start + size] = found.T
+        return out
+
+    def _table_scores(
+        self, table: Array, weights: Array, starts: Any, fill: Any
+    ) -> Array:
+        out = np.zeros((len(table), len(weights)))
+        out += np.asarray(starts, dtype=np.float64)
+        known = facts_of(self.names, self.domain)
+        away = np.zeros(len(self.names)) if fill is None else np.array(fill, float)
+        lines = known.centres, known.scales, away, self.centres, self.halves
+        rows = compiled.plain(table, *table.shape)
+        compiled.point_loops(0).table_scores(rows, np.array(lines), weights, out)
+        return out
+
+    def nearest(self, X: Any, centres: Array) -> Array:
+        """The nearest of some points on [-1, 1] to each row; the first of equals."""
+        rows, pieces = self._pieces(X, None)
+        out = np.zeros(rows, dtype=np.int64)
+        for start, unit in pieces:
+            out[start : start + unit.shape[1]] = nearest(unit, centres)
+        return out
+
+    def _pieces(self, X: Any, fill: Any) -> tuple[int, Iterator[tuple[int, Array]]]:
+        """How many rows there are, and some of them at a time: (terms x rows)."""
+        table = self._table(X)
+        if table is not None:
+            return len(table), self._table_pieces(table, fill)
         batch, rows = self.space.batch(X)
-        if not self.names:
-            return np.empty((rows, 0))
-        if fill is None:
-            return unit_rows(self.names, batch, self.domain).T
-        origins = tuple(fill.tolist())
-        return unit_rows(self.names, batch, self.domain, origins).T + fill
+        return rows, self._column_pieces(batch, rows, fill)
+
+    def _table(self, X: Any) -> Array | None:
+        """An array that holds the features as they are, if that is what it is."""
+        plain = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64
+        if not plain or not X.flags.c_contiguous or not self.numbers.all():
+            return None
+        fits = X.shape[1] == len(self.names) and not self._dated
+        return X if fits and compiled.point_loops(X.size) is not None else None
+
+    @cached_property
+    def _dated(self) -> bool:
+        return any(isinstance(self.domain[n], DateTime) for n in self.space.features)
+
+    def _table_pieces(self, table: Array, fill: Any) -> Iterator[tuple[int, Array]]:
+        fast, width = compiled.point_loops(0), len(self.names)
+        known = facts_of(self.names, self.domain)
+        away = np.zeros(width) if fill is None else np.array(fill, dtype=np.float64)
+        unit = np.empty((width, min(_PIECE, len(table))))
+        for start in range(0, len(table), _PIECE):
+            part = table[start : start + _PIECE]
+            part = compiled.plain(part, *part.shape)
+            if len(part) != unit.shape[1]:
+                unit = np.empty((width, len(part)))
+            fast.unit_table(part, known.centres, known.scales, away, away, unit)
+            yield start, unit
+
+    def _column_pieces(
+        self, batch: dict[str, Array], rows: int, fill: Any
+    ) -> Iterator[tuple[int, Array]]:
+        origins = () if fill is None else tuple(fill.tolist())
+        for start in range(0, rows, _PIECE) if self.names else ():
+            part = {n: c[start : start + _PIECE] for n, c in batch.items()}
+            unit = unit_rows(self.names, part, self.domain, origins)
+            if fill is not None:
+                unit += np.asarray(fill)[:, None]
+            yield start, unit
 
     def unscale(self, unit: Array) -> Array:
         """Points on [-1, 1] in the units of the columns."""

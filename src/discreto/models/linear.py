@@ -21,7 +21,7 @@ from discreto.errors import ParameterError
 from discreto.models._features import Space
 from discreto.models._frames import Design
 from discreto.models._kinds import PrivateRegressor
-from discreto.models._least_squares import centred, least_squares, moments_of, scores_of
+from discreto.models._least_squares import centred, least_squares, moments_of
 from discreto.models._residuals import (
     Line,
     by_products,
@@ -336,10 +336,9 @@ class LinearRegression(PrivateRegressor):
         X = self._rows(X)
         space = self.space_
         target = space.domain.number(space.goal)
-        terms = Encoding(space)
-        values = terms.unscale(terms.matrix(X, getattr(self, "fill_", None)))
-        scores = scores_of(values, self.coef_[None, :], self.intercept_)
-        return np.clip(scores[:, 0], target.lower, target.upper)
+        line, fill = self.coef_[None, :], getattr(self, "fill_", None)
+        scores = Encoding(space).scores(X, line, self.intercept_, fill)[:, 0]
+        return np.clip(scores, target.lower, target.upper)
 
     def row_weights(self, X: Any, y: Any) -> NDArray[Any]:
         """The weight that each row of your own would have in a fit.

@@ -17,7 +17,6 @@ from discreto.errors import ParameterError
 from discreto.models._features import Space
 from discreto.models._frames import WIDE, frame, spreads
 from discreto.models._kinds import PrivateClassifier
-from discreto.models._least_squares import scores_of
 from discreto.models._logistic import Task, by_means, by_taylor
 from discreto.models._logistic_steps import by_gradients
 from discreto.models._strength import ask_shares, hear_strength, too_few, unit_strength
@@ -27,6 +26,7 @@ from discreto.session import Ask
 
 _METHODS = ("auto", "gradient", "means", "functional")
 _MOST_STEPS = 15
+_CLOSE = 1e-9  # scores that are further apart have different chances
 _ASSUMED = 5000  # rows for which steps are planned, where nobody says how many
 _PER_TERM = 10  # rows over their noise, before another category can be told apart
 _ROWS = Fraction(1, 20)  # of the cost, to learn how many rows there are
@@ -255,10 +255,34 @@ class LogisticRegression(PrivateClassifier):
             Rows of your own: a data frame or a 2-d array with the features of the fit.
         """
         X = self._rows(X)
-        terms = Encoding(self.space_)
-        values = terms.unscale(terms.matrix(X, getattr(self, "fill_", None)))
-        scores = scores_of(values, self.coef_, self.intercept_)
+        fill = getattr(self, "fill_", None)
+        scores = Encoding(self.space_).scores(X, self.coef_, self.intercept_, fill)
         return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row. Free: it uses released numbers only.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+
+        Returns
+        -------
+        array
+            One class for each row.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            best, lead = (scores > 0).astype(np.int64), np.abs(scores)
+        else:
+            best = np.argmax(scores, axis=1)
+            lead = -np.diff(np.sort(scores, axis=1)[:, -1:-3:-1], axis=1)[:, 0]
+        # Chances of nearly equal scores may be equal: then the first class is the one.
+        close = np.flatnonzero(~(lead > _CLOSE))
+        if close.size:
+            best[close] = np.argmax(_chances(scores[close]), axis=1)
+        return self.classes_[best]
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """The probability of each class. Free: it uses released numbers only.
@@ -273,11 +297,7 @@ class LogisticRegression(PrivateClassifier):
         array
             One line for each row, one column for each class.
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            scores = np.column_stack([-scores / 2, scores / 2])
-        chances = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return chances / chances.sum(axis=1, keepdims=True)
+        return _chances(self.decision_function(X))
 
     def reference(self) -> Any:
         """The same model without privacy, from scikit-learn."""
@@ -285,6 +305,14 @@ class LogisticRegression(PrivateClassifier):
 
         ridge = self._ridge(Reader(self))
         return Plain(C=1.0 if ridge is None else 1 / ridge, max_iter=1000)
+
+
+def _chances(scores: NDArray[Any]) -> NDArray[Any]:
+    """Probabilities of classes by their scores, or by the one of the second class."""
+    if scores.ndim == 1:
+        scores = np.column_stack([-scores / 2, scores / 2])
+    chances = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return chances / chances.sum(axis=1, keepdims=True)
 
 
 def _method(room: float, task: Task) -> str:

@@ -19,7 +19,7 @@ from discreto.core.domain import Category, Domain, Number
 from discreto.core.expressions import Col, Cut, Named, Recode, WithColumns
 from discreto.errors import DomainError, ParameterError
 from discreto.rng import Generator
-from discreto.synthesis._tree import Floats
+from discreto.synthesis._junction_tree import Floats
 
 Ints = NDArray[np.int64]
 EACH = 64  # an integer column with so few values has a cell for each

@@ -10,7 +10,7 @@ import numpy as np
 from discreto.rng import Generator
 from discreto.synthesis._columns import Ints
 from discreto.synthesis._fitting import Model
-from discreto.synthesis._tree import Floats
+from discreto.synthesis._junction_tree import Floats
 
 
 def draw_codes(model: Model, rows: int, rng: Generator) -> Ints:

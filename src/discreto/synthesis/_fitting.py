@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from discreto.synthesis._tree import Floats, JunctionTree, Places
+from discreto.synthesis._junction_tree import Floats, JunctionTree, Places
 
 _STALL = 10  # steps within which the fit must get better
 _LEAST = 1e-300

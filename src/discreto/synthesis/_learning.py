@@ -20,7 +20,7 @@ from discreto.core.query import Block, Choice, Ones, Sum
 from discreto.session import Session
 from discreto.synthesis._columns import Coding, fine, group, has_gaps, nearest_law, view
 from discreto.synthesis._fitting import Model, NoisyMarginal, all_pairs
-from discreto.synthesis._tree import Floats, JunctionTree, Places
+from discreto.synthesis._junction_tree import Floats, JunctionTree, Places
 
 STEPS = 30  # of a fit between two choices
 LAST_STEPS = 300

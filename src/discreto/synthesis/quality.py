@@ -17,7 +17,7 @@ from discreto.data.frames.native import new_frame
 from discreto.errors import UnsafeError
 from discreto.markup import html_table
 from discreto.synthesis._columns import codings, fine, view
-from discreto.synthesis._tree import Floats
+from discreto.synthesis._junction_tree import Floats
 from discreto.synthesis.synthesizer import Synthesizer
 from discreto.tables import Table
 from discreto.testing import simulate

@@ -13,8 +13,8 @@ from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
 from discreto.core.ledger.chain import POPULATION, Chain, budget_of, dump
 from discreto.core.ledger.database import Database
-from discreto.core.ledger.history import History
 from discreto.core.ledger.totals import last_totals
+from discreto.core.ledger.verification import History
 from discreto.errors import LedgerError
 
 # seq, body and hash of an entry; the stored answer and its hash

@@ -9,12 +9,12 @@ from discreto.core.cost import Cost, show
 from discreto.markup import Html, html_table
 
 if TYPE_CHECKING:
-    from discreto.core.ledger.ledger import Ledger
+    from discreto.core.ledger.reader import LedgerReader
 
 NEWEST = 10
 
 
-def ledger_html(ledger: Ledger) -> Html:
+def ledger_html(ledger: LedgerReader) -> Html:
     """What is left, and the newest entries."""
     entries = ledger.entries()
     rows = [

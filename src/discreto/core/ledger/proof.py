@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreto.core.ledger.chain import Chain
-from discreto.core.ledger.history import History, check_history
+from discreto.core.ledger.verification import History, check_history
 from discreto.errors import LedgerError
 
 

@@ -18,6 +18,7 @@ from discreto.core.maps.cells import (
     Present,
     present_in,
 )
+from discreto.core.maps.choice_scores import Extreme, Largest, Ranks
 from discreto.core.maps.clusters import (
     Deviations,
     FuzzyPulls,
@@ -41,7 +42,6 @@ from discreto.core.maps.neighbors import (
 )
 from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
 from discreto.core.maps.row_partition import HashParts, Within
-from discreto.core.maps.scores import Extreme, Largest, Ranks
 from discreto.core.maps.simplex_features import Partition, SoftVotes
 from discreto.core.maps.tree_gradients import Gradients, Residuals
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore

@@ -6,19 +6,27 @@ import math
 
 import numpy as np
 
+from discreto.core import compiled
 from discreto.core.aggregate import add_up
 from discreto.core.query import Floats, Ints
 from discreto.core.rounding import make_whole, whole
 
 _HELD = 1 << 22  # distances held at once
+_FEW = 64  # points; distances from many are a matrix product
 
 
 def nearest(x: Floats, points: Floats) -> Ints:
     """The index of the nearest point for each column of ``x``; the first of equals."""
-    x, points = _whole(x, points)
+    points, scale = whole_points(points)
     # |x - c|^2 without |x|^2, which is the same for all centres.
-    twice, squares = -2 * points, (points**2).sum(axis=1)[:, None]
+    twice, squares = -2 * points, (points**2).sum(axis=1)
     out = np.zeros(x.shape[1], dtype=np.int64)
+    fast = compiled.point_loops(x.size * len(points))
+    if fast is not None and len(points) <= _FEW:
+        x = compiled.plain(x, *x.shape)
+        fast.nearest(x, scale, twice, squares, out)
+        return out
+    x, squares = make_whole(x * scale), squares[:, None]
     # Some rows at a time: what is held must not grow with the number of rows.
     step = max(_HELD // len(points), 1)
     for start in range(0, x.shape[1], step):
@@ -34,10 +42,7 @@ def nearest(x: Floats, points: Floats) -> Ints:
 
 def memberships(x: Floats, points: Floats, power: float) -> Floats:
     """Fuzzy memberships (points x rows) of the columns of ``x``."""
-    x, points = _whole(x, points)
-    far = -2 * (points @ x)
-    far += (points**2).sum(axis=1)[:, None]
-    far += (x**2).sum(axis=0)
+    far = _squared_distances(x, points)
     logs = np.log(np.maximum(far, 1e-3, out=far), out=far)
     logs /= 1 - power
     logs -= logs.max(axis=0)
@@ -46,19 +51,30 @@ def memberships(x: Floats, points: Floats, power: float) -> Floats:
     return out
 
 
-def _whole(x: Floats, points: Floats) -> tuple[Floats, Floats]:
-    """Both on a grid so coarse that squared distances are exact in float64.
-
-    A matrix product may round a row differently beside other rows. Then one row more
-    could move another row to another cell, which no sensitivity covers.
-    """
+def _squared_distances(x: Floats, points: Floats) -> Floats:
+    """Squared distances (points x rows), in grid steps."""
     points, scale = whole_points(points)
-    fine = x * scale
-    return make_whole(fine), points
+    squares = (points**2).sum(axis=1)
+    fast = compiled.point_loops(x.size * len(points))
+    if fast is not None and len(points) <= _FEW:
+        far = np.empty((len(points), x.shape[1]))
+        x = compiled.plain(x, *x.shape)
+        fast.squared_distances(x, scale, -2 * points, squares, far)
+        return far
+    x = make_whole(x * scale)
+    far = -2 * (points @ x)
+    far += squares[:, None]
+    far += (x**2).sum(axis=0)
+    return far
 
 
 def whole_points(points: Floats) -> tuple[Floats, float]:
-    """Points on that grid, and how many steps a 1 has."""
+    """Points on a grid so coarse that squared distances are exact in float64.
+
+    A matrix product may round a row differently beside other rows. Then one row more
+    could move another row to another cell, which no sensitivity covers. Also says how
+    many grid steps a 1 has.
+    """
     bits = (48 - math.ceil(math.log2(points.shape[1]))) // 2
     scale = float(1 << bits)
     return whole(points * scale), scale

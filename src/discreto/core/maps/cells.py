@@ -8,6 +8,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
+from discreto.core import compiled
 from discreto.core.domain import Category, Domain, Number, Value
 from discreto.core.maps._names import check_names
 from discreto.core.query import Batch, Cells, Everyone, Floats, Ints
@@ -33,7 +34,14 @@ class Present:
         return 1
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
-        absent = np.zeros(len(batch[self.names[0]]), dtype=bool)
+        length = len(batch[self.names[0]])
+        fast = compiled.loops(length)
+        if fast is not None and all(batch[name].dtype == float for name in self.names):
+            out = np.zeros(length, dtype=np.int64)
+            for name in self.names:
+                fast.absent_numbers(compiled.plain(batch[name], length), out)
+            return out
+        absent = np.zeros(length, dtype=bool)
         for name in self.names:
             column = batch[name]
             absent |= column < 0 if column.dtype.kind == "i" else np.isnan(column)
@@ -74,6 +82,13 @@ class Categories:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         out = np.zeros(len(batch[self.names[0]]), dtype=np.int64)
+        fast = compiled.loops(out.size)
+        for name in self.names if fast is not None else ():
+            column = domain.category(name)
+            gaps, codes = self._with_gaps(column), compiled.plain(batch[name], out.size)
+            fast.place_category(codes, self._size(column), gaps, out)
+        if fast is not None:
+            return out
         outside = np.zeros(out.size, dtype=bool)
         for name in self.names:
             column, codes = domain.category(name), batch[name]
@@ -129,9 +144,13 @@ class Bins:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         low, high = self.span(domain.number(self.name))
-        return to_cells(
-            (batch[self.name] - low) * (self.bins / (high - low)), self.bins
-        )
+        scale, values = self.bins / (high - low), batch[self.name]
+        fast = compiled.loops(len(values))
+        if fast is None:
+            return to_cells((values - low) * scale, self.bins)
+        out = np.empty(len(values), dtype=np.int64)
+        fast.place_bins(compiled.plain(values, out.size), low, scale, self.bins, out)
+        return out
 
     def columns(self) -> tuple[str, ...]:
         return (self.name,)
@@ -176,9 +195,20 @@ class Edges:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         column, values = domain.number(self.name), batch[self.name]
-        clipped = np.clip(values, column.lower, column.upper)
-        out = np.searchsorted(np.array(self.cuts, dtype=float), clipped, side="left")
-        return np.where(np.isnan(values), -1, out)
+        cuts = _array_of(self.cuts)  # and an infinite one
+        fast = compiled.loops(len(values))
+        if fast is None:
+            clipped = np.clip(values, column.lower, column.upper)
+            out = np.searchsorted(cuts[:-1], clipped, side="left")
+            return np.where(np.isnan(values), -1, out)
+        ends = float(column.lower), float(column.upper)
+        starts = np.empty(4 * len(cuts) + 1, dtype=np.int32)
+        scale = (len(starts) - 1) / (2 * column.half)
+        fast.guide(cuts[:-1], *ends, scale, starts)
+        out = np.empty(len(values), dtype=np.int64)
+        own = compiled.plain(values, out.size)
+        fast.place_edges(own, cuts, *ends, scale, starts, out)
+        return out
 
     def columns(self) -> tuple[str, ...]:
         return (self.name,)
@@ -264,6 +294,20 @@ class Cross:
 
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.first.columns(), *self.second.columns())))
+
+
+_arrays: dict[int, tuple[tuple[float, ...], Floats]] = {}
+
+
+def _array_of(cuts: tuple[float, ...]) -> Floats:
+    """Cuts as an array, made once for all batches of a question."""
+    kept = _arrays.get(id(cuts))
+    if kept is None or kept[0] is not cuts:
+        if len(_arrays) >= 16:
+            _arrays.clear()
+        array = compiled.plain(np.array([*cuts, math.inf]), len(cuts) + 1)
+        kept = _arrays[id(cuts)] = (cuts, array)
+    return kept[1]
 
 
 def to_cells(position: Floats, count: int) -> Ints:

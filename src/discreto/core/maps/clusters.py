@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreto.core import compiled
 from discreto.core.domain import Domain
 from discreto.core.maps._batch_cache import remember
 from discreto.core.maps._distances import memberships, nearest
@@ -226,6 +227,11 @@ def _from_nearest(
         x -= points.T
         return x
     place = remember(batch, "nearest", (names, centres), lambda: nearest(x, points))
+    fast = compiled.point_loops(x.size)
+    if fast is not None:
+        place = compiled.plain(np.clip(place, 0, len(points) - 1), x.shape[1])
+        fast.leave(x, np.ascontiguousarray(points.T), place)
+        return x
     shift = np.empty(x.shape[1])
     for row, column in zip(x, np.ascontiguousarray(points.T), strict=True):
         np.take(column, place, out=shift, mode="clip")
@@ -243,6 +249,10 @@ def _norms(x: Floats, norm: int) -> Floats:
 
 def _pull_in(x: Floats, radius: float, norm: int) -> Floats:
     """Steps whose norm is at most one radius, once they are rounded; in place."""
+    fast = compiled.point_loops(x.size)
+    if fast is not None and x.flags.c_contiguous:
+        fast.pull_in(x, float(steps_of(len(x))), float(radius), norm)
+        return x
     x *= steps_of(len(x)) / np.maximum(_norms(x, norm), radius)
     return x
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from discreto.core import compiled
 from discreto.core.domain import Domain, Number
 from discreto.core.maps._names import check_names
 from discreto.core.maps.columns import (
@@ -22,6 +23,8 @@ from discreto.errors import ParameterError
 
 SUM_BITS = 30  # a sum of single values: 2^30 steps for half a range
 PRODUCT_BITS = 15  # a factor of a product
+_TOP = 1 << SUM_BITS
+Direct = tuple[str, str, tuple[float, ...], slice]  # loop, column, facts, lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +71,23 @@ class Values:
             if isinstance(name, Indicator):
                 out[i] = name.values(batch, domain) * (1 << self.bits)
                 continue
-            column = domain.number(name)
-            origin, half = grid(column, self.origin)
+            origin, half = grid(domain.number(name), self.origin)
             values = batch[name]
             if origin:
                 values = np.subtract(values, origin, out=out[i])
             np.multiply(values, (1 << self.bits) / half, out=out[i])
         return out
+
+    def direct(self, domain: Domain) -> tuple[Direct, ...]:
+        """The compiled loops that add these numbers up column by column, if any."""
+        out: list[Direct] = []
+        for i, name in enumerate(() if self.constant else self.names):
+            if isinstance(name, Indicator):
+                return ()
+            origin, half = grid(domain.number(name), self.origin)
+            facts = float(origin), (1 << self.bits) / half
+            out.append(("add_scaled", name, facts, slice(i, i + 1)))
+        return tuple(out)
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -109,9 +122,17 @@ class Bernstein:
         return Shape(width, limit, total=limit, signed=False)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        out = np.full((1, len(batch[self.names[0]])), float(1 << SUM_BITS))
+        length = len(batch[self.names[0]])
+        out = np.full((1, length), float(1 << SUM_BITS))
+        fast = compiled.loops(length)
         for name in self.names:
             column = domain.number(name)
+            if fast is not None:
+                before, values = out, compiled.plain(batch[name], length)
+                out = np.empty((len(before) * (self.degree + 1), length))
+                own = float(column.centre), float(column.half)
+                fast.bernstein(before, values, *own, self.degree, out)
+                continue
             x = np.clip((batch[name] - column.centre) / column.half, -1, 1)
             np.copyto(x, 0.0, where=np.isnan(x))
             low, high = (1 - x) / 2, (1 + x) / 2
@@ -123,6 +144,14 @@ class Bernstein:
             out = (out[:, None, :] * basis[None, :, :]).reshape(size, x.size)
         # Rounding down keeps the total below its bound, so nothing is shrunk.
         return np.floor(out, out=out)
+
+    def direct(self, domain: Domain) -> tuple[Direct, ...]:
+        """The compiled loop that adds these numbers up, for one column."""
+        if len(self.names) > 1 or self.degree == 1:
+            return ()
+        column = domain.number(self.names[0])
+        facts = float(column.centre), float(column.half), float(_TOP)
+        return (("add_quadratic", self.names[0], facts, slice(0, 3)),)
 
     def columns(self) -> tuple[str, ...]:
         return self.names

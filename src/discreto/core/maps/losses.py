@@ -15,7 +15,14 @@ import numpy as np
 from discreto.core.domain import Category, Domain
 from discreto.core.maps.cells import to_cells
 from discreto.core.maps.features import SUM_BITS
-from discreto.core.maps.predictions import all_columns, check_model, predictor_of
+from discreto.core.maps.predictions import (
+    AboutModels,
+    all_columns,
+    chances_of,
+    check_model,
+    numbers_of,
+    predictor_of,
+)
 from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.errors import ParameterError
 
@@ -26,7 +33,7 @@ LOG_BOUND = math.log(1000)  # a row's log loss counts up to here
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreBins:
+class ScoreBins(AboutModels):
     """Cells of the chance that a model gives to one class, on the logit scale.
 
     First the bins of rows of other classes, then those of rows of this class.
@@ -46,7 +53,7 @@ class ScoreBins:
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         model = predictor_of(self.model)
         truth = batch[model.goal]
-        chance = model.probabilities(batch)[:, self.place]
+        chance = chances_of(self.model, batch)[:, self.place]
         with np.errstate(all="ignore"):
             logit = np.log(chance) - np.log1p(-chance)
         place = (np.clip(logit, -SCORE_END, SCORE_END) / SCORE_END + 1) / 2
@@ -59,7 +66,7 @@ class ScoreBins:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorSizes:
+class ErrorSizes(AboutModels):
     """Cells of the size of a model's error, in half powers of two of the range.
 
     Cell k holds errors of at most 2^(-k/2) of the target's range that are above
@@ -86,7 +93,7 @@ class ErrorSizes:
 
 
 @dataclass(frozen=True, slots=True)
-class LossParts:
+class LossParts(AboutModels):
     """A row's loss x, from 0 to ``most``, as (1 - x)^2, 2 x (1 - x) and x^2 of most.
 
     The parts add up to one, so a row moves their sums by one in all; they give the mean
@@ -121,7 +128,7 @@ class LossParts:
         if self.loss == "squared":
             return _misses(self.model, batch, domain) ** 2
         model = predictor_of(self.model)
-        chances = model.probabilities(batch)
+        chances = chances_of(self.model, batch)
         truth = np.clip(batch[model.goal], 0, chances.shape[1] - 1)[:, None]
         if self.loss == "log":
             chance = np.take_along_axis(chances, truth, axis=1)[:, 0]
@@ -143,4 +150,4 @@ def _misses(text: str, batch: Batch, domain: Domain) -> Floats:
     model = predictor_of(text)
     column = domain.number(model.goal)
     truth = np.clip(batch[model.goal], column.lower, column.upper)
-    return (truth - model.values(batch)) / (2 * column.half)
+    return (truth - numbers_of(text, batch)) / (2 * column.half)

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from discreto.core.domain import Category, Column, Domain, Neighbours, Number, Value
+from discreto.core.maps._batch_cache import remember
 from discreto.core.maps.cells import to_cells
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Batch, Floats, Ints, Shape
@@ -112,8 +113,49 @@ def _odd_values(column: Column) -> Floats | Ints:
     return np.array([column.lower, column.upper, *odd])
 
 
+BATCH_ROWS = 1 << 14  # the same for all questions about models: predictions are kept
+_MOST_KEPT = 8  # classes whose chances are kept with the rows
+
+
+def chances_of(text: str, batch: Batch) -> Floats:
+    """The probabilities that a model gives to the classes, (rows, classes)."""
+    model = predictor_of(text)
+    if len(model.classes) > _MOST_KEPT:
+        return model.probabilities(batch)
+    return remember(
+        batch, "chances", (text,), lambda: _kept(model.probabilities(batch))
+    )
+
+
+def classes_of(text: str, batch: Batch) -> Ints:
+    """The code of the class that a model predicts."""
+    model = predictor_of(text)
+    return remember(batch, "classes", (text,), lambda: _kept(model.class_codes(batch)))
+
+
+def numbers_of(text: str, batch: Batch) -> Floats:
+    """The numbers that a model predicts."""
+    model = predictor_of(text)
+    return remember(batch, "numbers", (text,), lambda: _kept(model.values(batch)))
+
+
+def _kept(values: Any) -> Any:
+    values.flags.writeable = False
+    return values
+
+
+class AboutModels:
+    """A map of what a model predicts."""
+
+    __slots__ = ()
+
+    def batch_rows(self) -> int:
+        """How many rows to fold at once."""
+        return BATCH_ROWS
+
+
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class Predicted(AboutModels):
     """Cells of what a model predicts: its class, or the bin of its confidence."""
 
     model: str
@@ -128,10 +170,9 @@ class Predicted:
         return len(predictor_of(self.model).classes)
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
-        model = predictor_of(self.model)
         if not self.confidence:
-            return model.class_codes(batch)
-        sure = np.max(model.probabilities(batch), axis=1)
+            return classes_of(self.model, batch)
+        sure = np.max(chances_of(self.model, batch), axis=1)
         return to_cells(sure * CONFIDENCE_BINS, CONFIDENCE_BINS)
 
     def columns(self) -> tuple[str, ...]:
@@ -139,7 +180,7 @@ class Predicted:
 
 
 @dataclass(frozen=True, slots=True)
-class Right:
+class Right(AboutModels):
     """Two cells: the model is wrong, the model is right."""
 
     model: str
@@ -153,7 +194,7 @@ class Right:
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         model = predictor_of(self.model)
         truth = batch[model.goal]
-        right = model.class_codes(batch) == truth
+        right = classes_of(self.model, batch) == truth
         return np.where(truth < 0, -1, right.astype(np.int64))
 
     def columns(self) -> tuple[str, ...]:
@@ -161,7 +202,7 @@ class Right:
 
 
 @dataclass(frozen=True, slots=True)
-class RowLoss:
+class RowLoss(AboutModels):
     """A row's loss on [-1, 1]: log loss up to a bound, or squared error."""
 
     model: str
@@ -176,7 +217,7 @@ class RowLoss:
         model = predictor_of(self.model)
         truth, column = batch[model.goal], domain[model.goal]
         if isinstance(column, Category):
-            chances = model.probabilities(batch)
+            chances = chances_of(self.model, batch)
             place = np.clip(truth, 0, chances.shape[1] - 1)
             chance = np.take_along_axis(chances, place[:, None], axis=1)[:, 0]
             lost = np.minimum(-np.log(np.maximum(chance, 1e-300)), LOSS_BOUND)
@@ -184,7 +225,7 @@ class RowLoss:
         else:
             number = domain.number(model.goal)
             inside = np.clip(truth, number.lower, number.upper)
-            miss = (inside - model.values(batch)) / (2 * number.half)
+            miss = (inside - numbers_of(self.model, batch)) / (2 * number.half)
             lost = np.minimum(miss * miss, 1.0)
         return (2 * lost - 1)[None, :] * float(_STEPS)
 
@@ -199,7 +240,7 @@ def all_columns(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(AboutModels):
     """For each model, how many rows it gets right, or minus its error in steps."""
 
     models: tuple[str, ...]

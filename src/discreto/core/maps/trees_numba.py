@@ -1,4 +1,4 @@
-"""Compiled loops for trees. Imported only where numba is installed: discreto[fast].
+"""Compiled loops for trees, each with a twin in ``trees_numpy``.
 
 They run without the interpreter's lock, so the threads of an engine work side by side.
 """

@@ -27,7 +27,7 @@ from discreto.core.maps.row_partition import Within
 from discreto.core.query import Everyone
 from discreto.data.databases import Untranslated
 from discreto.data.databases.columns import Columns, Expr, search, table
-from discreto.data.databases.terms import clip, either, real, whole
+from discreto.data.databases.sql_terms import clip, either, real, whole
 
 _MOST_POINTS = 256
 

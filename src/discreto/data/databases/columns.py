@@ -20,7 +20,7 @@ from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Column, Domain, Number
 from discreto.data.databases import Untranslated
 from discreto.data.databases.dates import is_clock, steps
-from discreto.data.databases.terms import clip, either, real, whole
+from discreto.data.databases.sql_terms import clip, either, real, whole
 from discreto.data.frames.convert import number_codes
 from discreto.errors import DomainError
 

@@ -11,7 +11,7 @@ from discreto.core.expressions.dates import calendar, two_dates
 from discreto.core.expressions.kinds import Real
 from discreto.data.databases.columns import Columns
 from discreto.data.databases.dates import SHIFT, divided
-from discreto.data.databases.terms import Expr, either, real, whole
+from discreto.data.databases.sql_terms import Expr, either, real, whole
 
 
 def part_of(part: DatePart, found: Expr, rows: Columns) -> Expr:

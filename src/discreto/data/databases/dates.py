@@ -14,7 +14,7 @@ from typing import Any
 import narwhals as nw
 
 from discreto.core.dates import SECONDS, DateTime
-from discreto.data.databases.terms import Expr, either, real
+from discreto.data.databases.sql_terms import Expr, either, real
 
 _BEYOND = 1e15  # steps of what lies outside of the years 1 to 9999; cut later
 SHIFT = 719468.0  # days from 1 March of the year 0 to the start of 1970

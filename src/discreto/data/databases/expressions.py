@@ -44,7 +44,7 @@ from discreto.core.expressions.kinds import LARGEST, SMALLEST, code_of, gather
 from discreto.data.databases import Untranslated
 from discreto.data.databases import date_expressions as dates
 from discreto.data.databases.columns import Columns, Expr, search, table
-from discreto.data.databases.terms import either, real, whole
+from discreto.data.databases.sql_terms import either, real, whole
 
 
 def apply_step(step: Step, rows: Columns) -> None:

@@ -30,7 +30,7 @@ from discreto.data.databases.cells import (
     unit_rows,
 )
 from discreto.data.databases.columns import Columns, Expr
-from discreto.data.databases.terms import clip, either, real
+from discreto.data.databases.sql_terms import clip, either, real
 
 _ONE = float(1 << SUM_BITS)
 

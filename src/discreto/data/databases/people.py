@@ -20,7 +20,7 @@ from discreto.data.databases import Untranslated
 from discreto.data.databases.backends import Backend
 from discreto.data.databases.cells import unit_rows
 from discreto.data.databases.columns import Columns, Expr, kind_of
-from discreto.data.databases.terms import either, real
+from discreto.data.databases.sql_terms import either, real
 
 _PRIME = (1 << 31) - 1
 _STEPS = float(1 << 29)  # of half a range; products with a key stay below 2^62

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import narwhals as nw
 
-from discreto.data.databases.terms import Expr, either, real, whole
+from discreto.data.databases.sql_terms import Expr, either, real, whole
 from discreto.errors import DomainError
 
 if TYPE_CHECKING:

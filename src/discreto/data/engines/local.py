@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from discreto.core import aggregate
+from discreto.core import aggregate, compiled
 from discreto.core.bound import Bound
+from discreto.core.frame import BATCH
 from discreto.core.gate import Keep
-from discreto.core.query import Ints
+from discreto.core.maps.cells import Cross
+from discreto.core.query import Ints, Sum
 from discreto.data.frames import Frame
 from discreto.errors import KernelFault
 
 T = TypeVar("T")
-# Few numbers at once stay in the cache; many keep threads from waiting on each other.
-_NUMBERS = 1 << 17
+_NUMBERS = 1 << 16  # of rows that are folded at once: they stay in the cache
+_FEWEST = 1 << 12  # rows that are worth a call
 _HELD = 1 << 25  # numbers of rows held at once, however wide they are
 
 
@@ -60,6 +62,39 @@ class LocalEngine:
             total = aggregate.merge(asked, total, part)
         return total
 
+    def fold_several(
+        self, several: Sequence[Bound], frame: Frame
+    ) -> list[list[Ints] | None]:
+        """The exact sums of several questions, from one pass over all rows.
+
+        Parameters
+        ----------
+        several
+            What is summed, each bound to its domain.
+        frame
+            The rows.
+
+        Returns
+        -------
+        list
+            The sums of each question; None for one that keeps something with its
+            rows, which is better asked by itself.
+        """
+        alone = [any(hasattr(m, "batch_rows") for m in _maps(a.query)) for a in several]
+        apart = [a for a, own in zip(several, alone, strict=True) if not own]
+        found = iter(quietly(lambda: self._fold_several(apart, frame)))
+        return [None if own else next(found) for own in alone]
+
+    def _fold_several(self, several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
+        parts = [frame] if self.threads == 1 else frame.split(self.threads)
+        total = [aggregate.empty(asked) for asked in several]
+        for some in self._workers().map(partial(fold_together, several), parts):
+            total = [
+                aggregate.merge(asked, one, two)
+                for asked, one, two in zip(several, total, some, strict=True)
+            ]
+        return total
+
     def _workers(self) -> ThreadPoolExecutor:
         """The threads, started once; a forked child has none and starts its own."""
         if self._pool is None or self._pid != os.getpid():
@@ -95,14 +130,49 @@ def _has_products(asked: Bound) -> bool:
 
 def _rows_at_once(asked: Bound) -> int:
     """How many rows to fold at once; public, as is how much memory they take."""
-    size, width, maps = 1 << 13, 1, asked.query
+    size, width = 1 << 13, 1
     if asked.blocks:
-        maps, width = maps.cells, sum([part.shape.width for part in asked.blocks])
-        numbers = _NUMBERS // 4 if _has_products(asked) else _NUMBERS
-        size = min(aggregate.BATCH_ROWS, max(numbers // width, size))
-    if hasattr(maps, "batch_rows"):  # it keeps something for the same rows next time
-        size = maps.batch_rows()
+        width = sum([part.shape.width for part in asked.blocks])
+        held = aggregate.held(asked) if compiled.loops(0) is not None else width
+        size = max(_NUMBERS // held, _FEWEST) if held else aggregate.BATCH_ROWS
+    for one in _maps(asked.query):
+        if hasattr(one, "batch_rows"):  # it keeps something for the same rows next time
+            size = one.batch_rows()
     return max(min(size, _HELD // width), 1)
+
+
+def fold_together(several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
+    """The exact sums of several questions over one frame, batch by batch.
+
+    Parameters
+    ----------
+    several
+        What is summed, each bound to its domain.
+    frame
+        The rows.
+    """
+    names = tuple(dict.fromkeys(name for asked in several for name in asked.columns))
+    total = [aggregate.empty(asked) for asked in several]
+    sizes = [_rows_at_once(asked) for asked in several]
+    for batch, rows in frame.batches(names, BATCH):
+        for i, (asked, size) in enumerate(zip(several, sizes, strict=True)):
+            for start in range(0, rows, size):
+                stop = min(start + size, rows)
+                some = {name: batch[name][start:stop] for name in asked.columns}
+                part = aggregate.fold(asked, some, stop - start)
+                total[i] = aggregate.merge(asked, total[i], part)
+    return total
+
+
+def _maps(query: Any) -> Iterator[Any]:
+    """The maps that a question is made of, cells first."""
+    if isinstance(query, Sum):
+        yield from [block.features for block in query.blocks]
+        query = query.cells
+    while isinstance(query, Cross):
+        yield query.first
+        query = query.second
+    yield query
 
 
 def fold_all(asked: Bound, frame: Frame, keep: Keep | None = None) -> list[Ints]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
+from discreto.core.maps._batch_cache import Fleeting
 from discreto.data.frames.base import Array, Frame, need_columns
 from discreto.data.frames.convert import convert
 from discreto.data.frames.files import (
@@ -94,7 +95,8 @@ class StreamFrame:
             ready = {n: convert(piece[n], domain[n], domain.dialect) for n in names}
             for start in range(0, rows, size):
                 stop = min(start + size, rows)
-                yield {n: c[start:stop] for n, c in ready.items()}, stop - start
+                part = {n: c[start:stop] for n, c in ready.items()}
+                yield Fleeting(part), stop - start
 
     def texts(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
         """The columns as they are stored, in batches: for their owner alone."""

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreto.core.maps.choice_scores import Ranks
 from discreto.core.maps.row_partition import HashParts, Parts
-from discreto.core.maps.scores import Ranks
 from discreto.core.maps.tree_gradients import Gradients, Residuals
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Block, Choice, Ones, Sum

@@ -1,6 +1,6 @@
 """How often the intervals of statistics hold the truth, over many simulated tables.
 
-Run: python benchmarks/coverage.py 2000
+Run: python benchmarks/interval_coverage.py 2000
 
 Prints a line for each size and budget: the share of tables in which the 95 % interval
 held the truth; of the population for differences and trends, of the table for the

@@ -1,0 +1,284 @@
+"""Compiled loops of the fold. Each has a numpy twin that gives the same bits.
+
+They run without the interpreter's lock, so the threads of an engine work side by side.
+Rows are taken some at a time, for what is written to be in the cache when it is read.
+The innermost loops are functions of their own, over the whole of an array: that is what
+a compiler does several at a time, unless two of its arrays overlap. Floats are added
+and multiplied in the order that is written here; only sums of whole numbers, which are
+exact in any order, may be taken in another.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+NEAR = 1024  # rows at a time
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _total(numbers):
+    """The sum of whole numbers that stays below 2^53."""
+    out = 0.0
+    for i in range(numbers.shape[0]):
+        out += numbers[i]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _scale(values, origin, scale, out):
+    for i in range(values.shape[0]):
+        out[i] = (values[i] - origin) * scale
+
+
+@njit(cache=True, nogil=True)
+def _whole(numbers, low, limit):
+    """Whole numbers from ``low`` to ``limit``, in place; NaN becomes 0."""
+    for i in range(numbers.shape[0]):
+        v = numbers[i]
+        v = np.floor((v if v == v else 0.0) + 0.5)
+        v = v if v > low else low
+        numbers[i] = v if v < limit else limit
+
+
+@njit(cache=True, nogil=True)
+def _add_sizes(numbers, out):
+    for i in range(numbers.shape[0]):
+        out[i] += abs(numbers[i])
+
+
+@njit(cache=True, nogil=True)
+def _add_squares(numbers, out):
+    for i in range(numbers.shape[0]):
+        out[i] += numbers[i] * numbers[i]
+
+
+@njit(cache=True, nogil=True)
+def _shrink(rows, start, norms, bound):
+    """Scale rows of too large a norm down, toward zero."""
+    width = rows.shape[0]
+    for i in range(norms.shape[0]):
+        if norms[i] > bound:
+            for w in range(width):
+                one = rows[w, start + i] * max(bound - width, 0.0) / norms[i]
+                rows[w, start + i] = np.trunc(one)
+
+
+@njit(cache=True, nogil=True)
+def _clamp(rows, start, stop, low, limit, total, reach):
+    """Some rows as whole numbers within a shape; a norm below 0 has no bound."""
+    width = rows.shape[0]
+    for w in range(width):
+        _whole(rows[w][start:stop], low, limit)
+    if total >= 0:
+        sizes = np.zeros(stop - start)
+        for w in range(width):
+            _add_sizes(rows[w][start:stop], sizes)
+        _shrink(rows, start, sizes, total)
+    if reach >= 0:
+        sizes = np.zeros(stop - start)
+        for w in range(width):
+            _add_squares(rows[w][start:stop], sizes)
+        _shrink(rows, start, np.sqrt(sizes), reach)
+
+
+@njit(cache=True, nogil=True)
+def clamp(rows, low, limit, total, reach):
+    """Whole numbers within a shape, in place."""
+    for start in range(0, rows.shape[1], NEAR):
+        stop = min(start + NEAR, rows.shape[1])
+        _clamp(rows, start, stop, low, limit, total, reach)
+
+
+@njit(cache=True, nogil=True)
+def _add(numbers, place, out):
+    """Add whole numbers to the sums of their cells; what has none goes to the last.
+
+    Without places all are in the first.
+    """
+    if place.shape[0] == 0:
+        out[0] += np.int64(_total(numbers))
+        return
+    count = out.shape[0] - 1
+    for i in range(numbers.shape[0]):
+        cell = place[i]
+        out[cell if 0 <= cell < count else count] += np.int64(numbers[i])
+
+
+@njit(cache=True, nogil=True)
+def add_clamped(rows, low, limit, total, reach, place, out):
+    """Clamp rows and add them up by cell."""
+    for start in range(0, rows.shape[1], NEAR):
+        stop = min(start + NEAR, rows.shape[1])
+        _clamp(rows, start, stop, low, limit, total, reach)
+        for w in range(rows.shape[0]):
+            _add(rows[w][start:stop], place[start:stop], out[w])
+
+
+@njit(cache=True, nogil=True)
+def add_scaled(values, origin, scale, low, limit, total, reach, place, out):
+    """Scale, clamp and add up one column by cell."""
+    rows = np.empty((1, NEAR))
+    for start in range(0, values.shape[0], NEAR):
+        some, cells = values[start : start + NEAR], place[start : start + NEAR]
+        size = some.shape[0]
+        _scale(some, origin, scale, rows[0])
+        _clamp(rows, 0, size, low, limit, total, reach)
+        _add(rows[0][:size], cells, out[0])
+
+
+@njit(cache=True, nogil=True)
+def _fill_bernstein(values, centre, half, low, middle, high):
+    """The polynomials of degree 2; ``low`` and ``high`` alone are those of degree 1."""
+    for i in range(values.shape[0]):
+        x = (values[i] - centre) / half
+        x = x if x == x else 0.0
+        x = x if x > -1.0 else -1.0
+        x = x if x < 1.0 else 1.0
+        below, above = (1.0 - x) / 2.0, (1.0 + x) / 2.0
+        low[i], middle[i], high[i] = below, 2.0 * below * above, above
+
+
+@njit(cache=True, nogil=True)
+def _square(numbers):
+    for i in range(numbers.shape[0]):
+        numbers[i] *= numbers[i]
+
+
+@njit(cache=True, nogil=True)
+def _times(first, second, out):
+    for i in range(first.shape[0]):
+        out[i] = first[i] * second[i]
+
+
+@njit(cache=True, nogil=True)
+def bernstein(before, values, centre, half, degree, out):
+    """``before`` times the polynomials of one column more."""
+    basis = np.empty((3, NEAR))
+    for start in range(0, values.shape[0], NEAR):
+        some = values[start : start + NEAR]
+        stop = start + some.shape[0]
+        _fill_bernstein(some, centre, half, basis[0], basis[1], basis[2])
+        if degree == 2:
+            _square(basis[0])
+            _square(basis[2])
+        for a in range(before.shape[0]):
+            for b in range(degree + 1):
+                law = basis[b if degree == 2 else 2 * b]
+                line = out[a * (degree + 1) + b]
+                _times(before[a][start:stop], law, line[start:stop])
+
+
+@njit(cache=True, nogil=True)
+def _fill_quadratic(values, centre, half, one, low, middle, high):
+    """Polynomials of degree 2, rounded down."""
+    for i in range(values.shape[0]):
+        x = (values[i] - centre) / half
+        x = x if x == x else 0.0
+        x = x if x > -1.0 else -1.0
+        x = x if x < 1.0 else 1.0
+        below, above = (1.0 - x) / 2.0, (1.0 + x) / 2.0
+        low[i] = np.floor(one * (below * below))
+        middle[i] = np.floor(one * (2.0 * below * above))
+        high[i] = np.floor(one * (above * above))
+
+
+@njit(cache=True, nogil=True)
+def add_quadratic(values, centre, half, one, low, limit, total, reach, place, out):
+    """Polynomials of one column, clamped and added up by cell."""
+    rows = np.empty((3, NEAR))
+    for start in range(0, values.shape[0], NEAR):
+        some, cells = values[start : start + NEAR], place[start : start + NEAR]
+        size = some.shape[0]
+        _fill_quadratic(some, centre, half, one, rows[0], rows[1], rows[2])
+        _clamp(rows, 0, size, low, limit, total, reach)
+        for w in range(3):
+            _add(rows[w][:size], cells, out[w])
+
+
+@njit(cache=True, nogil=True)
+def count_cells(place, out):
+    """Count rows by cell; what has none goes to the last."""
+    count = out.shape[0] - 1
+    for i in range(place.shape[0]):
+        cell = place[i]
+        out[cell if 0 <= cell < count else count] += 1
+
+
+@njit(cache=True, nogil=True)
+def place_bins(values, low, scale, count, out):
+    """The equal cell of each value; -1 for NaN."""
+    last = count - 1.0
+    for i in range(values.shape[0]):
+        at = np.floor((values[i] - low) * scale)
+        inside = at if at > 0.0 else 0.0
+        inside = inside if inside < last else last
+        out[i] = -1 if at != at else np.int64(inside)
+
+
+@njit(cache=True, nogil=True)
+def _part(value, lower, upper, scale, last):
+    """One of equal parts of a range, never falling as the value rises."""
+    inside = value if value > lower else lower
+    inside = inside if inside < upper else upper
+    at = (inside - lower) * scale
+    return np.int32(at if at < last else last)
+
+
+@njit(cache=True, nogil=True)
+def _parts(values, lower, upper, scale, last, out):
+    for i in range(values.shape[0]):
+        out[i] = _part(values[i], lower, upper, scale, last)
+
+
+@njit(cache=True, nogil=True)
+def guide(cuts, lower, upper, scale, out):
+    """How many cuts lie in the parts of a range before each part."""
+    last = out.shape[0] - 2.0
+    out[:] = 0
+    for cut in cuts:
+        out[_part(cut, lower, upper, scale, last) + 1] += 1
+    for k in range(out.shape[0] - 1):
+        out[k + 1] += out[k]
+
+
+@njit(cache=True, nogil=True)
+def place_edges(values, cuts, lower, upper, scale, starts, out):
+    """How many cuts are below each clipped value; -1 for NaN.
+
+    Cuts in other parts of the range than a value are on their side of it for sure, so
+    only those of its own part are searched. The last cut must be infinite.
+    """
+    parts = np.empty(NEAR, dtype=np.int32)
+    for start in range(0, values.shape[0], NEAR):
+        some, mine = values[start : start + NEAR], out[start : start + NEAR]
+        _parts(some, lower, upper, scale, starts.shape[0] - 2.0, parts)
+        for i in range(some.shape[0]):
+            v = min(max(some[i], lower), upper)
+            below, above = starts[parts[i]], starts[parts[i] + 1]
+            while above - below > 1:
+                middle = (below + above) >> 1
+                if cuts[middle] < v:
+                    below = middle + 1
+                else:
+                    above = middle
+            mine[i] = below + (cuts[below] < v) if some[i] == some[i] else -1
+
+
+@njit(cache=True, nogil=True)
+def place_category(codes, size, gaps, out):
+    """Multiply cells out with the codes of one column more; -1 is in none."""
+    for i in range(codes.shape[0]):
+        code = size - 1 if gaps and codes[i] < 0 else codes[i]
+        inside = out[i] >= 0 and 0 <= code < size
+        out[i] = out[i] * size + code if inside else -1
+
+
+@njit(cache=True, nogil=True)
+def absent_numbers(values, out):
+    """-1 where a number is missing."""
+    for i in range(values.shape[0]):
+        if values[i] != values[i]:
+            out[i] = -1

@@ -1,0 +1,265 @@
+"""Compiled loops over rows on [-1, 1]: distances to points, and scores of lines.
+
+Each has a numpy twin that gives the same bits; see ``discreto.core.loops_numba``.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+NEAR = 512  # rows at a time
+FEW = 128  # rows of a table at a time
+
+
+@njit(cache=True, nogil=True)
+def _unit(numbers, centre, scale, origin, fill):
+    """Numbers on [-1, 1] measured from an origin, NaN at 0, then moved by ``fill``."""
+    for i in range(numbers.shape[0]):
+        v = (numbers[i] - centre) * scale
+        v = -1.0 if v < -1.0 else v
+        v = (1.0 if v > 1.0 else v) - origin
+        numbers[i] = (v if v == v else 0.0) + fill
+
+
+@njit(cache=True, nogil=True)
+def unit_lines(lines, centres, scales, origins):
+    """Columns, line by line, on [-1, 1], in place."""
+    for j in range(lines.shape[0]):
+        _unit(lines[j], centres[j], scales[j], origins[j], 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _column(rows, number, out):
+    for i in range(rows.shape[0]):
+        out[i] = rows[i, number]
+
+
+@njit(cache=True, nogil=True)
+def unit_table(table, centres, scales, origins, fill, out):
+    """The columns of a table of numbers on [-1, 1], line by line."""
+    for start in range(0, table.shape[0], FEW):
+        rows = table[start : start + FEW]
+        for j in range(table.shape[1]):
+            line = out[j][start : start + rows.shape[0]]
+            _column(rows, j, line)
+            _unit(line, centres[j], scales[j], origins[j], fill[j])
+
+
+@njit(cache=True, nogil=True)
+def _add_line(unit, centre, half, weight, out):
+    for i in range(unit.shape[0]):
+        out[i] += (centre + half * unit[i]) * weight
+
+
+@njit(cache=True, nogil=True)
+def line_scores(unit, centres, halves, weights, out):
+    """Add to ``out`` the sums of columns in their own units times weights."""
+    for start in range(0, unit.shape[1], NEAR):
+        stop = min(start + NEAR, unit.shape[1])
+        for j in range(unit.shape[0]):
+            for k in range(weights.shape[0]):
+                line = out[k][start:stop]
+                _add_line(
+                    unit[j][start:stop], centres[j], halves[j], weights[k, j], line
+                )
+
+
+@njit(cache=True, nogil=True)
+def _add_normal(values, lower, upper, mean, variance, log, out):
+    for i in range(values.shape[0]):
+        v = lower if values[i] < lower else values[i]
+        v = upper if v > upper else v
+        away = v - mean
+        part = -(away * away / variance + log) / 2.0
+        out[i] += part if v == v else 0.0
+
+
+@njit(cache=True, nogil=True)
+def add_normals(values, lower, upper, means, variances, logs, out):
+    """Add the log densities of a column under each class's normal law."""
+    for start in range(0, values.shape[0], NEAR):
+        stop = min(start + NEAR, values.shape[0])
+        for k in range(out.shape[0]):
+            some, law = values[start:stop], (means[k], variances[k], logs[k])
+            _add_normal(some, lower, upper, law[0], law[1], law[2], out[k][start:stop])
+
+
+@njit(cache=True, nogil=True)
+def _values(row, facts, out):
+    """A row of a table, clipped to its bounds, in the units of its columns."""
+    for j in range(out.shape[0]):
+        v = (row[j] - facts[0, j]) * facts[1, j]
+        v = -1.0 if v < -1.0 else v
+        v = (1.0 if v > 1.0 else v) - facts[2, j]
+        v = (v if v == v else 0.0) + facts[2, j]
+        out[j] = facts[3, j] + facts[4, j] * v
+
+
+@njit(cache=True, nogil=True)
+def table_scores(table, facts, weights, out):
+    """Add to ``out``, row by row, the weighed sums of a table's columns.
+
+    Four rows at a time: their sums do not wait for each other. ``facts`` has for each
+    column its centre, steps, origin, and the middle and half of its own units.
+    """
+    rows, width = table.shape
+    values = np.empty((4, width))
+    for start in range(0, rows, 4):
+        size = min(4, rows - start)
+        for i in range(size):
+            _values(table[start + i], facts, values[i])
+        for k in range(weights.shape[0]):
+            if size == 4:
+                a, b = out[start, k], out[start + 1, k]
+                c, d = out[start + 2, k], out[start + 3, k]
+                for j in range(width):
+                    by = weights[k, j]
+                    a += values[0, j] * by
+                    b += values[1, j] * by
+                    c += values[2, j] * by
+                    d += values[3, j] * by
+                out[start, k], out[start + 1, k] = a, b
+                out[start + 2, k], out[start + 3, k] = c, d
+                continue
+            for i in range(size):
+                a = out[start + i, k]
+                for j in range(width):
+                    a += values[i, j] * weights[k, j]
+                out[start + i, k] = a
+
+
+@njit(cache=True, nogil=True)
+def _grid(numbers, scale, out):
+    for i in range(numbers.shape[0]):
+        out[i] = np.floor(numbers[i] * scale + 0.5)
+
+
+@njit(cache=True, nogil=True)
+def _add_times(numbers, by, out):
+    for i in range(numbers.shape[0]):
+        out[i] += numbers[i] * by
+
+
+@njit(cache=True, nogil=True)
+def _add_four(a, b, c, d, of_a, of_b, of_c, of_d, out):
+    for i in range(out.shape[0]):
+        out[i] += (a[i] * of_a + b[i] * of_b) + (c[i] * of_c + d[i] * of_d)
+
+
+@njit(cache=True, nogil=True)
+def _add_product(fine, size, weights, out):
+    """Add up whole numbers times whole weights: exact, in whatever order."""
+    width = weights.shape[0]
+    for j in range(0, width - 3, 4):
+        _add_four(
+            fine[j],
+            fine[j + 1],
+            fine[j + 2],
+            fine[j + 3],
+            weights[j],
+            weights[j + 1],
+            weights[j + 2],
+            weights[j + 3],
+            out[:size],
+        )
+    for j in range(width - width % 4, width):
+        _add_times(fine[j][:size], weights[j], out[:size])
+
+
+@njit(cache=True, nogil=True)
+def _keep_nearer(far, number, best, place):
+    for i in range(far.shape[0]):
+        closer = far[i] < best[i]
+        place[i] = number if closer else place[i]
+        best[i] = far[i] if closer else best[i]
+
+
+@njit(cache=True, nogil=True)
+def nearest(x, scale, twice, squares, out):
+    """The nearest point of each row; sums are whole and exact, in whatever order."""
+    width, count = x.shape[0], twice.shape[0]
+    fine, far, best = np.empty((width, NEAR)), np.empty(NEAR), np.empty(NEAR)
+    for start in range(0, x.shape[1], NEAR):
+        stop = min(start + NEAR, x.shape[1])
+        size = stop - start
+        for j in range(width):
+            _grid(x[j][start:stop], scale, fine[j])
+        best[:] = np.inf
+        for k in range(count):
+            far[:] = squares[k]
+            _add_product(fine, size, twice[k], far)
+            _keep_nearer(far[:size], k, best[:size], out[start:stop])
+
+
+@njit(cache=True, nogil=True)
+def squared_distances(x, scale, twice, squares, out):
+    """Squared distances of rows from points, in whole grid steps."""
+    width, count = x.shape[0], twice.shape[0]
+    fine, own = np.empty((width, NEAR)), np.empty(NEAR)
+    for start in range(0, x.shape[1], NEAR):
+        stop = min(start + NEAR, x.shape[1])
+        size = stop - start
+        own[:] = 0.0
+        for j in range(width):
+            _grid(x[j][start:stop], scale, fine[j])
+            _add_square(fine[j][:size], own[:size])
+        for k in range(count):
+            far = out[k][start:stop]
+            far[:] = squares[k]
+            _add_product(fine, size, twice[k], far)
+            _add_times(own[:size], 1.0, far)
+
+
+@njit(cache=True, nogil=True)
+def _add_square(numbers, out):
+    for i in range(numbers.shape[0]):
+        out[i] += numbers[i] * numbers[i]
+
+
+@njit(cache=True, nogil=True)
+def _add_size(numbers, out):
+    for i in range(numbers.shape[0]):
+        out[i] += abs(numbers[i])
+
+
+@njit(cache=True, nogil=True)
+def _leave(numbers, places, place):
+    for i in range(numbers.shape[0]):
+        numbers[i] -= places[np.uint64(place[i])]
+
+
+@njit(cache=True, nogil=True)
+def _scale(numbers, by):
+    for i in range(numbers.shape[0]):
+        numbers[i] *= by[i]
+
+
+@njit(cache=True, nogil=True)
+def leave(x, points, place):
+    """The way from its own point to each row, in place; ``points`` line by line."""
+    for start in range(0, x.shape[1], NEAR):
+        stop = min(start + NEAR, x.shape[1])
+        for j in range(x.shape[0]):
+            _leave(x[j][start:stop], points[j], place[start:stop])
+
+
+@njit(cache=True, nogil=True)
+def pull_in(x, steps, radius, norm):
+    """Rows in ``steps`` of at most one radius, in place."""
+    for start in range(0, x.shape[1], NEAR):
+        stop = min(start + NEAR, x.shape[1])
+        by = np.zeros(stop - start)
+        for j in range(x.shape[0]):
+            if norm == 1:
+                _add_size(x[j][start:stop], by)
+            else:
+                _add_square(x[j][start:stop], by)
+        if norm == 2:
+            by = np.sqrt(by)
+        for i in range(by.shape[0]):
+            by[i] = steps / max(by[i], radius)
+        for j in range(x.shape[0]):
+            _scale(x[j][start:stop], by)

@@ -1,0 +1,188 @@
+"""Compiled loops and numpy give the same bits, whatever is in the rows."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from test_clamp import ANY, EXTREME, shapes
+from test_row_locality import BATCHES, DOMAIN, MAPS, ROWS, values_of
+
+import discreto as dp
+from discreto.core import aggregate, compiled
+from discreto.core.bound import inside
+from discreto.core.maps import Bernstein, Bins, Categories, Edges, Present, Values
+from discreto.core.query import Block, Everyone, Ones, Shape, Sum
+
+pytest.importorskip("numba", reason="numba is not installed")
+FAST = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def both(work: Any) -> tuple[Any, Any]:
+    """What comes of it with numpy, and with compiled loops."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiled, "loops", lambda *_: None)
+        plain = work()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiled, "WORTH", 0)
+        assert compiled.loops(0) is not None
+        return plain, work()
+
+
+def assert_same(first: list[Any], second: list[Any]) -> None:
+    for one, two in zip(first, second, strict=True):
+        assert one.dtype == two.dtype
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("one", MAPS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("rows", BATCHES)
+def test_maps_have_the_same_bits(one, rows):
+    """Before the clamp rounds: a difference in the last bit counts."""
+    plain, quick = both(lambda: values_of(one, BATCHES[rows], ROWS))
+    np.testing.assert_array_equal(plain, quick)
+
+
+CELLS = [
+    Everyone(),
+    Present(("x3", "w")),
+    Categories(("y", "z")),
+    Bins("x1", 7),
+    Edges("x1", (0.0, 1.0)),
+]
+FORMS = [
+    *[
+        Block(one, form)
+        for one in (Values(("x1", "x3")),)
+        for form in ("linear", "pair")
+    ],
+    Block(Values(("x1", "x3"), 15, constant=True), "gram"),
+    Block(Bernstein(("x3",), 2)),
+    Block(Ones(), "pair"),
+]
+
+
+@pytest.mark.parametrize("cells", CELLS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("number", range(len(FORMS)))
+@pytest.mark.parametrize("rows", BATCHES)
+@pytest.mark.parametrize("many", [0, 1, 40])
+def test_folds_are_the_same(cells, number, rows, many):
+    """Several times as many rows as a loop takes at once."""
+    asked = inside(Sum(cells, (FORMS[number],)), DOMAIN)
+    batch = {name: np.tile(column, many) for name, column in BATCHES[rows].items()}
+    plain, quick = both(lambda: aggregate.fold(asked, batch, many * ROWS))
+    assert_same(plain, quick)
+
+
+class Given:
+    """Numbers as they come, with any shape promised of them."""
+
+    def __init__(self, numbers: Any, shape: Shape) -> None:
+        self.numbers, self.promised = numbers, shape
+
+    def shape(self, domain: Any) -> Shape:
+        return self.promised
+
+    def rows(self, batch: Any, domain: Any) -> Any:
+        return self.numbers.copy()
+
+    def columns(self) -> tuple[str, ...]:
+        return ("x1",)
+
+
+@FAST
+@given(shapes(), st.data())
+def test_the_clamp_in_the_loop_is_the_clamp(shape, data):
+    size = st.tuples(st.just(shape.width), st.integers(0, 12))
+    near = st.floats(-3.0 * shape.limit, 3.0 * shape.limit)
+    rows = data.draw(hnp.arrays(np.float64, size, elements=ANY | EXTREME | near))
+    length = rows.shape[1]
+    codes = data.draw(hnp.arrays(np.int64, length, elements=st.integers(-3, 5)))
+    for cells in (Everyone(), Categories(("y",))):
+        asked = inside(Sum(cells, (Block(Given(rows, shape)),)), DOMAIN)
+        batch = {"x1": np.zeros(length), "y": codes}
+        plain, quick = both(lambda: aggregate.fold(asked, batch, length))  # noqa: B023
+        assert_same(plain, quick)
+        one = [
+            aggregate.fold(
+                inside(Sum(cells, (Block(Given(rows[:, i : i + 1], shape)),)), DOMAIN),
+                {"x1": np.zeros(1), "y": codes[i : i + 1]},
+                1,
+            )[0]
+            for i in range(length)
+        ]
+        assert_same([sum(one, np.zeros_like(quick[0]))], quick)
+
+
+@FAST
+@given(
+    st.lists(st.floats(-1e3, 1e3), max_size=40),
+    st.lists(ANY | EXTREME | st.floats(-12, 12), max_size=60),
+    st.floats(-1e3, 1e3),
+    st.floats(1e-6, 1e3),
+)
+@example([0.0, 0.0, 0.0], [0.0, -0.0, 1e-300], 0.0, 1.0)
+def test_any_cuts_are_found(cuts, values, low, width):
+    if not low < low + width:
+        return
+    domain = dp.Domain({"x": dp.Number(low, low + width)})
+    cells = Edges("x", tuple(sorted([*cuts, *[v for v in values if abs(v) < 1e300]])))
+    batch = {"x": np.array([*values, *cuts], dtype=float)}
+    plain, quick = both(lambda: cells.codes(batch, domain))
+    np.testing.assert_array_equal(plain, quick)
+
+
+class Pair(Values):
+    """Two columns whose row has a norm, which single columns do not show."""
+
+    def shape(self, domain: Any) -> Shape:
+        return Shape(2, 1 << 30, total=1 << 30)
+
+
+def test_columns_one_by_one_keep_the_norm_of_a_row():
+    asked = inside(Sum(Everyone(), (Block(Pair(("x1", "x3"))),)), DOMAIN)
+    plain, quick = both(lambda: aggregate.fold(asked, BATCHES["odd"], ROWS))
+    assert_same(plain, quick)
+
+
+@pytest.mark.parametrize("wrong", ["short rows", "few features", "few values"])
+def test_numbers_of_another_form_are_refused(wrong, monkeypatch):
+    """A compiled loop would read past the end of an array."""
+    monkeypatch.setattr(compiled, "WORTH", 0)
+    shape = Shape(2, 8)
+    rows = {"short rows": (2, 3), "few features": (1, 5)}.get(wrong, (2, 5))
+    features = (
+        Given(np.zeros(rows), shape) if wrong != "few values" else Values(("x1",))
+    )
+    asked = inside(Sum(Everyone(), (Block(features),)), DOMAIN)
+    with pytest.raises(ValueError, match="another form"):
+        aggregate.fold(asked, {"x1": np.zeros(4)}, 5)
+
+
+def test_a_broken_numba_prevents_no_answer(monkeypatch):
+    compiled.load.cache_clear()
+    found = importlib.import_module
+
+    def broken(name):
+        if "numba" in name:
+            raise AttributeError("a module of the same name is in the way")
+        return found(name)
+
+    monkeypatch.setattr(importlib, "import_module", broken)
+    monkeypatch.setattr(compiled, "WORTH", 0)
+    assert compiled.loops(1) is None
+    asked = inside(Sum(Everyone(), (Block(Values(("x1",))),)), DOMAIN)
+    aggregate.fold(asked, BATCHES["plain"], ROWS)
+    compiled.load.cache_clear()
+
+
+def test_little_work_loads_nothing(monkeypatch):
+    compiled.load.cache_clear()
+    monkeypatch.setattr(compiled, "_folded", 0)
+    assert compiled.loops(1000) is None
+    assert compiled.loops(compiled.WORTH) is not None

@@ -57,7 +57,8 @@ def codes_of(frame: pd.DataFrame, columns: dict[str, Any]) -> dict[str, np.ndarr
     for name, column in columns.items():
         if column["type"] == "categorical":
             known = [str(value) for value in column["categories"]]
-            out[name] = pd.Categorical(frame[name].astype(str), categories=known).codes
+            cells = pd.Categorical(frame[name].astype(str), categories=known)
+            out[name] = cells.codes.astype(np.int64)
             continue
         low, high = column["lower"], column["upper"]
         values = frame[name].to_numpy(float).clip(low, high)
@@ -110,7 +111,7 @@ def ours(frame: pd.DataFrame, columns: dict[str, Any], seed: int, args: Any) -> 
     return model.sample(len(frame), random_state=seed)
 
 
-def peer(frame: pd.DataFrame, columns: dict[str, Any], name: str) -> dict[str, Any]:
+def peer(frame: pd.DataFrame, columns: dict[str, Any], args: Any) -> dict[str, Any]:
     """Codes that opendp's AIM (workload of pairs) or MST makes up."""
     import opendp.prelude as odp
     import polars as pl
@@ -123,7 +124,9 @@ def peer(frame: pd.DataFrame, columns: dict[str, Any], name: str) -> dict[str, A
         privacy_unit=odp.unit_of(contributions=1),
         privacy_loss=odp.loss_of(rho=RHO),
     )
-    algorithm = odp.mbi.AIM(queries=2) if name == "AIM" else odp.mbi.MST()
+    algorithm = odp.mbi.MST()
+    if args.peer == "AIM":
+        algorithm = odp.mbi.AIM(queries=2, rounds=args.rounds, max_size=args.megabytes)
     asked = context.query(rho=RHO).contingency_table(keys=keys, algorithm=algorithm)
     made = asked.release().synthesize(rows=len(frame), method="sample")
     return {name: made[name].fill_null(0).to_numpy() for name in codes}
@@ -166,6 +169,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--default-bins", action="store_true")
     parser.add_argument("--peer", choices=["AIM", "MST"])
+    parser.add_argument("--megabytes", type=float, default=80.0, help="of AIM's model")
     args = parser.parse_args()
     here = Path(__file__).resolve().parent
     # The scripts beside this one have names of packages that numba looks for.
@@ -174,7 +178,7 @@ def main() -> None:
         train, test, columns = read(args.name, seed)
         start = time.process_time()
         if args.peer:
-            codes = peer(train, columns, args.peer)
+            codes = peer(train, columns, args)
         else:
             made = ours(train, columns, seed, args)
             codes = codes_of(made, columns)

@@ -14,6 +14,7 @@ from discreto import models
 from discreto.errors import DiscretoError
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._kinds import PrivateClusterer, PrivateRegressor
+from discreto.synthesis import Synthesizer
 
 sys.path.insert(0, str(Path(__file__).parent))  # for the helper modules beside this
 NUMBERS = {"a": dp.Number(0, 10, missing=True), "b": dp.Number(-1, 1)}
@@ -62,10 +63,16 @@ class Case:
 
 def estimators() -> list[Case]:
     offered = {name: getattr(models, name) for name in models.__all__}
-    return [
+    found = [
         Case(name, kind, SMALL.get(name, {}))
         for name, kind in offered.items()
         if isinstance(kind, type) and issubclass(kind, PrivateEstimator)
+    ]
+    small = {"rounds": 1, "bins": {"a": 2, "b": 2}}
+    return [
+        *found,
+        Case("Synthesizer", Synthesizer, small),
+        Case("Synthesizer of sums", Synthesizer, small | {"selection": "counts"}),
     ]
 
 

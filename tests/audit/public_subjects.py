@@ -20,6 +20,7 @@ from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.errors import ParameterError
 from discreto.federated import Silo, messages
 from discreto.federated.messages import Terms
+from discreto.synthesis import Synthesizer
 
 NUMBERS = {"a": dp.Number(18, 90), "b": dp.Number(0, 1)}
 LABEL = {"label": dp.Category(["no", "yes"])}
@@ -195,6 +196,8 @@ def learners() -> list[Subject]:
         Subject("GradientBoostingClassifier",
                 _fit(models.GradientBoostingClassifier(**small)), classes,
                 (90, 0.5, "no"), (18, 0, "yes"), group=2, runs=12000, **yes),
+        Subject("Synthesizer", _fit(Synthesizer(epsilon=1, rounds=1)), KINDS | LABEL,
+                ("x", "no"), group=2, runs=1200),
     ]  # fmt: skip
 
 

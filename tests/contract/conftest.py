@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto import models
+from discreto import models, synthesis
 
 sys.path.insert(0, str(Path(__file__).parent))  # for the helper module ``shell``
 CLASSES = ("no", "yes")
@@ -31,7 +31,8 @@ class Case:
     varies: bool = False  # whether releases decide how many numbers a model has
 
     def make(self, **changes: Any) -> Any:
-        return getattr(models, self.name)(**{"epsilon": 1, **self.params, **changes})
+        home = models if hasattr(models, self.name) else synthesis
+        return getattr(home, self.name)(**{"epsilon": 1, **self.params, **changes})
 
     def domain(self, neighbours: str = "add-remove", rows: int | None = None):
         columns: dict[str, Any] = {}

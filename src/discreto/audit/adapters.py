@@ -22,7 +22,9 @@ def work_of(
     epsilon: Amount | None = None,
     delta: Amount = 0,
 ) -> Work:
-    """The work of a model (fit, then predict a few public points) or a statistic.
+    """The work of a model or a statistic.
+
+    A model is fitted, then it predicts a few public points or draws a few rows.
 
     A statistic (``Mean("age")``) needs an ``epsilon``; a model has its own. A model
     without a ``random_state`` gets one: its random numbers are public, and the audit
@@ -77,8 +79,15 @@ def seeded(model: Any) -> Any:
 def _fit(model: Any, target: str | None, data: Data, recorder: Recorder) -> Any:
     table = recorder.table(data)
     fitted = seeded(model).fit(table, target or table.domain.target)
-    points = probes(table.domain, fitted)
-    return {"model": fitted, "predictions": fitted.predict(points)}
+    return {"model": fitted, "shown": shown(fitted, table.domain)}
+
+
+def shown(fitted: Any, domain: Domain) -> Any:
+    """What a fitted model shows: predictions at public points, or a few drawn rows."""
+    if hasattr(fitted, "sample"):
+        rows = fitted.sample(3, random_state=0, library="pyarrow").to_pydict()
+        return [list(map(str, values)) for values in rows.values()]
+    return fitted.predict(probes(domain, fitted))
 
 
 def _sanitise(model: Any, data: Data, recorder: Recorder) -> Any:

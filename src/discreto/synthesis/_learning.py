@@ -51,11 +51,9 @@ def first_share(gaussian: bool, columns: int) -> Fraction:
     return Fraction(3, 20) if gaussian else Fraction(1, 4)
 
 
-def default_rounds(gaussian: bool, columns: int) -> int:
-    """How many marginals are asked for: under rho, noise grows with the root only."""
-    if columns == 1:
-        return 0
-    return 2 * columns if gaussian else columns
+def default_rounds(columns: int) -> int:
+    """How many marginals are asked for."""
+    return 0 if columns == 1 else 2 * columns
 
 
 class Conversation:

@@ -48,7 +48,7 @@ class Synthesizer(PrivateEstimator):
         What a fit costs. ``delta`` above 0 takes Gaussian noise, which is better here.
     rounds
         How many pairs of columns are measured; by default twice as many as there are
-        columns, or as many with pure ``epsilon``.
+        columns.
     bins
         Cells of Number columns: ``{"age": 20}`` for equal ones, ``{"income": [0, 1000,
         10000]}`` for where they begin. By default 32 equal ones and others that get
@@ -183,13 +183,12 @@ class Synthesizer(PrivateEstimator):
 
     def _learn(self, ask: Any, space: Space) -> None:
         self._check()
-        gaussian = bool(ask.cost.rho)
         known = codings(space.domain, space.features, self.bins)
         left, self.labeller_ = ask, None
         if space.target is not None:
             left = ask.sharing(1 - _LABELS)
             self.labeller_ = self._labeller(ask.sharing(_LABELS), space)
-        rounds = default_rounds(gaussian, len(known))
+        rounds = default_rounds(len(known))
         if self.rounds is not None and len(known) > 1:
             rounds = self.rounds
         found = Conversation(

@@ -187,6 +187,8 @@ WORDS = {
     "alpha": ".5",
     "C": "2",
     "class_weight": "[1, 3]",
+    "priors": "[0.25, 0.75]",
+    "monotone": '{"a": 1}',
 }
 
 
@@ -232,7 +234,7 @@ def test_no_setting_takes_nonsense(all_cases, tmp_path, name, parameter):
     """Refused by its name, before the charge; "no" is no truth value."""
     shell = Shell(case_named(all_cases, name), tmp_path, rows=5)
     dp.Ledger(shell.ledger, epsilon=9, delta="1e-3")
-    nonsense = ["no", "-1e400", '{"a": 1}', "[[1]]"]
+    nonsense = ["no", "-1e400", '{"no such column": 1}', "[[1]]"]
     for text in nonsense:
         result = shell.fit("--set", f"{parameter.name}={text}")
         assert result.exit_code == ParameterError.exit_code, (text, result.output)

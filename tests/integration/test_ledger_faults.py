@@ -39,6 +39,7 @@ import json, os, resource, signal, sqlite3, subprocess, sys, threading, time
 from contextlib import contextmanager
 from pathlib import Path
 import discreto as dp
+dp.stats.count, dp.Table, dp.Ledger  # loaded once, before anything is forked
 from discreto.errors import BudgetError, LedgerError
 from discreto.core.cost import Cost
 from discreto.core.ledger.page import LedgerPage

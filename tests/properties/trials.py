@@ -272,7 +272,7 @@ class Trials:
     def _judge_policy(self, data: Any) -> tuple[str, list[str]]:
         part = {"policy": data}
         try:
-            made = config._made(Policy, config._part(part, "policy", "f"), "f")
+            made = config.made(Policy, config._part(part, "policy", "f"), "f")
         except DiscretoError as error:
             return type(error).__name__, []
         query = self.coins.choice([q for q in self._questions if isinstance(q, Sum)])

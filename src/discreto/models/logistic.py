@@ -273,6 +273,8 @@ class LogisticRegression(PrivateClassifier):
             One class for each row.
         """
         scores = self.decision_function(X)
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, len(scores))
         if scores.ndim == 1:
             best, lead = (scores > 0).astype(np.int64), np.abs(scores)
         else:

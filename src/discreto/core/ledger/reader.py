@@ -107,6 +107,7 @@ class LedgerReader:
 
         Examples
         --------
+        >>> from discreto import Ledger
         >>> ledger = Ledger(epsilon=1, delta="1e-5")
         >>> ledger.room()
         1.0

@@ -183,7 +183,7 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
 
 
 class GradientBoostingRegressor(Boosting, PrivateRegressor):
-    """Boosted trees for a Number with declared bounds, by the squared loss.
+    """Boosted trees for a Number with declared bounds: means, counts or quantiles.
 
     As :class:`GradientBoostingClassifier`, with residuals as gradients. They are
     clipped to about the size that most residuals have, which a small noisy choice
@@ -246,6 +246,8 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
         epsilon: Any,
         delta: Any = 0,
         max_depth: int | None = None,
+        loss: str = "squared_error",
+        quantile: float | None = None,
         learning_rate: float | None = None,
         max_bins: int | None = None,
         settings: BoostingSettings | None = None,
@@ -285,13 +287,25 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
 
     def _within(self, scores: Any) -> Any:
         column = self.space_.domain.number(self.space_.goal)
-        return np.clip(scores[:, 0], column.lower, column.upper)
+        found = scores[:, 0]
+        if self.loss == "poisson":
+            found = np.exp(np.minimum(found, 700.0))
+        return np.clip(found, column.lower, column.upper)
 
     def reference(self) -> Any:
         """The comparable model without privacy, from scikit-learn."""
-        from sklearn.ensemble import HistGradientBoostingRegressor
+        from sklearn import ensemble
 
-        return HistGradientBoostingRegressor(**self._plain())
+        plain = self._plain()
+        if self.loss != "huber":
+            losses = {"loss": self.loss, "quantile": self.quantile}
+            return ensemble.HistGradientBoostingRegressor(**plain, **losses)
+        return ensemble.GradientBoostingRegressor(
+            loss="huber",
+            n_estimators=plain["max_iter"],
+            max_depth=plain["max_depth"] or 3,
+            learning_rate=plain["learning_rate"],
+        )
 
 
 def chances(scores: Any) -> Any:

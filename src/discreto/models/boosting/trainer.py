@@ -11,7 +11,7 @@ import numpy as np
 
 from discreto.core.maps.choice_scores import Ranks
 from discreto.core.maps.row_partition import HashParts, Parts
-from discreto.core.maps.tree_gradients import Gradients, Residuals
+from discreto.core.maps.tree_gradients import NUMBER_LOSSES, Gradients, Residuals
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Block, Choice, Ones, Sum
 from discreto.models._bayes_queries import read_tables
@@ -21,6 +21,7 @@ from discreto.models.boosting.binning import grid_of
 from discreto.models.boosting.first_look import FirstLook, look, middle_of
 from discreto.models.boosting.growing import Grower
 from discreto.models.boosting.leaf_means import measure_means
+from discreto.models.boosting.leaf_quantiles import ask_quantile, measure_quantiles
 from discreto.models.boosting.leaves import measure, values_of
 from discreto.models.boosting.monotone import gaps_of, in_order
 from discreto.models.boosting.resolved import ResolvedSettings
@@ -54,9 +55,12 @@ def learn(
     grower = Grower(grid, space.domain, settings, coins)
     if first is None and settings.start_share:
         first = look(ask, space, settings, settings.start_share)
-    if (
-        not settings.trees and first is not None
-    ):  # too few rows for trees: all is for a better second look
+    if not settings.trees and settings.quantile_share:
+        share = settings.trees_share + settings.quantile_share
+        start = ask_quantile(ask, space, settings, "quantile to start from", share)
+        return Ensemble(grid, (start,), ())
+    if not settings.trees and first is not None:
+        # Too few rows for trees: all is for a better second look.
         again = look(ask, space, settings, settings.trees_share, "start again")
         return Ensemble(grid, first.with_(again).start, ())
     gradients = _start(ask, space, settings, grid, first)
@@ -99,12 +103,15 @@ def _turn(
         )
         share = shares[min(level, len(shares) - 1)]
         most = settings.most(number)
-        if settings.leaf == "mean":
+        if settings.loss == "quantile":
+            values = measure_quantiles(ask, gradients, tree, settings, words, share)
+        elif settings.leaf == "mean":
             values = measure_means(ask, gradients, tree, settings, most, words, share)
         else:
             sums = measure(ask, gradients, tree, settings, words, share)
             values = values_of(sums, settings)
-        values = np.clip(values, -most, most) * (settings.rate * gradients.clip)
+        unit = 1.0 if settings.loss == "poisson" else gradients.clip
+        values = np.clip(values, -most, most) * (settings.rate * unit)
         if settings.monotone:
             gaps = gaps_of(gradients.grid, grower.domain)
             values = in_order(tree, values, settings.monotone, gaps)
@@ -149,10 +156,13 @@ def _start(
 ) -> Gradients:
     """Gradients at a first guess: class shares, class tables, or the target's mean."""
     clip = 1.0
-    if settings.loss == "squared":
+    if settings.loss in NUMBER_LOSSES:
         half = space.domain.number(space.goal).half
         clip = half if settings.clip is None else settings.clip
     start = middle_of(space, settings) if first is None else first.start
+    if settings.quantile_share:
+        label, share = "quantile to start from", settings.quantile_share
+        start = (ask_quantile(ask, space, settings, label, share),)
     gradients = Gradients(
         grid,
         space.goal,
@@ -161,6 +171,7 @@ def _start(
         clip=clip,
         drop=settings.drop,
         norm=settings.norm,
+        quantile=float(settings.quantile),
     )
     if not settings.table_share:
         return gradients

@@ -54,7 +54,7 @@ def settings_for(
     if word["encoding"] == ("subset" if greedy else "either"):
         raise fine.bad("encoding", "'native' or 'onehot' for these splits")
     start = fine.truth("start")
-    ours = _trees(cost, strength, greedy)
+    ours = _trees(cost, strength, greedy, loss)
     trees = read.whole("n_estimators", most=10_000, unset=ours)
     if start and too_few(strength, cost, space) and read.given("n_estimators") is None:
         trees = 0
@@ -115,7 +115,7 @@ def _start_share(model: Any, space: Space, tables: Fraction, median: bool) -> Fr
 
 
 def _quantile_share(chosen: ChosenLoss, strength: float) -> Fraction:
-    """What the quantile to start from gets: more where few rows are beyond it."""
+    """What the quantile of the target gets: more where few rows are beyond it."""
     part = chosen.quantile or Fraction(1, 2)
     beyond = float(min(part, 1 - part)) * strength
     share = min(max(30 / max(beyond, 1.0), 0.05), 0.3)
@@ -136,10 +136,12 @@ def _table_share(strength: float, cost: Cost, space: Space) -> Fraction:
     return Fraction(3, 10) if clear > 12 else Fraction(6, 10)
 
 
-def _trees(cost: Cost, strength: float, greedy: bool) -> int:
+def _trees(cost: Cost, strength: float, greedy: bool, loss: str) -> int:
     if not greedy:
         return 50 if cost.epsilon else 300
     trees = (0.2 if cost.epsilon else 0.8) * strength**0.4
+    if loss == "quantile":  # a choice in a leaf needs more rows than a sum
+        trees /= 2
     return min(max(round(trees), 2), 200)
 
 

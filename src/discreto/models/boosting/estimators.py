@@ -194,6 +194,13 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
     n_estimators, epsilon, delta, max_depth, learning_rate, max_bins, settings
         As in the classifier; the settings ``residual_bound`` and ``filtering`` say how
         large residuals are treated.
+    loss
+        ``"squared_error"`` (default): means. ``"huber"``: the same from a median on, so
+        that a few rows far away move nothing. ``"absolute_error"``: medians.
+        ``"quantile"``: the ``quantile`` of the target. ``"poisson"``: means of counts
+        or amounts from 0 up, whose logarithm the trees add up.
+    quantile
+        Which quantile, from 0.001 to 0.999; only for ``loss="quantile"``.
     domain, bounds, target_bounds, ledger, random_state
         As in every model.
 
@@ -207,11 +214,13 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         the mean of the target; twice the size of residuals (a choice); for
-                 each tree and each of its levels a choice, and a sum for its nodes.
+    Asks         the mean of the target, or a quantile (a choice); twice the size of
+                 residuals (a choice); for each tree and each of its levels a choice,
+                 and a sum for its nodes, or for quantiles a choice in each node.
     Bound        a leaf's sums: a row's weight and its residual, clipped and on a grid,
                  move by 2^20 steps in all; a leaf's mean as in the classifier. A
-                 choice: 2^12 steps for each score.
+                 choice of splits: 2^12 steps for each score. A quantile: a row moves
+                 ranks by the larger of q and 1 - q, in the one leaf it is in.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
     Free         leaf values, shrinking, importances, pictures, predictions.
     Not covered  choosing parameters by looking; ``predict`` on private rows.

@@ -28,14 +28,14 @@ def ask_quantile(
 ) -> float:
     """About the quantile of the target, in its units: the middle of a chosen cell."""
     column = space.domain.number(space.goal)
-    edges = (column.lower, *cuts_of(column, START_BINS), column.upper)
-    part = settings.quantile
+    cuts, part = cuts_of(column, START_BINS), settings.quantile
+    ends = (column.lower, *cuts, column.upper)
     query = Choice(
-        Sum(Edges(space.goal, edges), COUNT),
+        Sum(Edges(space.goal, cuts), COUNT),
         Ranks((part.numerator,), part.denominator),
     )
     cell = int(ask.select(query, label, share).indices[0])
-    return (edges[cell] + edges[cell + 1]) / 2
+    return (ends[cell] + ends[cell + 1]) / 2
 
 
 def measure_quantiles(

@@ -57,7 +57,7 @@ def learn(
         first = look(ask, space, settings, settings.start_share)
     if not settings.trees and settings.quantile_share:
         share = settings.trees_share + settings.quantile_share
-        start = ask_quantile(ask, space, settings, "quantile to start from", share)
+        start = ask_quantile(ask, space, settings, "quantile of the target", share)
         return Ensemble(grid, (start,), ())
     if not settings.trees and first is not None:
         # Too few rows for trees: all is for a better second look.
@@ -161,7 +161,7 @@ def _start(
         clip = half if settings.clip is None else settings.clip
     start = middle_of(space, settings) if first is None else first.start
     if settings.quantile_share:
-        label, share = "quantile to start from", settings.quantile_share
+        label, share = "quantile of the target", settings.quantile_share
         start = (ask_quantile(ask, space, settings, label, share),)
     gradients = Gradients(
         grid,

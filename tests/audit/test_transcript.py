@@ -205,29 +205,6 @@ def test_evaluating_and_selecting_hold():
         assert found.shown > 0.2
 
 
-FORKS = {
-    "classes": (models.GradientBoostingClassifier, "c"),
-    "numbers": (models.GradientBoostingRegressor, "y"),
-    "line": (models.LinearRegression, "y"),
-    "auto": (models.AutoRegressor, "y"),
-    "auto of classes": (models.AutoClassifier, "c"),
-}
-
-
-@pytest.mark.parametrize("epsilon", [1, 40])
-@pytest.mark.parametrize(("kind", "target"), FORKS.values(), ids=FORKS)
-def test_plans_whose_form_a_noisy_count_chooses_hold(kind, target, epsilon):
-    """With 40, six rows are enough for trees, so another form is chosen than with 1."""
-    columns = {name: COLUMNS[name] for name in ("x", "y", "c")}
-    domain = dp.Domain(columns, target=target)
-    model = kind(epsilon=epsilon)
-    assert len(model.plan(domain).forms) > 1
-    found = transcript(work_of(model), domain, pairs=some(pairs(domain), 8))
-    assert not found.violation, found
-    assert found.claimed == epsilon
-    assert found.shown > 0.1 * epsilon
-
-
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_what_is_paid_is_paid_first(case, relation):
     found = ledger(work_of(case.make()), case.domain(**RELATIONS[relation]))
@@ -291,20 +268,6 @@ def test_a_question_about_rows_is_seen():
 
     found = broken(peeks)
     assert "question 1 is" in found.event
-
-
-def test_a_form_chosen_by_the_rows_is_seen(monkeypatch):
-    """Each form is priced, but the exact number of rows is not for choosing one."""
-
-    def peeks(data, recorder):
-        many = len(data["x"])
-        monkeypatch.setattr(
-            "discreto.models.boosting._base.way_of", lambda rows, cost: 4 * (many % 2)
-        )
-        model = models.GradientBoostingClassifier(epsilon=1)
-        return model.fit(recorder.table(data), "c")
-
-    assert "question 2 is" in broken(peeks).event
 
 
 def test_a_scale_from_rows_is_seen():

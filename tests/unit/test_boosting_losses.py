@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from sklearn.metrics import mean_pinball_loss, mean_poisson_deviance
 
 import discreto as dp
+from discreto.core.maps import trees_numpy
 from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.trees import Grid, Tree
+from discreto.data.engines import ExecutorEngine
 from discreto.errors import ParameterError
 from discreto.models import BoostingSettings, GradientBoostingRegressor, persist
 from discreto.testing import simulate
@@ -231,3 +236,35 @@ def test_a_constant_target_is_where_it_starts(value):
     model = fit(LOSSES["median"], rows, simulate(noise=False))
     (found,) = np.unique(model.predict(features(data(5))))
     assert abs(found - min(max(value, 0.0), 40.0)) < 0.4
+
+
+def state(model):
+    data = json.loads(persist.dumps(model))["state"]
+    data.pop("privacy_")
+    return data
+
+
+@EVERY
+def test_every_engine_gives_the_same_bits(options, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows, path = data(2500), str(tmp_path / "rows.parquet")
+    pq.write_table(pa.table(rows), path, row_group_size=700)
+    model = GradientBoostingRegressor(3, epsilon=2, **options)
+    tables = [dp.Table(source, DOMAIN, simulate(4)) for source in (rows, path)]
+    found = [state(model.fit(table)) for table in tables]
+    with ThreadPoolExecutor(2) as pool:
+        table = dp.Table(path, DOMAIN, simulate(4), engine=ExecutorEngine(pool, 2))
+        found.append(state(model.fit(table)))
+    assert found[0] == found[1] == found[2]
+
+
+@EVERY
+def test_compiled_loops_give_the_same_bits(options, monkeypatch):
+    pytest.importorskip("numba", reason="numba is not installed")
+    rows = data(trees_numpy.WORTH + 500)
+    fast = fit(options, rows, simulate(6), n_estimators=3)
+    monkeypatch.setattr(trees_numpy, "_compiled", lambda name, size: None)
+    slow = fit(options, rows, simulate(6), n_estimators=3)
+    assert state(fast) == state(slow)

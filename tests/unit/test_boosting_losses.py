@@ -255,7 +255,9 @@ def test_every_engine_gives_the_same_bits(options, tmp_path):
     tables = [dp.Table(source, DOMAIN, simulate(4)) for source in (rows, path)]
     found = [state(model.fit(table)) for table in tables]
     with ThreadPoolExecutor(2) as pool:
-        table = dp.Table(path, DOMAIN, simulate(4), engine=ExecutorEngine(pool, 2))
+        table = dp.Table(
+            path, DOMAIN, simulate(4), engine=ExecutorEngine(pool, parts=2)
+        )
         found.append(state(model.fit(table)))
     assert found[0] == found[1] == found[2]
 

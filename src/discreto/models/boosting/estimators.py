@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier, PrivateRegressor
 from discreto.models.boosting._base import Boosting, keep_all
+from discreto.models.boosting.class_weights import shift_of
 from discreto.models.boosting.settings import BoostingSettings, with_old_names
+from discreto.models.boosting.trainer import Ensemble
 from discreto.session import Ask
 
 
@@ -39,6 +42,11 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         How much of each leaf's value is added.
     max_bins
         Cells of a Number column.
+    class_weight
+        How much rows of each class count: public numbers, ``{class: number}`` or a
+        list in the order of the classes; or ``"balanced"``, all classes the same by
+        their released shares. It moves the scores, which is free: the odds of a class
+        are those of the unweighted model times its weight.
     settings
         :class:`~discreto.models.BoostingSettings`: how splits are found, what leaves
         hold, how the cost and the rows are divided.
@@ -111,6 +119,7 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         max_depth: int | None = None,
         learning_rate: float | None = None,
         max_bins: int | None = None,
+        class_weight: Any = None,
         settings: BoostingSettings | None = None,
         domain: Any = None,
         bounds: Any = None,
@@ -123,6 +132,13 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
     def _learn(self, ask: Ask, space: Space) -> None:
         super()._learn(ask, space)
         self.classes_ = np.array(space.classes)
+
+    def _weighted(self, ensemble: Ensemble, space: Space) -> Ensemble:
+        if self.class_weight is None or len(space.classes) < 2:
+            return ensemble
+        shift = shift_of(self, space, ensemble.shares)
+        start = [a + b for a, b in zip(ensemble.start, shift, strict=True)]
+        return replace(ensemble, start=tuple(start))
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """The scores of each row: one for two classes, else one for each class.
@@ -179,7 +195,10 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         """The comparable model without privacy, from scikit-learn."""
         from sklearn.ensemble import HistGradientBoostingClassifier
 
-        return HistGradientBoostingClassifier(**self._plain())
+        weights = self.class_weight
+        if isinstance(weights, list | tuple):
+            weights = dict(zip(self.classes or (), weights, strict=False))
+        return HistGradientBoostingClassifier(**self._plain(), class_weight=weights)
 
 
 class GradientBoostingRegressor(Boosting, PrivateRegressor):

@@ -36,6 +36,7 @@ class Ensemble:
     grid: Grid
     start: tuple[float, ...]
     trees: tuple[Tree, ...]
+    shares: tuple[float, ...] = ()  # scores of released class shares
 
 
 # Scores to start from, as trees on a grid: a function of releases and public facts.
@@ -62,7 +63,8 @@ def learn(
     if not settings.trees and first is not None:
         # Too few rows for trees: all is for a better second look.
         again = look(ask, space, settings, settings.trees_share, "start again")
-        return Ensemble(grid, first.with_(again).start, ())
+        start = first.with_(again).start
+        return Ensemble(grid, start, (), start)
     gradients = _start(ask, space, settings, grid, first)
     if base is not None:
         start, trees = base(grid)
@@ -75,7 +77,8 @@ def learn(
             share = settings.clip_share
             gradients = _clipped(ask, space, gradients, quantile, label, share)
         gradients = _turn(answering, whole, grower, gradients, number)
-    return Ensemble(grid, gradients.start, gradients.trees)
+    shares = () if first is None else first.start
+    return Ensemble(grid, gradients.start, gradients.trees, shares)
 
 
 def _turn(

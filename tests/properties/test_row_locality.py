@@ -32,6 +32,7 @@ from discreto.core.maps import (
     Grid,
     HashParts,
     Indicator,
+    LeafShifts,
     Leaves,
     LogisticGradient,
     Magnitudes,
@@ -107,6 +108,7 @@ FULL = replace(SPLIT, values=weights(SPLIT.leaves, 1))
 SOFT = Tree((0,), ((0, 0, 1, 1),), weights(2, 3))
 PARTS = HashParts(("x2", "x3", "y"), (3, 2, 1), 5)
 SQUARES = Gradients(GRID, "x1", "squared", (0.7,), (FULL, FULL), clip=1.3)
+RATES = replace(SQUARES, loss="poisson")
 CHANCES = Gradients(GRID, "z", "logistic", (0.1,), (FULL,), bits=12)
 
 MARKS = tuple(Indicator("y", code, 0.5) for code in range(3))
@@ -119,7 +121,11 @@ MAPS = [
     replace(SQUARES, drop=True, weight=0.3, norm="l2"),
     replace(CHANCES, weight=1.0),
     Gradients(NUMBERS, "y", "softmax", (0.0, 0.1, -0.2), (SOFT, SOFT), weight=0.2),
+    replace(RATES, weight=0.3),
+    replace(SQUARES, loss="quantile", quantile=0.1),
     Residuals(SQUARES),
+    Residuals(RATES),
+    LeafShifts(SQUARES, SPLIT),
     Margins(Gradients(NUMBERS, "y", "softmax", (0.0, 0.1, -0.2), (SOFT, SOFT))),
     CodeCounts(GRID),
     SplitHistogram(CHANCES, SPLIT),
@@ -182,7 +188,7 @@ MAPS = [
 OTHERS = {
     *("Block", "Sum", "Choice", "Randomise", "Everyone", "Ones"),
     *("Largest", "Ranks", "Extreme", "NearestVotes", "ReachVotes", "MarginalErrors"),
-    *("Grid", "Tree", "SplitScore"),
+    *("Grid", "Tree", "SplitScore", "CentredRanks"),
 }
 
 

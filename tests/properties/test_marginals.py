@@ -149,7 +149,7 @@ def test_what_does_not_fit_is_refused_before_it_is_paid():
     with pytest.raises(ParameterError, match="guess"):  # distances would wrap
         MarginalErrors((1 << 60, 1), (2,), (0,))
     for weights in ((1001,), (-1,), (1, 1), (0.5,)):
-        with pytest.raises(ParameterError, match="weights|guess"):
+        with pytest.raises(ParameterError, match=r"weights|guess"):
             MarginalErrors((1, 1), (2,), (0,), weights)
     with pytest.raises(ParameterError, match="sets"):
         MarginalCounts(("c", "d"), ((0, 2),))

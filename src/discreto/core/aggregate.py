@@ -212,7 +212,8 @@ class _Cells:
 
     def sums(self, part: BoundBlock, batch: Batch, domain: Domain) -> Ints:
         """The sums of clamped features in each cell."""
-        features, shape = part.block.features, part.shape
+        features: Any = part.block.features
+        shape = part.shape
         if self.fast is None:
             rows = clamp(features.rows(batch, domain), shape)
             if self.place is None:
@@ -221,6 +222,11 @@ class _Cells:
         bounds = _bounds(shape)
         place = _EVERYONE if self.place is None else self.place
         out = np.zeros((shape.width, self.count + 1), dtype=np.int64)
+        if _is_ones(part, domain):
+            codes, sizes = features.ones(batch, domain), features.sizes(domain)
+            codes = compiled.plain(codes, self._length, len(sizes))
+            self.fast.add_ones(codes, np.cumsum([0, *sizes]), place, out)
+            return out[:, : self.count].T
         loops = _direct(features, domain, bounds)
         for loop, name, facts, lines in loops:
             values = compiled.plain(batch[name], self._length)
@@ -245,15 +251,31 @@ def _direct(
     return found if len(found) == 1 or max(bounds[2:]) < 0 else ()
 
 
+def _is_ones(part: BoundBlock, domain: Domain) -> bool:
+    """Whether a row is nothing but ones, one for each column at the most.
+
+    Then they can be counted: none is above the limit, all are no more than the total.
+    """
+    features: Any = part.block.features
+    if not hasattr(features, "ones"):
+        return False
+    sizes, shape = features.sizes(domain), part.shape
+    within = len(sizes) <= min(shape.total, shape.square) and shape.limit >= 1
+    return within and sum(sizes) == shape.width
+
+
 def held(asked: Bound) -> int:
     """How many numbers of a row are held at once; none if loops add them up."""
     numbers = 0 if isinstance(asked.query.cells, Everyone) else 1
-    for part in asked.blocks:
-        features = part.block.features
-        if not isinstance(features, Ones):
-            direct = _direct(features, asked.domain, _bounds(part.shape))
-            numbers += 0 if direct else part.shape.width
-    return numbers
+    return numbers + sum([_held(part, asked.domain) for part in asked.blocks])
+
+
+def _held(part: BoundBlock, domain: Domain) -> int:
+    features: Any = part.block.features
+    if isinstance(features, Ones) or _direct(features, domain, _bounds(part.shape)):
+        return 0
+    ones = _is_ones(part, domain)
+    return len(features.sizes(domain)) if ones else part.shape.width
 
 
 def _fitting(rows: Floats, width: int, length: int) -> Floats:

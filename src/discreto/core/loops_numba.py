@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 NEAR = 1024  # rows at a time
+FEW = 6  # cells that are added up one after the other, several rows at a time
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc"})
@@ -24,6 +25,15 @@ def _total(numbers):
     out = 0.0
     for i in range(numbers.shape[0]):
         out += numbers[i]
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _total_of(numbers, place, cell):
+    """The same sum, over one cell."""
+    out = 0.0
+    for i in range(numbers.shape[0]):
+        out += numbers[i] if place[i] == cell else 0.0
     return out
 
 
@@ -104,14 +114,18 @@ def clamp(rows, low, limit, total, reach):
 
 @njit(cache=True, nogil=True)
 def _add(numbers, place, out):
-    """Add whole numbers to the sums of their cells; what has none goes to the last.
+    """Add whole numbers to the sums of their cells; the last is for what has none.
 
     Without places all are in the first.
     """
+    count = out.shape[0] - 1
     if place.shape[0] == 0:
         out[0] += np.int64(_total(numbers))
         return
-    count = out.shape[0] - 1
+    if count <= FEW:
+        for cell in range(count):
+            out[cell] += np.int64(_total_of(numbers, place, cell))
+        return
     for i in range(numbers.shape[0]):
         cell = place[i]
         out[cell if 0 <= cell < count else count] += np.int64(numbers[i])
@@ -219,6 +233,39 @@ def add_quadratic(values, centre, half, one, low, limit, total, reach, place, ou
             _bound(rows, 0, size, total, reach)
         for w in range(3):
             _add(rows[w][:size], cells, out[w])
+
+
+@njit(cache=True, nogil=True)
+def fill_parts(values, lower, width, one, low, middle, high):
+    """The parts of ``one`` of a number between bounds, rounded down.
+
+    What is missing has none; says how many are.
+    """
+    missing = 0
+    for i in range(values.shape[0]):
+        up = (values[i] - lower) / width
+        up = up if up > 0.0 or up != up else 0.0
+        up = up if up < 1.0 or up != up else 1.0
+        down = 1.0 - up
+        here = up == up
+        missing += not here
+        low[i] = np.floor(down * down * one) if here else 0.0
+        middle[i] = np.floor(down * up * (2.0 * one)) if here else 0.0
+        high[i] = np.floor(up * up * one) if here else 0.0
+    return missing
+
+
+@njit(cache=True, nogil=True)
+def add_ones(codes, starts, place, out):
+    """Add a 1 by cell at each column's code, which is none past the column's end."""
+    count = out.shape[1] - 1
+    for i in range(codes.shape[0]):
+        cell = place[i] if place.shape[0] else 0
+        cell = cell if 0 <= cell < count else count
+        for j in range(codes.shape[1]):
+            at = starts[j] + codes[i, j]
+            if at < starts[j + 1]:
+                out[at, cell] += 1
 
 
 @njit(cache=True, nogil=True)

@@ -16,7 +16,8 @@ import numpy as np
 from numba import njit
 
 NEAR = 1024  # rows at a time
-FEW = 6  # cells that are added up one after the other, several rows at a time
+NEAR_NUMBERS = 1 << 14  # numbers of wide rows at a time
+FEW = 12  # cells that are added up one after the other, several rows at a time
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc"})
@@ -134,8 +135,9 @@ def _add(numbers, place, out):
 @njit(cache=True, nogil=True)
 def add_clamped(rows, low, limit, total, reach, place, out):
     """Clamp rows and add them up by cell."""
-    for start in range(0, rows.shape[1], NEAR):
-        stop = min(start + NEAR, rows.shape[1])
+    near = max(NEAR_NUMBERS // rows.shape[0], 64)
+    for start in range(0, rows.shape[1], near):
+        stop = min(start + near, rows.shape[1])
         _clamp(rows, start, stop, low, limit, total, reach)
         for w in range(rows.shape[0]):
             _add(rows[w][start:stop], place[start:stop], out[w])

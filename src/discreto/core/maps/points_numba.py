@@ -25,10 +25,13 @@ def _unit(numbers, centre, scale, origin, fill):
 
 
 @njit(cache=True, nogil=True)
-def unit_lines(lines, centres, scales, origins):
-    """Columns, line by line, on [-1, 1], in place."""
-    for j in range(lines.shape[0]):
-        _unit(lines[j], centres[j], scales[j], origins[j], 0.0)
+def unit_line(values, centre, scale, origin, out):
+    """A column on [-1, 1] from an origin, where NaN is."""
+    for i in range(values.shape[0]):
+        v = (values[i] - centre) * scale
+        v = -1.0 if v < -1.0 else v
+        v = (1.0 if v > 1.0 else v) - origin
+        out[i] = v if v == v else 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -227,8 +230,10 @@ def _add_size(numbers, out):
 
 @njit(cache=True, nogil=True)
 def _leave(numbers, places, place):
+    last = places.shape[0] - 1
     for i in range(numbers.shape[0]):
-        numbers[i] -= places[np.uint64(place[i])]
+        at = place[i] if place[i] > 0 else 0
+        numbers[i] -= places[np.uint64(at if at < last else last)]
 
 
 @njit(cache=True, nogil=True)
@@ -250,16 +255,40 @@ def leave(x, points, place):
 def pull_in(x, steps, radius, norm):
     """Rows in ``steps`` of at most one radius, in place."""
     for start in range(0, x.shape[1], NEAR):
-        stop = min(start + NEAR, x.shape[1])
-        by = np.zeros(stop - start)
-        for j in range(x.shape[0]):
-            if norm == 1:
-                _add_size(x[j][start:stop], by)
-            else:
-                _add_square(x[j][start:stop], by)
-        if norm == 2:
-            by = np.sqrt(by)
-        for i in range(by.shape[0]):
-            by[i] = steps / max(by[i], radius)
-        for j in range(x.shape[0]):
-            _scale(x[j][start:stop], by)
+        _pull_in(x, start, min(start + NEAR, x.shape[1]), steps, radius, norm)
+
+
+@njit(cache=True, nogil=True)
+def _pull_in(x, start, stop, steps, radius, norm):
+    by = np.zeros(stop - start)
+    for j in range(x.shape[0]):
+        if norm == 1:
+            _add_size(x[j][start:stop], by)
+        else:
+            _add_square(x[j][start:stop], by)
+    if norm == 2:
+        by = np.sqrt(by)
+    for i in range(by.shape[0]):
+        by[i] = steps / max(by[i], radius)
+    for j in range(x.shape[0]):
+        _scale(x[j][start:stop], by)
+
+
+@njit(cache=True, nogil=True)
+def _way(numbers, point, weights, out):
+    for i in range(numbers.shape[0]):
+        out[i] = (numbers[i] - point) * weights[i]
+
+
+@njit(cache=True, nogil=True)
+def pulls(x, points, weights, steps, radius, norm, out):
+    """The weighed ways from all points to each row, pulled in together."""
+    width = x.shape[0]
+    for start in range(0, x.shape[1], FEW):
+        stop = min(start + FEW, x.shape[1])
+        for k in range(points.shape[0]):
+            by = weights[k][start:stop]
+            for j in range(width):
+                line = out[k * width + j][start:stop]
+                _way(x[j][start:stop], points[k, j], by, line)
+        _pull_in(out, start, stop, steps, radius, norm)

@@ -142,7 +142,7 @@ def test_dates_beyond_the_calendar_of_a_sheet_say_nothing(tmp_path: Path) -> Non
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = open_frame(tmp_path / "a.xlsx", domain).column("day")
-    assert found[0] == 19753 and np.isnan(found[1])
+    np.testing.assert_array_equal(found, [19753, np.nan])
 
 
 def test_dates_that_python_does_not_know_are_read(postgresql_server: str) -> None:
@@ -164,7 +164,8 @@ def test_dates_that_python_does_not_know_are_read(postgresql_server: str) -> Non
     first, last = domain["d"].lower, domain["d"].upper
     clipped = np.sort(np.clip(days, first, last)[~np.isnan(days)])
     assert clipped.tolist() == [first, 10957, last]
-    assert np.isnan(times).sum() == 1 and np.count_nonzero(times > 4e9) == 1
+    assert np.isnan(times).sum() == 1
+    assert np.count_nonzero(times > 4e9) == 1
 
 
 @pytest.mark.parametrize("odd", ["0.12345678901234", "NaN", "1" + "0" * 200])

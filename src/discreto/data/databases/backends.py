@@ -265,7 +265,7 @@ class Ibis(Split):
         if self._name != "duckdb":
             decimals = self._decimals()
             for part in native.to_pyarrow_batches(chunk_size=rows):
-                yield DecimalPart(part, decimals)
+                yield DecimalPart(part, decimals) if decimals else part
             return
         connection = native.get_backend().con
         yield from connection.sql(str(ibis.to_sql(native))).to_arrow_reader(rows)

@@ -142,7 +142,11 @@ def _linear(model: Any, graph: _Graph) -> None:
 
 
 def _boosted_number(model: Any, graph: _Graph) -> None:
-    _number(model, graph, tree_scores(model, graph))
+    scores = tree_scores(model, graph)
+    if model.loss == "poisson":
+        most = graph.constant(np.float64(700.0))
+        scores = graph.node("Exp", graph.node("Min", scores, most))
+    _number(model, graph, scores)
 
 
 def _number(model: Any, graph: _Graph, scores: str) -> None:

@@ -70,6 +70,7 @@ from discreto.core.maps import (
     Tree,
     Unfit,
     Values,
+    WholeGroups,
     Within,
 )
 from discreto.core.query import Choice, Randomise, Sum
@@ -194,6 +195,7 @@ WRITTEN: list[Any] = [
     Sum(Completeness(("a", "s")), (Block(Presence(NAMES)),)),
     Sum(Categories(("s", "t")), (Block(Values(NAMES, 15, "zero", True), "gram"),)),
     Sum(Bins("n", 6), (Block(Bernstein(NAMES, 2)),)),
+    Sum(WholeGroups("n"), (Block(Bernstein(NAMES, 2)),)),
     Sum(
         Cross(Edges("a", (0.0, 1)), Magnitudes("b", -3, 3)),
         (

@@ -55,6 +55,7 @@ from discreto.core.maps import (
     Tree,
     Unfit,
     Values,
+    WholeGroups,
     Within,
     _distances,
 )
@@ -65,12 +66,13 @@ NAMES = tuple(f"x{i}" for i in range(WIDTH))
 DOMAIN = dp.Domain(
     {name: dp.Number(-3, 5, missing=True) for name in NAMES}
     | {"y": dp.Category(["a", "b", "c"]), "z": dp.Category([0, 1])}
-    | {"w": dp.Number(-2, 2, missing=True)}
+    | {"w": dp.Number(-2, 2, missing=True), "n": dp.Number(0, 4, integer=True)}
 )
 COINS = np.random.default_rng(5)
 BATCH = {name: COINS.normal(1, 2, ROWS) for name in NAMES}
 BATCH["x3"][::7] = np.nan
 BATCH |= {"y": COINS.integers(-1, 3, ROWS), "z": COINS.integers(0, 2, ROWS)}
+BATCH["n"] = np.array([0.0, 1.0, 4.0, 7.0, -3.0, np.nan])[np.arange(ROWS) % 6]
 BATCH["w"] = np.where(COINS.random(ROWS) < 0.1, np.nan, COINS.normal(0, 1, ROWS))
 
 
@@ -179,6 +181,7 @@ MAPS = [
     Categories(("y", "z")),
     Categories(("y", "z"), declared=True),
     Bins("x1", 7),
+    WholeGroups("n"),
     Edges("x1", (0.0, 1.0)),
     Magnitudes("x1"),
     MarginalCounts(("y", "z"), ((0,), (0, 1))),

@@ -29,6 +29,7 @@ from discreto.core.maps import (
     SoftVotes,
     Unfit,
     Values,
+    WholeGroups,
 )
 from discreto.core.maps.clusters import (
     Deviations,
@@ -73,6 +74,7 @@ CELLS = {
     "missing category": Categories(("c", "d")),
     "declared category": Categories(("c", "d"), declared=True),
     "bins": Bins("x", 3),
+    "whole groups": WholeGroups("n"),
     "edges": Edges("x", (0.0, 2.0)),
     "magnitudes": Magnitudes("x", -1, 3),
     "nearest": Nearest(("x", "y"), ((-1.0, -1.0), (1.0, 1.0), (1.0, 1.0))),

@@ -45,6 +45,7 @@ from discreto.core.maps import (
     SoftVotes,
     Unfit,
     Values,
+    WholeGroups,
     from_json,
     to_json,
 )
@@ -100,6 +101,7 @@ VALID = [
     Sum(Present(("x", "c")), (Block(Values(("x", "y")), "pair"),)),
     Sum(Categories(("c", "d")), (Block(Values(("x",), 15, "zero", True), "gram"),)),
     Sum(Bins("x", 4), (Block(Bernstein(("x", "y"), 2)),)),
+    Sum(WholeGroups("x"), (Block(Bernstein(("x", "y"), 2)),)),
     Sum(
         Cross(Edges("x", (0.0, 1)), Magnitudes("y", -3, 3)),
         (

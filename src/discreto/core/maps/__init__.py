@@ -17,6 +17,7 @@ from discreto.core.maps.cells import (
     Edges,
     Magnitudes,
     Present,
+    WholeGroups,
     present_in,
 )
 from discreto.core.maps.choice_scores import CentredRanks, Extreme, Largest, Ranks
@@ -111,6 +112,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Tree,
         Unfit,
         Values,
+        WholeGroups,
         Within,
     )
 }
@@ -190,6 +192,7 @@ __all__ = [
     "Tree",
     "Unfit",
     "Values",
+    "WholeGroups",
     "Within",
     "from_json",
     "present_in",

@@ -171,8 +171,11 @@ class Gradients:
             rows = len(batch[self.target])
             start = np.array(self.start, dtype=float)
             total = np.repeat(start[:, None], rows, axis=1)
+        elif done < len(self.trees):
+            total = total.copy()  # what was kept stays what it is
         for tree in self.trees[done:]:
-            total = total + tree.table[:, tree.leaf(batch, self.grid, domain)]
+            leaf = tree.leaf(batch, self.grid, domain)
+            total += tree.table.take(leaf, axis=1)
         memory["scores"] = ((self.grid, self.start, self.trees), total)
         return total
 

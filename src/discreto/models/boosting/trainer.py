@@ -197,5 +197,6 @@ def _clipped(
     ranks = Ranks((quantile.numerator,), quantile.denominator)
     query = Choice(Sum(cells, (Block(Ones()),)), ranks)
     picked = ask.select(query, label, share)
-    clip = cells.edge(int(picked.indices[0]), space.domain)
+    edge = cells.edge(int(picked.indices[0]), space.domain)
+    clip = max(edge, 1e-12)  # the least that gradients take
     return replace(gradients, clip=clip)

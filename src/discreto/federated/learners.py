@@ -199,7 +199,9 @@ class Learner(ABC):
         # Until the moments are known the answer is 0, whoever asks.
         shape = (setting.seeds, first, *walk.shape[2:])
         return RoundsResult(
-            np.concatenate([np.zeros(shape), preconditioner.home(walk)], axis=1), alive
+            np.concatenate([np.zeros(shape), preconditioner.home(walk)], axis=1),
+            alive,
+            preconditioner.middle,
         )
 
     @abstractmethod

@@ -102,7 +102,9 @@ class LinearRegression(PrivateRegressor):
     coef_names_
         What each coefficient belongs to: ``column``, or ``column=category``.
     fill_
-        Where a missing number is put, on [-1, 1].
+        Where a missing number of a row to predict is put, on [-1, 1]: the released
+        mean, or the middle with ``fit_intercept=False``. Rows with gaps are not learned
+        from.
 
     Notes
     -----
@@ -177,22 +179,24 @@ class LinearRegression(PrivateRegressor):
         names = (*terms.names, space.goal)
         query, weights, step = self._question(read, names, space, bool(ask.cost.rho))
         answer = ask.measure(query, "products of the columns")
-        unit = self._solve(read, answer, weights, step)
+        unit, middle = self._solve(read, answer, weights, step)
         self._keep(read, unit, terms)
+        self._name(terms, middle)
 
     def _look(self, ask: Any, whole: Encoding) -> None:
         space = whole.space
-        known = present_in((space.goal,), space.domain)
+        target_known = present_in((space.goal,), space.domain)
+        known = present_in((space.goal, *space.numbers), space.domain)
         ask, strength = hear_strength(ask, space.domain.rows, known, _ROWS)
         room = strength if ask.cost.rho else strength / math.sqrt(2)
         terms = Encoding(affordable(space, room, 100 if ask.cost.rho else 1000))
+        gaussian, complete = bool(ask.cost.rho), present_in(space.numbers, space.domain)
         design = Design(
-            terms.names, terms.numbers, terms.columns, bool(ask.cost.rho), True, known
+            terms.names, terms.numbers, terms.columns, gaussian, True, known, complete
         )
-        gaussian = design.gaussian
         if room < _CONSTANT[gaussian]:
             zeros = np.zeros(design.width)
-            line = Line(constant(ask, known, space.goal), zeros, zeros)
+            line = Line(constant(ask, target_known, space.goal), zeros, zeros)
         elif room < _PRODUCTS[gaussian] * design.columns:
             line = by_products(ask, design, space.goal)
         else:
@@ -202,7 +206,7 @@ class LinearRegression(PrivateRegressor):
         self.coef_ = slopes * target.half / whole.halves
         start = target.centre + target.half * line.start
         self.intercept_ = float(start - self.coef_ @ whole.centres)
-        # A missing number counts as the mean, as it did in the fit.
+        # A missing number counts as the mean of the rows that were learned from.
         self._name(whole, spread_out(line.middle, terms, whole))
 
     def _name(self, terms: Encoding, middle: Any) -> None:
@@ -261,18 +265,20 @@ class LinearRegression(PrivateRegressor):
 
     def _solve(
         self, read: _LinearParameters, answer: Measurement, weights: Any, step: float
-    ) -> Any:
-        """Coefficients on the scale of the question, the intercept in front."""
+    ) -> tuple[Any, Any]:
+        """Coefficients on the scale of the question, the intercept first; the means."""
         variance = answer.noises[0].variance
         moments = moments_of(answer.tables[0][0], variance, step, weights)
         self.moments_ = moments.sums
         ridge, shrink = read.alpha or 0.0, read.alpha is None
         if not read.intercept:
-            return np.append(0.0, least_squares(moments, ridge=ridge, shrink=shrink))
+            slopes = least_squares(moments, ridge=ridge, shrink=shrink)
+            return np.append(0.0, slopes), np.zeros(len(slopes))
         last = target_mean(answer) if len(answer.tables) > 1 else None
         means, around = centred(moments, shrink=shrink, last=last)
         slopes = least_squares(around, ridge=ridge, shrink=shrink)
-        return np.append(means[-1] - means[:-1] @ slopes, slopes)
+        line = np.append(means[-1] - means[:-1] @ slopes, slopes)
+        return line, np.clip(means[:-1], -1, 1)
 
     def _keep(self, read: _LinearParameters, unit: Any, terms: Encoding) -> None:
         domain = terms.domain
@@ -288,8 +294,6 @@ class LinearRegression(PrivateRegressor):
         if read.intercept:
             start = middles[-1] + halves[-1] * unit[0]
             self.intercept_ = float(start - self.coef_ @ middles[:-1])
-        zeros = np.zeros(len(terms.names))
-        self._name(terms, zeros)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The expected target of each row, within the bounds of the target. Free.

@@ -142,4 +142,5 @@ def test_dates_beyond_the_calendar_of_a_sheet_say_nothing(tmp_path: Path) -> Non
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = open_frame(tmp_path / "a.xlsx", domain).column("day")
-    assert found[0] == 19753 and np.isnan(found[1])
+    assert found[0] == 19753
+    assert np.isnan(found[1])

@@ -49,10 +49,7 @@ def settings_for(
         word["splits"] == "greedy",
     )
     loss = chosen.name
-    if loss in ("softmax", "poisson", "quantile") and word["leaf"] != "newton":
-        raise fine.bad("leaf", "'newton' for this loss")
-    if word["encoding"] == ("subset" if greedy else "either"):
-        raise fine.bad("encoding", "'native' or 'onehot' for these splits")
+    _check_words(fine, word, loss)
     start = fine.truth("start")
     ours = _trees(cost, strength, greedy, loss)
     trees = read.whole("n_estimators", most=10_000, unset=ours)
@@ -96,6 +93,14 @@ def settings_for(
         monotone=_monotone(fine, settings_of(model).monotone, loss, space),
         split_part=Fraction(part).limit_denominator(1000) if greedy else Fraction(0),
     )
+
+
+def _check_words(fine: Reader, word: dict[str, Any], loss: str) -> None:
+    """Refuse leaves and encodings that this loss and these splits do not have."""
+    if loss in ("softmax", "poisson", "quantile") and word["leaf"] != "newton":
+        raise fine.bad("leaf", "'newton' for this loss")
+    if word["encoding"] == ("subset" if word["splits"] == "greedy" else "either"):
+        raise fine.bad("encoding", "'native' or 'onehot' for these splits")
 
 
 def counts_first(model: Any, space: Space) -> bool:

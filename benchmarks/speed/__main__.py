@@ -5,8 +5,8 @@
 Every line runs our work and the peer's in turns, on one thread each, and divides the
 quickest CPU times of both (CPU times because neighbours on a machine take wall time
 first). A line whose goal is in seconds shows ours alone.
-``python benchmarks/page.py run speed`` keeps the table in benchmarks/results, from which
-docs/benchmarks.md is written.
+``python benchmarks/page.py run speed`` keeps the table in benchmarks/results, of which
+docs/benchmarks.md is made.
 """
 
 from __future__ import annotations

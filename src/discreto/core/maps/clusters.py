@@ -1,7 +1,8 @@
 """Row maps around points: the nearest centre, the way to it, fuzzy memberships.
 
 Points are on [-1, 1], where columns are measured from the middle of their range. A
-missing value counts as the middle.
+missing number is left out: distances are over the numbers that are there, and no way
+leads along one that is not. A row without any number belongs to no point.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from discreto.core.maps.columns import (
     check_numbers,
     check_terms,
     names_of,
-    unit_rows,
+    rows_with_gaps,
+    without_gaps,
 )
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Batch, Floats, Ints, Shape
@@ -87,8 +89,10 @@ class Rings:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         x = _from_nearest(self.names, self.centres, batch, domain)
-        far = _norms(x, self.norm) / diameter(len(x), self.norm)
-        return np.searchsorted(np.array(self.ends()), far, side="left")
+        nothing = np.isnan(x).all(axis=0)
+        far = _norms(without_gaps(x), self.norm) / diameter(len(x), self.norm)
+        out = np.searchsorted(np.array(self.ends()), far, side="left")
+        return np.where(nothing, -1, out)
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -131,7 +135,7 @@ class Deviations:
         return _ball(len(self.names), self.norm)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        x = _from_nearest(self.names, self.centres, batch, domain)
+        x = without_gaps(_from_nearest(self.names, self.centres, batch, domain))
         return _pull_in(x, self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
@@ -162,9 +166,49 @@ class FuzzyWeights:
         return Shape(len(self.centres), _STEPS, total=_STEPS, signed=False)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        out = _powers(self, batch, domain) * _STEPS
+        nothing = np.isnan(_unit(self.names, batch, domain)).all(axis=0)
+        out = _powers(self, batch, domain) * np.where(nothing, 0.0, float(_STEPS))
         # Rounding down keeps the total below its bound, so nothing is shrunk.
         return np.floor(out, out=out)
+
+    def columns(self) -> tuple[str, ...]:
+        return names_of(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzyPresence:
+    """``FuzzyWeights`` of the rows that have a value, for each of some Number columns.
+
+    One number for each centre and column; the weights of a row add up to at most one
+    in each column.
+    """
+
+    names: tuple[Term, ...]
+    centres: Points
+    power: float
+    asked: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_terms(self.names)
+        check_points(self.centres, len(self.names))
+        _check_power(self.power)
+        check_terms(self.asked)
+        if not set(self.asked) <= set(self.names):
+            raise ParameterError("presence is asked of some of the columns.")
+
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        width = len(self.centres) * len(self.asked)
+        return Shape(width, _STEPS, total=len(self.asked) * _STEPS, signed=False)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        weights = FuzzyWeights(self.names, self.centres, self.power)
+        each = weights.rows(batch, domain)
+        there = np.stack([1.0 - np.isnan(batch[name]) for name in self.asked])
+        size = len(each) * len(there)
+        return (each[:, None, :] * there[None, :, :]).reshape(size, each.shape[1])
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -207,7 +251,7 @@ class FuzzyPulls:
             facts = float(steps_of(size)), float(self.radius), self.norm
             fast.pulls(x, points, weights, *facts, out)
             return out
-        ways = (x[None, :, :] - points[:, :, None]) * weights[:, None, :]
+        ways = without_gaps((x[None, :, :] - points[:, :, None]) * weights[:, None, :])
         return _pull_in(ways.reshape(size, x.shape[1]), self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
@@ -224,9 +268,9 @@ def _array(points: Points) -> Floats:
 
 
 def _unit(names: tuple[Term, ...], batch: Batch, domain: Domain) -> Floats:
-    """Columns on [-1, 1], not to be changed."""
+    """Columns on [-1, 1], not to be changed; NaN where a number is missing."""
     return share(
-        batch, "unit", (names, domain), lambda: unit_rows(names, batch, domain)
+        batch, "unit", (names, domain), lambda: rows_with_gaps(names, batch, domain)
     )
 
 
@@ -243,10 +287,10 @@ def _powers(of: FuzzyWeights | FuzzyPulls, batch: Batch, domain: Domain) -> Floa
 def _from_nearest(
     names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
 ) -> Floats:
-    """The way from the nearest centre to each row."""
+    """The way from the nearest centre to each row; NaN along what is missing."""
     x, points = taken(batch, "unit", (names, domain)), _array(centres)
     if x is None:
-        x = unit_rows(names, batch, domain)
+        x = rows_with_gaps(names, batch, domain)
     if len(points) == 1:
         x -= points.T
         return x

@@ -295,8 +295,10 @@ def _pull_in(x, start, stop, steps, radius, norm):
 
 @njit(cache=True, nogil=True)
 def _way(numbers, point, weights, out):
+    """The way from a point, weighed; none where a number is missing."""
     for i in range(numbers.shape[0]):
-        out[i] = (numbers[i] - point) * weights[i]
+        way = (numbers[i] - point) * weights[i]
+        out[i] = way if way == way else 0.0
 
 
 @njit(cache=True, nogil=True)

@@ -73,6 +73,12 @@ def estimators() -> list[Case]:
         *found,
         Case("Synthesizer", Synthesizer, small),
         Case("Synthesizer of sums", Synthesizer, small | {"selection": "counts"}),
+        Case("Synthesizer with weights", Synthesizer, small | {"weights": {"a": 3}}),
+        Case(
+            "Synthesizer that labels",
+            Synthesizer,
+            small | {"labels": "model", "target": "b"},
+        ),
     ]
 
 

@@ -69,7 +69,7 @@ class Synthesizer(PrivateEstimator):
     labels
         ``"marginals"``: the target is a column like the others. ``"model"``: half of
         the cost trains a private model, which labels the drawn rows: a classifier for
-        a Category, a regressor for a Number (then a tenth of that half counts the
+        a Category, a regressor for a Number (then a fifth of that half counts the
         target, so that labels have its distribution).
     target
         The column to label; by default the domain's target.

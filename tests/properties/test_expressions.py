@@ -427,3 +427,12 @@ def test_neighbours_move_sums_by_no_more_than_declared(expression, rows, neighbo
     moved = np.abs(sums[0] - sums[1])
     assert moved.sum() <= asked.blocks[0].sensitivity
     assert (moved.astype(float) ** 2).sum() <= asked.blocks[0].square
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("nothing(3)", "known functions"), ("a.b", "no part of the language")],
+)
+def test_a_text_that_cannot_be_read_says_what_is_wrong(text, said):
+    with pytest.raises(ParameterError, match=said):
+        parse(text)

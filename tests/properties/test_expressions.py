@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +21,7 @@ from discreto.core.bound import bind
 from discreto.core.expressions.kinds import LARGEST, SMALLEST, Real
 from discreto.core.maps import Categories, Values
 from discreto.core.query import Block, Everyone, Ones, Sum
-from discreto.errors import DomainError
+from discreto.errors import DomainError, ParameterError
 from discreto.expression_text import parse
 
 DOMAIN = dp.Domain(

@@ -227,7 +227,9 @@ class Synthesizer(PrivateEstimator):
 
     def _label(self, ask: Any, space: Space) -> Any:
         """Learn to label rows, if that is wanted; what is left to ask with."""
-        self.labeller_ = self.target_counts_ = self.target_spread_ = None
+        self.labeller_: Any = None
+        self.target_counts_: Any = None
+        self.target_spread_: Any = None
         if space.target is None:
             return ask
         counts = _LABELS * _labels.target_share(space)
@@ -338,6 +340,7 @@ class Synthesizer(PrivateEstimator):
         space, labeller = self.space_, self.labeller_
         if labeller is None:
             return lambda drawn, rows, rng: drawn
+        draw: Any
         if isinstance(labeller, AutoClassifier):
             draw = partial(_labels.draw_classes, labeller)
         else:

@@ -166,8 +166,6 @@ class Synthesizer(PrivateEstimator):
         self.ledger = ledger
         self.random_state = random_state
 
-    # What is asked
-
     def _space(self, domain: Domain, target: str | None) -> Space:
         if not isinstance(domain, Domain):
             raise DomainError("Synthesizer.plan needs a Domain.")
@@ -268,8 +266,6 @@ class Synthesizer(PrivateEstimator):
         finally:
             self.selection = given
 
-    # Rows
-
     @property
     def model_(self) -> Model:
         """The fitted model of the groups of cells."""
@@ -353,8 +349,6 @@ class Synthesizer(PrivateEstimator):
                 (self._draw(many, generator(0)), many),
             ).draw
         return lambda drawn, rows, rng: drawn | {space.goal: draw(drawn, rows, rng)}
-
-    # Files
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a JSON file.

@@ -81,11 +81,6 @@ def estimators() -> list[Case]:
         Case("Synthesizer", Synthesizer, small),
         Case("Synthesizer of sums", Synthesizer, small | {"selection": "counts"}),
         Case("Synthesizer with weights", Synthesizer, small | {"weights": {"a": 3}}),
-        Case(
-            "Synthesizer that labels",
-            Synthesizer,
-            small | {"labels": "model", "target": "b"},
-        ),
     ]
 
 

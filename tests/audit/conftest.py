@@ -77,6 +77,7 @@ def estimators() -> list[Case]:
         *[Case(f"boosting, {n}", boosting, few | loss) for n, loss in losses.items()],
         Case("Synthesizer", Synthesizer, small),
         Case("Synthesizer of sums", Synthesizer, small | {"selection": "counts"}),
+        Case("Synthesizer with weights", Synthesizer, small | {"weights": {"a": 3}}),
     ]
 
 

@@ -16,7 +16,18 @@ from test_row_locality import BATCHES, DOMAIN, MAPS, ROWS, values_of
 import discreto as dp
 from discreto.core import aggregate, compiled
 from discreto.core.bound import inside
-from discreto.core.maps import Bernstein, Bins, Categories, Edges, Present, Values
+from discreto.core.maps import (
+    Bernstein,
+    Bins,
+    Categories,
+    CodeCounts,
+    Edges,
+    Grid,
+    Indicator,
+    Partition,
+    Present,
+    Values,
+)
 from discreto.core.query import Block, Everyone, Ones, Shape, Sum
 
 pytest.importorskip("numba", reason="numba is not installed")
@@ -64,6 +75,12 @@ FORMS = [
     Block(Values(("x1", "x3"), 15, constant=True), "gram"),
     Block(Bernstein(("x3",), 2)),
     Block(Ones(), "pair"),
+    Block(Values(("x1", Indicator("y", 1, 0.5)), 15, "zero"), "gram"),
+    Block(Values(tuple(f"x{i}" for i in range(12)), 15, constant=True), "gram"),
+    Block(Partition(("x1", "x3", "y", "z", "w"))),
+    Block(Partition(("y",))),
+    Block(CodeCounts(Grid(("x3", "y", "w"), ((-1.0, 0.1, 2.0), (), (-1e300, 1e300))))),
+    Block(CodeCounts(Grid(("x1", "z"), ((), ())))),
 ]
 
 
@@ -186,3 +203,43 @@ def test_little_work_loads_nothing(monkeypatch):
     monkeypatch.setattr(compiled, "_folded", 0)
     assert compiled.loops(1000) is None
     assert compiled.loops(compiled.WORTH) is not None
+
+
+class Parts(Partition):
+    """Parts of a column that promise more together than a row may add up to."""
+
+    def shape(self, domain: Any) -> Shape:
+        return Shape(super().shape(domain).width, 1 << 30, total=1 << 30, signed=False)
+
+
+class TwiceTheParts(Partition):
+    """Loops that would add up twice as much of a column as they may."""
+
+    def direct(self, domain: Any) -> Any:
+        return tuple(
+            (loop, name, (*facts[:-1], 2 * facts[-1]), lines)
+            for loop, name, facts, lines in super().direct(domain)
+        )
+
+
+@pytest.mark.parametrize("rows", BATCHES)
+def test_columns_with_bounds_of_their_own_keep_the_norm_of_a_row(rows):
+    asked = inside(Sum(Everyone(), (Block(Parts(("x1", "x3", "y"))),)), DOMAIN)
+    plain, quick = both(lambda: aggregate.fold(asked, BATCHES[rows], ROWS))
+    assert_same(plain, quick)
+
+
+@pytest.mark.parametrize("rows", BATCHES)
+@pytest.mark.parametrize("cells", CELLS[:3], ids=lambda one: type(one).__name__)
+def test_loops_enforce_what_a_column_may_add_up_to(rows, cells):
+    names = ("x1", "x3", "y", "w")
+    asked = inside(Sum(cells, (Block(TwiceTheParts(names)),)), DOMAIN)
+    for i in range(ROWS):
+        one = {name: column[i : i + 1] for name, column in BATCHES[rows].items()}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(compiled, "WORTH", 0)
+            found = aggregate.fold(asked, one, 1)[0]
+        ends = np.cumsum([4, 4, 4, 4])[:-1]
+        for part in np.split(found, ends, axis=1):
+            assert 0 <= part.min()
+            assert part.sum() <= 1 << 30

@@ -14,6 +14,11 @@ import numpy as np
 from discreto.core import compiled
 from discreto.core.bound import Bound
 from discreto.core.domain import Domain
+from discreto.core.products import (
+    factors_of,
+    products_of_columns,
+    sums_of_products,
+)
 from discreto.core.query import (
     Batch,
     BoundBlock,
@@ -190,7 +195,7 @@ class _Cells:
 
     def __init__(self, place: Ints | None, count: int, length: int, fast: Any) -> None:
         self.place, self.count, self.fast = place, count, fast
-        self._length = length
+        self.length = length
         self._tally: Ints | None = None
         if fast is not None and place is not None:
             self.place = compiled.plain(place.astype(np.int64, copy=False), length)
@@ -203,7 +208,7 @@ class _Cells:
 
     def _counted(self) -> Ints:
         if self.place is None:
-            return np.array([self._length], dtype=np.int64)
+            return np.array([self.length], dtype=np.int64)
         if self.fast is None:
             return np.bincount(self.place, minlength=self.count + 1)[: self.count]
         out = np.zeros(self.count + 1, dtype=np.int64)
@@ -218,40 +223,63 @@ class _Cells:
             if self.place is None:
                 return rows.sum(axis=1)[None, :].astype(np.int64)
             return _by_cell(rows, self.place, self.count).astype(np.int64)
-        bounds = _bounds(shape)
         place = _EVERYONE if self.place is None else self.place
         out = np.zeros((shape.width, self.count + 1), dtype=np.int64)
-        loops = _direct(features, domain, bounds)
+        loops, bounds = _direct(features, domain, shape)
         for loop, name, facts, lines in loops:
-            values = compiled.plain(batch[name], self._length)
-            getattr(self.fast, loop)(values, *facts, *bounds, place, out[lines])
+            values = compiled.plain(batch[name], self.length)
+            run = getattr(_module(features, self.fast), loop)
+            run(values, *facts, *bounds, place, out[lines])
         if not loops:
             rows = features.rows(batch, domain)
-            rows = _fitting(rows, shape.width, self._length)
+            rows = _fitting(rows, shape.width, self.length)
             self.fast.add_clamped(rows, *bounds, place, out)
         return out[:, : self.count].T
 
 
-def _direct(
-    features: Any, domain: Domain, bounds: tuple[float, ...]
-) -> tuple[tuple[str, str, tuple[float, ...], slice], ...]:
-    """Loops that make, clamp and add up the numbers of one column each.
+Bounds = tuple[float, float, float, float]
 
-    Several of them cannot see the norm of a whole row, so it must have no bound.
+
+def _direct(
+    features: Any, domain: Domain, shape: Shape
+) -> tuple[tuple[tuple[str, str, tuple[Any, ...], slice], ...], Bounds]:
+    """Loops that make, clamp and add up the numbers of one column each, and bounds.
+
+    Several of them cannot see the norm of a whole row. So it must have no bound, or the
+    numbers of each column have one of their own (``direct_total``), which the loops
+    enforce, and those of all columns together keep that of the row.
     """
+    bounds = _bounds(shape)
     if not hasattr(features, "direct"):
-        return ()
+        return (), bounds
     found: tuple[Any, ...] = features.direct(domain)
-    return found if len(found) == 1 or max(bounds[2:]) < 0 else ()
+    if len(found) == 1 or max(bounds[2:]) < 0:
+        return found, bounds
+    own = getattr(features, "direct_total", lambda: shape.total + 1)()
+    if bounds[3] >= 0 or len(found) * own > shape.total:
+        return (), bounds
+    if compiled.load(features.loops) is None:
+        return (), bounds
+    return found, (*bounds[:2], float(own), -1.0)
+
+
+def _module(features: Any, fast: Any) -> Any:
+    """The compiled loops of some features; most are in one place."""
+    return compiled.load(features.loops) if hasattr(features, "loops") else fast
 
 
 def held(asked: Bound) -> int:
     """How many numbers of a row are held at once; none if loops add them up."""
     numbers = 0 if isinstance(asked.query.cells, Everyone) else 1
+    direct: Any
     for part in asked.blocks:
         features = part.block.features
         if not isinstance(features, Ones):
-            direct = _direct(features, asked.domain, _bounds(part.shape))
+            if part.block.form == "gram":
+                alone = asked.cells == 1 and max(_bounds(part.shape)[2:]) < 0
+                direct = alone and factors_of(features, asked.domain)
+            else:
+                direct = _direct(features, asked.domain, part.shape)[0]
             numbers += 0 if direct else part.shape.width
     return numbers
 
@@ -271,12 +299,27 @@ def _block(part: BoundBlock, batch: Batch, domain: Domain, cells: _Cells) -> Int
     if isinstance(block.features, Ones):
         return _count_form(cells.tally(), block.form)
     if block.form == "gram":
-        return _gram(_clamped(part, batch, domain, cells.fast), cells)
+        return _products(part, batch, domain, cells)
     whole = cells.sums(part, batch, domain)
     if block.form == "linear":
         return whole
     base = cells.tally()[:, None] * np.int64(shape.limit)
     return np.stack([base + whole, base - whole], axis=2).reshape(cells.count, -1)
+
+
+def _products(part: BoundBlock, batch: Batch, domain: Domain, cells: _Cells) -> Ints:
+    """Sums of products, by loops where those are quicker."""
+    place, found = _EVERYONE if cells.place is None else cells.place, None
+    alone = cells.fast is not None and cells.count == 1
+    if alone:
+        features, bounds = part.block.features, _bounds(part.shape)
+        length = cells.length
+        found = products_of_columns(features, batch, length, domain, bounds, place)
+    if found is None:
+        rows = _clamped(part, batch, domain, cells.fast)
+        found = sums_of_products(rows, place) if alone else None
+        found = _gram(rows, cells) if found is None else found
+    return found
 
 
 def _clamped(part: BoundBlock, batch: Batch, domain: Domain, fast: Any) -> Floats:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from discreto.core.domain import Domain
+from discreto.core.domain import Category, Domain
+from discreto.core.maps.features import Direct
 from discreto.core.maps.trees import Grid
 from discreto.core.query import Batch, Floats, Shape
 from discreto.errors import ParameterError
@@ -43,6 +45,29 @@ class CodeCounts:
             out[start + codes[:, j].astype(np.int64), every] = 1.0
             start += size
         return out
+
+    loops: ClassVar[str] = "discreto.core.maps.parts_numba"
+
+    def direct(self, domain: Domain) -> tuple[Direct, ...]:
+        """The compiled loops that count the codes column by column."""
+        out: list[Direct] = []
+        start = 0
+        for j, (name, size) in enumerate(
+            zip(self.grid.names, self.grid.sizes(domain), strict=True)
+        ):
+            lines = slice(start, start + size)
+            start += size
+            if isinstance(domain[name], Category):
+                out.append(("add_codes", name, (size - 1, 1.0), lines))
+            else:
+                cuts = np.array([*self.grid.cuts[j], np.inf])
+                facts = cuts, self.grid.absent(domain, j), 1.0
+                out.append(("add_places", name, facts, lines))
+        return tuple(out)
+
+    def direct_total(self) -> int:
+        """A row has one code of each column."""
+        return 1
 
     def columns(self) -> tuple[str, ...]:
         return self.grid.names

@@ -8,13 +8,14 @@ table of a column by one in all, and its count needs no share of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.maps._names import check_names
-from discreto.core.maps.features import SUM_BITS
+from discreto.core.maps.features import SUM_BITS, Direct
 from discreto.core.query import Batch, Floats, Shape
 from discreto.errors import DomainError, ParameterError
 
@@ -55,6 +56,27 @@ class Partition:
         fill_parts(out, self.names, batch, domain, float(1 << SUM_BITS))
         # Rounding down keeps the total below its bound, so nothing is shrunk.
         return np.floor(out, out=out)
+
+    loops: ClassVar[str] = "discreto.core.maps.parts_numba"
+
+    def direct(self, domain: Domain) -> tuple[Direct, ...]:
+        """The compiled loops that add the parts up column by column."""
+        out: list[Direct] = []
+        start, one = 0, float(1 << SUM_BITS)
+        for name in self.names:
+            column, width = domain[name], parts_of(name, domain)
+            lines = slice(start, start + width)
+            start += width
+            if isinstance(column, Number):
+                facts = float(column.lower), float(2 * column.half), one
+                out.append(("add_parts", name, facts, lines))
+            elif isinstance(column, Category):
+                out.append(("add_codes", name, (len(column.categories), one), lines))
+        return tuple(out)
+
+    def direct_total(self) -> int:
+        """What the parts of one column add up to at most."""
+        return 1 << SUM_BITS
 
     def columns(self) -> tuple[str, ...]:
         return self.names

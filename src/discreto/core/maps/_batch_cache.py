@@ -1,7 +1,8 @@
 """What a row map keeps in the memory of a batch, so as not to compute it again.
 
-Batches of a table in memory have one (``frames.memory``). Without, all is computed
-again, bit for bit the same.
+Batches of a table in memory have one (``frames.memory``), and so have those of a file
+that is asked about again and again (``frames.kept_batches``), which may put arrays away.
+Without, all is computed again, bit for bit the same.
 """
 
 from __future__ import annotations
@@ -63,8 +64,28 @@ def recall(batch: Batch, name: str, key: tuple[Any, ...]) -> Any:
     """What is in the batch's memory under a name and a key, or None."""
     for old, thing in getattr(batch, "memory", {}).get(name, ()):
         if same(old, key):
-            return thing
+            return loaded(thing)
     return None
+
+
+def keep(batch: Batch, name: str, key: tuple[Any, ...], thing: Any) -> None:
+    """Keep one thing alone under a name, if the batch has a memory."""
+    memory = getattr(batch, "memory", None)
+    if memory is not None:
+        memory[name] = ((key, thing),)
+
+
+def last_key(batch: Batch, name: str) -> tuple[Any, ...] | None:
+    """The key of what was kept last under a name."""
+    entries = getattr(batch, "memory", {}).get(name, ())
+    return entries[-1][0] if entries else None
+
+
+def loaded(thing: Any) -> Any:
+    """A kept thing; what was put away is read back."""
+    if isinstance(thing, list):
+        return [loaded(part) for part in thing]
+    return thing.load() if hasattr(thing, "load") else thing
 
 
 def same(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:

@@ -81,7 +81,7 @@ class LocalEngine:
             The sums of each question; None for one that keeps something with its
             rows, which is better asked by itself.
         """
-        alone = [any(hasattr(m, "batch_rows") for m in _maps(a.query)) for a in several]
+        alone = [_keeps(asked) for asked in several]
         apart = [a for a, own in zip(several, alone, strict=True) if not own]
         found = iter(quietly(lambda: self._fold_several(apart, frame)))
         return [None if own else next(found) for own in alone]
@@ -143,6 +143,11 @@ def _rows_at_once(asked: Bound) -> int:
     return max(min(size, _HELD // width), 1)
 
 
+def _keeps(asked: Bound) -> bool:
+    """Whether a question keeps something with its rows for the next one."""
+    return any(hasattr(one, "batch_rows") for one in _maps(asked.query))
+
+
 def fold_together(several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
     """The exact sums of several questions over one frame, batch by batch.
 
@@ -191,7 +196,10 @@ def fold_all(asked: Bound, frame: Frame, keep: Keep | None = None) -> list[Ints]
     """
     size = _rows_at_once(asked)
     total = aggregate.empty(asked)
-    for batch, rows in frame.batches(asked.columns, size):
+    read = frame.batches
+    if keep is None and _keeps(asked):
+        read = getattr(frame, "kept_batches", read)
+    for batch, rows in read(asked.columns, size):
         if keep is not None:
             chosen = keep(rows)
             batch = {name: values[chosen] for name, values in batch.items()}

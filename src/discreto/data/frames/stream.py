@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Category, Domain
+from discreto.core.expressions import ViewFrame
 from discreto.core.maps._batch_cache import Fleeting
 from discreto.data.frames.base import Array, Frame, need_columns
 from discreto.data.frames.convert import convert
@@ -22,6 +23,7 @@ from discreto.data.frames.files import (
     open_bytes,
     partition_of,
 )
+from discreto.data.frames.kept_batches import Kept, KeptBatch
 from discreto.data.frames.parquet import parquet_pieces
 from discreto.data.frames.people import join, people_of
 from discreto.data.frames.records import ahead, header, tables
@@ -53,12 +55,19 @@ class StreamFrame:
             check_types(domain, {n: head.kinds.get(n) for n in domain})
             units += [(str(path.absolute()), part) for part in head.parts]
         self._domain, self.units = domain, units
+        self._kept, self._first = Kept(), 0
 
     @classmethod
     def of(cls, units: Sequence[Unit], domain: Domain) -> StreamFrame:
         """Some row groups of files that were checked before."""
         out = cls([], domain)
         out.units = list(units)
+        return out
+
+    def _part(self, start: int, stop: int) -> StreamFrame:
+        """Some of the units, which share what was kept for them."""
+        out = StreamFrame.of(self.units[start:stop], self._domain)
+        out._kept, out._first = self._kept, self._first + start
         return out
 
     def length(self) -> int:
@@ -77,7 +86,7 @@ class StreamFrame:
         if parts < 2:
             return [self]
         ends = [len(units) * i // parts for i in range(parts + 1)]
-        return [StreamFrame.of(units[a:b], self._domain) for a, b in pairwise(ends)]
+        return [self._part(a, b) for a, b in pairwise(ends)]
 
     def column(self, name: str) -> Array:
         parts = [batch[name] for batch, _ in self.batches([name], STREAM_ROWS)]
@@ -102,6 +111,24 @@ class StreamFrame:
                 part = {n: c[start:stop] for n, c in ready.items()}
                 yield Fleeting(part), stop - start
 
+    def kept_batches(
+        self, names: Sequence[str], size: int
+    ) -> Iterator[tuple[Mapping[str, Array], int]]:
+        """Batches that remember what was worked out for their rows."""
+        for number, unit in enumerate(self.units, start=self._first):
+            part = self._kept.part(number, unit, names, self._domain)
+            if part is None:  # it has to be read from end to end
+                one = StreamFrame.of([unit], self._domain)
+                yield from one.batches(names, size)
+                continue
+            with part:
+                for start in range(0, part.rows, size):
+                    stop = min(start + size, part.rows)
+                    memory = self._kept.memory((number, start))
+                    rows = slice(start, stop)
+                    batch = KeptBatch(tuple(names), part.column, rows, memory)
+                    yield batch, stop - start
+
     def texts(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
         """The columns as they are stored, in batches: for their owner alone."""
         for piece, rows in self._pieces(list(names)):
@@ -115,6 +142,13 @@ class StreamFrame:
             groups = [group for _, group in units]
             for piece in _read(path, names, groups, self._domain.dialect, coded):
                 yield {name: piece.column(name) for name in names}, piece.num_rows
+
+
+def is_stream(frame: Frame) -> bool:
+    """Whether a frame is of files, or a view of such a frame."""
+    while isinstance(frame, ViewFrame):
+        frame = frame.frame
+    return isinstance(frame, StreamFrame)
 
 
 def _read(

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from typing import Any
+import weakref
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-IN_MEMORY = 1 << 26  # bytes
+IN_MEMORY = 1 << 24  # bytes
 LEAST = 1 << 12  # bytes of an array that is worth keeping elsewhere
 
 
@@ -44,10 +45,10 @@ class Spill:
 
     def __init__(self, in_memory: int = IN_MEMORY) -> None:
         self._left, self._end = in_memory, 0
-        self._file: Any = None
+        self._file: int | None = None
         self._free: dict[int, list[int]] = {}
         self._lock = threading.Lock()
-        self._full = not hasattr(os, "pwrite")
+        self._full = not hasattr(os, "preadv")
 
     def put(self, array: Array) -> Stored | None:
         """Keep an array; None if there is no room for it."""
@@ -65,11 +66,12 @@ class Spill:
             except OSError:
                 self._full = True
                 return None
+            file = self._file
         try:
             data = memoryview(np.ascontiguousarray(array)).cast("B")
             done = 0
             while done < size:
-                done += os.pwrite(self._file.fileno(), data[done:], place + done)
+                done += os.pwrite(cast(int, file), data[done:], place + done)
         except OSError:
             self._full = True
             return None
@@ -78,7 +80,9 @@ class Spill:
     def _room(self, size: int) -> int:
         """A place in the file for so many bytes."""
         if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="discreto-")  # noqa: SIM115
+            with tempfile.TemporaryFile(prefix="discreto-") as file:
+                self._file = os.dup(file.fileno())
+            weakref.finalize(self, os.close, self._file)
         if self._free.get(size):
             return self._free[size].pop()
         self._end += size
@@ -89,7 +93,7 @@ class Spill:
         out = bytearray(size)
         view, done = memoryview(out), 0
         while done < size:
-            got = os.preadv(self._file.fileno(), [view[done:]], place + done)
+            got = os.preadv(cast(int, self._file), [view[done:]], place + done)
             if not got:
                 raise OSError("a private file is shorter than what was written to it.")
             done += got

@@ -154,6 +154,25 @@ def test_hostile_rows_give_the_integers_of_numpy(
     assert same(place.fold(QUESTIONS[name], TABLE), expected[name])
 
 
+def test_several_questions_in_one_pass_have_the_same_integers(
+    place: Place, expected: dict[str, Any]
+) -> None:
+    several = [bind(question, DOMAIN) for question in QUESTIONS.values()]
+    found = place.engine.fold_several(several, place.frame(TABLE))
+    assert sum(one is not None for one in found) > 4
+    for name, one in zip(QUESTIONS, found, strict=True):
+        assert one is None or same(one, expected[name]), name
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_several_questions_of_small_tables(place: Place, kind: str) -> None:
+    several = [bind(QUESTIONS[name], DOMAIN) for name in TRANSLATED]
+    found = place.engine.fold_several(several, place.frame(SMALL[kind]))
+    frame = open_frame(SMALL[kind], DOMAIN)
+    for bound, one in zip(several, found, strict=True):
+        assert one is None or same(one, fold_all(bound, frame))
+
+
 @pytest.mark.parametrize("kind", SMALL)
 @pytest.mark.parametrize("name", ["numbers", "categories", "splits"])
 def test_small_tables_have_answers(place: Place, name: str, kind: str) -> None:

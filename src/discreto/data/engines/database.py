@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeGuard
 
 from discreto.core.bound import Bound
@@ -67,6 +68,35 @@ class DatabaseEngine:
         except Untranslated:
             return self._local.fold(asked, frame.copied(self.keep))
         return query.run()
+
+    def fold_several(
+        self, several: Sequence[Bound], frame: Frame
+    ) -> list[list[Ints] | None]:
+        """The exact sums of several questions, from as few queries as there can be.
+
+        Parameters
+        ----------
+        several
+            What is summed, each bound to its domain.
+        frame
+            The rows.
+
+        Returns
+        -------
+        list
+            The sums of each question; None for one that is better asked by itself.
+        """
+        if not _asks(frame):
+            return self._local.fold_several(several, frame)
+        out: list[list[Ints] | None] = [None] * len(several)
+
+        def work() -> None:
+            for portion in frame.queries(several):
+                for place, sums in zip(portion.places, portion.run(), strict=True):
+                    out[place] = sums
+
+        quietly(work)
+        return out
 
     def refusal(
         self, asked: Bound | None, frame: Frame, *, sampled: bool = False

@@ -81,7 +81,7 @@ class LocalEngine:
             The sums of each question; None for one that keeps something with its
             rows, which is better asked by itself.
         """
-        alone = [_keeps(asked) for asked in several]
+        alone = [keeps(asked) for asked in several]
         apart = [a for a, own in zip(several, alone, strict=True) if not own]
         found = iter(quietly(lambda: self._fold_several(apart, frame)))
         return [None if own else next(found) for own in alone]
@@ -143,7 +143,7 @@ def _rows_at_once(asked: Bound) -> int:
     return max(min(size, _HELD // width), 1)
 
 
-def _keeps(asked: Bound) -> bool:
+def keeps(asked: Bound) -> bool:
     """Whether a question keeps something with its rows for the next one."""
     return any(hasattr(one, "batch_rows") for one in _maps(asked.query))
 
@@ -197,7 +197,7 @@ def fold_all(asked: Bound, frame: Frame, keep: Keep | None = None) -> list[Ints]
     size = _rows_at_once(asked)
     total = aggregate.empty(asked)
     read = frame.batches
-    if keep is None and _keeps(asked):
+    if keep is None and keeps(asked):
         read = getattr(frame, "kept_batches", read)
     for batch, rows in read(asked.columns, size):
         if keep is not None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core import compiled
 from discreto.core.dates import DateTime
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Category
@@ -153,21 +154,51 @@ def _spelt_numbers(values: Any, dialect: Dialect) -> Array | None:
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return None
     try:
-        simple = pc.match_substring_regex(values, _SIMPLE)
-        simple = pc.and_kleene(simple, pc.is_valid(simple))
-        # Arrow takes long to make a scalar of a Python text: it loads pandas first.
-        ends = pa.py_buffer(np.array([0, 1], dtype=np.int32))
-        zero = pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(b"0")])
-        read = pc.cast(pc.if_else(simple, values, zero[0]), pa.float64())
+        odd = _odd_texts(values)
+        if odd.size:
+            # Arrow takes long to make a scalar of a Python text: it loads pandas.
+            ends = pa.py_buffer(np.array([0, 1], dtype=np.int32))
+            data = [None, ends, pa.py_buffer(b"0")]
+            zero = pa.Array.from_buffers(pa.string(), 1, data).cast(values.type)[0]
+            simple = np.ones(len(values), dtype=bool)
+            simple[odd] = False
+            read = pc.cast(pc.if_else(pa.array(simple), values, zero), pa.float64())
+        else:
+            read = pc.cast(values, pa.float64())
         out = np.array(_flat(read))
-        odd = np.flatnonzero(
-            ~np.asarray(_flat(pc.cast(simple, pa.uint8()))).astype(bool)
-        )
         if odd.size:
             out[odd] = _numbers(plain(values.take(pa.array(odd))), dialect)
         return out
     except Exception:
         return None  # bytes that are no text
+
+
+def _odd_texts(values: Any) -> Array:
+    """The places of texts that are no simple numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    where = "discreto.data.frames.digits_numba"
+    fast = compiled.loops(len(values), where) if not values.null_count else None
+    if fast is None:
+        simple = pc.match_substring_regex(values, _SIMPLE)
+        simple = pc.and_kleene(simple, pc.is_valid(simple))
+        return np.flatnonzero(np.asarray(_flat(pc.cast(simple, pa.uint8()))) == 0)
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    found, start = [np.empty(0, dtype=np.int64)], 0
+    wide = np.int64 if pa.types.is_large_string(values.type) else np.int32
+    for chunk in chunks:
+        _, ends, letters = chunk.buffers()
+        if len(chunk) and letters is not None:
+            first = chunk.offset
+            places = np.frombuffer(ends, dtype=wide)[first : first + len(chunk) + 1]
+            marks = np.empty(len(chunk), dtype=bool)
+            if fast.find_odd(np.frombuffer(letters, np.uint8), places, marks):
+                found.append(start + np.flatnonzero(marks))
+        elif len(chunk):  # empty texts, every one of them
+            found.append(start + np.arange(len(chunk)))
+        start += len(chunk)
+    return np.concatenate(found)
 
 
 def _flat(values: Any) -> Array:
@@ -184,8 +215,7 @@ def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not all(type(kind) is str for kind in column.categories):
-        return None
+    plain_texts = all(type(kind) is str for kind in column.categories)
     try:
         texts = values.to_arrow() if hasattr(values, "to_arrow") else values
         if not isinstance(texts, pa.Array | pa.ChunkedArray):
@@ -197,7 +227,7 @@ def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None
             texts = texts.cast(texts.type.value_type)
         if texts.type not in (pa.string(), pa.large_string(), pa.binary()):
             return None
-        if column.aliases or not column.case or column.strip:
+        if column.aliases or not column.case or column.strip or not plain_texts:
             return _spelt_codes(texts, _lookup_of(column, dialect))
         kinds = [str(kind) for kind in column.categories]
         absent = [word for word in dialect.missing if word not in kinds]
@@ -233,8 +263,7 @@ def _spelt_codes(texts: Any, lookup: _Lookup) -> Array:
     whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     coded = whole.dictionary_encode()
     each = [lookup(text) for text in coded.dictionary.to_pylist()]
-    places = coded.indices.fill_null(len(each)).to_numpy(zero_copy_only=False)
-    return np.array([*each, MISSING], dtype=np.int64)[places]
+    return _taken(np.array(each, dtype=np.int64), coded.indices)
 
 
 def _codes(values: Array, column: Category, dialect: Dialect) -> Array:

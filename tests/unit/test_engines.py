@@ -139,8 +139,8 @@ def test_a_task_is_a_question_a_domain_and_a_place(tmp_path):
     pool = Flaky(set(), OSError())
     frame = open_frame(write(tmp_path), DOMAIN)
     ExecutorEngine(pool, parts=4).fold(inside(SUMS, DOMAIN), frame)
-    for question, domain, place in pool.seen:
-        assert json.loads(question)["kind"] == "Sum"
+    for questions, domain, place in pool.seen:
+        assert [json.loads(one)["kind"] for one in json.loads(questions)] == ["Sum"]
         assert dp.Domain.from_dict(json.loads(domain)) == DOMAIN
         assert json.loads(json.dumps(place)) == [[path, group] for path, group in place]
         assert all(path.startswith(str(tmp_path)) for path, _ in place)

@@ -62,7 +62,7 @@ def products_of_columns(
             some, columns, factors, strict=True
         ):
             if values is None:
-                line[:] = scale
+                line[:] = min(scale, bounds[1])
             else:
                 loops.fill(values[start:stop], origin, scale, *bounds[:2], line)
         loops.add_products(some, place[start:stop], out)

@@ -23,7 +23,7 @@ from discreto.data.databases.columns import Columns, Expr
 from discreto.data.databases.sql_terms import either, whole
 from discreto.data.databases.sums import SumQuery, column_of, form_of, terms_of
 
-FEW = 32  # sums of a question whose cells are told apart in one selection
+FEW = 64  # sums of a question whose cells are told apart in one selection
 MOST = 256  # sums of such a selection
 Make = Callable[[Sequence[str]], Columns]
 
@@ -190,7 +190,7 @@ def _sorted_out(
     for place in places:
         asked = several[place]
         if not isinstance(asked.query, Sum):
-            raise Untranslated(type(asked.query).__name__)
+            continue
         if isinstance(asked.query.cells, Everyone) or _width(asked) <= FEW:
             few.append(place)
         else:

@@ -94,6 +94,14 @@ class DatabaseEngine:
             for portion in frame.queries(several):
                 for place, sums in zip(portion.places, portion.run(), strict=True):
                     out[place] = sums
+            left = [i for i, sums in enumerate(out) if sums is None]
+            read = [i for i in left if not _translates(several[i], frame)]
+            if len(read) > 1:
+                copy, own = frame.copied(self.keep), [several[i] for i in read]
+                for place, found in zip(
+                    read, self._local.fold_several(own, copy), strict=True
+                ):
+                    out[place] = found
 
         quietly(work)
         return out
@@ -126,6 +134,15 @@ class DatabaseEngine:
             f"{what} would be worked out from rows outside of the "
             "database, and the engine has fetch=False. Use DatabaseEngine(fetch=True)."
         )
+
+
+def _translates(asked: Bound, frame: DatabaseFrame) -> bool:
+    """Whether a question has a query of its own."""
+    try:
+        frame.query(asked)
+    except Untranslated:
+        return False
+    return True
 
 
 def _asks(frame: Frame) -> TypeGuard[DatabaseFrame]:

@@ -24,7 +24,9 @@ from discreto.core.maps import (
     Bins,
     Block,
     Categories,
+    CentredRanks,
     ClippedGradient,
+    Completeness,
     CodeCounts,
     Cross,
     Deviations,
@@ -32,12 +34,14 @@ from discreto.core.maps import (
     Everyone,
     Extreme,
     FuzzyPulls,
+    FuzzyPresence,
     FuzzyWeights,
     Gradients,
     Grid,
     HashParts,
     Indicator,
     Largest,
+    LeafShifts,
     Leaves,
     LogisticGradient,
     Magnitudes,
@@ -50,6 +54,7 @@ from discreto.core.maps import (
     NearestVotes,
     Ones,
     Partition,
+    Presence,
     Present,
     Ranks,
     ReachVotes,
@@ -65,6 +70,7 @@ from discreto.core.maps import (
     Tree,
     Unfit,
     Values,
+    WholeGroups,
     Within,
 )
 from discreto.core.query import Choice, Randomise, Sum
@@ -155,6 +161,8 @@ SOFT = Tree((0,), ((0, 0, 1, 1),), ((0.5, 1.0, 0.0), (-1.0, 2.0, 0.1)))
 GROWING = Tree(TREE.features, TREE.routes)
 YES = Gradients(GRID, "label", "logistic", (0.0,), (TREE, SMALL, TREE), bits=12)
 FAR = Gradients(GRID, "amount", "squared", (0.5,), (SMALL, TREE), clip=3.0)
+RATES = replace(FAR, loss="poisson", weight=0.3)
+SIDE = replace(FAR, loss="quantile", quantile=0.9)
 TWO = Grid(("a", "n"), ((2.0, 5.0), ()))
 CLASSES = Gradients(TWO, "s", "softmax", (0.0, 0.1, 0.0), (SOFT, SOFT), weight=0.5)
 PARTS = HashParts(("a", "t"), (1, 2), 7)
@@ -171,6 +179,11 @@ def _all(features: Any, form: Any = "linear") -> Sum:
 WRITTEN: list[Any] = [
     Sum(Leaves(GRID, GROWING, "label"), (Block(YES),)),
     Sum(Residuals(FAR), COUNT),
+    Sum(Leaves(GRID, GROWING, "amount"), (Block(RATES),)),
+    Sum(Residuals(RATES), COUNT),
+    Choice(
+        Sum(LeafShifts(SIDE, GROWING, 4), COUNT), CentredRanks(Ranks((9,) * 5, 10), 3)
+    ),
     Sum(Margins(CLASSES), COUNT),
     _all(CodeCounts(GRID)),
     _all(CLASSES),
@@ -179,8 +192,10 @@ WRITTEN: list[Any] = [
     Sum(Within(PARTS, 0, Categories(("s",))), (Block(Values(("b",)), "pair"),)),
     Sum(Everyone(), COUNT),
     Sum(Present(("a", "s")), (Block(Values(NAMES), "pair"),)),
+    Sum(Completeness(("a", "s")), (Block(Presence(NAMES)),)),
     Sum(Categories(("s", "t")), (Block(Values(NAMES, 15, "zero", True), "gram"),)),
     Sum(Bins("n", 6), (Block(Bernstein(NAMES, 2)),)),
+    Sum(WholeGroups("n"), (Block(Bernstein(NAMES, 2)),)),
     Sum(
         Cross(Edges("a", (0.0, 1)), Magnitudes("b", -3, 3)),
         (
@@ -200,6 +215,7 @@ WRITTEN: list[Any] = [
     _all(YES_GRADIENT),
     _all(Deviations(NAMES, POINTS, 0.5, 2)),
     _all(FuzzyWeights(NAMES, POINTS, 2.0)),
+    _all(FuzzyPresence(NAMES, POINTS, 2.0, NAMES[:1])),
     _all(FuzzyPulls(NAMES, POINTS, 2.0, 0.5)),
     _all(Partition(("a", "t", "s"))),
     _all(Unfit(("a", "t", "s"))),

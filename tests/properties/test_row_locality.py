@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto.core import aggregate
+from discreto.core import aggregate, compiled
 from discreto.core.bound import inside
 from discreto.core.maps import (
     KINDS,
@@ -20,16 +20,19 @@ from discreto.core.maps import (
     Bins,
     Categories,
     ClippedGradient,
+    Completeness,
     CodeCounts,
     Cross,
     Deviations,
     Edges,
     FuzzyPulls,
+    FuzzyPresence,
     FuzzyWeights,
     Gradients,
     Grid,
     HashParts,
     Indicator,
+    LeafShifts,
     Leaves,
     LogisticGradient,
     Magnitudes,
@@ -39,6 +42,7 @@ from discreto.core.maps import (
     Nearest,
     NearestRows,
     Partition,
+    Presence,
     Present,
     Residuals,
     Rings,
@@ -51,6 +55,7 @@ from discreto.core.maps import (
     Tree,
     Unfit,
     Values,
+    WholeGroups,
     Within,
     _distances,
 )
@@ -61,12 +66,13 @@ NAMES = tuple(f"x{i}" for i in range(WIDTH))
 DOMAIN = dp.Domain(
     {name: dp.Number(-3, 5, missing=True) for name in NAMES}
     | {"y": dp.Category(["a", "b", "c"]), "z": dp.Category([0, 1])}
-    | {"w": dp.Number(-2, 2, missing=True)}
+    | {"w": dp.Number(-2, 2, missing=True), "n": dp.Number(0, 4, integer=True)}
 )
 COINS = np.random.default_rng(5)
 BATCH = {name: COINS.normal(1, 2, ROWS) for name in NAMES}
 BATCH["x3"][::7] = np.nan
 BATCH |= {"y": COINS.integers(-1, 3, ROWS), "z": COINS.integers(0, 2, ROWS)}
+BATCH["n"] = np.array([0.0, 1.0, 4.0, 7.0, -3.0, np.nan])[np.arange(ROWS) % 6]
 BATCH["w"] = np.where(COINS.random(ROWS) < 0.1, np.nan, COINS.normal(0, 1, ROWS))
 
 
@@ -104,6 +110,7 @@ FULL = replace(SPLIT, values=weights(SPLIT.leaves, 1))
 SOFT = Tree((0,), ((0, 0, 1, 1),), weights(2, 3))
 PARTS = HashParts(("x2", "x3", "y"), (3, 2, 1), 5)
 SQUARES = Gradients(GRID, "x1", "squared", (0.7,), (FULL, FULL), clip=1.3)
+RATES = replace(SQUARES, loss="poisson")
 CHANCES = Gradients(GRID, "z", "logistic", (0.1,), (FULL,), bits=12)
 
 MARKS = tuple(Indicator("y", code, 0.5) for code in range(3))
@@ -116,7 +123,11 @@ MAPS = [
     replace(SQUARES, drop=True, weight=0.3, norm="l2"),
     replace(CHANCES, weight=1.0),
     Gradients(NUMBERS, "y", "softmax", (0.0, 0.1, -0.2), (SOFT, SOFT), weight=0.2),
+    replace(RATES, weight=0.3),
+    replace(SQUARES, loss="quantile", quantile=0.1),
     Residuals(SQUARES),
+    Residuals(RATES),
+    LeafShifts(SQUARES, SPLIT),
     Margins(Gradients(NUMBERS, "y", "softmax", (0.0, 0.1, -0.2), (SOFT, SOFT))),
     CodeCounts(GRID),
     SplitHistogram(CHANCES, SPLIT),
@@ -138,6 +149,7 @@ MAPS = [
     Deviations(NAMES, points(5), 0.7, 2),
     FuzzyWeights(NAMES, points(4), 2.0),
     FuzzyWeights(NAMES, points(4), 1.7),
+    FuzzyPresence(NAMES, points(4), 1.7, NAMES[2:5]),
     FuzzyPulls(NAMES, points(4), 1.7, 0.7, 1),
     FuzzyPulls(NAMES, points(4), 1.7, 0.7, 2),
     *[scaled(norm, rotate) for norm in ("l1", "l2") for rotate in (True, False)],
@@ -164,9 +176,12 @@ MAPS = [
     NearestRows(NAMES, "y", points(4), 5),
     RowsInReach(NAMES, "y", points(4), 0.8),
     Present(NAMES),
+    Completeness(NAMES),
+    Presence(NAMES),
     Categories(("y", "z")),
     Categories(("y", "z"), declared=True),
     Bins("x1", 7),
+    WholeGroups("n"),
     Edges("x1", (0.0, 1.0)),
     Magnitudes("x1"),
     MarginalCounts(("y", "z"), ((0,), (0, 1))),
@@ -176,7 +191,7 @@ MAPS = [
 OTHERS = {
     *("Block", "Sum", "Choice", "Randomise", "Everyone", "Ones"),
     *("Largest", "Ranks", "Extreme", "NearestVotes", "ReachVotes", "MarginalErrors"),
-    *("Grid", "Tree", "SplitScore"),
+    *("Grid", "Tree", "SplitScore", "CentredRanks"),
 }
 
 
@@ -260,6 +275,19 @@ def test_the_nearest_point_does_not_depend_on_how_many_rows_are_held(monkeypatch
     for held in (1, 10, 50, 100):
         monkeypatch.setattr(_distances, "_HELD", held)
         np.testing.assert_array_equal(one.codes(BATCH, DOMAIN), whole)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_rows_are_put_on_the_grid_before_they_are_compared(fast, monkeypatch):
+    """Products of whole numbers are exact, so that no row beside it can tip a tie."""
+    loops = compiled.load("discreto.core.maps.points_numba") if fast else None
+    if fast and loops is None:
+        pytest.skip("numba is not installed")
+    monkeypatch.setattr(compiled, "point_loops", lambda numbers: loops)
+    places = np.array([[-0.5], [0.5]])
+    step = 1 / _distances.whole_points(places)[1]
+    rows = np.array([[0.4, -0.6, 0.6]]) * step  # the first is as far from both
+    assert _distances.nearest(rows, places).tolist() == [0, 0, 1]
 
 
 def test_sums_do_not_depend_on_who_is_there():

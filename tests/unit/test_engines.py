@@ -236,7 +236,8 @@ def test_a_worker_never_raises_or_prints(tmp_path, monkeypatch, capfd):
         raise ValueError("SECRET 37.2")
 
     frame = open_frame(write(tmp_path), DOMAIN)
-    question = executor.write_question(SUMS), json.dumps(DOMAIN.to_dict())
+    texts = json.dumps([executor.write_question(SUMS)])
+    question = texts, json.dumps(DOMAIN.to_dict())
     assert executor.fold_place(*question, frame.units) is not None
     gone = [(str(tmp_path / "gone.parquet"), 0)]
     assert executor.fold_place(*question, gone) is None

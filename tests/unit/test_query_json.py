@@ -22,6 +22,8 @@ from discreto.core.maps import (
     Bernstein,
     Bins,
     Categories,
+    CentredRanks,
+    Completeness,
     Cross,
     Edges,
     Extreme,
@@ -34,6 +36,7 @@ from discreto.core.maps import (
     NearestRows,
     NearestVotes,
     Partition,
+    Presence,
     Present,
     Ranks,
     ReachVotes,
@@ -42,17 +45,24 @@ from discreto.core.maps import (
     SoftVotes,
     Unfit,
     Values,
+    WholeGroups,
     from_json,
     to_json,
 )
-from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
+from discreto.core.maps.clusters import (
+    Deviations,
+    FuzzyPresence,
+    FuzzyPulls,
+    FuzzyWeights,
+    Rings,
+)
 from discreto.core.maps.code_counts import CodeCounts
 from discreto.core.maps.columns import Indicator
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.margins import Margins
 from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
 from discreto.core.maps.row_partition import HashParts, Within
-from discreto.core.maps.tree_gradients import Gradients, Residuals
+from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Grid, Leaves, Tree
 from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
@@ -80,6 +90,8 @@ PARTS = HashParts(("x", "d"), (1, 2), 7)
 VALID = [
     Sum(Leaves(GRID, Tree((0,), ((0, 1),)), "c"), (Block(GRADIENTS),)),
     Sum(Residuals(Gradients(GRID, "y", "squared", (0.5,))), COUNT),
+    Sum(LeafShifts(Gradients(GRID, "y", "quantile", (0.5,)), TREE, 3), COUNT),
+    Sum(Everyone(), (Block(Gradients(GRID, "y", "poisson", (0.5,), (TREE,))),)),
     Sum(Margins(Gradients(GRID, "c", "softmax", (0.5, 0.0))), COUNT),
     Sum(Everyone(), (Block(CodeCounts(GRID)),)),
     Sum(Within(PARTS, 1, Everyone()), COUNT),
@@ -89,6 +101,7 @@ VALID = [
     Sum(Present(("x", "c")), (Block(Values(("x", "y")), "pair"),)),
     Sum(Categories(("c", "d")), (Block(Values(("x",), 15, "zero", True), "gram"),)),
     Sum(Bins("x", 4), (Block(Bernstein(("x", "y"), 2)),)),
+    Sum(WholeGroups("x"), (Block(Bernstein(("x", "y"), 2)),)),
     Sum(
         Cross(Edges("x", (0.0, 1)), Magnitudes("y", -3, 3)),
         (
@@ -105,6 +118,8 @@ VALID = [
     Sum(Everyone(), (Block(ClippedGradient(LINE, "y", (0.5, 1.0), 0.25)),)),
     Sum(Everyone(), (Block(Deviations(("x", "y"), POINTS, 0.5)),)),
     Sum(Everyone(), (Block(FuzzyWeights(("x", "y"), POINTS, 2.0)),)),
+    Sum(Everyone(), (Block(FuzzyPresence(("x", "y"), POINTS, 2.0, ("y",))),)),
+    Sum(Completeness(("x", "c")), (Block(Presence(("x", "y"))),)),
     Sum(Everyone(), (Block(FuzzyPulls(("x", "y"), POINTS, 2.0, 0.5)),)),
     Sum(Everyone(), (Block(Partition(("x", "d"))),)),
     Sum(Categories(("c",), declared=True), (Block(Unfit(("x", "c"))),)),
@@ -112,6 +127,7 @@ VALID = [
     Sum(Everyone(), (Block(SoftVotes(("y",), ((1.0, -2.0), (0.0, 3.0)))),)),
     Choice(Sum(Bins("x", 4), COUNT), Largest()),
     Choice(Sum(Cross(Categories(("c",)), Bins("x", 3)), COUNT), Ranks((1, 2), 4)),
+    Choice(Sum(Bins("x", 3), COUNT), CentredRanks(Ranks((1,), 4), 7)),
     Choice(Sum(Edges("x", (1.0,)), COUNT), Extreme("low", 3)),
     Choice(NearestRows(("x", "y"), "c", POINTS, 3), NearestVotes(2, 2)),
     Choice(RowsInReach(("x", "y"), "c", POINTS, 0.5), ReachVotes(2, 2)),

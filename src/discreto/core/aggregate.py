@@ -7,18 +7,13 @@ held in float64, or in int64, so sums are exact and do not depend on the order o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreto.core import compiled
 from discreto.core.bound import Bound
 from discreto.core.domain import Domain
-from discreto.core.products import (
-    factors_of,
-    products_of_columns,
-    sums_of_products,
-)
 from discreto.core.query import (
     Batch,
     BoundBlock,
@@ -182,7 +177,8 @@ def _fold(asked: Bound, batch: Batch, length: int) -> list[Ints]:
         if fast is None:
             place = routed(place, count)
     cells = _Cells(place, count, length, fast)
-    return [_block(part, batch, domain, cells) for part in asked.blocks]
+    ways = _ways(asked)
+    return [_block(way, batch, domain, cells) for way in ways]
 
 
 def routed(place: Ints, count: int) -> Ints:
@@ -195,7 +191,7 @@ class _Cells:
 
     def __init__(self, place: Ints | None, count: int, length: int, fast: Any) -> None:
         self.place, self.count, self.fast = place, count, fast
-        self.length = length
+        self._length = length
         self._tally: Ints | None = None
         if fast is not None and place is not None:
             self.place = compiled.plain(place.astype(np.int64, copy=False), length)
@@ -208,16 +204,17 @@ class _Cells:
 
     def _counted(self) -> Ints:
         if self.place is None:
-            return np.array([self.length], dtype=np.int64)
+            return np.array([self._length], dtype=np.int64)
         if self.fast is None:
             return np.bincount(self.place, minlength=self.count + 1)[: self.count]
         out = np.zeros(self.count + 1, dtype=np.int64)
         self.fast.count_cells(self.place, out)
         return out[: self.count]
 
-    def sums(self, part: BoundBlock, batch: Batch, domain: Domain) -> Ints:
+    def sums(self, way: _Way, batch: Batch, domain: Domain) -> Ints:
         """The sums of clamped features in each cell."""
-        features, shape = part.block.features, part.shape
+        features: Any = way.part.block.features
+        shape, bounds = way.part.shape, way.bounds
         if self.fast is None:
             rows = clamp(features.rows(batch, domain), shape)
             if self.place is None:
@@ -225,63 +222,67 @@ class _Cells:
             return _by_cell(rows, self.place, self.count).astype(np.int64)
         place = _EVERYONE if self.place is None else self.place
         out = np.zeros((shape.width, self.count + 1), dtype=np.int64)
-        loops, bounds = _direct(features, domain, shape)
-        for loop, name, facts, lines in loops:
-            values = compiled.plain(batch[name], self.length)
-            run = getattr(_module(features, self.fast), loop)
-            run(values, *facts, *bounds, place, out[lines])
-        if not loops:
+        for loop, name, facts, lines in way.loops:
+            values = compiled.plain(batch[name], self._length)
+            getattr(self.fast, loop)(values, *facts, *bounds, place, out[lines])
+        if way.ones:
+            codes = features.ones(batch, domain)
+            codes = compiled.plain(codes, self._length, len(way.ones))
+            self.fast.add_ones(codes, np.cumsum([0, *way.ones]), place, out)
+        elif not way.loops:
             rows = features.rows(batch, domain)
-            rows = _fitting(rows, shape.width, self.length)
+            rows = _fitting(rows, shape.width, self._length)
             self.fast.add_clamped(rows, *bounds, place, out)
         return out[:, : self.count].T
 
 
-Bounds = tuple[float, float, float, float]
+class _Way(NamedTuple):
+    """How a block is folded: its bounds, and which compiled loops can be taken.
 
-
-def _direct(
-    features: Any, domain: Domain, shape: Shape
-) -> tuple[tuple[tuple[str, str, tuple[Any, ...], slice], ...], Bounds]:
-    """Loops that make, clamp and add up the numbers of one column each, and bounds.
-
-    Several of them cannot see the norm of a whole row. So it must have no bound, or the
-    numbers of each column have one of their own (``direct_total``), which the loops
-    enforce, and those of all columns together keep that of the row.
+    ``loops`` make, clamp and add up the numbers of one column each: (loop, column,
+    facts, lines). ``ones`` are how many codes each column has, where a row is nothing
+    but a one for each of them; these are counted.
     """
-    bounds = _bounds(shape)
-    if not hasattr(features, "direct"):
-        return (), bounds
-    found: tuple[Any, ...] = features.direct(domain)
-    if len(found) == 1 or max(bounds[2:]) < 0:
-        return found, bounds
-    own = getattr(features, "direct_total", lambda: shape.total + 1)()
-    if bounds[3] >= 0 or len(found) * own > shape.total:
-        return (), bounds
-    if compiled.load(features.loops) is None:
-        return (), bounds
-    return found, (*bounds[:2], float(own), -1.0)
+
+    part: BoundBlock
+    bounds: tuple[float, float, float, float]
+    loops: tuple[tuple[str, str, tuple[float, ...], slice], ...]
+    ones: tuple[int, ...]
+
+    def held(self) -> int:
+        """How many numbers of a row are held at once."""
+        if self.loops or isinstance(self.part.block.features, Ones):
+            return 0
+        return len(self.ones) or self.part.shape.width
 
 
-def _module(features: Any, fast: Any) -> Any:
-    """The compiled loops of some features; most are in one place."""
-    return compiled.load(features.loops) if hasattr(features, "loops") else fast
+def _ways(asked: Bound) -> list[_Way]:
+    """How each block is folded, worked out once for all batches."""
+    if "ways" not in asked.kept:
+        asked.kept["ways"] = [_way(part, asked.domain) for part in asked.blocks]
+    ways: list[_Way] = asked.kept["ways"]
+    return ways
+
+
+def _way(part: BoundBlock, domain: Domain) -> _Way:
+    features: Any = part.block.features
+    bounds, loops, ones = _bounds(part.shape), (), ()
+    if hasattr(features, "direct"):
+        loops = features.direct(domain)
+        # Several of them cannot see the norm of a whole row: it must have no bound.
+        loops = loops if len(loops) == 1 or max(bounds[2:]) < 0 else ()
+    if hasattr(features, "ones"):
+        ones, shape = features.sizes(domain), part.shape
+        # None of them is above the limit, all together are no more than the total.
+        within = len(ones) <= min(shape.total, shape.square) and shape.limit >= 1
+        ones = ones if within and sum(ones) == shape.width else ()
+    return _Way(part, bounds, loops, ones)
 
 
 def held(asked: Bound) -> int:
     """How many numbers of a row are held at once; none if loops add them up."""
     numbers = 0 if isinstance(asked.query.cells, Everyone) else 1
-    direct: Any
-    for part in asked.blocks:
-        features = part.block.features
-        if not isinstance(features, Ones):
-            if part.block.form == "gram":
-                alone = asked.cells == 1 and max(_bounds(part.shape)[2:]) < 0
-                direct = alone and factors_of(features, asked.domain)
-            else:
-                direct = _direct(features, asked.domain, part.shape)[0]
-            numbers += 0 if direct else part.shape.width
-    return numbers
+    return numbers + sum([way.held() for way in _ways(asked)])
 
 
 def _fitting(rows: Floats, width: int, length: int) -> Floats:
@@ -294,32 +295,17 @@ def _fitting(rows: Floats, width: int, length: int) -> Floats:
 _EVERYONE = compiled.plain(np.empty(0, dtype=np.int64), 0)
 
 
-def _block(part: BoundBlock, batch: Batch, domain: Domain, cells: _Cells) -> Ints:
-    block, shape = part.block, part.shape
+def _block(way: _Way, batch: Batch, domain: Domain, cells: _Cells) -> Ints:
+    block, shape = way.part.block, way.part.shape
     if isinstance(block.features, Ones):
         return _count_form(cells.tally(), block.form)
     if block.form == "gram":
-        return _products(part, batch, domain, cells)
-    whole = cells.sums(part, batch, domain)
+        return _gram(_clamped(way.part, batch, domain, cells.fast), cells)
+    whole = cells.sums(way, batch, domain)
     if block.form == "linear":
         return whole
     base = cells.tally()[:, None] * np.int64(shape.limit)
     return np.stack([base + whole, base - whole], axis=2).reshape(cells.count, -1)
-
-
-def _products(part: BoundBlock, batch: Batch, domain: Domain, cells: _Cells) -> Ints:
-    """Sums of products, by loops where those are quicker."""
-    place, found = _EVERYONE if cells.place is None else cells.place, None
-    alone = cells.fast is not None and cells.count == 1
-    if alone:
-        features, bounds = part.block.features, _bounds(part.shape)
-        length = cells.length
-        found = products_of_columns(features, batch, length, domain, bounds, place)
-    if found is None:
-        rows = _clamped(part, batch, domain, cells.fast)
-        found = sums_of_products(rows, place) if alone else None
-        found = _gram(rows, cells) if found is None else found
-    return found
 
 
 def _clamped(part: BoundBlock, batch: Batch, domain: Domain, fast: Any) -> Floats:

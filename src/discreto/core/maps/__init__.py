@@ -12,15 +12,18 @@ from discreto.core.field_types import check_plain
 from discreto.core.maps.cells import (
     Bins,
     Categories,
+    Completeness,
     Cross,
     Edges,
     Magnitudes,
     Present,
+    WholeGroups,
     present_in,
 )
-from discreto.core.maps.choice_scores import Extreme, Largest, Ranks
+from discreto.core.maps.choice_scores import CentredRanks, Extreme, Largest, Ranks
 from discreto.core.maps.clusters import (
     Deviations,
+    FuzzyPresence,
     FuzzyPulls,
     FuzzyWeights,
     Nearest,
@@ -29,7 +32,7 @@ from discreto.core.maps.clusters import (
 from discreto.core.maps.code_counts import CodeCounts
 from discreto.core.maps.columns import Indicator
 from discreto.core.maps.domain_fit import Unfit
-from discreto.core.maps.features import Bernstein, Values
+from discreto.core.maps.features import Bernstein, Presence, Values
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.hyperplanes import Memberships, Sides
 from discreto.core.maps.marginals import MarginalCounts, MarginalErrors
@@ -43,7 +46,7 @@ from discreto.core.maps.neighbors import (
 from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
 from discreto.core.maps.row_partition import HashParts, Within
 from discreto.core.maps.simplex_features import Partition, SoftVotes
-from discreto.core.maps.tree_gradients import Gradients, Residuals
+from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Grid, Leaves, Tree
 from discreto.core.query import (
@@ -65,12 +68,15 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Bernstein,
         Bins,
         Categories,
+        CentredRanks,
         ClippedGradient,
         CodeCounts,
+        Completeness,
         Cross,
         Deviations,
         Edges,
         Extreme,
+        FuzzyPresence,
         FuzzyPulls,
         FuzzyWeights,
         Gradients,
@@ -78,6 +84,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         HashParts,
         Indicator,
         Largest,
+        LeafShifts,
         Leaves,
         LogisticGradient,
         Magnitudes,
@@ -89,6 +96,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         NearestRows,
         NearestVotes,
         Partition,
+        Presence,
         Present,
         Ranks,
         ReachVotes,
@@ -104,6 +112,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Tree,
         Unfit,
         Values,
+        WholeGroups,
         Within,
     )
 }
@@ -133,14 +142,17 @@ __all__ = [
     "Bins",
     "Block",
     "Categories",
+    "CentredRanks",
     "Choice",
     "ClippedGradient",
     "CodeCounts",
+    "Completeness",
     "Cross",
     "Deviations",
     "Edges",
     "Everyone",
     "Extreme",
+    "FuzzyPresence",
     "FuzzyPulls",
     "FuzzyWeights",
     "Gradients",
@@ -148,6 +160,7 @@ __all__ = [
     "HashParts",
     "Indicator",
     "Largest",
+    "LeafShifts",
     "Leaves",
     "LogisticGradient",
     "Magnitudes",
@@ -160,6 +173,7 @@ __all__ = [
     "NearestVotes",
     "Ones",
     "Partition",
+    "Presence",
     "Present",
     "Query",
     "Randomise",
@@ -178,6 +192,7 @@ __all__ = [
     "Tree",
     "Unfit",
     "Values",
+    "WholeGroups",
     "Within",
     "from_json",
     "present_in",

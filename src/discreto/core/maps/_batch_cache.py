@@ -1,8 +1,7 @@
 """What a row map keeps in the memory of a batch, so as not to compute it again.
 
-Batches of a table in memory have one (``frames.memory``), and so have those of a file
-that is asked about again and again (``frames.kept_batches``), which may put arrays away.
-Without, all is computed again, bit for bit the same.
+Batches of a table in memory have one (``frames.memory``). Without, all is computed
+again, bit for bit the same.
 """
 
 from __future__ import annotations
@@ -60,6 +59,26 @@ def remember(batch: Batch, name: str, key: tuple[Any, ...], make: Callable[[], T
     return made
 
 
+def share(batch: Batch, name: str, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+    """What ``make`` gives, for the other maps of the same question about these rows.
+
+    It is gone with the batch, so it may be as large as the batch.
+    """
+    kept: dict[str, Any] | None = getattr(batch, "shared", None)
+    if kept is None:
+        return make()
+    if name not in kept or not same(kept[name][0], key):
+        kept[name] = (key, make())
+    thing: T = kept[name][1]
+    return thing
+
+
+def taken(batch: Batch, name: str, key: tuple[Any, ...]) -> Any:
+    """What was shared under a name and a key, to be written over; or None."""
+    old, thing = getattr(batch, "shared", {}).pop(name, ((), None))
+    return thing if same(old, key) else None
+
+
 def recall(batch: Batch, name: str, key: tuple[Any, ...]) -> Any:
     """What is in the batch's memory under a name and a key, or None."""
     for old, thing in getattr(batch, "memory", {}).get(name, ()):
@@ -77,8 +96,8 @@ def keep(batch: Batch, name: str, key: tuple[Any, ...], thing: Any) -> None:
 
 def last_key(batch: Batch, name: str) -> tuple[Any, ...] | None:
     """The key of what was kept last under a name."""
-    entries = getattr(batch, "memory", {}).get(name, ())
-    return entries[-1][0] if entries else None
+    pairs = getattr(batch, "memory", {}).get(name, ())
+    return pairs[-1][0] if pairs else None
 
 
 def loaded(thing: Any) -> Any:

@@ -52,6 +52,28 @@ class Present:
 
 
 @dataclass(frozen=True, slots=True)
+class Completeness:
+    """Two cells: rows in which none of these columns is missing, and all others."""
+
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+
+    def check(self, domain: Domain) -> None:
+        present_in(self.names, domain)
+
+    def count(self, domain: Domain) -> int:
+        return 2
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        return -Present(self.names).codes(batch, domain)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
 class Categories:
     """One cell for each combination of the declared categories of these columns.
 
@@ -164,6 +186,34 @@ class Bins:
         """The middles of the cells."""
         edges = self.edges(domain)
         return (edges[1:] + edges[:-1]) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class WholeGroups:
+    """A cell for each whole number of an integer column, and a last one for gaps."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        check_names((self.name,))
+
+    def check(self, domain: Domain) -> None:
+        if not 1 <= whole_numbers(domain.number(self.name)) <= MAX_BINS:
+            raise ParameterError(f"{self.name!r} has no or too many whole numbers.")
+
+    def bins(self, domain: Domain) -> Bins:
+        """The cells of rows that have a value."""
+        return Bins(self.name, whole_numbers(domain.number(self.name)))
+
+    def count(self, domain: Domain) -> int:
+        return whole_numbers(domain.number(self.name)) + 1
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        codes = self.bins(domain).codes(batch, domain)
+        return np.where(codes < 0, self.count(domain) - 1, codes)
+
+    def columns(self) -> tuple[str, ...]:
+        return (self.name,)
 
 
 @dataclass(frozen=True, slots=True)

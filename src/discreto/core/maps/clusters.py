@@ -1,7 +1,8 @@
 """Row maps around points: the nearest centre, the way to it, fuzzy memberships.
 
 Points are on [-1, 1], where columns are measured from the middle of their range. A
-missing value counts as the middle.
+missing number is left out: distances are over the numbers that are there, and no way
+leads along one that is not. A row without any number belongs to no point.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ import numpy as np
 
 from discreto.core import compiled
 from discreto.core.domain import Domain
-from discreto.core.maps._batch_cache import remember
+from discreto.core.maps._batch_cache import remember, share, taken
 from discreto.core.maps._distances import memberships, nearest
 from discreto.core.maps.columns import (
     Term,
     check_numbers,
     check_terms,
     names_of,
-    unit_rows,
+    rows_with_gaps,
+    without_gaps,
 )
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Batch, Floats, Ints, Shape
@@ -50,8 +52,7 @@ class Nearest:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         def find() -> Ints:
-            points = np.array(self.centres, dtype=float)
-            return nearest(unit_rows(self.names, batch, domain), points)
+            return nearest(_unit(self.names, batch, domain), _array(self.centres))
 
         return remember(batch, "nearest", (self.names, self.centres), find)
 
@@ -88,8 +89,10 @@ class Rings:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         x = _from_nearest(self.names, self.centres, batch, domain)
-        far = _norms(x, self.norm) / diameter(len(x), self.norm)
-        return np.searchsorted(np.array(self.ends()), far, side="left")
+        nothing = np.isnan(x).all(axis=0)
+        far = _norms(without_gaps(x), self.norm) / diameter(len(x), self.norm)
+        out = np.searchsorted(np.array(self.ends()), far, side="left")
+        return np.where(nothing, -1, out)
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -132,7 +135,7 @@ class Deviations:
         return _ball(len(self.names), self.norm)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        x = _from_nearest(self.names, self.centres, batch, domain)
+        x = without_gaps(_from_nearest(self.names, self.centres, batch, domain))
         return _pull_in(x, self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
@@ -163,12 +166,49 @@ class FuzzyWeights:
         return Shape(len(self.centres), _STEPS, total=_STEPS, signed=False)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        x = unit_rows(self.names, batch, domain)
-        points = np.array(self.centres, dtype=float)
-        out = memberships(x, points, self.power) ** self.power
-        out *= _STEPS
+        nothing = np.isnan(_unit(self.names, batch, domain)).all(axis=0)
+        out = _powers(self, batch, domain) * np.where(nothing, 0.0, float(_STEPS))
         # Rounding down keeps the total below its bound, so nothing is shrunk.
         return np.floor(out, out=out)
+
+    def columns(self) -> tuple[str, ...]:
+        return names_of(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzyPresence:
+    """``FuzzyWeights`` of the rows that have a value, for each of some Number columns.
+
+    One number for each centre and column; the weights of a row add up to at most one
+    in each column.
+    """
+
+    names: tuple[Term, ...]
+    centres: Points
+    power: float
+    asked: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_terms(self.names)
+        check_points(self.centres, len(self.names))
+        _check_power(self.power)
+        check_terms(self.asked)
+        if not set(self.asked) <= set(self.names):
+            raise ParameterError("presence is asked of some of the columns.")
+
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        width = len(self.centres) * len(self.asked)
+        return Shape(width, _STEPS, total=len(self.asked) * _STEPS, signed=False)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        weights = FuzzyWeights(self.names, self.centres, self.power)
+        each = weights.rows(batch, domain)
+        there = np.stack([1.0 - np.isnan(batch[name]) for name in self.asked])
+        size = len(each) * len(there)
+        return (each[:, None, :] * there[None, :, :]).reshape(size, each.shape[1])
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -202,11 +242,16 @@ class FuzzyPulls:
         return _ball(len(self.centres) * len(self.names), self.norm)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        x = unit_rows(self.names, batch, domain)
-        points = np.array(self.centres, dtype=float)
-        weights = memberships(x, points, self.power) ** self.power
-        ways = (x[None, :, :] - points[:, :, None]) * weights[:, None, :]
+        weights, points = _powers(self, batch, domain), _array(self.centres)
+        x = _unit(self.names, batch, domain)
         size = len(points) * len(x)  # -1 would fail without rows
+        fast = compiled.point_loops(size * x.shape[1])
+        if fast is not None:
+            out = np.empty((size, x.shape[1]))
+            facts = float(steps_of(size)), float(self.radius), self.norm
+            fast.pulls(x, points, weights, *facts, out)
+            return out
+        ways = without_gaps((x[None, :, :] - points[:, :, None]) * weights[:, None, :])
         return _pull_in(ways.reshape(size, x.shape[1]), self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
@@ -218,18 +263,41 @@ def diameter(width: int, norm: int) -> float:
     return 2.0 * (width if norm == 1 else math.sqrt(width))
 
 
+def _array(points: Points) -> Floats:
+    return np.array(points, dtype=float)
+
+
+def _unit(names: tuple[Term, ...], batch: Batch, domain: Domain) -> Floats:
+    """Columns on [-1, 1], not to be changed; NaN where a number is missing."""
+    return share(
+        batch, "unit", (names, domain), lambda: rows_with_gaps(names, batch, domain)
+    )
+
+
+def _powers(of: FuzzyWeights | FuzzyPulls, batch: Batch, domain: Domain) -> Floats:
+    """Memberships to their power, not to be changed."""
+
+    def make() -> Floats:
+        x = _unit(of.names, batch, domain)
+        return memberships(x, _array(of.centres), of.power) ** of.power
+
+    return share(batch, "powers", (of.names, of.centres, of.power, domain), make)
+
+
 def _from_nearest(
     names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
 ) -> Floats:
-    """The way from the nearest centre to each row."""
-    x, points = unit_rows(names, batch, domain), np.array(centres, dtype=float)
+    """The way from the nearest centre to each row; NaN along what is missing."""
+    x, points = taken(batch, "unit", (names, domain)), _array(centres)
+    if x is None:
+        x = rows_with_gaps(names, batch, domain)
     if len(points) == 1:
         x -= points.T
         return x
     place = remember(batch, "nearest", (names, centres), lambda: nearest(x, points))
     fast = compiled.point_loops(x.size)
     if fast is not None:
-        place = compiled.plain(np.clip(place, 0, len(points) - 1), x.shape[1])
+        place = compiled.plain(place, x.shape[1])
         fast.leave(x, np.ascontiguousarray(points.T), place)
         return x
     shift = np.empty(x.shape[1])

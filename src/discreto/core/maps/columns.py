@@ -85,7 +85,8 @@ def unit_rows(
 ) -> Floats:
     """The terms on [-1, 1], one row for each, measured from their ``origins``.
 
-    A missing number counts as the origin, which is the middle of its range by default.
+    A missing number counts as the origin, which is the middle of its range by default;
+    ``rows_with_gaps`` leaves it out.
     """
     length = len(batch[names_of(terms[:1])[0]])
     fast = compiled.point_loops(len(terms) * length)
@@ -109,6 +110,28 @@ def unit_rows(
     return out
 
 
+def rows_with_gaps(terms: tuple[Term, ...], batch: Batch, domain: Domain) -> Floats:
+    """The terms on [-1, 1], one row for each; NaN where a number is missing.
+
+    Where the domain promises that there is no gap, one counts as the middle.
+    """
+    out = unit_rows(terms, batch, domain)
+    for line, term in zip(out, terms, strict=True):
+        if isinstance(term, str) and domain.number(term).missing:
+            absent = np.isnan(batch[term])
+            if absent.any():
+                line[absent] = np.nan
+    return out
+
+
+def without_gaps(x: Floats) -> Floats:
+    """Numbers with 0 in place of NaN, in place."""
+    absent = np.isnan(x)
+    if absent.any():
+        x[absent] = 0.0
+    return x
+
+
 def _compiled_rows(
     fast: Any,
     terms: tuple[Term, ...],
@@ -122,11 +145,15 @@ def _compiled_rows(
     columns = [batch[name] for name in known.names]
     if {column.shape for column in columns} != {(length,)}:
         raise ValueError("columns of different lengths.")
-    out = np.concatenate(columns, dtype=np.float64).reshape(len(terms), length)
-    away = np.array(origins, dtype=np.float64) if origins else np.zeros(len(terms))
-    for i in known.marks:  # a code is in place of its indicator
-        out[i] = terms[i].values(batch, domain)  # type: ignore[union-attr]
-    fast.unit_lines(out, known.centres, known.scales, away)
+    for i in known.marks:
+        columns[i] = terms[i].values(batch, domain)  # type: ignore[union-attr]
+    out = np.empty((len(terms), length))
+    facts = known.centres.tolist(), known.scales.tolist()
+    away = list(map(float, origins)) or [0.0] * len(terms)
+    for values, *own, line in zip(columns, *facts, away, out, strict=True):
+        if values.dtype != np.float64:
+            values = values.astype(np.float64)
+        fast.unit_line(compiled.plain(values, length), *own, line)
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from discreto.errors import ParameterError
 SUM_BITS = 30  # a sum of single values: 2^30 steps for half a range
 PRODUCT_BITS = 15  # a factor of a product
 _TOP = 1 << SUM_BITS
-Direct = tuple[str, str, tuple[Any, ...], slice]  # loop, column, facts, lines
+Direct = tuple[str, str, tuple[float, ...], slice]  # loop, column, facts, lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +89,30 @@ class Values:
             out.append(("add_scaled", name, facts, slice(i, i + 1)))
         return tuple(out)
 
-    def factors(self, domain: Domain) -> tuple[tuple[str | None, float, float], ...]:
-        """For products: the column, origin and scale of each factor, if all have one.
-
-        The constant has no column.
-        """
-        out: list[tuple[str | None, float, float]] = []
-        if self.constant:
-            out.append((None, 0.0, float(1 << self.bits)))
-        for name in self.names:
-            if isinstance(name, Indicator):
-                return ()
-            origin, half = grid(domain.number(name), self.origin)
-            out.append((name, float(origin), (1 << self.bits) / half))
-        return tuple(out)
-
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """A 1 for each of these Number columns that is there, 0 for one that is missing."""
+
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        return Shape(len(self.names), 1, signed=False)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        return np.stack([1.0 - np.isnan(batch[name]) for name in self.names])
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ class Grid:
         out = np.zeros((rows, len(sizes)), dtype=short)
         columns = [domain[self.names[j]] for j in which]
         cuts = [np.array(self.cuts[j], dtype=np.float64) for j in which]
-        absent = [self.absent(domain, j) for j in which]
+        absent = [self._absent(domain, j) for j in which]
         # Some rows at a time: a whole column of a wide array is slow to write.
         for start in range(0, rows, kernels.SHORT):
             part = slice(start, start + kernels.SHORT)
@@ -111,7 +111,7 @@ class Grid:
                     kernels.place(values, own, none, out[part, j])
         return out
 
-    def absent(self, domain: Domain, j: int) -> int:
+    def _absent(self, domain: Domain, j: int) -> int:
         """The code of a value that is not there."""
         column, cuts = domain[self.names[j]], self.cuts[j]
         if isinstance(column, Category):

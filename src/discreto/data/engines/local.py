@@ -15,7 +15,6 @@ from discreto.core.bound import Bound
 from discreto.core.frame import BATCH
 from discreto.core.gate import Keep
 from discreto.core.maps.cells import Cross
-from discreto.core.products import WIDEST
 from discreto.core.query import Ints, Sum
 from discreto.data.frames import Frame, is_stream
 from discreto.errors import KernelFault
@@ -53,8 +52,8 @@ class LocalEngine:
         return quietly(lambda: self._fold(asked, frame))
 
     def _fold(self, asked: Bound, frame: Frame) -> list[Ints]:
-        # Wide products run on BLAS, which has threads of its own; files are read here.
-        alone = self.threads == 1 or (_wide_products(asked) and not is_stream(frame))
+        # Products run on BLAS, which has threads of its own; but files are read here.
+        alone = self.threads == 1 or (_has_products(asked) and not is_stream(frame))
         parts = [frame] if alone else frame.split(self.threads)
         if len(parts) == 1:
             return fold_all(asked, frame)
@@ -125,9 +124,8 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def _wide_products(asked: Bound) -> bool:
-    wide = [part for part in asked.blocks if part.shape.width > WIDEST]
-    return "gram" in [part.block.form for part in wide]
+def _has_products(asked: Bound) -> bool:
+    return "gram" in [part.block.form for part in asked.blocks]
 
 
 def _rows_at_once(asked: Bound) -> int:

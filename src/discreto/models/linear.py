@@ -28,7 +28,7 @@ from discreto.models._residuals import (
     by_residuals,
     constant,
 )
-from discreto.models._strength import hear_strength
+from discreto.models._strength import COUNT, hear_strength
 from discreto.models._terms import Encoding, affordable, spread_out
 from discreto.parameters import Reader
 from discreto.session import Ask
@@ -39,7 +39,6 @@ _LEAST, _LARGEST = 1e-300, 1e300
 # only a constant can be heard; below this times the number of columns, one release of
 # products is better than looks.
 _CONSTANT, _PRODUCTS = (75, 35), (30, 5)
-_ROWS = Fraction(1, 20)  # of the cost, to learn how many rows there are
 
 
 class _LinearParameters(NamedTuple):
@@ -181,7 +180,7 @@ class LinearRegression(PrivateRegressor):
     def _look(self, ask: Any, whole: Encoding) -> None:
         space = whole.space
         known = present_in((space.goal,), space.domain)
-        ask, strength = hear_strength(ask, space.domain.rows, known, _ROWS)
+        ask, strength = hear_strength(ask, space.domain.rows, known, COUNT)
         room = strength if ask.cost.rho else strength / math.sqrt(2)
         terms = Encoding(affordable(space, room, 100 if ask.cost.rho else 1000))
         design = Design(

@@ -155,11 +155,13 @@ class Copy:
             self._write(path, text)
         return Verdict(mutant, place, killer, time.monotonic() - start, trouble)
 
-    @staticmethod
-    def _write(path: Path, text: str) -> None:
+    def _write(self, path: Path, text: str) -> None:
         # Byte code is known by its second and size, which two versions may share.
-        for stale in path.parent.glob(f"__pycache__/{path.stem}.*"):
-            stale.unlink()
+        stale = list(path.parent.glob(f"__pycache__/{path.stem}.*"))
+        if path.stem.endswith("_numba"):  # loops of other files may have it inside
+            stale = list((self.root / SOURCE).rglob("__pycache__/*_numba.*"))
+        for file in stale:
+            file.unlink()
         path.write_text(text, encoding="utf-8")
 
 

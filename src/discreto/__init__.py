@@ -31,7 +31,8 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
     from discreto.core.unknown_keys import OpenText
     from discreto.data import datasets, engines
     from discreto.errors import DiscretoError
-    from discreto.expressions import col, if_else, lag, lit, rolling_mean
+    from discreto.expressions import col, if_else, lit
+    from discreto.history_columns import lag, rolling_mean
     from discreto.release import Release
     from discreto.tables import Table
 
@@ -75,9 +76,9 @@ _NAMES = {
     "col": "discreto.expressions",
     "connect": "discreto.client",
     "if_else": "discreto.expressions",
-    "lag": "discreto.expressions",
+    "lag": "discreto.history_columns",
     "lit": "discreto.expressions",
-    "rolling_mean": "discreto.expressions",
+    "rolling_mean": "discreto.history_columns",
 }
 
 __all__ = [

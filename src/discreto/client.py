@@ -9,6 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from discreto.client_json import (
+    release_from,
+    releases_from,
+    sendable,
+    without_nones,
+)
 from discreto.core.charge import Charger, Event, Receipt
 from discreto.core.cost import Amount, Cost
 from discreto.core.domain import Domain
@@ -225,7 +231,7 @@ class RemoteTable(Table):
         """
         if split != "equal" or precision is not None:
             raise ParameterError("a service shares a cost equally: split='equal'.")
-        body = {"statistics": [_plain(encode(one)) for one in several]}
+        body = {"statistics": [without_nones(encode(one)) for one in several]}
         costs = {"epsilon": str(epsilon), "delta": str(delta)}
         more = {"again": again} if again else {}
         data = self._call("ask", body | costs | more)
@@ -247,7 +253,7 @@ class RemoteTable(Table):
             if name not in _NOT_SENT and value is not None
         }
         body = {
-            "fit": {"model": type(model).__name__, "params": _sendable(params)},
+            "fit": {"model": type(model).__name__, "params": sendable(params)},
             "target": target,
             "epsilon": str(getattr(model, "epsilon", None)),
             "delta": str(getattr(model, "delta", 0)),
@@ -318,8 +324,8 @@ class RemoteTable(Table):
         body = {"evaluate": answer, "epsilon": str(epsilon), "delta": str(delta)}
         found = self._call("ask", body)
         here = found.get("on_these_rows")
-        alone = None if here is None else Evaluation(**_releases(here))
-        return Evaluation(**_releases(found["evaluation"]), on_these_rows=alone)
+        alone = None if here is None else Evaluation(**releases_from(here))
+        return Evaluation(**releases_from(found["evaluation"]), on_these_rows=alone)
 
     def seen(self, step: Step) -> RemoteTable:
         """A view, worked out by the service.
@@ -370,41 +376,3 @@ class _Elsewhere:
 
     def fault(self, label: str) -> None:
         """Nothing to shut: the ledger is in the service."""
-
-
-def release_from(data: dict[str, Any]) -> Release:
-    """A release as a service sent it, with its receipt."""
-    numbers = ("value", "low", "high")
-    data = data | {name: _number(data[name]) for name in numbers}
-    release = Release.from_dict(data)
-    paid = data.get("receipt")
-    if paid is None:
-        return release
-    cost = Cost.from_dict(paid["cost"])
-    receipt = Receipt(int(paid["seq"]), str(paid["label"]), cost, str(paid["hash"]))
-    return release.paid(receipt, release.cost, release.neighbours)
-
-
-def _releases(data: dict[str, Any]) -> dict[str, Any]:
-    return {name: release_from(one) for name, one in data.items()}
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_number(one) for one in value]
-    return float(value) if value in ("nan", "inf", "-inf") else value
-
-
-def _plain(data: Any) -> Any:
-    """A question without the parts that are None."""
-    if isinstance(data, dict):
-        return {key: _plain(value) for key, value in data.items() if value is not None}
-    return [_plain(one) for one in data] if isinstance(data, list) else data
-
-
-def _sendable(params: dict[str, Any]) -> dict[str, Any]:
-    out = dict(params)
-    if "settings" in out:
-        settings = vars(out["settings"])
-        out["settings"] = {k: v for k, v in settings.items() if v is not None}
-    return out

@@ -60,8 +60,12 @@ class TableRows:
     def joined(
         self, other: TableRows, domains: tuple[Domain, Domain], how: How
     ) -> TableRows:
-        frame = JoinedFrame(self._frame, other._frame, domains, how)
-        return TableRows(frame, LocalEngine())
+        # Rows are joined by their places, which those of a database do not have.
+        first, second = (
+            rows._frame.held() if hasattr(rows._frame, "held") else rows._frame
+            for rows in (self, other)
+        )
+        return TableRows(JoinedFrame(first, second, domains, how), LocalEngine())
 
     def remembered(self, history: PersonHistory, domain: Domain) -> TableRows | None:
         if not isinstance(self._frame, PersonFrame):

@@ -171,6 +171,12 @@ class TableViews:
                 "tables that are joined are about the same people, so they need the "
                 "same ledger: Table(..., ledger) with one ledger for both."
             )
+        if any(getattr(table, "choosy", False) for table in (self, other)):
+            raise ParameterError(
+                "rows are joined outside of a database, and the engine has "
+                "fetch=False. Join them in the database, or use "
+                "DatabaseEngine(fetch=True)."
+            )
         domain = joined_domain(self.domain, other.domain, how)
         out = copy.copy(self)
         out.domain, out._plans, out.view = domain, {}, ()

@@ -19,6 +19,7 @@ from discreto.core.maps import (
     Bins,
     Block,
     Categories,
+    Completeness,
     Cross,
     Deviations,
     Edges,
@@ -34,6 +35,7 @@ from discreto.core.maps import (
     NearestRows,
     Ones,
     Partition,
+    Presence,
     Present,
     Rings,
     Scaled,
@@ -153,6 +155,17 @@ TRANSLATED = {
         ),
     ),
     "present": Sum(Present(("a", "s", ODD)), SOME),
+    "gaps": Sum(
+        Cross(Completeness(("a", "b", "q")), Rings(("a",), ((0.3,),), 5)),
+        several(
+            Block(Presence(("a", "far", "n"))),
+            Block(Deviations(("a",), ((0.3,), (-0.4,)), 0.5, 2)),
+            Block(Deviations(("a", "big"), ((0.3, 0.1), (-0.4, 0.2)), 0.5, 1)),
+        ),
+    ),
+    "nearest of what is there": Sum(
+        Nearest(("a", "far", "q"), ((0.5, -0.25, 0.9), (-1.0, 1.0, 0.1))), SOME
+    ),
     "categories": Sum(Categories(("s", ODD, "c")), SOME),
     "whole bins": Sum(Bins("n", 6), SOME),
     "bins": Sum(Bins("a", 7), SOME),

@@ -200,6 +200,9 @@ def test_no_row_votes_at_more_points_than_are_counted(radius):
         tally = RowsInReach(("x", "y"), "c", points, radius)
         choice = Choice(tally, ReachVotes(len(points), 2))
         rows = [(0.0, 0.0), *points, *coins.uniform(-1, 1, (60, 2)).tolist()]
+        # A row that lacks a number could be near points that are far apart.
+        rows += [(math.nan, y) for _, y in points] + [(x, math.nan) for x, _ in points]
+        rows.append((math.nan, math.nan))
         most = max(touched(tally, rows))
         assert most <= tally.overlap()
         assert choice.width(ADD) >= most

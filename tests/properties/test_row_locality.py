@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto.core import aggregate
+from discreto.core import aggregate, compiled
 from discreto.core.bound import inside
 from discreto.core.maps import (
     KINDS,
@@ -20,11 +20,13 @@ from discreto.core.maps import (
     Bins,
     Categories,
     ClippedGradient,
+    Completeness,
     CodeCounts,
     Cross,
     Deviations,
     Edges,
     FuzzyPulls,
+    FuzzyPresence,
     FuzzyWeights,
     Gradients,
     Grid,
@@ -39,6 +41,7 @@ from discreto.core.maps import (
     Nearest,
     NearestRows,
     Partition,
+    Presence,
     Present,
     Residuals,
     Rings,
@@ -138,6 +141,7 @@ MAPS = [
     Deviations(NAMES, points(5), 0.7, 2),
     FuzzyWeights(NAMES, points(4), 2.0),
     FuzzyWeights(NAMES, points(4), 1.7),
+    FuzzyPresence(NAMES, points(4), 1.7, NAMES[2:5]),
     FuzzyPulls(NAMES, points(4), 1.7, 0.7, 1),
     FuzzyPulls(NAMES, points(4), 1.7, 0.7, 2),
     *[scaled(norm, rotate) for norm in ("l1", "l2") for rotate in (True, False)],
@@ -164,6 +168,8 @@ MAPS = [
     NearestRows(NAMES, "y", points(4), 5),
     RowsInReach(NAMES, "y", points(4), 0.8),
     Present(NAMES),
+    Completeness(NAMES),
+    Presence(NAMES),
     Categories(("y", "z")),
     Categories(("y", "z"), declared=True),
     Bins("x1", 7),
@@ -260,6 +266,19 @@ def test_the_nearest_point_does_not_depend_on_how_many_rows_are_held(monkeypatch
     for held in (1, 10, 50, 100):
         monkeypatch.setattr(_distances, "_HELD", held)
         np.testing.assert_array_equal(one.codes(BATCH, DOMAIN), whole)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_rows_are_put_on_the_grid_before_they_are_compared(fast, monkeypatch):
+    """Products of whole numbers are exact, so that no row beside it can tip a tie."""
+    loops = compiled.load("discreto.core.maps.points_numba") if fast else None
+    if fast and loops is None:
+        pytest.skip("numba is not installed")
+    monkeypatch.setattr(compiled, "point_loops", lambda numbers: loops)
+    places = np.array([[-0.5], [0.5]])
+    step = 1 / _distances.whole_points(places)[1]
+    rows = np.array([[0.4, -0.6, 0.6]]) * step  # the first is as far from both
+    assert _distances.nearest(rows, places).tolist() == [0, 0, 1]
 
 
 def test_sums_do_not_depend_on_who_is_there():

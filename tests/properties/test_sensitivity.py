@@ -16,19 +16,27 @@ from discreto.core.maps import (
     Bernstein,
     Bins,
     Categories,
+    Completeness,
     Cross,
     Edges,
     Magnitudes,
     Memberships,
     Nearest,
     Partition,
+    Presence,
     Present,
     Sides,
     SoftVotes,
     Unfit,
     Values,
 )
-from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
+from discreto.core.maps.clusters import (
+    Deviations,
+    FuzzyPresence,
+    FuzzyPulls,
+    FuzzyWeights,
+    Rings,
+)
 from discreto.core.maps.code_counts import CodeCounts
 from discreto.core.maps.columns import Indicator
 from discreto.core.maps.gradients import ClippedGradient
@@ -58,6 +66,7 @@ SURE = Gradients(GRID, "c", "softmax", (0.3, 0.0), (SOFT,))
 CELLS = {
     "everyone": Everyone(),
     "present": Present(("x", "c")),
+    "completeness": Completeness(("x", "c")),
     "categories": Categories(("c",)),
     "missing category": Categories(("c", "d")),
     "declared category": Categories(("c", "d"), declared=True),
@@ -127,6 +136,8 @@ FEATURES = {
     "deviations": Deviations(("x", "y"), CENTRES, 0.5),
     "deviations l2": Deviations(("x", "y"), CENTRES, 0.5, 2),
     "fuzzy weights": FuzzyWeights(("x", "y"), CENTRES, 2.0),
+    "fuzzy presence": FuzzyPresence(("x", "y"), CENTRES, 2.0, ("x", "y")),
+    "presence": Presence(("x", "y")),
     "fuzzy pulls": FuzzyPulls(("x", "y"), CENTRES, 2.0, 0.5),
     "raw": Raw(("x", "y"), 5),
     "raw not signed": Raw(("x", "y"), 5, signed=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import itertools
 import math
 from fractions import Fraction
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import discreto as dp
+from discreto.core import unknown_keys
 from discreto.core.cost import Cost
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
@@ -197,3 +199,38 @@ def test_intervals_cover_what_is_shown():
             low, high = _interval(v, noise)
             inside += p * (low <= count <= high)
         assert inside / sum(shown.values()) >= 0.95
+
+
+def _ends(noise: KeysNoise) -> Fraction:
+    """The chance of the ends of the noise that is drawn, over the public coin."""
+    found = Fraction(0)
+    for chance, side in sides(noise):
+        found += Fraction(chance) * Fraction(end_chance(1 / side.scale, side.reach))
+    return found
+
+
+@pytest.mark.parametrize(
+    "epsilon", [0.1 + 0.2, "0.99999999999999999", "1/3", 0.7, "123456789/10000000007"]
+)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_the_end_of_the_noise_that_is_drawn_has_its_delta(epsilon, rows):
+    # Of an epsilon of many digits the scale is rounded up, which lifts the ends.
+    more = {"person": "p", "rows_per_person": rows} if rows > 1 else {}
+    domain = dp.Domain({**OPEN, "p": dp.Opaque()}, **more)
+    cost = Cost.of(epsilon)
+    noise = keys_noise(cost.epsilon, Fraction(1, 10**5), domain)
+    assert noise.scale >= rows / cost.epsilon
+    each = math.exp(1 / noise.scale)
+    total = sum(each**i for i in range(rows))
+    assert float(_ends(noise)) <= 1e-5 / total * (1 + 1e-9)
+
+
+def test_the_digits_of_a_caller_play_no_part():
+    domain = dp.Domain(OPEN)
+    found = set()
+    for digits in (28, 3, 1):
+        with decimal.localcontext() as context:
+            context.prec = digits
+            unknown_keys._reach.cache_clear()
+            found.add(keys_noise(Fraction(1), Fraction(1, 10**5), domain))
+    assert len(found) == 1

@@ -76,7 +76,8 @@ def test_replaced_rows_stay_within_the_bound_of_replace(norm):
 def test_counts_move_by_one_row():
     query = Sum(Nearest(("a", "b"), CENTRES), (Block(Ones()),))
     for row in itertools.product(VALUES, VALUES):
-        assert fold(query, [row], domain())[0].sum() == 1
+        rows = 0 if np.isnan(row).all() else 1  # nothing is known of such a row
+        assert fold(query, [row], domain())[0].sum() == rows
 
 
 def test_every_row_is_in_one_ring_and_the_ring_reaches_it():
@@ -85,12 +86,61 @@ def test_every_row_is_in_one_ring_and_the_ring_reaches_it():
         rings = Rings(("a", "b"), CENTRES, 14, norm)
         for a, b in itertools.product(VALUES, VALUES):
             cell = int(rings.codes({"a": np.array([a]), "b": np.array([b])}, where)[0])
-            point = np.clip(np.nan_to_num([a, b], posinf=1), -1, 1)
-            ways = point - np.array(CENTRES)
+            if np.isnan([a, b]).all():
+                assert cell == -1
+                continue
+            ways = np.nan_to_num(np.clip([a, b], -1, 1) - np.array(CENTRES))
             way = ways[(ways**2).sum(axis=1).argmin()]
             far = np.linalg.norm(way, ord=norm)
             assert far <= rings.edge(cell) * (1 + 1e-12)
             assert cell == 0 or far > rings.edge(cell - 1) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("many", [1, 40])
+def test_distances_and_ways_leave_gaps_out(many):
+    """Against a plain search; where the domain promises no gaps they are the middle."""
+    rng = np.random.default_rng(5)
+    names = tuple("abcd")
+    points = rng.uniform(-1, 1, (many, 4)).round(3)
+    rows = rng.uniform(-1, 1, (300, 4))
+    rows[rng.random(rows.shape) < 0.4] = np.nan
+    centres = tuple(map(tuple, points.tolist()))
+    batch = dict(zip(names, rows.T.copy(), strict=True))
+    for missing in (True, False):
+        where = Domain({name: Number(-1, 1, missing=missing) for name in names})
+        seen = rows if missing else np.nan_to_num(rows)
+        far = np.nansum((seen[:, None, :] - points) ** 2, axis=2)
+        found = Nearest(names, centres).codes(batch, where)
+        nothing = np.isnan(seen).all(axis=1)
+        assert (found[nothing] == -1).all()
+        assert (found[~nothing] == far.argmin(axis=1)[~nothing]).all()
+        ways = Deviations(names, centres, 8.0).rows(batch, where) * 8 / 2.0**30
+        truth = np.nan_to_num(seen - points[far.argmin(axis=1)]).T
+        np.testing.assert_allclose(ways, truth, atol=1e-6)
+
+
+def test_a_hard_round_without_noise_is_the_mean_of_what_is_there():
+    """Lloyd's steps over present values, also where gaps are in one cluster alone."""
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, 4000)
+    rows = np.array([[-0.9, -0.8, -0.95], [-0.7, -0.9, -0.6]])[label]
+    rows = rows + rng.normal(0, 0.02, rows.shape)
+    rows[(rng.random(rows.shape) < 0.5) & (label == 1)[:, None]] = np.nan
+    start = np.array([[-0.85, -0.85, -0.9], [-0.75, -0.85, -0.7]])
+    model = KMeans(2, epsilon=1, init=start, max_iter=3, shrink=False, bounds=(-1, 1))
+    model.set_params(ledger=simulate(noise=False), domain=domain(names="abc"))
+    model.fit(rows)
+    centres = start
+    for _ in range(3):
+        near = np.nansum((rows[:, None, :] - centres) ** 2, axis=2).argmin(axis=1)
+        near[np.isnan(rows).all(axis=1)] = -1
+        centres = np.array([np.nanmean(rows[near == k], axis=0) for k in (0, 1)])
+    np.testing.assert_allclose(model.cluster_centers_, centres, atol=0.003)
+    assert "rows with gaps" in [question.label for question in model.privacy_.plan]
+    lost = np.full((1, 3), np.nan)
+    largest = int(np.argmax(model.cluster_sizes_))
+    assert model.predict(lost)[0] == largest
+    assert model.transform(lost).tolist() == [[0.0, 0.0]]
 
 
 def test_maps_survive_json_and_refuse_nonsense():

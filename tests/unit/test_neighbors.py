@@ -450,3 +450,48 @@ def test_cells_are_useful_at_epsilon_one():
         )
         scores.append(model.fit(X[~test], y[~test]).score(X[test], y[test]))
     assert np.mean(scores) > 0.75
+
+
+@pytest.mark.parametrize("kind", [KNeighborsClassifier, RadiusNeighborsClassifier])
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+def test_rows_and_points_with_gaps_are_compared_by_what_they_have(kind, delta):
+    """Far from the middle of the range, where a gap must not move a row."""
+    coins = np.random.default_rng(0)
+    yes = coins.random(600) < 0.4
+    x = np.where(yes[:, None], [14.0, 7.0, 12.0], [8.0, 12.0, 6.0])
+    x = x + coins.normal(0, 1, x.shape)
+    x[coins.random(x.shape) < 0.3] = np.nan
+    domain = dp.Domain(
+        {**{n: dp.Number(0, 100) for n in "abc"}, "y": dp.Category(["no", "yes"])},
+        target="y",
+    )
+    data = dict(zip("abc", x.T, strict=True)) | {"y": np.where(yes, "yes", "no")}
+    model = kind(epsilon=100, delta=delta).fit(dp.Table(data, domain, simulate(0)))
+    if kind is RadiusNeighborsClassifier:
+        model.set_params(radius=0.08)
+    nan = np.nan
+    asked = [[14, 7, 12], [8, 12, 6], [14, nan, nan], [nan, 12, nan], [nan, 7, 12]]
+    assert model.predict(np.array(asked)).tolist() == ["yes", "no", "yes", "no", "yes"]
+    assert model.predict(np.full((2, 3), nan)).tolist() == ["no", "no"]  # most rows
+
+
+def test_far_rows_with_gaps_are_not_nearer_for_them():
+    """A number that is there counts for the missing ones, as in scikit-learn."""
+    from sklearn.metrics.pairwise import nan_euclidean_distances
+
+    coins = np.random.default_rng(1)
+    x = coins.uniform(-1, 1, (200, 3))
+    x[coins.random(x.shape) < 0.4] = np.nan
+    labels = coins.integers(0, 2, 200)
+    point = np.array([[0.3, -0.2, 0.6]])
+    domain = dp.Domain(
+        {**{n: dp.Number(-1, 1) for n in "abc"}, "y": dp.Category(["no", "yes"])}
+    )
+    tally = NearestRows(tuple("abc"), "y", tuple(map(tuple, point.tolist())), 200)
+    batch = dict(zip("abc", x.T.copy(), strict=True)) | {"y": labels}
+    keys = np.sort(tally.fold(batch, 200, domain)[0])
+    there = ~np.isnan(x).all(axis=1)
+    far = nan_euclidean_distances(x[there], point)[:, 0] ** 2
+    found = keys[: there.sum()] // 2 / float(1 << 30)
+    np.testing.assert_allclose(found, np.sort(far), atol=1e-3)
+    assert (keys[there.sum() :] == np.iinfo(np.int64).max).all()

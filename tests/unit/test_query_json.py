@@ -22,6 +22,7 @@ from discreto.core.maps import (
     Bernstein,
     Bins,
     Categories,
+    Completeness,
     Cross,
     Edges,
     Extreme,
@@ -34,6 +35,7 @@ from discreto.core.maps import (
     NearestRows,
     NearestVotes,
     Partition,
+    Presence,
     Present,
     Ranks,
     ReachVotes,
@@ -45,7 +47,13 @@ from discreto.core.maps import (
     from_json,
     to_json,
 )
-from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
+from discreto.core.maps.clusters import (
+    Deviations,
+    FuzzyPresence,
+    FuzzyPulls,
+    FuzzyWeights,
+    Rings,
+)
 from discreto.core.maps.code_counts import CodeCounts
 from discreto.core.maps.columns import Indicator
 from discreto.core.maps.gradients import ClippedGradient
@@ -105,6 +113,8 @@ VALID = [
     Sum(Everyone(), (Block(ClippedGradient(LINE, "y", (0.5, 1.0), 0.25)),)),
     Sum(Everyone(), (Block(Deviations(("x", "y"), POINTS, 0.5)),)),
     Sum(Everyone(), (Block(FuzzyWeights(("x", "y"), POINTS, 2.0)),)),
+    Sum(Everyone(), (Block(FuzzyPresence(("x", "y"), POINTS, 2.0, ("y",))),)),
+    Sum(Completeness(("x", "c")), (Block(Presence(("x", "y"))),)),
     Sum(Everyone(), (Block(FuzzyPulls(("x", "y"), POINTS, 2.0, 0.5)),)),
     Sum(Everyone(), (Block(Partition(("x", "d"))),)),
     Sum(Categories(("c",), declared=True), (Block(Unfit(("x", "c"))),)),

@@ -19,7 +19,6 @@ import copy
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from fractions import Fraction
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
@@ -86,7 +85,7 @@ class Gate:
         """Exact sums, or a function of them, plus noise."""
         bound = self._check(query, cost, label, Sum | Derived)
         noises = noises_for(bound, cost)
-        receipt = self._charge("measure", bound, cost, label, _laws(noises), key)
+        receipt = self._charge("measure", bound.query, cost, label, _laws(noises), key)
         if receipt.answer is not None:
             return Measurement(_tables(receipt.answer), noises, receipt)
         tables = self._noisy(bound, noises, label)
@@ -190,18 +189,18 @@ class Gate:
         """The index of the largest noisy score in each group, and nothing else."""
         bound = self._check(query, cost, label, Choice)
         scale = scale_for(bound, cost, whole=self._partition is None)
-        receipt = self._charge("select", bound, cost, label, {"scale": str(scale)}, key)
+        facts = {"scale": str(scale)}
+        receipt = self._charge("select", bound.query, cost, label, facts, key)
         if receipt.answer is not None:
             return Selection(_tables(receipt.answer)[0], scale, receipt)
         scores = self._scores(bound, label)
-        simulation = self.ledger.simulation
-        if simulation is None or simulation.noise:
+        if self._silent:
+            indices = scores.argmax(axis=1)
+        else:
             # Gumbel noise has a bounded range, which is what rho pays for.
             sampler = self._sampler()
             draw = sampler.gumbel_max if cost.rho else sampler.noisy_max
             indices = draw(scores, scale)
-        else:
-            indices = scores.argmax(axis=1)
         if key is not None:
             text = json.dumps([indices.tolist()])
             indices = _tables(self.ledger.keep(receipt, text))[0]
@@ -216,23 +215,13 @@ class Gate:
         if cost != Cost(block_epsilon=cost.block_epsilon, delta=cost.delta):
             raise ParameterError(f"{label!r} costs an (epsilon, delta) as one block.")
         noise = keys_noise(cost.block_epsilon, cost.delta, self.domain)
-        event = {
-            "door": "discover",
-            "query": digest(query),
-            "domain": self.domain.fingerprint,
-            "neighbours": self.domain.neighbours,
-            "noise": {
-                "scale": str(noise.scale),
-                "reach": noise.reach,
-                "shorter": noise.shorter,
-            },
-            **({"table": self.name} if self.name else {}),
+        facts = {
+            "scale": str(noise.scale),
+            "reach": noise.reach,
+            "shorter": noise.shorter,
         }
-        wanted = getattr(self.ledger, "wants_events", True)
-        receipt = self.ledger.charge(cost, label, event if wanted else None)
-        simulation = self.ledger.simulation
-        silent = simulation is not None and not simulation.noise
-        sampler = None if silent else self._sampler()
+        receipt = self._charge("discover", query, cost, label, {"noise": facts}, None)
+        sampler = None if self._silent else self._sampler()
         drawn = noise if sampler is None else noise.settled(sampler)
 
         def work() -> tuple[tuple[str, ...], Ints]:
@@ -254,18 +243,11 @@ class Gate:
                 "public: Domain(..., neighbours='replace', rows=...)."
             )
         check_randomise(query, cost, self.domain, label)
-        self._charge("randomise", bound, cost, label, {}, None)
+        self._charge("randomise", bound.query, cost, label, {}, None)
         values = self._quietly(label, lambda: self._source.column(query.column))
         column = self.domain[query.column]
-        return self._perturb(values, column, query.mechanism, cost.epsilon)
-
-    def _perturb(
-        self, values: Any, column: Any, mechanism: str, epsilon: Fraction
-    ) -> Ints:
-        simulation = self.ledger.simulation
-        silent = simulation is not None and not simulation.noise
-        sampler = None if silent else self._sampler()
-        return perturbed(values, column, mechanism, epsilon, sampler)
+        sampler = None if self._silent else self._sampler()
+        return perturbed(values, column, query.mechanism, cost.epsilon, sampler)
 
     # What stands between a question and the rows
 
@@ -311,7 +293,7 @@ class Gate:
     def _charge(
         self,
         door: str,
-        bound: Bound,
+        query: Query | Keys,
         cost: Cost,
         label: str,
         facts: Event,
@@ -321,7 +303,7 @@ class Gate:
             return self.ledger.charge(cost, label, None, key)
         event = {
             "door": door,
-            "query": digest(bound.query),
+            "query": digest(query),
             "domain": self.domain.fingerprint,
             "neighbours": self.domain.neighbours,
             **({"table": self.name} if self.name else {}),
@@ -377,13 +359,18 @@ class Gate:
         self.ledger.fault(label)
         raise KernelFault(_FAULT)
 
+    @property
+    def _silent(self) -> bool:
+        """Whether this is a simulation without noise."""
+        simulation = self.ledger.simulation
+        return simulation is not None and not simulation.noise
+
     def _sampler(self) -> Sampler:
         simulation = self.ledger.simulation
         return self._system if simulation is None else simulation.sampler
 
     def _noise(self, noise: Noise, count: int) -> Ints:
-        simulation = self.ledger.simulation
-        if simulation is not None and not simulation.noise:
+        if self._silent:
             return np.zeros(count, dtype=np.int64)
         return noise.draw(self._sampler(), count)
 

@@ -112,7 +112,8 @@ def keys_noise(epsilon: Fraction, delta: Fraction, domain: Domain) -> KeysNoise:
         raise ParameterError("unknown keys take delta <= 0.01 and epsilon <= 256.")
     changes = domain.rows_per_person * (2 if domain.neighbours == "replace" else 1)
     scale = check_scale(changes / epsilon)
-    return KeysNoise(scale, *_reach(epsilon / changes, delta, changes))
+    # The reach is for the noise that is drawn, whose scale may have been rounded up.
+    return KeysNoise(scale, *_reach(1 / scale, delta, changes))
 
 
 @lru_cache(maxsize=256)
@@ -126,7 +127,7 @@ def _reach(epsilon: Fraction, delta: Fraction, changes: int) -> tuple[int, int]:
     total = Decimal(0)
     for part in parts:
         total = c.add(total, part)
-    allowed = c.multiply(c.divide(chance, total), 1 - _SAFE)
+    allowed = c.multiply(c.divide(chance, total), c.subtract(1, _SAFE))
     low, high = 0, 1
     while end_chance(epsilon, high) > allowed:
         low, high = high, 2 * high
@@ -144,12 +145,16 @@ def _reach(epsilon: Fraction, delta: Fraction, changes: int) -> tuple[int, int]:
 
 
 def end_chance(epsilon: Fraction, reach: int) -> Decimal:
-    """P[Z = reach], to 40 digits and not below."""
+    """P[Z = reach], to 40 digits and not below.
+
+    An operator would round to as many digits as the caller's own context has.
+    """
     c = _CONTEXT
-    q = c.exp(-_decimal(epsilon))
-    top = c.multiply(1 - q, c.power(q, Decimal(reach)))
-    rest = c.multiply(2, c.power(q, Decimal(reach + 1)))
-    return c.multiply(c.divide(top, c.subtract(c.add(1, q), rest)), 1 + _SAFE)
+    q = c.exp(c.minus(_decimal(epsilon)))
+    top = c.multiply(c.subtract(1, q), c.power(q, reach))
+    rest = c.multiply(2, c.power(q, reach + 1))
+    found = c.divide(top, c.subtract(c.add(1, q), rest))
+    return c.multiply(found, c.add(1, _SAFE))
 
 
 def _decimal(number: Fraction) -> Decimal:

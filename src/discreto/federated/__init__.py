@@ -12,15 +12,13 @@ from discreto.federated.federation import Federation
 from discreto.federated.graph import TOPOLOGIES, Mixing, topology
 from discreto.federated.graph_learning import GraphLearning
 from discreto.federated.guarantee import Guarantee, client_level
-from discreto.federated.learners import (
-    FederatedAveraging,
-    ProximalPoint,
-)
+from discreto.federated.learners import FederatedAveraging
 from discreto.federated.messages import Terms
 from discreto.federated.model import FederatedModel
 from discreto.federated.neighbourhood import Neighbourhood
 from discreto.federated.peer import Peer
 from discreto.federated.policy import Policy
+from discreto.federated.proximal_point import ProximalPoint
 from discreto.federated.silo import Silo
 from discreto.federated.simulation import Result, simulate
 from discreto.federated.table import FederatedTable

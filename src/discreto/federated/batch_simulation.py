@@ -12,7 +12,7 @@ from discreto.core import aggregate
 from discreto.core.domain import Domain
 from discreto.core.maps import proximal
 from discreto.core.maps.gradients import TOP, limits_of, norms, pulls_of
-from discreto.core.query import Batch, Block, Floats, Ints
+from discreto.core.query import Batch, Block, Cells, Everyone, Floats, Ints
 from discreto.core.training import check_sampling
 from discreto.errors import DiscretoError
 from discreto.federated.rounds import (
@@ -94,11 +94,12 @@ class BatchEngine:
     def _moments(self, request: MomentsRequest) -> Ints:
         block, domain = request.query.blocks[0], self._setting.domain
         if self._exact is None or self._setting.rate < 1:
-            self._exact = self._bounded(self._fold(block, domain))
+            found = self._fold(block, request.query.cells, domain)
+            self._exact = self._bounded(found)
         square = block.bind(domain, 1).square
         return self._exact + self._noise(self._exact.shape, square)
 
-    def _fold(self, block: Block, domain: Domain) -> Ints:
+    def _fold(self, block: Block, cells: Cells, domain: Domain) -> Ints:
         shape, found = block.features.shape(domain), []
         for batch, length in self._batches:
             with np.errstate(all="ignore"):
@@ -106,6 +107,8 @@ class BatchEngine:
             rows = (
                 aggregate.clamp(rows, shape) if length else np.zeros((shape.width, 0))
             )
+            if length and not isinstance(cells, Everyone):
+                rows *= cells.codes(batch, domain) == 0
             found.append(self._products(rows))
         return np.stack(found, axis=1)
 

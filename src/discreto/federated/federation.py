@@ -28,7 +28,7 @@ from discreto.federated.channels import Channel, Local
 from discreto.federated.guarantee import Guarantee
 from discreto.federated.learners import Learner
 from discreto.federated.messages import Message
-from discreto.federated.model import FederatedModel, to_columns
+from discreto.federated.model import FederatedModel, fills, to_columns
 from discreto.federated.policy import Policy
 from discreto.federated.rounds import (
     Descent,
@@ -263,6 +263,7 @@ class Federation:
             to_columns(setting, outcome.path[0]),
             Guarantee(dict.fromkeys(self.names, cost), self.simulated),
             engine.dropped,
+            fills(setting, outcome.middle)[0],
         )
 
     def _check(

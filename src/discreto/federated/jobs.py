@@ -13,7 +13,8 @@ from discreto.errors import DiscretoError, ParameterError
 from discreto.federated.channels import Channel
 from discreto.federated.federation import Federation
 from discreto.federated.graph_learning import GraphLearning
-from discreto.federated.learners import FederatedAveraging, ProximalPoint
+from discreto.federated.learners import FederatedAveraging
+from discreto.federated.proximal_point import ProximalPoint
 from discreto.federated.table import FederatedTable
 
 LEARNERS = {

@@ -39,6 +39,9 @@ class FederatedModel:
         What the run promises to the people in the silos.
     dropped
         Silos that stopped answering, and why.
+    fill_
+        Where a missing number is put, on [-1, 1]: the mean that the silos' second
+        moments say. Without, the middle of its range.
 
     Attributes
     ----------
@@ -58,6 +61,7 @@ class FederatedModel:
     path_: Floats
     guarantee: Guarantee
     dropped: dict[str, str]
+    fill_: tuple[float, ...] = ()
 
     @property
     def nodes_(self) -> Floats:
@@ -89,13 +93,16 @@ class FederatedModel:
     def decision_function(self, X: Any) -> Floats:
         """The score of each row; values outside of their bounds count as the bound.
 
+        A missing number counts as the mean of the rows that were learned from.
+
         Parameters
         ----------
         X
             Rows of your own: a data frame or a 2-d array with the features of the fit.
         """
         columns = Encoding(Space(self.domain, self.features, self.target))
-        values = columns.unscale(columns.matrix(X))
+        fill = np.array(self.fill_) if self.fill_ else None
+        values = columns.unscale(columns.matrix(X, fill))
         scores: Floats = values @ self.coef_ + self.intercept_
         return scores
 
@@ -136,6 +143,7 @@ class FederatedModel:
             "path": self.path_.tolist(),
             "guarantee": self.guarantee.to_dict(),
             "dropped": self.dropped,
+            "fill": list(self.fill_),
         }
 
     @classmethod
@@ -155,6 +163,7 @@ class FederatedModel:
                 np.array(data["path"], dtype=float),
                 Guarantee.from_dict(data["guarantee"]),
                 dict(data["dropped"]),
+                tuple(map(float, data.get("fill", ()))),
             )
         except (KeyError, TypeError, ValueError):
             raise ParameterError("this is not a federated model.") from None
@@ -180,6 +189,12 @@ class FederatedModel:
             A file that ``save`` wrote.
         """
         return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+
+
+def fills(setting: Setting, middle: Floats) -> list[tuple[float, ...]]:
+    """Where missing numbers are put, for each seed: at the mean row's place."""
+    numbers = setting.columns.numbers
+    return [tuple(np.where(numbers, one, 0.0).tolist()) for one in middle]
 
 
 def to_columns(setting: Setting, path: Floats) -> Floats:

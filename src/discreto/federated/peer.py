@@ -34,7 +34,7 @@ from discreto.federated.learners import MOMENTS
 from discreto.federated.lines import Ask, NeighbourLine
 from discreto.federated.mailbox import Behind, Mailbox
 from discreto.federated.messages import Message
-from discreto.federated.model import FederatedModel, to_columns
+from discreto.federated.model import FederatedModel, fills, to_columns
 from discreto.federated.neighbourhood import Neighbourhood
 from discreto.federated.own_steps import OwnSteps
 from discreto.federated.peer_messages import RunShape, Weights
@@ -375,6 +375,7 @@ class Peer:
             to_columns(setting, whole[0]),
             Guarantee({self._own.name: cost}, self._steps.simulated),
             dropped,
+            fills(setting, self._axes.middle)[0],
         )
 
     def __repr__(self) -> str:

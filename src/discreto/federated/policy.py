@@ -127,7 +127,7 @@ class Policy:
         """
         if self.questions is None:
             return
-        allowed = {*self.questions, "Sum", "Block", "Fraction", "Everyone"}
+        allowed = {*self.questions, "Sum", "Block", "Fraction", "Everyone", "Present"}
         found = sorted(kinds_of(query) - allowed)
         if found:
             raise UnsafeError(

@@ -22,7 +22,7 @@ from discreto.core.aggregate import add_up
 from discreto.core.query import Floats, Ints
 from discreto.errors import ParameterError
 from discreto.federated.robust import counted, moment_mean
-from discreto.federated.rounds import MomentsRequest, Reply, Request, Setting
+from discreto.federated.rounds import ONE, MomentsRequest, Reply, Request, Setting
 
 _EXACT = 50.0  # without noise rows are clipped at so many residuals: hardly ever
 
@@ -35,6 +35,7 @@ class Preconditioner:
     start: Floats  # (seeds, width), in these coordinates
     clip: Floats  # (seeds,)
     alive: NDArray[np.bool_]
+    middle: Floats  # (seeds, width less 1), the mean row on [-1, 1]
 
     def home(self, weights: Floats) -> Floats:
         """Weights on [-1, 1] columns from weights in these coordinates."""
@@ -120,13 +121,16 @@ def _preconditioner(
         part = vectors[:, :, k]
         basis += part[:, :, None] * part[:, None, :] / np.sqrt(safe[:, k, None, None])
     start, size = np.zeros(inner.shape[:2]), np.full(len(inner), 0.5)
+    ones = np.maximum(inner[:, :1, 0], np.maximum(spread, 1e-9))
+    middle = np.clip(ONE * inner[:, 0, 1:] / ones, -1, 1)
     if setting.loss == "squared":
         cross = square[:, :width, width]
-        start = Preconditioner(basis, start, size, alive).home(cross)
+        start = Preconditioner(basis, start, size, alive, middle).home(cross)
         # In these coordinates: the target's square, less what the start explains.
         rest = square[:, width, width] - add_up((start * start).T)
         size = np.sqrt(np.maximum(rest, 2 * spread + 1e-9))
-    return Preconditioner(basis, start, clip * size * math.sqrt(width), alive)
+    clips = clip * size * math.sqrt(width)
+    return Preconditioner(basis, start, clips, alive, middle)
 
 
 def _square(upper: Floats, width: int) -> Floats:

@@ -56,7 +56,7 @@ def _losses(setting: Setting, rows: Floats, targets: Floats, nodes: Floats) -> F
 
 
 def _rows(setting: Setting, batches: list[tuple[Batch, int]]) -> tuple[Floats, Floats]:
-    """All rows with a target, missing features in the middle, clipped to bounds."""
+    """All rows with a target and all numbers that may be missing, clipped to bounds."""
     columns, names = setting.columns, setting.columns.names
     found = [unit_rows(names, batch, setting.domain) for batch, _ in batches]
     values = columns.unscale(np.concatenate(found, axis=1).T)
@@ -67,5 +67,8 @@ def _rows(setting: Setting, batches: list[tuple[Batch, int]]) -> tuple[Floats, F
         targets = np.clip(targets, column.lower, column.upper)
     else:
         known, targets = targets >= 0, (targets == 1).astype(float)
+    for name in names:
+        if isinstance(name, str) and setting.domain.number(name).missing:
+            known &= ~np.isnan(np.concatenate([batch[name] for batch, _ in batches]))
     rows = np.column_stack([np.ones(len(targets)), values])
     return rows[known], targets[known]

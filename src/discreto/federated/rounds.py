@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from discreto.core.accounting import steps_for
 from discreto.core.bound import bind
 from discreto.core.domain import Category, Domain
+from discreto.core.maps import present_in
 from discreto.core.maps.columns import Term
 from discreto.core.maps.features import PRODUCT_BITS
 from discreto.core.maps.gradients import TOP, ClippedGradient, Loss
@@ -156,11 +157,16 @@ class Setting:
         return Scaled(names, zeros, ones, ONE, reach, "l2", bits=PRODUCT_BITS)
 
     def moments(self) -> Sum:
-        """The question for second moments; with the target, if it is a number."""
+        """The question for second moments; with the target, if it is a number.
+
+        Of rows that gradients are of: those with a target and all numbers.
+        """
         target = (self.target,) if self.loss == "squared" else ()
         columns = len(self.features) + len(target)
         rows = self._scaled((*self.columns.names, *target), columns)
-        return Sum(Everyone(), (Block(rows, "gram"),))
+        numbers = tuple(n for n in self.columns.names if isinstance(n, str))
+        cells = present_in((self.target, *numbers), self.domain)
+        return Sum(cells, (Block(rows, "gram"),))
 
 
 @dataclass(frozen=True)
@@ -222,10 +228,14 @@ class Reply:
 
 @dataclass(frozen=True)
 class RoundsResult:
-    """Weights after every round, (seeds, rounds, nodes, width), on [-1, 1] columns."""
+    """Weights after every round, (seeds, rounds, nodes, width), on [-1, 1] columns.
+
+    ``middle`` (seeds, width less 1) is the mean row, as the second moments say.
+    """
 
     path: Floats
     alive: NDArray[np.bool_]
+    middle: Floats
 
     def alive_nodes(self) -> Any:
         """The nodes of the path that were there to the end."""

@@ -24,7 +24,7 @@ from discreto.federated.graph import Mixing
 from discreto.federated.graph_learning import GraphLearning
 from discreto.federated.guarantee import Guarantee, client_level
 from discreto.federated.learners import Learner
-from discreto.federated.model import FederatedModel, to_columns
+from discreto.federated.model import FederatedModel, fills, to_columns
 from discreto.federated.reference import excess, pooled
 from discreto.federated.rounds import Setting
 from discreto.language import mark
@@ -136,8 +136,8 @@ def simulate(
     return Result(
         learner,
         tuple(
-            FederatedModel(domain, target, setting.features, one, promise, lost)
-            for one in path
+            FederatedModel(domain, target, setting.features, one, promise, lost, fill)
+            for one, fill in zip(path, fills(setting, outcome.middle), strict=True)
         ),
         excess(setting, batches, path[:, :, outcome.alive_nodes()], best),
         best,

@@ -58,17 +58,16 @@ def ask_means(ask: Ask, space: Space, strength: float) -> MeanLaws:
     gaussian = bool(ask.cost.rho)
     room = strength if gaussian else strength / math.sqrt(2)
     terms = Encoding(affordable(space, room, PER_TERM))
-    known = present_in((space.goal,), space.domain)
+    known = present_in((space.goal, *space.numbers), space.domain)
+    whole = present_in(space.numbers, space.domain)
     many = len(space.classes)
-    facts = (terms.columns, gaussian, True, known, space.goal, many, None)
+    facts = (terms.columns, gaussian, True, known, whole, space.goal, many, None)
     start = by_wide_means(ask, Task(terms.names, terms.numbers, *facts), room)
     place = {term: i for i, term in enumerate(terms.names)}
     found = start.mean + start.apart
-    numbers = [place.get(name, -1) for name in space.numbers]
-    heard = np.array([i >= 0 for i in numbers], dtype=bool)
-    means = np.where(heard, found[:, numbers], 0.0) if numbers else np.zeros((many, 0))
-    spread = start.typical**2 / start.sure
-    variances = np.tile(np.where(heard, spread[numbers], 1.0), (many, 1))
+    numbers = [place[name] for name in space.numbers]
+    means = found[:, numbers]
+    variances = np.tile(start.typical[numbers] ** 2 / start.sure, (many, 1))
     logs = []
     for name in space.categories:
         values = range(len(space.domain.category(name).categories))

@@ -120,7 +120,7 @@ def shrink(
     sizes: Floats,
     size_noise: float,
     sums: Floats,
-    sum_noise: float,
+    sum_noise: Any,
     overall: Overall,
     hard: bool,
 ) -> Round:
@@ -138,7 +138,8 @@ def shrink(
     here = np.clip((positive[:, None] * centres + sums).sum(axis=0) / rows, -1, 1)
     variance = np.full(centres.shape, sum_noise)
     if hard:
-        fresh = precise(np.full(len(here), count * sum_noise / rows**2))
+        typical = sum_noise if np.ndim(sum_noise) == 0 else sum_noise.mean(axis=0)
+        fresh = precise(np.full(len(here), count * typical / rows**2))
         both = overall.precision + fresh
         mean = (overall.precision * overall.mean + fresh * here) / both
         # Sums that add up to the better mean: the noise they share goes away.
@@ -174,8 +175,14 @@ def _agree_on_rows(
 
 
 def distances_of(rows: Floats, centres: Floats) -> Floats:
-    """The distance of each row from each centre, whatever rows are beside it."""
-    out = np.zeros((len(rows), len(centres)))
+    """The distance of each row from each centre, whatever rows are beside it.
+
+    A missing number counts as much as those of the row that are there, on average.
+    """
+    out, there = np.zeros((len(rows), len(centres))), np.zeros(len(rows))
     for column, places in zip(rows.T, centres.T, strict=True):
-        out += (column[:, None] - places) ** 2
+        here = ~np.isnan(column)
+        there += here
+        out += np.where(here[:, None], (column[:, None] - places) ** 2, 0.0)
+    out *= (rows.shape[1] / np.maximum(there, 1.0))[:, None]
     return np.sqrt(out, out=out)

@@ -33,6 +33,7 @@ from discreto.models._centroids import (
     starts,
     textbook,
 )
+from discreto.models._cluster_gaps import Gaps
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClusterer
 from discreto.models._terms import INDICATOR, Encoding
@@ -71,7 +72,8 @@ class CentreClusterer(
         if not terms.names:
             raise ParameterError(f"{type(self).__name__} needs at least one column.")
         # Laplace noise follows the l1 norm of a row, Gaussian noise the l2 norm.
-        search = Search(ask, terms.names, 2 if ask.cost.rho else 1, toss)
+        gaps = Gaps(terms.names, terms.gapped)
+        search = Search(ask, terms.names, 2 if ask.cost.rho else 1, toss, gaps)
         search.shrink = read.truth("shrink")
         if isinstance(self.init, str):
             centres, sizes = self._search(search, wanted, rounds)
@@ -89,9 +91,10 @@ class CentreClusterer(
         self, search: Search, wanted: int, rounds: int
     ) -> tuple[Floats, Floats]:
         """Find a start from noisy answers, then refine it."""
+        looked = search.gaps.look(search.ask)
         overall = search.overall(MEAN_SHARE)
         search.spread(overall.mean[None, :], SPREAD_SHARE)
-        left = 1 - MEAN_SHARE - SPREAD_SHARE
+        left = 1 - MEAN_SHARE - SPREAD_SHARE - looked
         shares = round_shares(rounds, left)
         clusters = search.affordable(overall, shares[-1], 1.0, 1, wanted)
         most = max(min(CELLS * clusters, MOST_CELLS), clusters)
@@ -119,8 +122,9 @@ class CentreClusterer(
         self, search: Search, centres: Floats, rounds: int
     ) -> tuple[Floats, Floats]:
         """Plain rounds from given starting centres."""
-        overall = search.only_rows(ROWS_SHARE)
-        used = 0 if search.public_rows else ROWS_SHARE
+        used = search.gaps.look(search.ask)
+        overall, rows_share = search.only_rows(ROWS_SHARE)
+        used += rows_share
         search.spread(centres, SPREAD_SHARE)
         share = (1 - used - SPREAD_SHARE) / rounds
         for number in range(1, rounds + 1):
@@ -156,6 +160,9 @@ class CentreClusterer(
     def predict(self, X: Any) -> NDArray[Any]:
         """The cluster of each row. Free: it uses released centres only.
 
+        A missing number is left out of the distances. A row without any value is put
+        in the largest cluster.
+
         Parameters
         ----------
         X
@@ -167,13 +174,15 @@ class CentreClusterer(
             The number of a cluster for each row.
         """
         rows = self._rows(X)  # first: it says so if the model is not fitted
-        return Encoding(self.space_, INDICATOR).nearest(rows, self._centres)
+        found = Encoding(self.space_, INDICATOR).nearest(rows, self._centres)
+        return np.where(found < 0, int(np.argmax(self.cluster_sizes_)), found)
 
     def transform(self, X: Any) -> Floats:
         """The distance of each row from each centre. Free, like ``predict``.
 
         Distances are Euclidean, with columns scaled to [-1, 1] by their bounds; two
-        categories of a column are 0.71 apart.
+        categories of a column are 0.71 apart. A missing number is as far as those
+        that are there are on average; a row without any is at distance 0.
 
         Parameters
         ----------
@@ -217,7 +226,7 @@ class CentreClusterer(
 
     def _unit(self, X: Any) -> Floats:
         rows = self._rows(X)  # first: it says so if the model is not fitted
-        return Encoding(self.space_, INDICATOR).matrix(rows)
+        return Encoding(self.space_, INDICATOR).with_gaps(rows)
 
 
 def round_shares(rounds: int, left: Fraction) -> list[Fraction]:
@@ -232,9 +241,10 @@ class Search:
     """The conversation of one fit, and what it has learned about scale."""
 
     def __init__(
-        self, ask: Ask, names: tuple[Term, ...], norm: int, coins: Any
+        self, ask: Ask, names: tuple[Term, ...], norm: int, coins: Any, gaps: Gaps
     ) -> None:
         self.ask, self.names, self.norm, self.coins = ask, names, norm, coins
+        self.gaps = gaps
         self.width = len(names)
         self.full = diameter(self.width, norm)
         self.distance = self.full  # the typical distance of a row from a centre
@@ -270,26 +280,37 @@ class Search:
         else:
             sums = Block(values, share=1 - count_share, noise=law)
             blocks = (Block(Ones(), share=count_share), sums)
-        answer = self.ask.measure(Sum(Everyone(), blocks), "overall mean", share)
+        query = Sum(Everyone(), self.gaps.beside(blocks))
+        answer = self.ask.measure(query, "overall mean", share)
         found = self._rows_of(answer)
-        sums_ = answer.tables[-1][0] / float(1 << SUM_BITS)
+        self.gaps.hear(answer, found.safe_rows)
+        there = self.gaps.shares
+        sums_ = answer.tables[-1][0] / float(1 << SUM_BITS) / there
         noise = answer.noises[-1].variance / float(1 << 2 * SUM_BITS)
+        noise *= float((1 / there**2).mean())
         mean, variance = centred_ratio(sums_, noise, found.safe_rows)
+        variance = variance + mean**2 * self.gaps.doubt / there**2
         return replace(found, mean=mean, precision=precise(variance))
 
-    def only_rows(self, share: Fraction) -> Overall:
-        """The noisy number of rows."""
+    def only_rows(self, share: Fraction) -> tuple[Overall, Fraction]:
+        """The noisy number of rows, and the share that it took."""
         if self.public_rows:
-            return self._rows_of(None)
-        return self._rows_of(
-            self.ask.measure(Sum(Everyone(), (Block(Ones()),)), "rows", share)
-        )
+            blocks = self.gaps.alone()
+        else:
+            blocks = self.gaps.beside((Block(Ones()),))
+        if not blocks:
+            return self._rows_of(None), Fraction(0)
+        answer = self.ask.measure(Sum(Everyone(), blocks), "rows", share)
+        found = self._rows_of(answer)
+        self.gaps.hear(answer, found.safe_rows)
+        return found, share
 
     def _rows_of(self, answer: Any) -> Overall:
         nothing = np.zeros(self.width)
         if self.public_rows:
             return Overall(nothing, nothing, float(self.ask.domain.rows or 0), 0.0)
-        rows, noise = float(answer.tables[0][0, 0]), answer.noises[0].variance
+        first = self.gaps.first
+        rows, noise = float(answer.tables[first][0, 0]), answer.noises[first].variance
         return Overall(nothing, nothing, rows, noise)
 
     def spread(self, centres: Floats, share: Fraction) -> None:
@@ -304,14 +325,14 @@ class Search:
         points, count_share = as_points(centres), self.count_share(0.1)
         ways = Deviations(self.names, points, radius, self.norm)
         blocks = (Block(Ones(), share=count_share), Block(ways, share=1 - count_share))
-        return Sum(Nearest(self.names, points), blocks)
+        return Sum(Nearest(self.names, points), self.gaps.beside(blocks))
 
     def noise(self, share: Fraction) -> float:
         """The standard deviation of a noisy sum of a round, in radii."""
         if share not in self._noises:
             query = self.hard_query(np.zeros((1, self.width)), 1.0)
             bound = bind(query, self.ask.domain)
-            law = noises_for(bound, self.ask.cost * share)[1]
+            law = noises_for(bound, self.ask.cost * share)[-1]
             self._noises[share] = math.sqrt(law.variance) / steps_of(self.width)
         return self._noises[share]
 
@@ -345,12 +366,16 @@ class Search:
         weight_step = 1.0 if hard else float(1 << SUM_BITS)
         wide = self.width if hard else centres.size
         step = radius / steps_of(wide)
-        sizes = answer.tables[0].reshape(-1) / weight_step
-        sums = np.asarray(answer.tables[1].reshape(centres.shape) * step, np.float64)
+        first = self.gaps.first
+        sizes = answer.tables[first].reshape(-1) / weight_step
+        sums = np.asarray(answer.tables[-1].reshape(centres.shape) * step, np.float64)
+        # Sums are over values that are there; they stand for all rows of a centre.
+        there = self.gaps.parts(answer, sizes, weight_step)
+        sums = sums / there
         if not self.shrink:
             return textbook(centres, sizes, sums, overall)
-        size_noise = answer.noises[0].variance / weight_step**2
-        sum_noise = answer.noises[1].variance * step**2
+        size_noise = answer.noises[first].variance / weight_step**2
+        sum_noise = answer.noises[-1].variance * step**2 / there**2
         return shrink(centres, sizes, size_noise, sums, sum_noise, overall, hard)
 
     def fill(

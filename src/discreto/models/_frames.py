@@ -35,7 +35,8 @@ class Design:
     columns: int  # how many columns they are made of
     gaussian: bool
     bounded: bool  # whether rows of a large norm are scaled down
-    known: Cells  # the rows that have a target
+    known: Cells  # the rows that have a target and all numbers
+    whole: Cells  # the rows that have all numbers
 
     @property
     def width(self) -> int:

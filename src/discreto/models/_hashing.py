@@ -91,6 +91,7 @@ def draw_cuts(
             weights[t],
             tuple(tuple(part[t][i] for part in lists) for i in range(cuts)),
             tuple(offsets[t].tolist()),
+            tuple(map(float, centre)),
         )
         for t in range(tables)
     )

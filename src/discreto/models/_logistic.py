@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreto.core.maps import Categories, LogisticGradient, Values
+from discreto.core.maps import Categories, Cross, LogisticGradient, Values
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
 from discreto.core.maps.regression import cosines
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Cells, Everyone, Sum
 from discreto.models._frames import Design, Sums, ask_sums, rows_of, spreads
 from discreto.models._least_squares import (
     Floats,
@@ -43,6 +43,14 @@ class Task(Design):
     def weights(self) -> Floats:
         """The importance of each class."""
         return np.array(self.importance or (1.0,) * self.classes)
+
+    @property
+    def by_class(self) -> Cells:
+        """A cell for each class, with the rows that have all numbers."""
+        classes = Categories((self.target,), declared=True)
+        if isinstance(self.whole, Everyone):
+            return classes
+        return Cross(classes, self.whole)
 
 
 @dataclass(frozen=True)
@@ -74,8 +82,8 @@ def by_means(ask: Ask, task: Task, share: Fraction) -> Start:
     rows = task.rows(np.zeros(task.width), typical, constant, 0.1)
     turn = not task.gaussian and bool(task.numbers.any())
     rows = replace(rows, rotate=turn)
-    cells = Categories((task.target,), declared=True)
-    sums = ask_sums(ask, Sum(cells, (Block(rows),)), "class sums", share, rows)
+    query = Sum(task.by_class, (Block(rows),))
+    sums = ask_sums(ask, query, "class sums", share, rows)
     values, variance = sums.values, sums.variance
     sizes = likely_counts(values[:, 0] / constant, variance / constant**2)
     total = float(sizes.sum())
@@ -132,8 +140,11 @@ def _heard(apart: Floats, variances: Floats) -> Floats:
     return np.asarray(signal / (signal + variances))
 
 
-def by_taylor(ask: Ask, task: Task) -> Floats:
-    """The minimiser of the second-order loss at 0, each class against all others."""
+def by_taylor(ask: Ask, task: Task) -> tuple[Floats, Floats]:
+    """The minimiser of the second-order loss at 0, each class against all others.
+
+    And the mean row.
+    """
     size = task.width + 1
     first = Fraction(size, size + 4)
     values = Values(task.names, bits=PRODUCT_BITS, constant=True)
@@ -154,7 +165,9 @@ def by_taylor(ask: Ask, task: Task) -> Floats:
         ridge = 4 * (task.ridge or 0.0)
         found = least_squares(around, ridge=ridge, shrink=shrink)
         out[k] = 2 * np.append(means[-1] - means[:-1] @ found, found)
-    return np.vstack([-out[1] / 2, out[1] / 2]) if task.classes == 2 else out
+    middle = np.clip(means[:-1], -1, 1)
+    out = np.vstack([-out[1] / 2, out[1] / 2]) if task.classes == 2 else out
+    return out, middle
 
 
 def _class_slopes(ask: Ask, task: Task, share: Fraction) -> Sums:
@@ -165,14 +178,13 @@ def _class_slopes(ask: Ask, task: Task, share: Fraction) -> Sums:
     if task.gaussian:
         rows = replace(rows, norm="l2", reach=math.sqrt(task.columns + 1))
     if task.classes != 2:
-        cells = Categories((task.target,), declared=True)
-        query = Sum(cells, (Block(rows),))
+        query = Sum(task.by_class, (Block(rows),))
         sums = ask_sums(ask, query, "slopes", share, rows)
         values = sums.values
         return Sums(2 * values - values.sum(axis=0), 4 * sums.variance)
     weights = rows_of(np.zeros((1, task.width + 1)))
     gradient = LogisticGradient(rows, task.target, weights, 0.5)
-    answer = ask.measure(Sum(Everyone(), (Block(gradient),)), "slopes", share)
+    answer = ask.measure(Sum(task.whole, (Block(gradient),)), "slopes", share)
     unit = gradient.bound() / ((1 << SUM_BITS) - task.width - 1)
     slope = np.asarray(-2.0 * unit * answer.tables[0], dtype=np.float64)
     return Sums(np.vstack([-slope, slope]), 4 * answer.noises[0].variance * unit**2)

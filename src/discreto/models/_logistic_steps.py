@@ -19,7 +19,7 @@ import numpy as np
 
 from discreto.core.maps import LogisticGradient
 from discreto.core.maps.features import SUM_BITS
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Sum
 from discreto.models._frames import Coordinates, rows_of, trim
 from discreto.models._least_squares import Floats, part_signal
 from discreto.models._logistic import Start, Task
@@ -97,7 +97,7 @@ def by_gradients(
             rows, task.target, rows_of(turned), clip, task.importance
         )
         answer = ask.measure(
-            Sum(Everyone(), (Block(query),)), f"gradient {number}", share
+            Sum(task.whole, (Block(query),)), f"gradient {number}", share
         )
         unit = query.bound() / ((1 << SUM_BITS) - turned.size)
         slope = answer.tables[0][0].reshape(turned.shape) * unit

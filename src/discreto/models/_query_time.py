@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
+from discreto.core.maps import Categories, Largest
 from discreto.core.maps.neighbors import GRID
-from discreto.core.query import Choice
+from discreto.core.query import Block, Choice, Ones, Sum
 from discreto.errors import ParameterError, UnsafeError
 from discreto.models._features import Array, Ready, Space
 from discreto.models._kinds import PrivateClassifier
@@ -27,6 +29,7 @@ from discreto.session import Session
 from discreto.tables import Table
 
 Points = tuple[tuple[float, ...], ...]
+Groups = list[tuple[Space, Points]]  # points, and the columns that they have
 _MOST_POINTS = 1 << 16
 
 
@@ -76,7 +79,9 @@ class Voters(PrivateClassifier):
         Parameters
         ----------
         X
-            Rows to predict: a data frame or a 2-d array. Equal rows are asked once.
+            Rows to predict: a data frame or a 2-d array. Equal rows are asked once. A
+            row that lacks some numbers is compared by the others; one without any
+            value gets the class of most rows.
         epsilon
             What this call costs in all, by default the model's ``epsilon``. The
             table's ledger is charged before a row is touched.
@@ -90,7 +95,7 @@ class Voters(PrivateClassifier):
         if epsilon is not None:
             cost = Cost.of(epsilon, self.delta)
         X = self._rows(X)
-        unit = Encoding(self.space_, INDICATOR).matrix(X)
+        unit = Encoding(self.space_, INDICATOR).with_gaps(X)
         if not len(unit):
             return self.classes_[:0]
         if len(unit) > _MOST_POINTS:
@@ -98,27 +103,37 @@ class Voters(PrivateClassifier):
                 f"predict at most {_MOST_POINTS} rows at once: their votes share one "
                 "budget. Use CellNeighborsClassifier, whose predictions are free."
             )
-        points, place = np.unique(np.rint(unit * GRID), axis=0, return_inverse=True)
-        winners = self._ask(tuple(map(tuple, (points / GRID).tolist())), cost)
-        return self.classes_[winners[place.reshape(-1)]]
+        groups, places, first = [], np.empty(len(unit), dtype=np.int64), 0
+        for space, rows, there in _by_gaps(self.space_, unit):
+            some = np.rint(unit[np.ix_(rows, there)] * GRID)
+            points, place = np.unique(some, axis=0, return_inverse=True)
+            places[rows] = first + place.reshape(-1)
+            groups.append((space, tuple(map(tuple, (points / GRID).tolist()))))
+            first += len(points)
+        return self.classes_[self._ask(groups, cost)[places]]
 
-    def _ask(self, points: Points, cost: Cost) -> Array:
+    def _ask(self, groups: Groups, cost: Cost) -> Array:
         table = self._source
         if table is None:
             raise UnsafeError(
                 f"this {type(self).__name__} was copied or loaded without the rows it "
                 "answers from. Fit it again."
             )
-        label = f"{type(self).__name__}: {_count(points)}"
-        return perform(table, lambda ask: self._talk(ask, points), cost, label).result
+        label = f"{type(self).__name__}: {_count(sum(len(p) for _, p in groups))}"
+        return perform(table, lambda ask: self._talk(ask, groups), cost, label).result
 
-    def _talk(self, ask: Session, points: Points) -> Array:
+    def _talk(self, ask: Session, groups: Groups) -> Array:
         rows, left = self._count_rows(ask)
-        out = []
-        for part, share in shares(points, ask.cost):
-            share *= left
-            choice = self._votes(part, self.space_, ask.cost * share, rows)
-            out.append(ask.select(choice, f"votes at {_count(part)}", share).indices)
+        out, total = [], sum(len(points) for _, points in groups)
+        for space, points in groups:
+            for part, share in shares(points, ask.cost):
+                share *= left * Fraction(len(points), total)
+                if space.features:
+                    choice = self._votes(part, space, ask.cost * share, rows)
+                else:
+                    choice = everybody(self.space_.goal)
+                label = f"votes at {_count(len(part))}"
+                out.append(ask.select(choice, label, share).indices)
         return np.concatenate(out)
 
     def plan(
@@ -152,8 +167,8 @@ class Voters(PrivateClassifier):
         probe = type(self)(**self.get_params(deep=False))
         probe.space_ = self._space(domain, target)
         # Points in one place can all be reached by one row: the worst case.
-        points = _one_point(probe.space_) * queries
-        return rehearse(domain, lambda ask: probe._talk(ask, points), cost)[0]
+        groups = [(probe.space_, _one_point(probe.space_) * queries)]
+        return rehearse(domain, lambda ask: probe._talk(ask, groups), cost)[0]
 
     def _count_rows(self, ask: Session) -> tuple[float, Fraction]:
         """About how many rows there are, if that matters, and the share left."""
@@ -194,5 +209,25 @@ def _one_point(space: Space) -> Points:
     return ((0.0,) * len(Encoding(space, INDICATOR).names),)
 
 
-def _count(points: Points) -> str:
-    return "1 point" if len(points) == 1 else f"{len(points)} points"
+def _by_gaps(space: Space, unit: Array) -> Iterator[tuple[Space, Array, Array]]:
+    """Rows that lack the same columns: what is left of the space, who, and which terms.
+
+    Rows without gaps come first; a row without any value has a space without features.
+    """
+    terms = Encoding(space, INDICATOR).names
+    lacks, place = np.unique(np.isnan(unit), axis=0, return_inverse=True)
+    for number, lack in enumerate(lacks):
+        gone = {term for term, absent in zip(terms, lack, strict=True) if absent}
+        kept = tuple(name for name in space.features if name not in gone)
+        rows = np.flatnonzero(place.reshape(-1) == number)
+        yield replace(space, features=kept), rows, np.flatnonzero(~lack)
+
+
+def everybody(target: str) -> Choice:
+    """The votes of all rows, for a point of which nothing is known."""
+    classes = Categories((target,), declared=True)
+    return Choice(Sum(classes, (Block(Ones()),)), Largest())
+
+
+def _count(points: int) -> str:
+    return "1 point" if points == 1 else f"{points} points"

@@ -129,7 +129,7 @@ def by_products(ask: Ask, design: Design, target: str) -> Line:
     slopes = slopes * (unit * gain / max(gain + 2 * moved, 1e-300))
     # The mean of the products would be off by more than it is from the median.
     start = middle - float(slopes @ means[:-1])
-    return Line(start, slopes, np.zeros(design.width))
+    return Line(start, slopes, np.clip(means[:-1], -1, 1))
 
 
 def constant(ask: Ask, known: Cells, target: str) -> float:
@@ -266,7 +266,9 @@ def _look(
         clip = max(2.5 * spread, 0.02) * growth
         clip = float(np.clip(clip, 1e-6, 1e6))
         query = SquaredGradient(rows, target, *goal, plain(line), clip)
-        answer = ask.measure(Sum(Everyone(), (Block(query),)), f"look {number}", share)
+        answer = ask.measure(
+            Sum(design.whole, (Block(query),)), f"look {number}", share
+        )
         ahead = first.vectors.T @ (answer.tables[0][0] * query.unit())
         curve = total * kept * first.values
         noise = answer.noises[0].variance * query.unit() ** 2 / curve**2

@@ -14,7 +14,7 @@ from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Domain
 from discreto.core.maps._distances import nearest
 from discreto.core.maps.cells import MISSING
-from discreto.core.maps.columns import Indicator, Term, facts_of, unit_rows
+from discreto.core.maps.columns import Indicator, Term, facts_of, rows_with_gaps, unit_rows
 from discreto.core.maps.regression import WIDEST
 from discreto.errors import DomainError
 from discreto.models._features import Array, Space
@@ -106,6 +106,20 @@ class Encoding:
             out[start : start + unit.shape[1]] = unit.T
         return out
 
+    @cached_property
+    def gapped(self) -> tuple[str, ...]:
+        """The Number columns in which a value may be missing."""
+        names = (term for term in self.names if isinstance(term, str))
+        return tuple(n for n in names if self.domain.number(n).missing)
+
+    def with_gaps(self, X: Any) -> Array:
+        """Rows to predict; NaN where a number is missing that may be."""
+        rows, pieces = self._pieces(X, None, gaps=True)
+        out = np.empty((rows, len(self.names)))
+        for start, unit in pieces:
+            out[start : start + unit.shape[1]] = unit.T
+        return out
+
     def scores(self, X: Any, weights: Array, starts: Any, fill: Any = None) -> Array:
         """``starts`` and the weighed sums of terms, in the units of their columns.
 
@@ -145,20 +159,34 @@ class Encoding:
         return out
 
     def nearest(self, X: Any, centres: Array) -> Array:
-        """The nearest of some points on [-1, 1] to each row; the first of equals."""
-        rows, pieces = self._pieces(X, None)
+        """The nearest of some points on [-1, 1] to each row; the first of equals.
+
+        Distances are over what is there; -1 for a row without anything.
+        """
+        rows, pieces = self._pieces(X, None, gaps=True)
         out = np.zeros(rows, dtype=np.int64)
         for start, unit in pieces:
             out[start : start + unit.shape[1]] = nearest(unit, centres)
         return out
 
-    def _pieces(self, X: Any, fill: Any) -> tuple[int, Iterator[tuple[int, Array]]]:
+    def _pieces(
+        self, X: Any, fill: Any, *, gaps: bool = False
+    ) -> tuple[int, Iterator[tuple[int, Array]]]:
         """How many rows there are, and some of them at a time: (terms x rows)."""
         table = self._table(X)
         if table is not None:
-            return len(table), self._table_pieces(table, fill)
+            return len(table), self._table_pieces(table, fill, gaps)
         batch, rows = self.space.batch(X)
+        if gaps:
+            return rows, self._gapped_pieces(batch, rows)
         return rows, self._column_pieces(batch, rows, fill)
+
+    def _gapped_pieces(
+        self, batch: dict[str, Array], rows: int
+    ) -> Iterator[tuple[int, Array]]:
+        for start in range(0, rows, _PIECE) if self.names else ():
+            part = {n: c[start : start + _PIECE] for n, c in batch.items()}
+            yield start, rows_with_gaps(self.names, part, self.domain)
 
     def _table(self, X: Any) -> Array | None:
         """An array that holds the features as they are, if that is what it is."""
@@ -169,10 +197,17 @@ class Encoding:
         return X if fits and compiled.point_loops(X.size) is not None else None
 
     @cached_property
+    def _may_lack(self) -> Array:
+        """Which of the terms may be missing."""
+        return np.array([term in self.gapped for term in self.names], dtype=bool)
+
+    @cached_property
     def _dated(self) -> bool:
         return any(isinstance(self.domain[n], DateTime) for n in self.space.features)
 
-    def _table_pieces(self, table: Array, fill: Any) -> Iterator[tuple[int, Array]]:
+    def _table_pieces(
+        self, table: Array, fill: Any, gaps: bool
+    ) -> Iterator[tuple[int, Array]]:
         fast, width = compiled.point_loops(0), len(self.names)
         known = facts_of(self.names, self.domain)
         away = np.zeros(width) if fill is None else np.array(fill, dtype=np.float64)
@@ -183,6 +218,9 @@ class Encoding:
             if len(part) != unit.shape[1]:
                 unit = np.empty((width, len(part)))
             fast.unit_table(part, known.centres, known.scales, away, away, unit)
+            if gaps:
+                absent = np.isnan(part.T) & self._may_lack[:, None]
+                unit[absent] = np.nan
             yield start, unit
 
     def _column_pieces(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain import Domain
-from discreto.core.maps import FuzzyPulls, FuzzyWeights
+from discreto.core.maps import FuzzyPresence, FuzzyPulls, FuzzyWeights
 from discreto.core.maps._distances import memberships
 from discreto.core.query import Block, Everyone, Floats, Sum
 from discreto.models._clusters import CentreClusterer, Search, as_points
@@ -23,7 +23,8 @@ class FuzzyCMeans(CentreClusterer):
 
     Every row belongs to every cluster a little: its membership in cluster j is
     proportional to its distance from centre j to the power of -2 / (m - 1). Distances
-    are measured in half-ranges, as in :class:`KMeans`.
+    are measured in half-ranges and over the values that are there, as in
+    :class:`KMeans`.
 
     Parameters
     ----------
@@ -58,7 +59,8 @@ class FuzzyCMeans(CentreClusterer):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         the overall mean (15 %), a typical distance (8 %, a noisy choice), then
+    Asks         how many rows have gaps (3 %, where values may be missing), the overall
+                 mean (15 %), a typical distance (8 %, a noisy choice), then
                  ``max_iter`` rounds; with given starting centres as in KMeans.
     Bound        a fuzzy round: 1 for all weights together, because memberships add up
                  to one and so their powers add up to at most one; 1 (in units of a
@@ -70,7 +72,7 @@ class FuzzyCMeans(CentreClusterer):
                  private rows.
 
     >>> from discreto import Domain, Number
-    >>> cube = Domain({name: Number(-1, 1) for name in "abcde"})
+    >>> cube = Domain({name: Number(-1, 1, missing=False) for name in "abcde"})
     >>> plan = FuzzyCMeans(3, epsilon=1, max_iter=2).plan(cube)
     >>> [ask.sensitivity for ask in plan][2:] == [(1, 2**30), (2**30, 2**30)]
     True
@@ -127,10 +129,17 @@ class FuzzyCMeans(CentreClusterer):
         weights = FuzzyWeights(search.names, points, power)
         pulls = FuzzyPulls(search.names, points, power, radius, search.norm)
         blocks = (Block(weights, share=share), Block(pulls, share=1 - share))
-        return Sum(Everyone(), blocks)
+
+        def counted(columns: tuple[str, ...]) -> FuzzyPresence:
+            return FuzzyPresence(search.names, points, power, columns)
+
+        return Sum(Everyone(), search.gaps.beside(blocks, counted))
 
     def memberships(self, X: Any) -> NDArray[Any]:
         """The membership of each row in each cluster; they add up to one.
+
+        A missing number is left out of the distances. A row without any value is in
+        all clusters alike.
 
         Parameters
         ----------
@@ -170,8 +179,8 @@ class FuzzyCMeans(CentreClusterer):
             Not used; for pipelines.
         """
         rows = self._unit(X)
-        gaps = ((rows[:, None, :] - self._centres[None, :, :]) ** 2).sum(axis=2)
-        return -float((self._soft(rows) ** self._power() * gaps).sum())
+        far = np.nansum((rows[:, None, :] - self._centres[None, :, :]) ** 2, axis=2)
+        return -float((self._soft(rows) ** self._power() * far).sum())
 
     def _soft(self, rows: Floats) -> Floats:
         columns = np.ascontiguousarray(rows.T)

@@ -12,7 +12,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain import Domain
-from discreto.core.maps import Categories, Everyone, Memberships, Ones, Sides, Values
+from discreto.core.maps import (
+    Categories,
+    Everyone,
+    Memberships,
+    Ones,
+    Sides,
+    Values,
+    present_in,
+)
 from discreto.core.query import Block, Sum
 from discreto.models._features import Space
 from discreto.models._hashing import (
@@ -139,11 +147,13 @@ class CellNeighborsClassifier(PrivateClassifier):
             self.class_prior_, self.view_ = shares, space
             cuts = draw_cuts(space, 0 * space.centres(), tables, size, toss)
             self.cell_log_odds_ = np.zeros((tables, 1 << size, len(shares)))
+            self.fill_ = 0 * space.centres()
             self.cuts_ = tuple((c.weights, c.marks, c.offsets) for c in cuts)
             return
         goal = space.goal
         ask, space, left = self._look_around(ask, space, look)
         centre, left = self._locate(ask, space, left)
+        self.fill_ = np.asarray(centre)
         cuts = draw_cuts(space, centre, tables, size, toss)
         query = Sum(Categories((goal,), declared=True), (Block(Memberships(cuts)),))
         answer = ask.measure(query, "classes in the cells", left)
@@ -171,13 +181,13 @@ class CellNeighborsClassifier(PrivateClassifier):
         names = space.numbers
         if not names:
             return np.empty(0), left
-        values = Values(names)
-        if space.domain.neighbours == "replace":
+        values, cells = Values(names), present_in(names, space.domain)
+        if space.domain.neighbours == "replace" and isinstance(cells, Everyone):
             blocks: tuple[Block, ...] = (Block(values),)
         else:
             one = Fraction(1, 1 + len(names))
             blocks = (Block(Ones(), share=one), Block(values, share=1 - one))
-        answer = ask.measure(Sum(Everyone(), blocks), "middle of the rows", _LOCATE)
+        answer = ask.measure(Sum(cells, blocks), "middle of the rows", _LOCATE)
         return middle(answer, space.domain), left - _LOCATE
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
@@ -198,12 +208,15 @@ class CellNeighborsClassifier(PrivateClassifier):
         space = self.view_
         logs = np.tile(np.log(self.class_prior_), (rows, 1))
         for parts, odds in zip(self.cuts_, self.cell_log_odds_, strict=True):
-            sides = Sides(space.numbers, space.categories, *parts)
+            sides = Sides(space.numbers, space.categories, *parts, self._places())
             logs += odds[sides.codes(batch, space.domain)]
         return softmax(logs)
 
+    def _places(self) -> tuple[float, ...]:
+        return tuple(map(float, self.fill_))
+
     def _unknown_to_old_files(self) -> dict[str, Any]:
-        return {"view_": self.space_}
+        return {"view_": self.space_, "fill_": 0 * self.space_.centres()}
 
     def reference(self) -> Any:
         """What it stands in for; scikit-learn has no such estimator of its own."""

@@ -11,6 +11,7 @@ from sklearn.cluster import KMeans as _PlainKMeans
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain import Domain
+from discreto.models._centroids import distances_of
 from discreto.models._clusters import CentreClusterer
 
 
@@ -18,7 +19,8 @@ class KMeans(CentreClusterer):
     """k-means whose centres are made of noisy sums.
 
     Distances are measured in half-ranges: every column is scaled to [-1, 1] by its
-    public bounds first. A missing value counts as the middle of its range.
+    public bounds first, and taken over the values that are there. A centre is the mean
+    of the values that its rows have.
 
     Parameters
     ----------
@@ -60,18 +62,21 @@ class KMeans(CentreClusterer):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         the overall mean (15 %), a typical distance (8 %, a noisy choice), then
+    Asks         where values may be missing, how many rows have gaps (3 %). Then the
+                 overall mean (15 %), a typical distance (8 %, a noisy choice),
                  ``max_iter`` rounds. With given starting centres: the number of rows
-                 (3 %), the distance (8 %), the rounds.
+                 (3 %), the distance (8 %), the rounds. If there are gaps, the mean
+                 and the rounds also count the values of each column.
     Bound        a round: 1 for the counts, 1 (in units of a released radius, enforced
                  by pulling rows in) for the deviations. The mean: 1 for
-                 the count and 1 for each column at once (cube noise).
+                 the count and 1 for each column at once (cube noise). Counts of values:
+                 1 for each column that may be missing, at once.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
     Free         everything else: centres are functions of releases and public coins.
     Not covered  choosing ``n_clusters`` by looking; ``predict`` on private rows.
 
     >>> from discreto import Domain, Number
-    >>> cube = Domain({name: Number(-1, 1) for name in "abcde"})
+    >>> cube = Domain({name: Number(-1, 1, missing=False) for name in "abcde"})
     >>> plan = KMeans(3, epsilon=1, max_iter=2).plan(cube)
     >>> step = 2**30  # grid steps of a half-range, and of the radius
     >>> [ask.sensitivity for ask in plan]
@@ -130,11 +135,12 @@ class KMeans(CentreClusterer):
         array
             One line for each row, one column for each centre.
         """
-        gaps = self._unit(X)[:, None, :] - self._centres[None, :, :]
-        return np.sqrt((gaps**2).sum(axis=2))
+        return distances_of(self._unit(X), self._centres)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the inertia of the given rows, in squared half-ranges.
+
+        What is missing adds nothing.
 
         Parameters
         ----------
@@ -145,7 +151,7 @@ class KMeans(CentreClusterer):
         """
         rows = self._unit(X)
         near = self._centres[self.predict(X)]
-        return -float(((rows - near) ** 2).sum())
+        return -float(np.nansum((rows - near) ** 2))
 
     def reference(self) -> Any:
         """The non-private equivalent, for columns that are scaled to [-1, 1]."""

@@ -15,7 +15,7 @@ from discreto.core.domain import Domain
 from discreto.core.gate import Measurement
 from discreto.core.maps import Bernstein, Scaled, Values, present_in
 from discreto.core.maps.columns import Indicator, Term
-from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS, grid
+from discreto.core.maps.features import PRODUCT_BITS, grid
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
 from discreto.models._features import Space
@@ -30,6 +30,7 @@ from discreto.models._residuals import (
 )
 from discreto.models._strength import COUNT, hear_strength
 from discreto.models._terms import Encoding, affordable, spread_out
+from discreto.models._weighted_rows import column_weights, target_mean, weighted_rows
 from discreto.parameters import Reader
 from discreto.session import Ask
 
@@ -39,6 +40,7 @@ _LEAST, _LARGEST = 1e-300, 1e300
 # only a constant can be heard; below this times the number of columns, one release of
 # products is better than looks.
 _CONSTANT, _PRODUCTS = (75, 35), (30, 5)
+_MEAN = Fraction(1, 10)  # of the cost, for the mean of the target
 
 
 class _LinearParameters(NamedTuple):
@@ -99,7 +101,9 @@ class LinearRegression(PrivateRegressor):
     coef_names_
         What each coefficient belongs to: ``column``, or ``column=category``.
     fill_
-        Where a missing number is put, on [-1, 1].
+        Where a missing number of a row to predict is put, on [-1, 1]: the released
+        mean, or the middle with ``fit_intercept=False``. Rows with gaps are not learned
+        from.
 
     Notes
     -----
@@ -174,22 +178,24 @@ class LinearRegression(PrivateRegressor):
         names = (*terms.names, space.goal)
         query, weights, step = self._question(read, names, space, bool(ask.cost.rho))
         answer = ask.measure(query, "products of the columns")
-        unit = self._solve(read, answer, weights, step)
+        unit, middle = self._solve(read, answer, weights, step)
         self._keep(read, unit, terms)
+        self._name(terms, middle)
 
     def _look(self, ask: Any, whole: Encoding) -> None:
         space = whole.space
-        known = present_in((space.goal,), space.domain)
+        target_known = present_in((space.goal,), space.domain)
+        known = present_in((space.goal, *space.numbers), space.domain)
         ask, strength = hear_strength(ask, space.domain.rows, known, COUNT)
         room = strength if ask.cost.rho else strength / math.sqrt(2)
         terms = Encoding(affordable(space, room, 100 if ask.cost.rho else 1000))
+        gaussian, complete = bool(ask.cost.rho), present_in(space.numbers, space.domain)
         design = Design(
-            terms.names, terms.numbers, terms.columns, bool(ask.cost.rho), True, known
+            terms.names, terms.numbers, terms.columns, gaussian, True, known, complete
         )
-        gaussian = design.gaussian
         if room < _CONSTANT[gaussian]:
             zeros = np.zeros(design.width)
-            line = Line(constant(ask, known, space.goal), zeros, zeros)
+            line = Line(constant(ask, target_known, space.goal), zeros, zeros)
         elif room < _PRODUCTS[gaussian] * design.columns:
             line = by_products(ask, design, space.goal)
         else:
@@ -199,7 +205,7 @@ class LinearRegression(PrivateRegressor):
         self.coef_ = slopes * target.half / whole.halves
         start = target.centre + target.half * line.start
         self.intercept_ = float(start - self.coef_ @ whole.centres)
-        # A missing number counts as the mean, as it did in the fit.
+        # A missing number counts as the mean of the rows that were learned from.
         self._name(whole, spread_out(line.middle, terms, whole))
 
     def _name(self, terms: Encoding, middle: Any) -> None:
@@ -242,9 +248,8 @@ class LinearRegression(PrivateRegressor):
             values = Values(names, PRODUCT_BITS, read.origin, read.intercept)
             query = Sum(cells, (Block(values, "gram", noise="cube"),))
             return query, np.ones(width), float(1 << (2 * PRODUCT_BITS))
-        rows = self._rows_of(read, names, space, gaussian)
-        weights = np.array([_ONE] * read.intercept + [1.0] * len(names))
-        weights[-1] = _TARGET
+        rows = weighted_rows(names, space, gaussian, read.row_norm, read.intercept)
+        weights = column_weights(len(names), read.intercept)
         query = Sum(cells, self._blocks(read, rows, space.goal))
         return query, weights, rows.steps() ** 2
 
@@ -257,50 +262,22 @@ class LinearRegression(PrivateRegressor):
         mean = Block(Bernstein((target,), 1), share=_MEAN)
         return (Block(rows, "gram", share=1 - _MEAN), mean)
 
-    def _rows_of(
-        self,
-        read: _LinearParameters,
-        names: tuple[Term, ...],
-        space: Space,
-        gaussian: bool,
-    ) -> Scaled:
-        width = len(space.features) + 1 + read.intercept
-        reach = math.sqrt(_SQUARE * width) if gaussian else _PART * width
-        if read.row_norm is not None:
-            reach = read.row_norm
-        scales = np.ones(len(names))
-        origins = np.zeros(len(names))
-        if not read.intercept:
-            origins = np.array([_zero(name, space.domain) for name in names])
-            scales = 1 + np.abs(origins)
-        scales[-1] /= _TARGET
-        constant = _ONE if read.intercept else 0.0
-        norm = "l2" if gaussian else "l1"
-        return Scaled(
-            names,
-            _plain(origins),
-            _plain(scales),
-            constant,
-            reach,
-            norm,  # type: ignore[arg-type]
-            bits=PRODUCT_BITS,
-            largest=_TARGET,
-        )
-
     def _solve(
         self, read: _LinearParameters, answer: Measurement, weights: Any, step: float
-    ) -> Any:
-        """Coefficients on the scale of the question, the intercept in front."""
+    ) -> tuple[Any, Any]:
+        """Coefficients on the scale of the question, the intercept first; the means."""
         variance = answer.noises[0].variance
         moments = moments_of(answer.tables[0][0], variance, step, weights)
         self.moments_ = moments.sums
         ridge, shrink = read.alpha or 0.0, read.alpha is None
         if not read.intercept:
-            return np.append(0.0, least_squares(moments, ridge=ridge, shrink=shrink))
-        last = _mean(answer) if len(answer.tables) > 1 else None
+            slopes = least_squares(moments, ridge=ridge, shrink=shrink)
+            return np.append(0.0, slopes), np.zeros(len(slopes))
+        last = target_mean(answer) if len(answer.tables) > 1 else None
         means, around = centred(moments, shrink=shrink, last=last)
         slopes = least_squares(around, ridge=ridge, shrink=shrink)
-        return np.append(means[-1] - means[:-1] @ slopes, slopes)
+        line = np.append(means[-1] - means[:-1] @ slopes, slopes)
+        return line, np.clip(means[:-1], -1, 1)
 
     def _keep(self, read: _LinearParameters, unit: Any, terms: Encoding) -> None:
         domain = terms.domain
@@ -316,8 +293,6 @@ class LinearRegression(PrivateRegressor):
         if read.intercept:
             start = middles[-1] + halves[-1] * unit[0]
             self.intercept_ = float(start - self.coef_ @ middles[:-1])
-        zeros = np.zeros(len(terms.names))
-        self._name(terms, zeros)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The expected target of each row, within the bounds of the target. Free.
@@ -362,7 +337,8 @@ class LinearRegression(PrivateRegressor):
             return np.ones(len(y))
         names = (*Encoding(space).names, space.goal)
         batch, _ = space.batch(X)
-        rows = self._rows_of(read, names, space, bool(self.privacy_.cost.rho))
+        gaussian = bool(self.privacy_.cost.rho)
+        rows = weighted_rows(names, space, gaussian, read.row_norm, read.intercept)
         batch[space.goal] = np.asarray(y, dtype=float)
         whole = rows.affine(batch, space.domain)
         size = np.abs(whole).sum(0) if rows.norm == "l1" else np.hypot.reduce(whole)
@@ -377,34 +353,3 @@ class LinearRegression(PrivateRegressor):
         if not read.alpha:
             return Plain(fit_intercept=read.intercept)
         return Ridge(alpha=read.alpha, fit_intercept=read.intercept)
-
-
-# What a row is before it is weighted, chosen on nine data sets (docs/models/linear.md):
-# the constant in front of the features, the factor of the target, and how large a
-# part of the largest norm (of its square, for Gaussian noise) has its full weight.
-_ONE, _TARGET, _PART, _SQUARE = 0.7, 1.5, 0.3, 0.12
-
-
-_MEAN = Fraction(1, 10)
-
-
-def _mean(answer: Measurement) -> tuple[float, float]:
-    """The plain mean of the target on [-1, 1] and how uncertain it is."""
-    low, high = answer.tables[1][0] / float(1 << SUM_BITS)
-    spread = answer.noises[1].variance / float(1 << (2 * SUM_BITS))
-    rows = max(low + high, 2 * math.sqrt(spread), 1.0)
-    value = float(np.clip((high - low) / rows, -1, 1))
-    # Weighted rows have another mean than all rows: by a fiftieth, say.
-    return value, 2 * spread * (1 + value**2) / rows**2 + 0.02**2
-
-
-def _plain(values: Any) -> tuple[float, ...]:
-    return tuple(float(value) for value in values)
-
-
-def _zero(term: Term, domain: Domain) -> float:
-    """Where a term is 0, on [-1, 1]."""
-    if isinstance(term, Indicator):
-        return 0.0
-    column = domain.number(term)
-    return -column.centre / column.half

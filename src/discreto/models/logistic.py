@@ -77,7 +77,8 @@ class LogisticRegression(PrivateClassifier):
     coef_names_
         What each coefficient belongs to: ``column``, or ``column=category``.
     fill_
-        Where a missing number is put, on [-1, 1]: the released mean.
+        Where a missing number of a row to predict is put, on [-1, 1]: the released
+        mean. Rows with gaps are not learned from.
     classes_
         The declared classes.
 
@@ -152,7 +153,7 @@ class LogisticRegression(PrivateClassifier):
             raise ParameterError("LogisticRegression needs at least one feature.")
         terms, strength, room = whole, math.inf, math.inf
         if method == "auto":
-            known = present_in((space.goal,), space.domain)
+            known = present_in((space.goal, *space.numbers), space.domain)
             ask, strength = hear_strength(ask, space.domain.rows, known, COUNT)
             room = strength if ask.cost.rho else strength / math.sqrt(2)
             terms = Encoding(affordable(space, room, PER_TERM))
@@ -166,9 +167,10 @@ class LogisticRegression(PrivateClassifier):
             weights = np.zeros((task.classes, 1 + task.width))
             weights[:, 0] = np.log(ask_shares(ask, space) * task.weights)
         elif method == "functional":
-            weights = by_taylor(ask, task)
+            weights, middle = by_taylor(ask, task)
         elif method == "means":
-            weights = by_wide_means(ask, task, room).weights
+            start = by_wide_means(ask, task, room)
+            weights, middle = start.weights, start.mean
         else:
             weights, middle = self._steps(ask, task, steps)
         self.n_iter_ = steps if method == "gradient" else 0
@@ -185,7 +187,8 @@ class LogisticRegression(PrivateClassifier):
             terms.columns,
             gaussian,
             read.truth("clipping"),
-            present_in((space.goal,), space.domain),
+            present_in((space.goal, *space.numbers), space.domain),
+            present_in(space.numbers, space.domain),
             space.goal,
             len(space.classes),
             self._ridge(read),
@@ -248,7 +251,7 @@ class LogisticRegression(PrivateClassifier):
         self.coef_ = weights[:, 1:] / terms.halves
         self.intercept_ = weights[:, 0] - self.coef_ @ terms.centres
         self.coef_names_ = terms.labels
-        # A missing number counts as the mean, as it did in the fit.
+        # A missing number counts as the mean of the rows that were learned from.
         self.fill_ = np.where(terms.numbers, middle, 0.0)
 
     def decision_function(self, X: Any) -> NDArray[Any]:

@@ -41,8 +41,9 @@ class KNeighborsClassifier(Voters):
     ``fit`` keeps a reference to the table and spends nothing. ``predict(X)`` spends
     ``epsilon`` on all rows of ``X`` together, so the noise on each vote grows with
     their number. Columns are scaled to [-1, 1] by their public bounds; distances are
-    Euclidean, a missing number counts as the middle, and two categories of a column are
-    0.71 apart, whichever they are. Equal distances go to the class that is declared
+    Euclidean over the numbers that are there, each of which counts for more where some
+    are missing, and two categories of a column are 0.71 apart, whichever they are. A
+    row that has none of its numbers does not vote. Equal distances go to the class that is declared
     first, so without a Number column take :class:`RadiusNeighborsClassifier`.
     There is no ``predict_proba``: only the winner of a vote leaves the table.
 
@@ -139,13 +140,15 @@ class RadiusNeighborsClassifier(Voters):
 
     Like :class:`KNeighborsClassifier`, but a row that is added pushes no other out:
     votes only rise, so half the noise is enough. Points that no row can reach together
-    (further apart than two radii) do not add to the noise either.
+    (further apart than two radii) do not add to the noise either. A row with a missing
+    number does not vote: it could reach points that are far apart.
 
     Parameters
     ----------
     radius
         The reach, in columns scaled to [-1, 1]; by default a quarter of the root of
-        the number of columns. A point that nobody reaches gets a class by chance.
+        the number of columns. A point that nobody reaches gets a class by chance. Points
+        that lack some columns get a smaller one, by the root of the columns left.
     epsilon, delta, domain, bounds, classes, ledger
         As for :class:`KNeighborsClassifier`.
 
@@ -200,8 +203,11 @@ class RadiusNeighborsClassifier(Voters):
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
         names = Encoding(space, INDICATOR).names
-        ours, wanted = math.sqrt(len(space.features)) / 4, "a number above 0"
+        whole, wanted = getattr(self, "space_", space), "a number above 0"
+        ours = math.sqrt(len(whole.features)) / 4
         radius = Reader(self).number("radius", 1e-300, 1e6, unset=ours, wanted=wanted)
+        # In fewer columns all distances are smaller.
+        radius *= math.sqrt(len(space.features) / len(whole.features))
         reached = RowsInReach(names, space.goal, points, radius)
         return Choice(reached, ReachVotes(len(points), len(space.classes)))
 

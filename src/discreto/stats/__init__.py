@@ -39,10 +39,11 @@ from discreto.stats.crosstabs import Crosstab
 from discreto.stats.describe import Description, describe
 from discreto.stats.distributions import Distribution, Inequality
 from discreto.stats.domain_fit import DomainFit, domain_fit
+from discreto.stats.extremes import Extremum
 from discreto.stats.histograms import Bounds, Histogram, Mode, Top
 from discreto.stats.moments import Count, Mean, Total, Variance
 from discreto.stats.quantile_differences import QuantileDifference
-from discreto.stats.quantiles import Extremum, Quantile, Quantiles
+from discreto.stats.quantiles import Quantile, Quantiles
 from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
 from discreto.stats.sentences import sentence
 from discreto.stats.trends import CorrelationTest, Trend

@@ -10,8 +10,9 @@ from discreto.core.cost import Amount
 from discreto.errors import ParameterError
 from discreto.release import Release
 from discreto.stats._base import Names, names_of, read_probability, run
+from discreto.stats.extremes import Extremum
 from discreto.stats.histograms import Bounds, Histogram, Mode, bins_by_column
-from discreto.stats.quantiles import Extremum, Quantile, Quantiles
+from discreto.stats.quantiles import Quantile, Quantiles
 from discreto.tables import Table
 
 

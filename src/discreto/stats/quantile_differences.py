@@ -14,10 +14,10 @@ from discreto.core.query import Ints
 from discreto.errors import ParameterError
 from discreto.release import Release
 from discreto.session import Ask
+from discreto.stats._cumulative_counts import cumulative, possible_edges
 from discreto.stats._intervals import Floats
 from discreto.stats._p_values import CLEAR, Z, two_sided, with_p_value
 from discreto.stats.comparisons import two_groups
-from discreto.stats.quantiles import cumulative, possible_edges
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Medians, quantiles, smallest and largest values.
+"""Medians and other quantiles.
 
 One quantile is a noisy choice among the places of a public grid, followed by a noisy
 count around the chosen place that gives its error bar. Several quantiles are read off
@@ -11,24 +11,23 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from discreto.core.domain import Domain, Number
-from discreto.core.gate import Noise, bind, scale_for
-from discreto.core.maps import Edges, Extreme, Ones, Ranks
+from discreto.core.gate import Noise
+from discreto.core.maps import Edges, Ones, Ranks
 from discreto.core.query import Block, Choice, Ints, Sum
 from discreto.errors import ParameterError
 from discreto.release import LEVEL, Release
-from discreto.rng import generator
 from discreto.session import Ask
-from discreto.stats._base import by_text, group_keys, grouped, read_probability
+from discreto.stats._base import by_text, group_keys, read_probability
+from discreto.stats._cumulative_counts import cumulative
 from discreto.stats._intervals import Floats, combined_reach, sum_reach
-from discreto.stats._places import FAN, Places, place_grid
+from discreto.stats._places import Places, place_grid
 
 _TAILS = 0.06  # what both ends of the interval of one of several quantiles may miss
-_DRAWS = 400  # possible noises behind an interval
 POINT_SHARE = Fraction(2, 3)  # the rest pays for the error bar
 
 
@@ -102,7 +101,7 @@ class Quantile:
             counts, cuts, float(chance), answer.noises[0], sampled=self.population
         )
         low, high = min(low, edges[place]), max(high, edges[place + 1])
-        low, high = _within(low, high, column)
+        low, high = within(low, high, column)
         made = Release(
             self.label, value, min(low, value), max(high, value), (), column.unit
         )
@@ -132,7 +131,7 @@ def _rank_interval(
         rows = max(float(counts.sum()), 1.0) + math.sqrt(size * noise.variance)
         varies, level = math.sqrt(rows * chance * (1 - chance)), LEVEL
     far = np.array(
-        [_far(i, size - i, chance, noise, level, varies) for i in range(1, size)]
+        [far_from(i, size - i, chance, noise, level, varies) for i in range(1, size)]
     )
     # Cuts at the ends of the range say nothing: the interval starts there anyway.
     fine = (surplus < -far) | (cuts <= cuts[0])
@@ -143,7 +142,7 @@ def _rank_interval(
 
 
 @lru_cache(maxsize=1024)
-def _far(
+def far_from(
     left: int,
     right: int,
     chance: float,
@@ -156,7 +155,7 @@ def _far(
     return combined_reach(weights, noise, level, sampling)
 
 
-def _within(low: float, high: float, column: Number) -> tuple[float, float]:
+def within(low: float, high: float, column: Number) -> tuple[float, float]:
     """The ends of an interval, on whole numbers if the column has only those."""
     if column.integer:
         low, high = math.ceil(low), math.floor(high)
@@ -236,7 +235,7 @@ class Quantiles:
         ends = ends.reshape(-1, 3)
         edges, centres = places.edges, places.centres()
         value = np.clip(centres[ends[:, 0]], column.lower, column.upper)
-        pairs = [_within(edges[a], edges[b], column) for _, a, b in ends.tolist()]
+        pairs = [within(edges[a], edges[b], column) for _, a, b in ends.tolist()]
         low, high = np.array(pairs, dtype=float).T
         keys: tuple[Any, ...] = tuple(float(p) for p in chances)
         if groups:
@@ -244,32 +243,6 @@ class Quantiles:
             several = keys if len(keys) > 1 else ()
             keys = tuple((*g, p) for g in each for p in several) or groups
         return Release(self.label, value, low, high, keys, column.unit)
-
-
-def cumulative(
-    ask: Ask, column: str, by: tuple[str, ...], label: str
-) -> tuple[Places, list[int], Floats, Noise]:
-    """Noisy cumulative counts of a column, by group, on levels of finer cells.
-
-    For each group and edge: the counts left and right of it, and how many noisy cells
-    either adds up; before that the places between edges and the strides of the levels.
-    """
-    domain = ask.domain
-    places = place_grid(column, domain)
-    strides, groups = _strides(places.bins), group_keys(by, domain)
-    sums = np.zeros((max(len(groups), 1), 4, places.bins + 1))
-    above = places.bins + FAN * strides[0]  # the whole range is one cell above
-    for level, stride in enumerate(strides):
-        cells = grouped(by, places.cells(stride), domain)
-        query = Sum(cells, (Block(Ones()),))
-        text = f"{label}, level {level + 1}"
-        answer = ask.measure(query, text, Fraction(1, len(strides)))
-        counts = answer.tables[0].reshape(len(sums), -1).astype(float)
-        parts = _level_sums(counts, stride, above, places.bins)
-        for which, part in enumerate(parts):
-            sums[:, which] += np.asarray(part, dtype=float)
-        above = stride
-    return places, strides, sums, answer.noises[0]
 
 
 def _descend(
@@ -302,50 +275,6 @@ def _descend(
     return low + int(np.searchsorted(rising, 0.0)), low, high
 
 
-def possible_edges(
-    chance: float,
-    sums: Floats,
-    strides: list[int],
-    noise: Noise,
-    window: tuple[int, int],
-    sampling: float = 0.0,
-) -> Ints:
-    """Where a quantile may be: its edge for many possible noises.
-
-    The true ranks are the noisy ones less a noise whose distribution is public. With
-    ``sampling`` they are those of a population of which the rows are a sample. That
-    covers where rows outnumber the noise and lie spread out; ``_descend`` covers
-    whatever the rows are.
-    """
-    law = "laplace" if noise.law == "laplace" else "gaussian"
-    size = float(noise.amount) if law == "laplace" else math.sqrt(noise.variance)
-    part = slice(window[0], window[1] + 1)
-    lefts, rights, shifts = _unit_ranks(law, sums.shape[1] - 1, tuple(strides))
-    surplus = (1 - chance) * sums[0, part] - chance * sums[1, part]
-    moved = (1 - chance) * lefts[:, part] - chance * rights[:, part]
-    below = surplus - size * moved + sampling * shifts[:, None] < 0
-    edges: Ints = window[0] + below.sum(axis=1)
-    return edges
-
-
-@lru_cache(maxsize=8)
-def _unit_ranks(
-    law: str, bins: int, strides: tuple[int, ...]
-) -> tuple[Floats, Floats, Floats]:
-    """Unit noise on the ranks of edges, left and right, and normal shifts."""
-    coins = generator(0)  # public: the same answer gives the same interval
-    lefts, rights = np.zeros((2, _DRAWS, bins + 1))
-    above = bins + FAN * strides[0]
-    for stride in strides:
-        shape = (_DRAWS, -(-bins // stride))
-        drawn = (
-            coins.laplace(size=shape) if law == "laplace" else coins.normal(size=shape)
-        )
-        left, right, _, _ = _level_sums(drawn, stride, above, bins)
-        lefts, rights, above = lefts + left, rights + right, stride
-    return lefts, rights, coins.normal(size=_DRAWS)
-
-
 def _rising(heights: Floats) -> Floats:
     """The nearest sequence that never falls (the truth does not)."""
     if heights.size < 2:
@@ -354,128 +283,3 @@ def _rising(heights: Floats) -> Floats:
 
     rising: Floats = isotonic_regression(heights).x
     return rising
-
-
-def _strides(bins: int) -> list[int]:
-    """Cell sizes of the levels, from coarse to fine."""
-    strides = [1]
-    while bins > 2 * FAN * strides[0]:
-        strides.insert(0, strides[0] * FAN)
-    return strides
-
-
-def _level_sums(
-    counts: Floats, stride: int, above: int, bins: int
-) -> tuple[Floats, Floats, Ints, Ints]:
-    """For each edge: counts to its left and right within its cell of the level above.
-
-    The first two are the noisy counts, the last two how many noisy cells they add up.
-    """
-    edge = np.arange(bins + 1)
-    # An edge on a boundary of the level above needs nothing from this level.
-    first = edge // above * above
-    last = np.minimum(first + above, bins)
-    inside = edge % above != 0
-    inside[-1] = False
-    whole = edge // stride * stride  # the last cell boundary at or left of the edge
-    zero = np.zeros((*counts.shape[:-1], 1))
-    cells = np.concatenate([zero, np.cumsum(counts, axis=-1)], axis=-1)
-    start, middle = first // stride, whole // stride
-    stop = -(-last // stride)
-    # The cell that holds the edge is split by the level below, if there is one.
-    beyond = middle + (edge % stride != 0)
-    left = np.where(inside, cells[..., middle] - cells[..., start], 0.0)
-    right = np.where(inside, cells[..., stop] - cells[..., beyond], 0.0)
-    left_count = np.where(inside, middle - start, 0)
-    right_count = np.where(inside, stop - beyond, 0)
-    return left, right, left_count, right_count
-
-
-@dataclass(frozen=True)
-class Extremum:
-    """The smallest or largest value, a few rows inside so that noise cannot miss it.
-
-    Parameters
-    ----------
-    column
-        The name of a Number column.
-    side
-        ``"low"`` for the smallest value, ``"high"`` for the largest.
-
-    Privacy
-    -------
-    Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         a noisy choice of a place (2/3 of the cost), then counts of the rows
-                 between cuts around it (1/3), for the error bar.
-    Bound        1 for the counts: a row is between two cuts. For the choice, how far
-                 a row moves the score of a place.
-    Composition  shares add up to one, so it costs exactly ``epsilon``.
-
-    >>> from discreto import Domain, plan
-    >>> found = plan.statistics(Domain.cube(1), Extremum("x0", "low"), epsilon=1)
-    >>> [ask.door for ask in found], found.total
-    (['select', 'measure'], Cost(ε 1))
-    """
-
-    column: str
-    side: Literal["low", "high"]
-
-    @property
-    def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
-        return f"{'min' if self.side == 'low' else 'max'} of {self.column}"
-
-    def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
-        domain = ask.domain
-        column, places = domain.number(self.column), place_grid(self.column, domain)
-        tally = Sum(places.cells(), (Block(Ones()),))
-        trial = bind(Choice(tally, Extreme(self.side, 1)), domain)
-        scale = float(scale_for(trial, ask.cost * POINT_SHARE, whole=True))
-        # All empty places together win with less than 5 % when they miss by this much.
-        depth = math.ceil(scale * math.log(20 * places.bins))
-        choice = Choice(tally, Extreme(self.side, depth))
-        place = int(ask.select(choice, self.label, POINT_SHARE).indices[0])
-        value = float(places.centres()[place])
-        edges, cuts = places.edges, places.around(place)
-        query = Sum(Edges(self.column, tuple(cuts.tolist())), (Block(Ones()),))
-        text = f"rows around the {self.label}"
-        answer = ask.measure(query, text, 1 - POINT_SHARE)
-        counts = answer.tables[0][:, 0].astype(float)
-        inner = _inner_end(counts, cuts, self.side, answer.noises[0], column)
-        low, high = min(inner, edges[place]), max(inner, edges[place + 1])
-        if self.side == "low":
-            low, high = _within(column.lower, high, column)
-        else:
-            low, high = _within(low, column.upper, column)
-        note = f"about {depth} rows lie beyond it"
-        return Release(self.label, value, low, high, (), column.unit, note)
-
-
-def _inner_end(
-    counts: Floats, cuts: Floats, side: str, noise: Noise, column: Number
-) -> float:
-    """The furthest cut that surely has rows beyond it, coming from inside."""
-    if side == "high":
-        flipped = Number(-column.upper, -column.lower)
-        return -_inner_end(counts[::-1], -cuts[::-1], "low", noise, flipped)
-    below = np.cumsum(counts)[:-1]
-    best = column.upper
-    for i in range(cuts.size - 1, -1, -1):
-        if cuts[i] >= column.upper:
-            continue  # all rows are below it
-        if below[i] <= _far(i + 1, 0, 0.0, noise):
-            break
-        best = float(cuts[i])
-    return best

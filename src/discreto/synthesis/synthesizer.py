@@ -18,13 +18,18 @@ from discreto.data.frames.native import new_frame
 from discreto.errors import DomainError, ParameterError
 from discreto.models import persist
 from discreto.models._estimator import PrivateEstimator
-from discreto.models._features import Ready, Space
+from discreto.models._features import Space
 from discreto.models.auto import AutoClassifier
 from discreto.parameters import Reader, whole
 from discreto.rng import Generator, generator
 from discreto.session import Session
 from discreto.synthesis._columns import codings, within
-from discreto.synthesis._drawing import draw_cells, draw_codes
+from discreto.synthesis._drawing import (
+    draw_cells,
+    draw_codes,
+    draw_labels,
+    plain_values,
+)
 from discreto.synthesis._fitting import Model
 from discreto.synthesis._learning import Conversation, default_rounds
 from discreto.synthesis._rules import Rules
@@ -289,7 +294,7 @@ class Synthesizer(PrivateEstimator):
         rules = Rules.read(self, self.space_.domain)
         batch = rules.kept(lambda rows: self._draw(rows, rng), number, _TRIES)
         columns = self.space_.domain.columns
-        values = {n: _values(batch[n], columns[n]) for n in columns if n in batch}
+        values = {n: plain_values(batch[n], columns[n]) for n in columns if n in batch}
         return new_frame(values, library)
 
     def _draw(self, rows: int, rng: Generator) -> dict[str, Any]:
@@ -310,7 +315,7 @@ class Synthesizer(PrivateEstimator):
             fine = draw_cells(chosen, members, laws, rng.random(rows))
             out[coding.name] = coding.draw(fine, rng)
         if self.labeller_ is not None:
-            out[space.goal] = _labelled(self.labeller_, out, rows, rng)
+            out[space.goal] = draw_labels(self.labeller_.model_, out, rows, rng)
         return out
 
     # Files
@@ -380,29 +385,6 @@ class Synthesizer(PrivateEstimator):
             Not used.
         """
         raise ParameterError("a Synthesizer predicts nothing: use sample().")
-
-
-def _labelled(
-    labeller: AutoClassifier,
-    drawn: dict[str, Any],
-    rows: int,
-    rng: Generator,
-) -> Any:
-    """Codes of classes, each with the probability that a classifier gives it."""
-    law = labeller.model_.predict_proba(Ready(drawn, rows))
-    above = np.cumsum(law, axis=1)
-    spot = rng.random(rows)[:, None] * above[:, -1:]
-    return np.minimum((above <= spot).sum(axis=1), law.shape[1] - 1)
-
-
-def _values(drawn: Any, column: Any) -> list[Any]:
-    """Plain values of a column; what is missing is None."""
-    if isinstance(column, Category):
-        values = [*column.categories, None]
-        return [values[code] for code in drawn.tolist()]
-    if getattr(column, "integer", False):
-        return [None if v != v else int(v) for v in drawn.tolist()]
-    return [None if v != v else v for v in drawn.tolist()]
 
 
 persist.OTHERS["Synthesizer"] = Synthesizer

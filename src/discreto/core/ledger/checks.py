@@ -11,6 +11,7 @@ from typing import Any
 from discreto.core.budget import Budget
 from discreto.core.cost import Cost, show
 from discreto.core.ledger.chain import dump
+from discreto.core.ledger.store import MEMORY
 from discreto.errors import ParameterError, UnsafeError
 
 OWN = "discreto "  # keys of entries that the ledger makes itself
@@ -122,3 +123,23 @@ def _down(amount: Fraction) -> str:
     """Rounded down, so that the advice can be followed."""
     down = Context(prec=6, rounding=ROUND_DOWN)
     return show(float(down.divide(Decimal(amount.numerator), amount.denominator)))
+
+
+def check_can_travel(path: str, address: str | None, key: bytes | None) -> str:
+    """The address of a ledger that another process may open, without secrets."""
+    if path == MEMORY:
+        raise UnsafeError(
+            "a ledger in memory cannot be sent to another process: each would "
+            "spend the whole budget. Use a ledger file."
+        )
+    if address is None:
+        raise UnsafeError(
+            "a ledger with a password in its address cannot be pickled: it would "
+            "travel along. Let PGPASSFILE name the file that has it."
+        )
+    if key:
+        raise UnsafeError(
+            "a ledger with a key cannot be pickled: the key would travel along. "
+            "Open the ledger in the other process."
+        )
+    return address

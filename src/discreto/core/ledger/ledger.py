@@ -18,6 +18,7 @@ from discreto.core.ledger.anchor import Anchor
 from discreto.core.ledger.chain import POPULATION, Chain, payers
 from discreto.core.ledger.checks import (
     check_answer,
+    check_can_travel,
     check_content,
     check_cost,
     check_key,
@@ -29,7 +30,7 @@ from discreto.core.ledger.page import LedgerPage, Needs
 from discreto.core.ledger.reader import LedgerReader
 from discreto.core.ledger.store import MEMORY
 from discreto.core.ledger.stores import store_of
-from discreto.errors import DiscretoError, LedgerError, ParameterError, UnsafeError
+from discreto.errors import DiscretoError, LedgerError, ParameterError
 
 
 class Ledger(LedgerReader):
@@ -375,23 +376,9 @@ class Ledger(LedgerReader):
         return self
 
     def __reduce__(self) -> tuple[Callable[..., Ledger], tuple[Any, ...]]:
-        if self.path == MEMORY:
-            raise UnsafeError(
-                "a ledger in memory cannot be sent to another process: each would "
-                "spend the whole budget. Use a ledger file."
-            )
-        if self._store.address is None:
-            raise UnsafeError(
-                "a ledger with a password in its address cannot be pickled: it would "
-                "travel along. Let PGPASSFILE name the file that has it."
-            )
-        if self._chain.key:
-            raise UnsafeError(
-                "a ledger with a key cannot be pickled: the key would travel along. "
-                "Open the ledger in the other process."
-            )
+        address = check_can_travel(self.path, self._store.address, self._chain.key)
         anchor = self._anchor.path if self._anchor else None
-        return _reopen, (self._store.address, anchor, self._timeout, self.id)
+        return _reopen, (address, anchor, self._timeout, self.id)
 
 
 def _reopen(path: str, anchor: Path | None, timeout: float, name: str) -> Ledger:

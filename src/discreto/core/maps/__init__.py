@@ -12,6 +12,7 @@ from discreto.core.field_types import check_plain
 from discreto.core.maps.cells import (
     Bins,
     Categories,
+    Completeness,
     Cross,
     Edges,
     Magnitudes,
@@ -21,6 +22,7 @@ from discreto.core.maps.cells import (
 from discreto.core.maps.choice_scores import Extreme, Largest, Ranks
 from discreto.core.maps.clusters import (
     Deviations,
+    FuzzyPresence,
     FuzzyPulls,
     FuzzyWeights,
     Nearest,
@@ -29,7 +31,7 @@ from discreto.core.maps.clusters import (
 from discreto.core.maps.code_counts import CodeCounts
 from discreto.core.maps.columns import Indicator
 from discreto.core.maps.domain_fit import Unfit
-from discreto.core.maps.features import Bernstein, Values
+from discreto.core.maps.features import Bernstein, Presence, Values
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.hyperplanes import Memberships, Sides
 from discreto.core.maps.marginals import MarginalCounts, MarginalErrors
@@ -67,10 +69,12 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Categories,
         ClippedGradient,
         CodeCounts,
+        Completeness,
         Cross,
         Deviations,
         Edges,
         Extreme,
+        FuzzyPresence,
         FuzzyPulls,
         FuzzyWeights,
         Gradients,
@@ -89,6 +93,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         NearestRows,
         NearestVotes,
         Partition,
+        Presence,
         Present,
         Ranks,
         ReachVotes,
@@ -136,11 +141,13 @@ __all__ = [
     "Choice",
     "ClippedGradient",
     "CodeCounts",
+    "Completeness",
     "Cross",
     "Deviations",
     "Edges",
     "Everyone",
     "Extreme",
+    "FuzzyPresence",
     "FuzzyPulls",
     "FuzzyWeights",
     "Gradients",
@@ -160,6 +167,7 @@ __all__ = [
     "NearestVotes",
     "Ones",
     "Partition",
+    "Presence",
     "Present",
     "Query",
     "Randomise",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -16,24 +17,50 @@ _FEW = 64  # points; distances from many are a matrix product
 
 
 def nearest(x: Floats, points: Floats) -> Ints:
-    """The index of the nearest point for each column of ``x``; the first of equals."""
+    """The index of the nearest point for each column of ``x``; the first of equals.
+
+    Distances are over the numbers that are there. A row without any is near none: -1.
+    """
     points, scale = whole_points(points)
     # |x - c|^2 without |x|^2, which is the same for all centres.
     twice, squares = -2 * points, (points**2).sum(axis=1)
+    absent = np.isnan(x)
+    if absent.any():
+        full, weights = _filled(x, absent, points, scale)
+        out = _nearest(full, scale, weights, squares)
+        out[absent.all(axis=0)] = -1
+        return out
+    return _nearest(x, scale, twice, squares)
+
+
+def _filled(
+    x: Floats, absent: Any, points: Floats, scale: float
+) -> tuple[Floats, Floats]:
+    """Rows with a line more for each that may have gaps, and the weights of all lines.
+
+    A gap adds nothing to a product, and its line takes back what the point's square
+    has too much there. All numbers stay whole and below 2^53: 2^52 for the squares of
+    points up to 4, as much for what is taken back, 2^51 for products with rows up to 1.
+    """
+    full = np.concatenate([np.where(absent, 0.0, x), absent / scale])
+    return full, np.hstack([-2 * points, -(points**2)])
+
+
+def _nearest(x: Floats, scale: float, twice: Floats, squares: Floats) -> Ints:
     out = np.zeros(x.shape[1], dtype=np.int64)
-    fast = compiled.point_loops(x.size * len(points))
-    if fast is not None and len(points) <= _FEW:
+    fast = compiled.point_loops(x.size * len(twice))
+    if fast is not None and len(twice) <= _FEW:
         x = compiled.plain(x, *x.shape)
         fast.nearest(x, scale, twice, squares, out)
         return out
     x, squares = make_whole(x * scale), squares[:, None]
     # Some rows at a time: what is held must not grow with the number of rows.
-    step = max(_HELD // len(points), 1)
+    step = max(_HELD // len(twice), 1)
     for start in range(0, x.shape[1], step):
         far = twice @ x[:, start : start + step]
         far += squares
         best, place = far[0], out[start : start + step]
-        for j in range(1, len(points)):
+        for j in range(1, len(twice)):
             closer = far[j] < best
             place[closer] = j
             np.minimum(best, far[j], out=best)
@@ -41,7 +68,10 @@ def nearest(x: Floats, points: Floats) -> Ints:
 
 
 def memberships(x: Floats, points: Floats, power: float) -> Floats:
-    """Fuzzy memberships (points x rows) of the columns of ``x``."""
+    """Fuzzy memberships (points x rows) of the columns of ``x``.
+
+    Distances are over the numbers that are there; a row without any is in all alike.
+    """
     far = _squared_distances(x, points)
     logs = np.log(np.maximum(far, 1e-3, out=far), out=far)
     logs /= 1 - power
@@ -52,9 +82,16 @@ def memberships(x: Floats, points: Floats, power: float) -> Floats:
 
 
 def _squared_distances(x: Floats, points: Floats) -> Floats:
-    """Squared distances (points x rows), in grid steps."""
+    """Squared distances (points x rows) over what is there, in grid steps."""
     points, scale = whole_points(points)
-    squares = (points**2).sum(axis=1)
+    squares, absent = (points**2).sum(axis=1), np.isnan(x)
+    if absent.any():
+        # Lines of gaps are no part of a row's own square, so it is taken without them.
+        full, weights = _filled(x, absent, points, scale)
+        far = weights @ make_whole(full * scale)
+        far += squares[:, None]
+        far += (make_whole(full[: len(x)] * scale) ** 2).sum(axis=0)
+        return far
     fast = compiled.point_loops(x.size * len(points))
     if fast is not None and len(points) <= _FEW:
         far = np.empty((len(points), x.shape[1]))

@@ -52,6 +52,28 @@ class Present:
 
 
 @dataclass(frozen=True, slots=True)
+class Completeness:
+    """Two cells: rows in which none of these columns is missing, and all others."""
+
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+
+    def check(self, domain: Domain) -> None:
+        present_in(self.names, domain)
+
+    def count(self, domain: Domain) -> int:
+        return 2
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        return -Present(self.names).codes(batch, domain)
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
 class Categories:
     """One cell for each combination of the declared categories of these columns.
 

@@ -1,7 +1,8 @@
 """Row maps around points: the nearest centre, the way to it, fuzzy memberships.
 
 Points are on [-1, 1], where columns are measured from the middle of their range. A
-missing value counts as the middle.
+missing number is left out: distances are over the numbers that are there, and no way
+leads along one that is not. A row without any number belongs to no point.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from discreto.core.maps.columns import (
     check_numbers,
     check_terms,
     names_of,
-    unit_rows,
+    rows_with_gaps,
+    without_gaps,
 )
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Batch, Floats, Ints, Shape
@@ -51,7 +53,7 @@ class Nearest:
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         def find() -> Ints:
             points = np.array(self.centres, dtype=float)
-            return nearest(unit_rows(self.names, batch, domain), points)
+            return nearest(rows_with_gaps(self.names, batch, domain), points)
 
         return remember(batch, "nearest", (self.names, self.centres), find)
 
@@ -88,8 +90,10 @@ class Rings:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         x = _from_nearest(self.names, self.centres, batch, domain)
-        far = _norms(x, self.norm) / diameter(len(x), self.norm)
-        return np.searchsorted(np.array(self.ends()), far, side="left")
+        nothing = np.isnan(x).all(axis=0)
+        far = _norms(without_gaps(x), self.norm) / diameter(len(x), self.norm)
+        out = np.searchsorted(np.array(self.ends()), far, side="left")
+        return np.where(nothing, -1, out)
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -132,7 +136,7 @@ class Deviations:
         return _ball(len(self.names), self.norm)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        x = _from_nearest(self.names, self.centres, batch, domain)
+        x = without_gaps(_from_nearest(self.names, self.centres, batch, domain))
         return _pull_in(x, self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
@@ -163,12 +167,51 @@ class FuzzyWeights:
         return Shape(len(self.centres), _STEPS, total=_STEPS, signed=False)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        x = unit_rows(self.names, batch, domain)
+        x = rows_with_gaps(self.names, batch, domain)
         points = np.array(self.centres, dtype=float)
         out = memberships(x, points, self.power) ** self.power
-        out *= _STEPS
+        out *= np.where(np.isnan(x).all(axis=0), 0.0, float(_STEPS))
         # Rounding down keeps the total below its bound, so nothing is shrunk.
         return np.floor(out, out=out)
+
+    def columns(self) -> tuple[str, ...]:
+        return names_of(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzyPresence:
+    """``FuzzyWeights`` of the rows that have a value, for each of some Number columns.
+
+    One number for each centre and column; the weights of a row add up to at most one
+    in each column.
+    """
+
+    names: tuple[Term, ...]
+    centres: Points
+    power: float
+    asked: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_terms(self.names)
+        check_points(self.centres, len(self.names))
+        _check_power(self.power)
+        check_terms(self.asked)
+        if not set(self.asked) <= set(self.names):
+            raise ParameterError("presence is asked of some of the columns.")
+
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        width = len(self.centres) * len(self.asked)
+        return Shape(width, _STEPS, total=len(self.asked) * _STEPS, signed=False)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        weights = FuzzyWeights(self.names, self.centres, self.power)
+        each = weights.rows(batch, domain)
+        there = np.stack([1.0 - np.isnan(batch[name]) for name in self.asked])
+        size = len(each) * len(there)
+        return (each[:, None, :] * there[None, :, :]).reshape(size, each.shape[1])
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -202,10 +245,11 @@ class FuzzyPulls:
         return _ball(len(self.centres) * len(self.names), self.norm)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        x = unit_rows(self.names, batch, domain)
+        x = rows_with_gaps(self.names, batch, domain)
         points = np.array(self.centres, dtype=float)
         weights = memberships(x, points, self.power) ** self.power
         ways = (x[None, :, :] - points[:, :, None]) * weights[:, None, :]
+        ways = without_gaps(ways)
         size = len(points) * len(x)  # -1 would fail without rows
         return _pull_in(ways.reshape(size, x.shape[1]), self.radius, self.norm)
 
@@ -221,8 +265,8 @@ def diameter(width: int, norm: int) -> float:
 def _from_nearest(
     names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
 ) -> Floats:
-    """The way from the nearest centre to each row."""
-    x, points = unit_rows(names, batch, domain), np.array(centres, dtype=float)
+    """The way from the nearest centre to each row; NaN along what is missing."""
+    x, points = rows_with_gaps(names, batch, domain), np.array(centres, dtype=float)
     if len(points) == 1:
         x -= points.T
         return x

@@ -85,7 +85,8 @@ def unit_rows(
 ) -> Floats:
     """The terms on [-1, 1], one row for each, measured from their ``origins``.
 
-    A missing number counts as the origin, which is the middle of its range by default.
+    A missing number counts as the origin, which is the middle of its range by default;
+    ``rows_with_gaps`` leaves it out.
     """
     length = len(batch[names_of(terms[:1])[0]])
     fast = compiled.point_loops(len(terms) * length)
@@ -107,6 +108,28 @@ def unit_rows(
     if np.isnan(out.sum()):
         np.copyto(out, 0.0, where=np.isnan(out))
     return out
+
+
+def rows_with_gaps(terms: tuple[Term, ...], batch: Batch, domain: Domain) -> Floats:
+    """The terms on [-1, 1], one row for each; NaN where a number is missing.
+
+    Where the domain promises that there is no gap, one counts as the middle.
+    """
+    out = unit_rows(terms, batch, domain)
+    for line, term in zip(out, terms, strict=True):
+        if isinstance(term, str) and domain.number(term).missing:
+            absent = np.isnan(batch[term])
+            if absent.any():
+                line[absent] = np.nan
+    return out
+
+
+def without_gaps(x: Floats) -> Floats:
+    """Numbers with 0 in place of NaN, in place."""
+    absent = np.isnan(x)
+    if absent.any():
+        x[absent] = 0.0
+    return x
 
 
 def _compiled_rows(

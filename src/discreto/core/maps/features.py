@@ -94,6 +94,28 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
+class Presence:
+    """A 1 for each of these Number columns that is there, 0 for one that is missing."""
+
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+
+    def check(self, domain: Domain) -> None:
+        check_numbers(self.names, domain)
+
+    def shape(self, domain: Domain) -> Shape:
+        return Shape(len(self.names), 1, signed=False)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        return np.stack([1.0 - np.isnan(batch[name]) for name in self.names])
+
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
 class Bernstein:
     """Non-negative polynomials of some columns that add up to one in every row.
 

@@ -34,7 +34,8 @@ class ClippedGradient:
     Rows are those of a ``Scaled`` (its ``reach`` is not used: the clip is all that is
     needed), mapped by the matrix ``basis`` if there is one. ``squared``: the target is
     a Number on [-1, 1]. ``logistic``: it is a Category of two, and the score is that
-    of the second. A row without a target adds nothing. The clip is 2^30 grid steps.
+    of the second. A row without a target adds nothing, nor does one in which a number
+    is missing that may be. The clip is 2^30 grid steps.
     """
 
     of: Scaled
@@ -90,12 +91,16 @@ class ClippedGradient:
         return mix(np.array(self.basis), z) if self.basis else z
 
     def goals(self, batch: Batch, domain: Domain) -> Floats:
-        """The targets: numbers on [-1, 1], or 0 and 1; NaN where there is none."""
+        """The targets: numbers on [-1, 1], or 0 and 1; NaN for rows that add nothing."""
         values = batch[self.target]
         if self.loss == "logistic":
-            return np.where(values < 0, np.nan, values == 1)
-        goals = unit_rows((self.target,), batch, domain)[0]
-        np.copyto(goals, np.nan, where=np.isnan(values))
+            goals = np.where(values < 0, np.nan, values == 1)
+        else:
+            goals = unit_rows((self.target,), batch, domain)[0]
+            np.copyto(goals, np.nan, where=np.isnan(values))
+        for name in self.of.names:
+            if isinstance(name, str) and domain.number(name).missing:
+                np.copyto(goals, np.nan, where=np.isnan(batch[name]))
         return goals
 
     def at(self, weights: Iterable[float]) -> ClippedGradient:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreto.core.domain import Domain
-from discreto.core.maps.columns import unit_rows
+from discreto.core.maps.columns import rows_with_gaps
 from discreto.core.maps.neighbors import GRID
 from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.core.rounding import whole
@@ -24,9 +24,9 @@ class Sides:
     """One cell for each combination of sides of a few hyperplanes.
 
     Cut i puts a row on its upper side when ``weights[i]`` times the numbers of the row
-    (on [-1, 1], a missing one at 0) plus the weight of each of its categories (0 for
-    none) is above ``offsets[i]``. ``marks[i][j]`` lists the weights of the values of
-    category column j, in the domain's order.
+    (on [-1, 1], a missing one at its place in ``fill``, or at 0) plus the weight of
+    each of its categories (0 for none) is above ``offsets[i]``. ``marks[i][j]`` lists
+    the weights of the values of category column j, in the domain's order.
     """
 
     numbers: tuple[str, ...]
@@ -34,6 +34,7 @@ class Sides:
     weights: tuple[tuple[float, ...], ...]
     marks: tuple[tuple[tuple[float, ...], ...], ...]
     offsets: tuple[float, ...]
+    fill: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         names = (*_tuple(self.numbers), *_tuple(self.categories))
@@ -44,7 +45,8 @@ class Sides:
         if not 1 <= cuts <= MAX_CUTS:
             raise ParameterError(f"a row has 1 to {MAX_CUTS} sides. Got {cuts}.")
         good = len(_tuple(self.weights)) == len(_tuple(self.marks)) == cuts
-        good = good and _reals(self.offsets, 1e6)
+        good = good and _reals(self.offsets, 1e6) and _reals(_tuple(self.fill), 1)
+        good = good and len(self.fill) in (0, len(self.numbers))
         for row, lists in zip(self.weights, self.marks, strict=False):
             good = good and len(_tuple(row)) == len(self.numbers) and _reals(row, 1)
             good = good and len(_tuple(lists)) == len(self.categories)
@@ -70,7 +72,10 @@ class Sides:
         # Whole numbers add up exactly: the side of a row must not depend on the rows
         # of the same batch, not even in the last bit.
         if self.numbers:
-            x = whole(unit_rows(self.numbers, batch, domain) * GRID)
+            x = rows_with_gaps(self.numbers, batch, domain)
+            places = self.fill or (0.0,) * len(x)
+            x = np.where(np.isnan(x), np.array(places)[:, None], x)
+            x = whole(x * GRID)
             heights += whole(np.array(self.weights) * GRID) @ x
         for j, name in enumerate(self.categories):
             # The last place is that of no category: a weight of 0.

@@ -16,7 +16,8 @@ from discreto.core.maps.columns import (
     check_numbers,
     check_terms,
     names_of,
-    unit_rows,
+    rows_with_gaps,
+    without_gaps,
 )
 from discreto.core.query import Batch, Floats, Ints
 from discreto.core.rounding import whole
@@ -32,7 +33,10 @@ class NearestRows:
     """For each point its ``k`` nearest rows, as keys that hold distance and class.
 
     Ties in distance go to the lower class code, so the order of rows does not matter.
-    One row more, less or changed puts at most one row in and one out of each list.
+    One row more, less or changed puts at most one row in and one out of each list. A
+    row with gaps is as far as its other numbers say: their squared distance counts for
+    as many as there are. A row without any Number, where there should be some, is in
+    no list.
     """
 
     names: tuple[Term, ...]
@@ -57,9 +61,11 @@ class NearestRows:
     def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
         classes = len(domain.category(self.target).categories)
         labels = batch[self.target]
-        outside = (labels < 0) | (labels >= classes)
+        x = rows_with_gaps(self.names, batch, domain)
+        there, worth = _shares_there(self.names, x)
+        outside = (labels < 0) | (labels >= classes) | ~there
         parts = []
-        for far in _distances(self, batch, domain):
+        for far in _distances(self, x, worth):
             keys = far.astype(np.int64) * classes + labels
             keys[:, outside] = _NOBODY
             none = np.full((len(keys), self.k), _NOBODY, dtype=np.int64)
@@ -82,7 +88,8 @@ class RowsInReach:
     """For each point how many rows of each class are within ``radius`` of it.
 
     A row votes at the points in its reach only, so points that are far apart cost no
-    more than one.
+    more than one. A row with a gap has no vote: it could reach points that are far
+    apart.
     """
 
     names: tuple[Term, ...]
@@ -107,9 +114,11 @@ class RowsInReach:
 
     def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
         classes, labels = self.empty(domain).shape[1], batch[self.target]
+        x = rows_with_gaps(self.names, batch, domain)
+        there = ~np.isnan(x).any(axis=0)
         parts = []
-        for far in _distances(self, batch, domain):
-            near = far <= _reach(self.radius)
+        for far in _distances(self, x):
+            near = (far <= _reach(self.radius)) & there
             votes = [(near & (labels == code)).sum(axis=1) for code in range(classes)]
             parts.append(np.stack(votes, axis=1).astype(np.int64))
         return np.concatenate(parts)
@@ -222,15 +231,35 @@ def _check_sizes(points: object, classes: object) -> None:
             raise ParameterError("votes need whole numbers from 1 up.")
 
 
+def _shares_there(names: tuple[Term, ...], x: Floats) -> tuple[Any, Floats | None]:
+    """Which rows have a Number, and for how many each that is there counts."""
+    absent = np.isnan(x)
+    numbers = sum(isinstance(name, str) for name in names)
+    if not absent.any():
+        return np.ones(x.shape[1], dtype=bool), None
+    found = numbers - absent.sum(axis=0)
+    return found > 0, numbers / np.maximum(found, 1)
+
+
 def _distances(
-    tally: NearestRows | RowsInReach, batch: Batch, domain: Domain
+    tally: NearestRows | RowsInReach, x: Floats, worth: Floats | None = None
 ) -> Iterator[Floats]:
-    """Exact squared distances in grid steps, of some points at a time to all rows."""
+    """Exact squared distances in grid steps, of some points at a time to all rows.
+
+    Where rows have gaps, each Number that is there is ``worth`` so many of them.
+    """
     # Exact whole numbers: a distance must not depend on the rows of the same batch.
-    x = whole(unit_rows(tally.names, batch, domain) * GRID)
+    absent, x = np.isnan(x), whole(without_gaps(x) * GRID)
     points = whole(np.array(tally.points) * GRID)
+    numbers = np.array([isinstance(name, str) for name in tally.names])
     for start in range(0, len(points), _POINTS):
-        yield _squares(points[start : start + _POINTS], x)
+        some = points[start : start + _POINTS]
+        if worth is None:
+            yield _squares(some, x)
+            continue
+        near = _squares(some[:, numbers], x[numbers])
+        near -= some[:, numbers] ** 2 @ absent[numbers]  # what gaps have too much
+        yield np.floor(near * worth) + _squares(some[:, ~numbers], x[~numbers])
 
 
 def _squares(points: Floats, x: Floats) -> Floats:

@@ -98,8 +98,8 @@ def first(racers: list[tuple[int, Fraction]], tag: bytes, places: list[int]) -> 
     bits, digits = 64, 70
     while True:
         ctx, slip = _context(digits), Decimal(10) ** (45 - digits)
-        early = [_time(ctx, bits, w, delay) - slip for w, delay in racers]
-        late = [_time(ctx, bits, w + 1, delay) + slip for w, delay in racers]
+        early = [ctx.subtract(_time(ctx, bits, *one), slip) for one in racers]
+        late = [ctx.add(_time(ctx, bits, w + 1, delay), slip) for w, delay in racers]
         best = late.index(min(late))
         if all(t > late[best] for i, t in enumerate(early) if i != best):
             return best

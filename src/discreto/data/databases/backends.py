@@ -21,6 +21,11 @@ from discreto.errors import DomainError
 
 _PART = float(1 << 16)  # sums of long numbers are made of two sums of short ones
 _EXACT_IBIS = ("duckdb", "postgres")
+# In the plans of Polars, DuckDB and pyarrow.
+_READERS_OF_TEXT = (
+    *("csv scan", "json scan", "read_csv", "read_json", "sniff_csv"),
+    *("csvfileformat", "jsonfileformat"),
+)
 
 
 class Backend:
@@ -58,6 +63,25 @@ class Backend:
             raise DomainError(
                 f"column {name!r} cannot be asked by its name here. Rename it."
             )
+
+    def check_source(self) -> None:
+        """Refuse text files that another reader guesses types of.
+
+        Their types follow from rows, and a row of another type makes the reader fail.
+        """
+        found = ""
+        with suppress(Exception), _silence():
+            found = self._plan_text().lower()
+        if any(word in found for word in _READERS_OF_TEXT):
+            raise DomainError(
+                "this table is read from a text file by a library that guesses types "
+                "from rows, so that one row could make every answer fail. Give the "
+                "path of the file instead: Table('data.csv', ...)."
+            )
+
+    def _plan_text(self) -> str:
+        """How the rows would be read, in the words of the engine."""
+        return ""
 
     def check_settings(self) -> None:
         """Refuse, once, an engine whose session calculates in another way."""
@@ -116,9 +140,23 @@ class Backend:
     def _batches(self, native: Any, rows: int) -> Iterator[Any]:
         raise NotImplementedError
 
+    def gathered(self, parts: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+        """The columns of such tables, one after the other."""
+        import pyarrow as pa
+
+        tables = [
+            part if isinstance(part, pa.Table) else pa.Table.from_batches([part])
+            for part in parts
+        ]
+        whole = pa.concat_tables(tables, promote_options="permissive")
+        return _columns(whole, names)
+
 
 class DuckDB(Backend):
     """A DuckDB relation: sums are 128 bits wide."""
+
+    def _plan_text(self) -> str:
+        return str(self.frame.to_native().explain())
 
     def _batches(self, native: Any, rows: int) -> Iterator[Any]:
         yield from native.to_arrow_reader(rows)
@@ -126,6 +164,9 @@ class DuckDB(Backend):
 
 class Polars(Backend):
     """A Polars LazyFrame, run by its streaming engine."""
+
+    def _plan_text(self) -> str:
+        return str(self.frame.to_native().explain(optimized=False))
 
     def over(self, expr: Any, divisor: float, some: Any) -> Any:
         # Polars multiplies by the reciprocal of a constant, which rounds twice; a
@@ -166,6 +207,12 @@ class Ibis(Split):
             self._name = str(data.get_backend().name)
         self.exact = self._name in _EXACT_IBIS
         self.strict = self._name == "postgres"
+
+    def _plan_text(self) -> str:
+        if self._name != "duckdb":
+            return ""
+        client, text = self.prepare(self.frame)
+        return str(client.con.sql(text).explain())
 
     def fence(self, frame: Any) -> Any:
         # Ibis and PostgreSQL put expressions into each other; not past a window.
@@ -245,12 +292,27 @@ class Dask(Backend):
         return len(frame.to_native())
 
     def _batches(self, native: Any, rows: int) -> Iterator[Any]:
-        import pyarrow as pa
-
         for number in range(native.npartitions):
             part = native.get_partition(number).compute()
-            table = pa.Table.from_pandas(part, preserve_index=False)
-            yield from table.to_batches(rows)
+            for start in range(0, len(part), rows):
+                yield PandasPart(part.iloc[start : start + rows])
+
+    def gathered(self, parts: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+        import pandas as pd
+
+        whole = pd.concat([part.frame for part in parts], ignore_index=True)
+        return _columns(whole, names)
+
+
+class PandasPart:
+    """Some rows of a pandas frame; objects stay objects, whatever they are."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame, self.num_rows = frame, len(frame)
+
+    def column(self, name: str) -> Any:
+        """One column."""
+        return nw.from_native(self.frame, eager_only=True).get_column(name)
 
 
 class ArrowDataset(Backend):
@@ -264,6 +326,11 @@ class ArrowDataset(Backend):
         empty = data.schema.empty_table()
         self.schema = dict(nw.from_native(empty, eager_only=True).schema)
         self.frame = None  # there is nothing to ask
+
+    def _plan_text(self) -> str:
+        several = getattr(self._data, "children", [self._data])
+        formats = [getattr(one, "format", None) for one in several]
+        return " ".join(f"{type(one).__name__}" for one in formats)
 
     def count(self, frame: Any) -> int:
         return int(self._data.count_rows())
@@ -279,6 +346,11 @@ def _silence() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+def _columns(table: Any, names: Sequence[str]) -> dict[str, Any]:
+    frame = nw.from_native(table, eager_only=True)
+    return {name: frame.get_column(name) for name in names}
 
 
 def _listed(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:

@@ -16,6 +16,7 @@ from discreto.core.maps._distances import whole_points
 from discreto.core.maps.cells import (
     Bins,
     Categories,
+    Completeness,
     Cross,
     Edges,
     Magnitudes,
@@ -49,6 +50,10 @@ def _present(cells: Present, rows: Columns) -> Expr:
     for name in cells.names[1:]:
         absent = absent | rows.absent(name)
     return either(absent, whole(-1), whole(0))
+
+
+def _completeness(cells: Completeness, rows: Columns) -> Expr:
+    return either(_present(Present(cells.names), rows) < 0, whole(1), whole(0))
 
 
 def _categories(cells: Categories, rows: Columns) -> Expr:
@@ -154,25 +159,48 @@ def indicator(mark: Indicator, rows: Columns) -> Expr:
     return either(rows.code(mark.column) == mark.code, real(mark.size), real(0.0))
 
 
+def gaps_of(names: tuple[Term, ...], rows: Columns) -> list[Expr | None]:
+    """Where each term is missing; None for terms that have no gaps."""
+    return [
+        rows.absent(name)
+        if isinstance(name, str) and rows.domain.number(name).missing
+        else None
+        for name in names
+    ]
+
+
+def nothing_there(names: tuple[Term, ...], code: Expr, rows: Columns) -> Expr:
+    """The cell of a row, or -1 where all of its terms are missing."""
+    gaps = gaps_of(names, rows)
+    absent = gaps[0]
+    for gap in gaps[1:]:
+        absent = None if absent is None or gap is None else absent & gap
+    return code if absent is None else either(absent, whole(-1), code)
+
+
 def nearest(names: tuple[Term, ...], centres: Any, rows: Columns) -> Expr:
-    """The nearest centre of each row; the first of equals."""
+    """The nearest centre of each row over what is there; the first of equals."""
 
     def make() -> Expr:
         if len(centres) > _MOST_POINTS:
             raise Untranslated(f"more than {_MOST_POINTS} centres")
         points, scale = whole_points(np.array(centres, dtype=float))
+        gaps = gaps_of(names, rows)
         unit = unit_rows(names, rows)
         fine = rows.let([(x * real(scale) + real(0.5)).floor() for x in unit])
         far = []
         for point in points:  # whole numbers below 2^53: exact in any order
             terms = [x * real(-2 * p) for x, p in zip(fine, point, strict=True)]
+            for gap, p in zip(gaps, point, strict=True):
+                if gap is not None:
+                    terms.append(either(gap, real(-(p**2)), real(0.0)))
             far.append(added(terms) + real((point**2).sum()))
         far = rows.let(far)
         (least,) = rows.let([nw.min_horizontal(*far) if len(far) > 1 else far[0]])
         out = whole(len(far) - 1)
         for number in range(len(far) - 2, -1, -1):
             out = either(far[number] <= least, whole(number), out)
-        (code,) = rows.let([out])
+        (code,) = rows.let([nothing_there(names, out, rows)])
         return code
 
     return rows.remember(("nearest", names, centres), make)
@@ -187,18 +215,17 @@ def added(terms: list[Expr]) -> Expr:
 
 
 def from_nearest(names: tuple[Term, ...], centres: Any, rows: Columns) -> list[Expr]:
-    """The way from the nearest centre to each row."""
+    """The way from the nearest centre to each row; 0 along what is missing."""
 
     def make() -> list[Expr]:
-        unit = unit_rows(names, rows)
-        if len(centres) == 1:
-            return rows.let(
-                [x - real(c) for x, c in zip(unit, centres[0], strict=True)]
-            )
-        code, out = nearest(names, centres, rows), []
+        unit, gaps, out = unit_rows(names, rows), gaps_of(names, rows), []
+        code = nearest(names, centres, rows) if len(centres) > 1 else None
         for column, x in enumerate(unit):
             shifts = [real(centre[column]) for centre in centres]
-            out.append(x - table(code, shifts, real(0.0)))
+            shift = shifts[0] if code is None else table(code, shifts, real(0.0))
+            gap = gaps[column]
+            way = x - shift
+            out.append(way if gap is None else either(gap, real(0.0), way))
         return rows.let(out)
 
     return rows.remember(("way", names, centres), make)
@@ -219,12 +246,14 @@ def _rings(cells: Rings, rows: Columns) -> Expr:
     way = from_nearest(cells.names, cells.centres, rows)
     (size,) = rows.let([norm_of(way, cells.norm, rows)])
     (far,) = rows.let([rows.over(size, diameter(len(way), cells.norm))])
-    return search(far, cells.ends(), whole, right=False)
+    place = search(far, cells.ends(), whole, right=False)
+    return nothing_there(cells.names, place, rows)
 
 
 _TRANSLATIONS: dict[type, Callable[[Any, Columns], Expr]] = {
     Bins: _bins,
     Categories: _categories,
+    Completeness: _completeness,
     Cross: _cross,
     Edges: _edges,
     Everyone: _everyone,

@@ -16,7 +16,7 @@ import numpy as np
 from discreto.core.domain import Category
 from discreto.core.maps.clusters import Deviations, steps_of
 from discreto.core.maps.columns import Indicator
-from discreto.core.maps.features import SUM_BITS, Bernstein, Values, grid
+from discreto.core.maps.features import SUM_BITS, Bernstein, Presence, Values, grid
 from discreto.core.maps.regression import Scaled, SquaredGradient, cosines, grids
 from discreto.core.maps.simplex_features import Partition
 from discreto.core.query import Shape
@@ -91,6 +91,10 @@ def _values(features: Values, shape: Shape, rows: Columns) -> list[Expr]:
     if loose:
         return clamp(out, shape, rows)
     return [(x + real(0.5)).floor() for x in out]
+
+
+def _presence(features: Presence, shape: Shape, rows: Columns) -> list[Expr]:
+    return [either(rows.absent(n), real(0.0), real(1.0)) for n in features.names]
 
 
 def _bernstein(features: Bernstein, shape: Shape, rows: Columns) -> list[Expr]:
@@ -226,6 +230,7 @@ _TRANSLATIONS: dict[type, Callable[[Any, Shape, Columns], list[Expr]]] = {
     Bernstein: _bernstein,
     Deviations: _deviations,
     Partition: _partition,
+    Presence: _presence,
     Scaled: _scaled,
     SquaredGradient: _squared,
     Values: _values,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any
@@ -23,7 +23,7 @@ from discreto.data.databases.people import bounded
 from discreto.data.databases.sums import SumQuery
 from discreto.data.frames.base import Array, Frame, asked, need_columns
 from discreto.data.frames.convert import convert
-from discreto.data.frames.memory import MemoryFrame, native_columns
+from discreto.data.frames.memory import MemoryFrame
 from discreto.data.frames.memory_view import MemoryView
 from discreto.data.frames.people import join, people_of
 from discreto.data.frames.types import check_types, kind_of_dtype
@@ -40,6 +40,7 @@ class DatabaseFrame:
     """
 
     def __init__(self, backend: Backend, domain: Domain) -> None:
+        backend.check_source()  # before types, which may follow from rows
         need_columns(domain, list(backend.schema))
         check_types(domain, {n: kind_of_dtype(backend.schema[n]) for n in domain})
         backend.check_names(list(domain))
@@ -127,12 +128,17 @@ class DatabaseFrame:
     def raw(self, name: str) -> Array:
         if not self.steps:
             return join([people_of(part.column(name)) for part in self.tables([name])])
-        # By position in a copy: a database may read in another order next time.
+        return self.held().raw(name)
+
+    def held(self) -> HeldRows:
+        """The same rows in an order that stays, for whoever asks them by place."""
+        return HeldRows(self._copied)
+
+    def _copied(self) -> Frame:
         frame: Any = self._copies.whole()
         for step, domain in zip(self.steps, self._domains(), strict=False):
             frame = MemoryView(frame, step, domain)
-        texts: Array = frame.raw(name)
-        return texts
+        return frame
 
     def batches(
         self, names: Sequence[str], size: int
@@ -148,6 +154,45 @@ class DatabaseFrame:
         # Questions about no column still have to count rows.
         wanted = list(names) or [next(iter(self.domain))]
         return self._backend.batches(self._frame, wanted, _READ)
+
+    def gathered(self, parts: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+        """The columns of such tables, one after the other."""
+        return self._backend.gathered(parts, names)
+
+
+class HeldRows:
+    """Rows of a database in one copy, made when they are first asked for.
+
+    A database may read in another order each time: what two queries find in the same
+    place belongs to two rows.
+    """
+
+    def __init__(self, copy: Callable[[], Frame]) -> None:
+        self._copy, self._lock = copy, threading.Lock()
+        self._frame: Frame | None = None
+
+    def _held(self) -> Frame:
+        with self._lock:
+            if self._frame is None:
+                self._frame = self._copy()
+            return self._frame
+
+    def length(self) -> int:
+        return self._held().length()
+
+    def split(self, parts: int) -> list[Frame]:
+        return self._held().split(parts)
+
+    def column(self, name: str) -> Array:
+        return self._held().column(name)
+
+    def raw(self, name: str) -> Array:
+        return self._held().raw(name)
+
+    def batches(
+        self, names: Sequence[str], size: int
+    ) -> Iterator[tuple[dict[str, Array], int]]:
+        return self._held().batches(names, size)
 
 
 class _Stream:
@@ -188,8 +233,6 @@ class _Copies:
 
     def whole(self) -> MemoryFrame:
         """A copy of all columns that can be asked about, and of whose rows they are."""
-        import pyarrow as pa
-
         domain = self._frame.domain
         few = domain.select(
             [
@@ -199,14 +242,7 @@ class _Copies:
             ]
         )
         names = list(few)
-        tables = [_table(part) for part in self._frame.tables(names)]
-        if not tables:
+        parts = list(self._frame.tables(names))
+        if not parts:
             return MemoryFrame({name: np.empty(0) for name in names}, few)
-        whole = pa.concat_tables(tables, promote_options="permissive")
-        return MemoryFrame(native_columns(whole, few), few)
-
-
-def _table(part: Any) -> Any:
-    import pyarrow as pa
-
-    return part if isinstance(part, pa.Table) else pa.Table.from_batches([part])
+        return MemoryFrame(self._frame.gathered(parts, names), few)

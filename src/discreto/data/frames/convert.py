@@ -29,7 +29,7 @@ _PLAIN = Dialect()
 
 def convert(values: Any, column: object, dialect: Dialect | None = None) -> Array:
     """A column in the terms of the domain: float64, or int64 codes."""
-    dialect = dialect or _PLAIN
+    dialect, values = dialect or _PLAIN, as_objects(values)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if isinstance(column, DateTime):
@@ -39,6 +39,30 @@ def convert(values: Any, column: object, dialect: Dialect | None = None) -> Arra
             return _codes(plain(values), column, dialect) if codes is None else codes
         quick = _spelt_numbers(values, dialect)
         return _numbers(plain(values), dialect) if quick is None else quick
+
+
+def as_objects(values: Any) -> Any:
+    """A column of Python objects as an array of them; anything else as it is.
+
+    Whoever is given such a column to convert guesses one type for all of it, and so
+    what a row becomes would depend on others: a time that names its zone moves those
+    that name none. Where all are texts there is nothing to guess.
+    """
+    native = values.to_native() if hasattr(values, "to_native") else values
+    kind = str(getattr(native, "dtype", ""))
+    if kind not in ("object", "Object") or isinstance(native, np.ndarray):
+        return values
+    several = native.to_list()
+    objects = np.fromiter(several, dtype=object, count=len(several))
+    return values if kind == "object" and _are_texts(objects) else objects
+
+
+def _are_texts(objects: Array) -> bool:
+    """Whether all are texts, or nothing."""
+    kinds = set(map(type, objects))
+    if not {kind.__name__ for kind in kinds} <= {"str", "float", *_NOTHING[:2]}:
+        return False
+    return float not in kinds or all(v != v for v in objects if type(v) is float)
 
 
 def plain(values: Any) -> Array:
@@ -91,6 +115,7 @@ def owned(
     Numbers stay in their own type, which may be small. All else is converted, since
     the objects in it might change.
     """
+    values = as_objects(values)
     if isinstance(column, DateTime):
         return convert(values, column, dialect), True
     if isinstance(column, Category):
@@ -115,9 +140,10 @@ def listed(values: Any) -> Array:
             out = np.asarray(values)
     except Exception:
         out = np.empty(0, dtype=object)
-    if out.ndim == 1 and out.dtype.kind in "fiubmMcV":
+    if out.ndim == 1 and out.dtype.kind in "fiub":
         return out
-    # Mixed lists stay as they are: numpy would turn their numbers into texts.
+    # Other lists stay as they are. For mixed ones numpy takes one type that holds all:
+    # beside a text, a complex number or a duration no number would be one.
     several = list(values)
     return np.fromiter(several, dtype=object, count=len(several))
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from discreto.core.dialect import Dialect
 from discreto.data.frames.base import Array
-from discreto.errors import DomainError, MissingExtraError
+from discreto.errors import DiscretoError, DomainError, MissingExtraError
 
 
 def names_of(path: Path, dialect: Dialect | None) -> list[str]:
@@ -50,15 +50,22 @@ def _sheet(path: Path, dialect: Dialect | None) -> Iterator[Any]:
         raise MissingExtraError(
             "Excel files need openpyxl: pip install 'discreto[excel]'."
         ) from None
-    try:
-        book = load_workbook(path, read_only=True, data_only=True)
-    except (BadZipFile, KeyError, ValueError):
-        raise DomainError(f"{path.name!r} cannot be read as a table.") from None
-    try:
-        wanted = dialect.sheet if dialect is not None else None
-        if wanted is not None and wanted not in book.sheetnames:
-            shown = ", ".join(map(repr, book.sheetnames))
-            raise DomainError(f"{path.name!r} has no sheet {wanted!r}, but {shown}.")
-        yield book[wanted or book.sheetnames[0]]
-    finally:
-        book.close()
+    with warnings.catch_warnings():
+        # Of a date beyond the calendar openpyxl says where it is, and what.
+        warnings.simplefilter("ignore")
+        try:
+            with closing(load_workbook(path, read_only=True, data_only=True)) as book:
+                yield _named(book, path, dialect)
+        except DiscretoError:
+            raise
+        except Exception:  # it may quote a cell
+            raise DomainError(f"{path.name!r} cannot be read as a table.") from None
+
+
+def _named(book: Any, path: Path, dialect: Dialect | None) -> Any:
+    """The sheet that the dialect names, or the first."""
+    wanted = dialect.sheet if dialect is not None else None
+    if wanted is not None and wanted not in book.sheetnames:
+        shown = ", ".join(map(repr, book.sheetnames))
+        raise DomainError(f"{path.name!r} has no sheet {wanted!r}, but {shown}.")
+    return book[wanted or book.sheetnames[0]]

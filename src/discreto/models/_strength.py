@@ -52,7 +52,7 @@ def only_shares(strength: float, cost: Cost, space: Space) -> bool:
     Means of more than two classes are worth hearing before that: who guesses the most
     frequent one of many is mostly wrong.
     """
-    return len(space.classes) == 2 and strength < (FEW / 2 if cost.rho else FEW)
+    return len(space.classes) == 2 and strength < FEW * (0.4 if cost.rho else 0.8)
 
 
 def clear_classes(strength: float, cost: Cost, space: Space) -> float:

@@ -162,6 +162,8 @@ class LogisticRegression(PrivateClassifier):
         if method == "auto":
             few = only_shares(strength, ask.cost, space)
             method = "shares" if few else _method(room, task)
+            if not read.is_auto("max_iter"):  # steps were asked for
+                method = "gradient"
         middle = np.zeros(task.width)
         if method == "shares":
             weights = np.zeros((task.classes, 1 + task.width))

@@ -36,7 +36,7 @@ class NaiveBayes(Bayes):
         64) are frequent, pull every estimate toward a safer one as far as the known
         noise says, let a further question correct the scores, and one more make
         the probabilities less sure where columns repeat each other. With few rows it
-        learns class means alone, for two classes with rows times epsilon below 50
+        learns class means alone, for two classes with rows times epsilon below 40
         their shares alone. ``False`` is the textbook: with noise off it equals
         scikit-learn at any ``epsilon``.
     priors

@@ -30,6 +30,7 @@ CLASSIFIERS: dict[str, dict[str, Any]] = {
     "KNeighborsClassifier": {},
     "RadiusNeighborsClassifier": {"radius": 0.08},
 }
+VOTERS = ("KNeighborsClassifier", "RadiusNeighborsClassifier")
 REGRESSORS = ("LinearRegression", "GradientBoostingRegressor")
 LEARNERS: dict[str, dict[str, Any]] = {
     "FederatedAveraging": {},
@@ -91,15 +92,15 @@ def score(found: Any, truth: Any) -> float:
 
 def off(centres: Any) -> float:
     """How far centres are from the true ones, the better way round."""
-    ways = [np.abs(np.array(centres)[list(p)] - CENTRES).max() for p in ([0, 1], [1, 0])]
+    ways = [
+        np.abs(np.array(centres)[list(p)] - CENTRES).max() for p in ([0, 1], [1, 0])
+    ]
     return float(min(ways))
 
 
 def fitted(name: str, options: dict[str, Any], data: Any, given: Any, seed: int) -> Any:
     """A model of this name, learned from these rows."""
-    target = (
-        None if name in CLUSTERS else "amount" if name in REGRESSORS else "label"
-    )
+    target = None if name in CLUSTERS else "amount" if name in REGRESSORS else "label"
     domain, exact = domain_of(target), given.epsilon == 0
     if name in LEARNERS:
         parts = [
@@ -139,9 +140,10 @@ def lines(given: Any) -> Any:
                 if name in CLUSTERS:
                     line.append(off(model.cluster_centers_))
                     continue
-                many = 25 if name.endswith(("KNeighborsClassifier",)) or name.startswith("Radius") else None
+                many = 25 if name in VOTERS else None  # each prediction is paid for
                 for asked in (fresh, fresh_holes):
-                    line.append(score(model.predict(features(asked, many)), truth[:many]))
+                    predicted = model.predict(features(asked, many))
+                    line.append(score(predicted, truth[:many]))
             found.append(line)
         yield name, np.mean(found, axis=0), np.std(found, axis=0)
 
@@ -160,7 +162,7 @@ def main() -> None:
     for name, means, spreads in lines(given):
         shown = [f"{m:.3f} ({s:.3f})" for m, s in zip(means, spreads, strict=True)]
         half = len(shown) // 2
-        print(f"{name:28} {' '.join(shown[:half])} | {' '.join(shown[half:])}", flush=True)
+        print(f"{name:28}", *shown[:half], "|", *shown[half:], flush=True)
 
 
 if __name__ == "__main__":

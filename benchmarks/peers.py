@@ -1,12 +1,13 @@
 """Silos without a coordinator against silos with one, at the same epsilon.
 
-    python benchmarks/peers.py errors     medians of 20 data sets, by simulation
+    python benchmarks/peers.py errors     means of 200 data sets, by simulation
     python benchmarks/peers.py processes  seven processes, error by round
 
 Peers do what a simulation of ``GraphLearning`` does, number by number (the tests say
 so), so errors are taken from simulations, with data as in benchmarks/federated.py. The
-second part starts real processes over HTTPS on loopback, once undisturbed and once with
-a node that is killed and comes back and a link that is cut.
+second part starts real processes over HTTPS on loopback at epsilon 1, RUNS times
+undisturbed and once with a node that is killed and comes back and a link that is cut,
+beside 200 runs of a coordinator who averages the same rows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from discreto.federated import FederatedAveraging, GraphLearning, simulate
 
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path += [str(TESTS / "unit"), str(TESTS / "integration")]
-SEEDS = 20
+SEEDS, RUNS = 200, 4
 ROUNDS = (5, 10, 20, 30, 50)
 
 
@@ -38,29 +39,46 @@ def errors() -> None:
         "peers, optimal": lambda e: GraphLearning(epsilon=e, **graph, mixing="optimal"),
     }
     for epsilon in (0.5, 1, 2, 5):
-        base = 0.0
+        base = np.empty(0)
         for name, make in methods.items():
             runs = [
                 simulate(make(epsilon), parts(s), LINEAR, seeds=[s])
                 for s in range(SEEDS)
             ]
-            excess = float(np.median([run.error for run in runs]))
-            base = base or excess
-            curve = np.median([run.curve for run in runs], axis=0)
+            excess = np.array([run.error for run in runs])
+            base = base if len(base) else excess
+            curve = np.mean([run.curve for run in runs], axis=0)
             steps = " ".join(f"{curve[k - 1]:.4f}" for k in ROUNDS)
+            low, high = interval(excess, base)
             print(
-                f"ε {epsilon:<4} {name:24} excess {excess:.5f} "
-                f"({excess / base:.2f} of the coordinator's; error "
-                f"{(1 + excess) / (1 + base):.4f}); by round {steps}",
+                f"ε {epsilon:<4} {name:24} excess {excess.mean():.5f} "
+                f"({excess.mean() / base.mean():.3f} of the coordinator's, 95 % "
+                f"{low:.3f} to {high:.3f}; error "
+                f"{(1 + excess.mean()) / (1 + base.mean()):.4f}); by round {steps}",
                 flush=True,
             )
+
+
+def interval(excess: np.ndarray, base: np.ndarray) -> tuple[float, float]:
+    """Where the ratio of two means over the same data sets lies, by bootstrap."""
+    picks = np.random.default_rng(0).integers(0, len(base), (2000, len(base)))
+    found = [excess[pick].mean() / base[pick].mean() for pick in picks]
+    low, high = np.percentile(found, [2.5, 97.5])
+    return float(low), float(high)
 
 
 def processes() -> None:
     import test_peer_processes as tested
 
     tested.EPSILON, tested.ROUNDS = 1, 50
-    for disturbed in (False, True):
+    rows = [tested.rows_of(k) for k in range(7)]
+    learner = FederatedAveraging(epsilon=1, rounds=50)
+    runs = simulate(learner, rows, tested.DOMAIN, seeds=range(SEEDS))
+    curves = [
+        [tested.loss(model, k - 1) for k in ROUNDS] for model in runs.models
+    ]
+    print("coordinator   ", " ".join(f"{one:.4f}" for one in np.mean(curves, axis=0)))
+    for disturbed in (*[False] * RUNS, True):
         with tempfile.TemporaryDirectory() as folder:
             nodes = tested.whole_run(Path(folder), disturbed=disturbed)
             models = [node.ended() for node in nodes.values()]

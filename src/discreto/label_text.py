@@ -29,6 +29,7 @@ _WHOLE = (
     *(mark("share predicted by group"), mark("best candidate"), mark("class counts")),
     *(mark("classes in the cells"), mark("curvature"), mark("how sure to be")),
     *(mark("median of the target"), mark("middle of the rows"), mark("slopes")),
+    mark("quantile of the target"),
     *(mark("number of rows"), mark("overall mean"), mark("products of the columns")),
     *(mark("products with the target"), mark("score of a run"), mark("squared error")),
     *(

@@ -88,6 +88,10 @@ class Release:
     population: bool = False
 
     def __post_init__(self) -> None:
+        numbers = isinstance(self.low, float) and isinstance(self.high, float)
+        numbers = numbers and isinstance(self.value, float)
+        if numbers and self.low <= self.value <= self.high:
+            return
         parts = [np.asarray(part) for part in (self.value, self.low, self.high)]
         alike = len({part.shape for part in parts}) == 1
         if alike and all(part.dtype.kind in "fiu" for part in parts):

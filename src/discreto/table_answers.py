@@ -51,11 +51,14 @@ class TableAnswers(TableViews):
     def _named_release(self, release: Release, statistic: Statistic) -> Release:
         """The answer, with what its keys are values of."""
         columns = getattr(statistic, "by", ()) or getattr(statistic, "columns", ())
-        labelled = replace(release, label=self._label(release.label))
-        return labelled.named(columns) if not labelled.names else labelled
+        if self.view:
+            release = replace(release, label=self._label(release.label))
+        return release.named(columns) if columns and not release.names else release
 
     def _label(self, text: str) -> str:
         """What is asked, and of which rows."""
+        if not self.view:
+            return text
         conditions = [str(step) for step in self.view if isinstance(step, Where)]
         return ", ".join([text, *conditions])
 
@@ -145,8 +148,8 @@ class TableAnswers(TableViews):
         and how far a row can move it.
         """
         cost, relation = cost_of([statistic], epsilon, delta), self.domain.neighbours
-        plan = self._plan(statistic, cost)
-        facts = self._facts(key) | {"statistic": _digest(statistic)}
+        plan, name = self._plan(statistic, cost)
+        facts = self._facts(key) | {"statistic": name}
         kept = Kept(
             key,
             lambda release, receipt: release.paid(receipt, cost, relation).to_json(),
@@ -163,14 +166,14 @@ class TableAnswers(TableViews):
         )
         return done.result.paid(done.receipt, cost, relation)
 
-    def _plan(self, statistic: Statistic, cost: Cost) -> Plan:
-        """The plan of a statistic, kept for when it is asked again."""
+    def _plan(self, statistic: Statistic, cost: Cost) -> tuple[Plan, str]:
+        """A statistic's plan and digest, kept for when it is asked again."""
         if (statistic, cost) not in self._plans:
             if len(self._plans) >= 64:
                 self._plans.clear()
             gate = choosy_gate(self)
             plan = plan_of(self.domain, [statistic], cost, 0, gate=gate)
-            self._plans[statistic, cost] = plan
+            self._plans[statistic, cost] = plan, _digest(statistic)
         return self._plans[statistic, cost]
 
     def answers(

@@ -98,7 +98,7 @@ class Table(TableAnswers):
         default = DatabaseEngine() if lazy else LocalEngine()
         self._rows = TableRows(frame, engine or default)
         self.choosy = not getattr(engine, "fetch", True)
-        self._plans: dict[tuple[Statistic, Cost], Plan] = {}
+        self._plans: dict[tuple[Statistic, Cost], tuple[Plan, str]] = {}
 
     @classmethod
     def scan(

@@ -68,9 +68,16 @@ def estimators() -> list[Case]:
         for name, kind in offered.items()
         if isinstance(kind, type) and issubclass(kind, PrivateEstimator)
     ]
+    boosting, few = models.GradientBoostingRegressor, SMALL["GradientBoostingRegressor"]
+    losses = {
+        "poisson": {"loss": "poisson"},
+        "huber": {"loss": "huber"},
+        "quantile": {"loss": "quantile", "quantile": 0.8},
+    }
     small = {"rounds": 1, "bins": {"a": 2, "b": 2}}
     return [
         *found,
+        *[Case(f"boosting, {n}", boosting, few | loss) for n, loss in losses.items()],
         Case("Synthesizer", Synthesizer, small),
         Case("Synthesizer of sums", Synthesizer, small | {"selection": "counts"}),
     ]

@@ -196,8 +196,41 @@ def learners() -> list[Subject]:
         Subject("GradientBoostingClassifier",
                 _fit(models.GradientBoostingClassifier(**small)), classes,
                 (90, 0.5, "no"), (18, 0, "yes"), group=2, runs=12000, **yes),
+        *_forks_and_losses(classes, numbers, few, small),
         Subject("Synthesizer", _fit(Synthesizer(epsilon=1, rounds=1)), KINDS | LABEL,
                 ("x", "no"), group=2, runs=1200),
+    ]  # fmt: skip
+
+
+def _forks_and_losses(
+    classes: dict[str, Any], numbers: dict[str, Any], few: Any, small: Any
+) -> list[Subject]:
+    """Plans whose form a noisy count chooses, other losses, and choosing a model."""
+    boost, goal = models.GradientBoostingRegressor, {"target": "y"}
+    bayes = [models.GaussianNB(epsilon=1), models.NaiveBayes(epsilon=1)]
+    high = {"loss": "quantile", "quantile": 0.75, **small}
+
+    def choose(how: Any) -> Callable[[Any], Any]:
+        options = {"epsilon": 1, "method": how, "repeats": 2}
+        return lambda table: models.select(bayes, table, "label", **options)
+
+    return [
+        Subject("AutoClassifier", _fit(models.AutoClassifier(**few)), classes,
+                (18, 1, "yes"), group=2, runs=1600, target="label"),
+        Subject("AutoRegressor", _fit(models.AutoRegressor(**few)), numbers,
+                (54, 0.5, 100), group=2, runs=4000, **goal),
+        Subject("boosting, trees by a count", _fit(boost(**few)), numbers,
+                (54, 1, 0), (18, 0, 100), many=400, runs=2400, lead=400, **goal),
+        Subject("boosting, poisson", _fit(boost(loss="poisson", **small)), numbers,
+                (54, 1, 100), (18, 0, 0), runs=2400, **goal),
+        Subject("boosting, huber", _fit(boost(loss="huber", **small)), numbers,
+                (54, 1, 0), (18, 0, 100), runs=2400, **goal),
+        Subject("boosting, quantile", _fit(boost(**high)), numbers, (54, 1, 100),
+                (18, 0, 0), runs=4000, lead=12, **goal),
+        Subject("select, all", choose("all"), classes, (18, 1, "yes"), runs=1600,
+                target="label"),
+        Subject("select, hidden", choose("hidden"), classes, (18, 1, "yes"), runs=1600,
+                target="label"),
     ]  # fmt: skip
 
 

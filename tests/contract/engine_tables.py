@@ -43,6 +43,7 @@ from discreto.core.maps import (
     SquaredGradient,
     Tree,
     Values,
+    WholeGroups,
     Within,
 )
 from discreto.core.query import Sum
@@ -168,6 +169,7 @@ TRANSLATED = {
     ),
     "categories": Sum(Categories(("s", ODD, "c")), SOME),
     "whole bins": Sum(Bins("n", 6), SOME),
+    "whole groups": Sum(Cross(WholeGroups("n"), Categories(("s",))), SOME),
     "bins": Sum(Bins("a", 7), SOME),
     "edges": Sum(Cross(Edges("a", (0.0, 1, 1, 2.5, 99)), Bins("big", 3)), SOME),
     "magnitudes": Sum(Cross(Magnitudes("big", -9, 60), Magnitudes("b", -3, 3)), SOME),

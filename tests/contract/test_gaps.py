@@ -116,8 +116,7 @@ def test_a_promise_that_is_broken_means_the_middle(case):
         n: np.nan_to_num(v, nan=50.0) if n in NAMES else v for n, v in data.items()
     }
     fits = [
-        case.make().fit(dp.Table(rows, domain, simulate(7)))
-        for rows in (data, filled)
+        case.make().fit(dp.Table(rows, domain, simulate(7))) for rows in (data, filled)
     ]
     assert (fits[0].cluster_centers_ == fits[1].cluster_centers_).all()
     asked = np.column_stack([made(5, 0.0, 50)[name] for name in NAMES])

@@ -24,6 +24,7 @@ from discreto.core.maps import (
     Bins,
     Block,
     Categories,
+    CentredRanks,
     ClippedGradient,
     Completeness,
     CodeCounts,
@@ -40,6 +41,7 @@ from discreto.core.maps import (
     HashParts,
     Indicator,
     Largest,
+    LeafShifts,
     Leaves,
     LogisticGradient,
     Magnitudes,
@@ -68,6 +70,7 @@ from discreto.core.maps import (
     Tree,
     Unfit,
     Values,
+    WholeGroups,
     Within,
 )
 from discreto.core.query import Choice, Randomise, Sum
@@ -158,6 +161,8 @@ SOFT = Tree((0,), ((0, 0, 1, 1),), ((0.5, 1.0, 0.0), (-1.0, 2.0, 0.1)))
 GROWING = Tree(TREE.features, TREE.routes)
 YES = Gradients(GRID, "label", "logistic", (0.0,), (TREE, SMALL, TREE), bits=12)
 FAR = Gradients(GRID, "amount", "squared", (0.5,), (SMALL, TREE), clip=3.0)
+RATES = replace(FAR, loss="poisson", weight=0.3)
+SIDE = replace(FAR, loss="quantile", quantile=0.9)
 TWO = Grid(("a", "n"), ((2.0, 5.0), ()))
 CLASSES = Gradients(TWO, "s", "softmax", (0.0, 0.1, 0.0), (SOFT, SOFT), weight=0.5)
 PARTS = HashParts(("a", "t"), (1, 2), 7)
@@ -174,6 +179,11 @@ def _all(features: Any, form: Any = "linear") -> Sum:
 WRITTEN: list[Any] = [
     Sum(Leaves(GRID, GROWING, "label"), (Block(YES),)),
     Sum(Residuals(FAR), COUNT),
+    Sum(Leaves(GRID, GROWING, "amount"), (Block(RATES),)),
+    Sum(Residuals(RATES), COUNT),
+    Choice(
+        Sum(LeafShifts(SIDE, GROWING, 4), COUNT), CentredRanks(Ranks((9,) * 5, 10), 3)
+    ),
     Sum(Margins(CLASSES), COUNT),
     _all(CodeCounts(GRID)),
     _all(CLASSES),
@@ -185,6 +195,7 @@ WRITTEN: list[Any] = [
     Sum(Completeness(("a", "s")), (Block(Presence(NAMES)),)),
     Sum(Categories(("s", "t")), (Block(Values(NAMES, 15, "zero", True), "gram"),)),
     Sum(Bins("n", 6), (Block(Bernstein(NAMES, 2)),)),
+    Sum(WholeGroups("n"), (Block(Bernstein(NAMES, 2)),)),
     Sum(
         Cross(Edges("a", (0.0, 1)), Magnitudes("b", -3, 3)),
         (

@@ -35,6 +35,7 @@ COLUMNS = {
     "z": Z,
     "c": Category(("u", "v"), missing=False),
     "d": Category(("p", "q"), missing=True),
+    "n": Number(0, 2, integer=True),
 }
 ADD = Domain(COLUMNS)
 REPLACE = Domain(COLUMNS, neighbours="replace", rows=3)
@@ -47,6 +48,7 @@ HOSTILE = {
     "z": (100.0, 101.0, -5.0, INF),
     "c": (0, 1, -1),
     "d": (0, 1, -1),
+    "n": (0.0, 2.0, 1e9, NAN),
 }
 
 Rows = tuple[int, ...]  # a table: the numbers of its rows in a universe, sorted

@@ -23,7 +23,18 @@ TEXTS = [
     *("1e99999999", "NaN", "inf", "Infinity", "\ud800", "\0", "é" * 30, "a" * 5000),
     *("9" * 5000, "1/" + "9" * 300, "0.1", "1e-5"),
     *("linear", "pair", "gram", "laplace", "cube", "l1", "l2", "zero", "centre"),
-    *("squared", "logistic", "softmax", "low", "high", "gain", "native", "either"),
+    *(
+        "poisson",
+        "quantile",
+        "squared",
+        "logistic",
+        "softmax",
+        "low",
+        "high",
+        "gain",
+        "native",
+        "either",
+    ),
     *("sums", "steps", "proximal", "hello", "measure", "round", "replace"),
 ]
 

@@ -18,6 +18,7 @@ from discreto.core.maps import (
     KINDS,
     Bins,
     Categories,
+    CentredRanks,
     Cross,
     Extreme,
     Largest,
@@ -38,6 +39,8 @@ SCORES = {
     "quartile": Ranks((1,), 4),
     "minimum": Ranks((0,), 1),
     "two groups": Ranks((1, 3), 4),
+    "centred": CentredRanks(Ranks((1,), 4), 2),
+    "centred groups": CentredRanks(Ranks((1, 3), 4), 1),
     "low": Extreme("low", 2),
     "high": Extreme("high", 1),
 }

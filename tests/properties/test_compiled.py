@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,21 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from test_clamp import ANY, EXTREME, shapes
-from test_row_locality import BATCHES, DOMAIN, MAPS, ROWS, values_of
+from test_row_locality import BATCHES, DOMAIN, GRID, MAPS, ROWS, values_of
 
 import discreto as dp
 from discreto.core import aggregate, compiled
 from discreto.core.bound import inside
-from discreto.core.maps import Bernstein, Bins, Categories, Edges, Present, Values
+from discreto.core.maps import (
+    Bernstein,
+    Bins,
+    Categories,
+    CodeCounts,
+    Edges,
+    Partition,
+    Present,
+    Values,
+)
 from discreto.core.query import Block, Everyone, Ones, Shape, Sum
 
 pytest.importorskip("numba", reason="numba is not installed")
@@ -42,9 +52,11 @@ def assert_same(first: list[Any], second: list[Any]) -> None:
 
 @pytest.mark.parametrize("one", MAPS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("rows", BATCHES)
-def test_maps_have_the_same_bits(one, rows):
+@pytest.mark.parametrize("many", [1, 20])
+def test_maps_have_the_same_bits(one, rows, many):
     """Before the clamp rounds: a difference in the last bit counts."""
-    plain, quick = both(lambda: values_of(one, BATCHES[rows], ROWS))
+    batch = {name: np.tile(column, many) for name, column in BATCHES[rows].items()}
+    plain, quick = both(lambda: values_of(one, batch, many * ROWS))
     np.testing.assert_array_equal(plain, quick)
 
 
@@ -63,6 +75,8 @@ FORMS = [
     ],
     Block(Values(("x1", "x3"), 15, constant=True), "gram"),
     Block(Bernstein(("x3",), 2)),
+    Block(CodeCounts(GRID)),
+    Block(Partition(("x1", "y", "x3"))),
     Block(Ones(), "pair"),
 ]
 
@@ -142,6 +156,20 @@ class Pair(Values):
 
     def shape(self, domain: Any) -> Shape:
         return Shape(2, 1 << 30, total=1 << 30)
+
+
+class Many(CodeCounts):
+    """More ones than it promises."""
+
+    def shape(self, domain: Any) -> Shape:
+        return replace(super().shape(domain), total=2, square=2)
+
+
+def test_ones_are_counted_only_where_their_promise_holds():
+    asked = inside(Sum(Everyone(), (Block(Many(GRID)),)), DOMAIN)
+    plain, quick = both(lambda: aggregate.fold(asked, BATCHES["plain"], ROWS))
+    assert_same(plain, quick)
+    assert quick[0].sum() <= 2 * ROWS
 
 
 def test_columns_one_by_one_keep_the_norm_of_a_row():

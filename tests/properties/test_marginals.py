@@ -28,10 +28,11 @@ SETS = ((0,), (0, 1), (1,))
 COUNTS = MarginalCounts(("c", "d"), SETS)
 
 
-def _choice(domain, guess=1, allowance=0):
+def _choice(domain, guess=1, allowance=0, weights=()):
     sizes = tuple(COUNTS.sizes(domain))
     guesses = tuple((guess * k) % 3 for k in range(sum(sizes)))
-    return Choice(COUNTS, MarginalErrors(guesses, sizes, (allowance,) * len(sizes)))
+    allowances = (allowance,) * len(sizes)
+    return Choice(COUNTS, MarginalErrors(guesses, sizes, allowances, weights))
 
 
 def _scores(choice, domain, largest):
@@ -50,6 +51,40 @@ def _scores(choice, domain, largest):
 @pytest.mark.parametrize("domain", [ADD, REPLACE, TWICE], ids=["add", "replace", "two"])
 def test_choices_of_marginals_lose_no_more_than_epsilon(domain, guess):
     check_tally(_choice(domain, guess), domain, largest=3 if domain is ADD else 2)
+
+
+WEIGHTS = [(1000, 700, 1), (0, 1000, 999), (500, 500, 500), (333, 1000, 0)]
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("domain", [ADD, REPLACE, TWICE], ids=["add", "replace", "two"])
+def test_weights_cost_nothing_more(domain, weights):
+    choice = _choice(domain, weights=weights)
+    assert choice.score.sensitivity(domain.neighbours) == _choice(
+        domain
+    ).score.sensitivity(domain.neighbours)
+    check_tally(choice, domain, largest=2)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("domain", [ADD, REPLACE], ids=["add", "replace"])
+def test_weighed_distances_move_no_further(domain, weights):
+    """Every weight and every small table: a floor of a part moves at most as far."""
+    choice = _choice(domain, weights=weights)
+    scores, pairs = _scores(choice, domain, 3)
+    plain, _ = _scores(_choice(domain), domain, 3)
+    assert np.array_equal(scores, plain * np.array(weights) // 1000)
+    far = max(np.abs(scores[i] - scores[j]).max() for i, j in pairs.tolist())
+    assert far <= choice.score.sensitivity(domain.neighbours)
+    assert far == choice.score.sensitivity(domain.neighbours) or 1000 not in weights
+
+
+def test_a_weighed_distance_never_wraps():
+    """The largest guess: without a cut, its product would leave 64 bits."""
+    score = MarginalErrors((-(1 << 60),), (1,), (0,), (1000,))
+    near, far = (score.scores(np.array([[n]]), ADD)[0, 0] for n in (0, 1))
+    assert 0 <= far - near <= 1
+    assert near == 1 << 50
 
 
 @pytest.mark.parametrize("domain", [ADD, REPLACE], ids=["add", "replace"])
@@ -113,6 +148,9 @@ def test_what_does_not_fit_is_refused_before_it_is_paid():
         MarginalErrors(large, (4,), (0,))
     with pytest.raises(ParameterError, match="guess"):  # distances would wrap
         MarginalErrors((1 << 60, 1), (2,), (0,))
+    for weights in ((1001,), (-1,), (1, 1), (0.5,)):
+        with pytest.raises(ParameterError, match=r"weights|guess"):
+            MarginalErrors((1, 1), (2,), (0,), weights)
     with pytest.raises(ParameterError, match="sets"):
         MarginalCounts(("c", "d"), ((0, 2),))
     with pytest.raises(ParameterError, match="sets"):

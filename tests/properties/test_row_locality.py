@@ -32,6 +32,7 @@ from discreto.core.maps import (
     Grid,
     HashParts,
     Indicator,
+    LeafShifts,
     Leaves,
     LogisticGradient,
     Magnitudes,
@@ -54,6 +55,7 @@ from discreto.core.maps import (
     Tree,
     Unfit,
     Values,
+    WholeGroups,
     Within,
     _distances,
 )
@@ -64,12 +66,13 @@ NAMES = tuple(f"x{i}" for i in range(WIDTH))
 DOMAIN = dp.Domain(
     {name: dp.Number(-3, 5, missing=True) for name in NAMES}
     | {"y": dp.Category(["a", "b", "c"]), "z": dp.Category([0, 1])}
-    | {"w": dp.Number(-2, 2, missing=True)}
+    | {"w": dp.Number(-2, 2, missing=True), "n": dp.Number(0, 4, integer=True)}
 )
 COINS = np.random.default_rng(5)
 BATCH = {name: COINS.normal(1, 2, ROWS) for name in NAMES}
 BATCH["x3"][::7] = np.nan
 BATCH |= {"y": COINS.integers(-1, 3, ROWS), "z": COINS.integers(0, 2, ROWS)}
+BATCH["n"] = np.array([0.0, 1.0, 4.0, 7.0, -3.0, np.nan])[np.arange(ROWS) % 6]
 BATCH["w"] = np.where(COINS.random(ROWS) < 0.1, np.nan, COINS.normal(0, 1, ROWS))
 
 
@@ -107,6 +110,7 @@ FULL = replace(SPLIT, values=weights(SPLIT.leaves, 1))
 SOFT = Tree((0,), ((0, 0, 1, 1),), weights(2, 3))
 PARTS = HashParts(("x2", "x3", "y"), (3, 2, 1), 5)
 SQUARES = Gradients(GRID, "x1", "squared", (0.7,), (FULL, FULL), clip=1.3)
+RATES = replace(SQUARES, loss="poisson")
 CHANCES = Gradients(GRID, "z", "logistic", (0.1,), (FULL,), bits=12)
 
 MARKS = tuple(Indicator("y", code, 0.5) for code in range(3))
@@ -119,7 +123,11 @@ MAPS = [
     replace(SQUARES, drop=True, weight=0.3, norm="l2"),
     replace(CHANCES, weight=1.0),
     Gradients(NUMBERS, "y", "softmax", (0.0, 0.1, -0.2), (SOFT, SOFT), weight=0.2),
+    replace(RATES, weight=0.3),
+    replace(SQUARES, loss="quantile", quantile=0.1),
     Residuals(SQUARES),
+    Residuals(RATES),
+    LeafShifts(SQUARES, SPLIT),
     Margins(Gradients(NUMBERS, "y", "softmax", (0.0, 0.1, -0.2), (SOFT, SOFT))),
     CodeCounts(GRID),
     SplitHistogram(CHANCES, SPLIT),
@@ -173,6 +181,7 @@ MAPS = [
     Categories(("y", "z")),
     Categories(("y", "z"), declared=True),
     Bins("x1", 7),
+    WholeGroups("n"),
     Edges("x1", (0.0, 1.0)),
     Magnitudes("x1"),
     MarginalCounts(("y", "z"), ((0,), (0, 1))),
@@ -182,7 +191,7 @@ MAPS = [
 OTHERS = {
     *("Block", "Sum", "Choice", "Randomise", "Everyone", "Ones"),
     *("Largest", "Ranks", "Extreme", "NearestVotes", "ReachVotes", "MarginalErrors"),
-    *("Grid", "Tree", "SplitScore"),
+    *("Grid", "Tree", "SplitScore", "CentredRanks"),
 }
 
 

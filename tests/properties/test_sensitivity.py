@@ -29,6 +29,7 @@ from discreto.core.maps import (
     SoftVotes,
     Unfit,
     Values,
+    WholeGroups,
 )
 from discreto.core.maps.clusters import (
     Deviations,
@@ -43,7 +44,7 @@ from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.margins import Margins
 from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
 from discreto.core.maps.row_partition import HashParts, Within
-from discreto.core.maps.tree_gradients import Gradients, Residuals
+from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.trees import Grid, Leaves, Tree
 from discreto.core.query import Block, Everyone, Ones, Shape, Sum
 
@@ -61,6 +62,8 @@ TREE = Tree((0,), ((0, 1, 2),))
 GROWN = replace(TREE, values=((0.5,), (-1.0,), (9.0,)))
 LOGISTIC = Gradients(GRID, "c", "logistic", (0.3,), (GROWN,), bits=8)
 SQUARED = Gradients(GRID, "y", "squared", (0.4,), (GROWN,), clip=0.5, bits=8)
+RATES = replace(SQUARED, loss="poisson", start=(-0.4,), clip=0.3)
+SIDE = replace(SQUARED, loss="quantile", quantile=0.9)
 SOFT = Tree((0,), ((0, 1, 1),), ((0.5, -0.5), (-3.0, 3.0)))
 SURE = Gradients(GRID, "c", "softmax", (0.3, 0.0), (SOFT,))
 CELLS = {
@@ -71,6 +74,7 @@ CELLS = {
     "missing category": Categories(("c", "d")),
     "declared category": Categories(("c", "d"), declared=True),
     "bins": Bins("x", 3),
+    "whole groups": WholeGroups("n"),
     "edges": Edges("x", (0.0, 2.0)),
     "magnitudes": Magnitudes("x", -1, 3),
     "nearest": Nearest(("x", "y"), ((-1.0, -1.0), (1.0, 1.0), (1.0, 1.0))),
@@ -79,6 +83,8 @@ CELLS = {
     "rings": Rings(("x", "y"), CENTRES, 4),
     "leaves": Leaves(GRID, TREE, "c"),
     "residuals": Residuals(SQUARED, 5),
+    "residuals of means": Residuals(RATES, 5),
+    "leaf shifts": LeafShifts(SIDE, TREE, 2),
     "margins": Margins(SURE, 4),
     "hash parts": HashParts(("x", "c"), (2, 1), 3),
     "within": Within(HashParts(("x", "c"), (1, 1)), 0, Categories(("c",))),
@@ -94,6 +100,10 @@ FEATURES = {
     ),
     "tree squared": replace(SQUARED, weight=0.2),
     "tree squared l2": replace(SQUARED, weight=0.4, norm="l2", drop=True),
+    "tree poisson": replace(RATES, weight=0.3),
+    "tree poisson l2": replace(RATES, weight=0.4, norm="l2", clip=0.01),
+    "tree quantile": SIDE,
+    "tree quantile newton": replace(SIDE, weight=0.2, quantile=0.25),
     "value": Values(("x",), bits=4),
     "value from zero": Values(("z",), bits=10, origin="zero"),
     "values": Values(("x", "y"), bits=3),

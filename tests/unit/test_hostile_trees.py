@@ -12,7 +12,7 @@ import pytest
 from discreto import Category, Domain, Ledger, Number, Table
 from discreto.core.cost import Cost
 from discreto.core.maps import to_json
-from discreto.core.maps.tree_gradients import Gradients, Residuals
+from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Grid, Leaves, Tree
 from discreto.core.query import Block, Choice, Everyone, Ones, Sum
@@ -45,9 +45,11 @@ def questions(tree):
         of = gradients(*trees)
         yield Sum(Everyone(), (Block(of),))
         yield Sum(Residuals(of, 4), (Block(Ones()),))
+        yield Sum(LeafShifts(of, RIGHT, 2), (Block(Ones()),))
         histogram = SplitHistogram(gradients(*trees, bits=12), Tree())
         yield Choice(histogram, SplitScore(GRID, 1, "l1"))
     yield Sum(Leaves(GRID, bare, "t"), (Block(Ones()),))
+    yield Sum(LeafShifts(gradients(RIGHT), bare, 2), (Block(Ones()),))
     histogram = SplitHistogram(gradients(RIGHT, bits=12), bare)
     yield Choice(histogram, SplitScore(GRID, bare.leaves, "l1"))
 

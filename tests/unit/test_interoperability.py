@@ -249,7 +249,7 @@ class TestSums:
 
 
 @pytest.mark.parametrize("missing", [True, False])
-@pytest.mark.parametrize("kind", ["two", "three", "number"])
+@pytest.mark.parametrize("kind", ["two", "three", "number", "rate"])
 def test_boosted_trees_in_onnx_predict_the_same(kind, missing):
     runtime = pytest.importorskip("onnxruntime")
     columns = {name: dp.Number(0, 1, missing=missing) for name in "abc"}
@@ -257,6 +257,9 @@ def test_boosted_trees_in_onnx_predict_the_same(kind, missing):
     if kind == "number":
         model = GradientBoostingRegressor(epsilon=5, random_state=0)
         target, y = dp.Number(-1, 2, missing=False), SUM
+    elif kind == "rate":
+        model = GradientBoostingRegressor(epsilon=5, random_state=0, loss="poisson")
+        target, y = dp.Number(0, 2, missing=False), np.maximum(SUM, 0)
     elif kind == "two":
         target = dp.Category(["no", "yes"], missing=False)
         y = np.where(SUM > 1, "yes", "no")
@@ -277,5 +280,5 @@ def test_boosted_trees_in_onnx_predict_the_same(kind, missing):
     found = session.run(None, {"X": new})
     same(model.predict(new), found[0])
     assert len(np.unique(found[0])) > 1
-    if kind != "number":
+    if kind in ("two", "three"):
         same(model.predict_proba(new), found[1])

@@ -22,6 +22,7 @@ from discreto.core.maps import (
     Bernstein,
     Bins,
     Categories,
+    CentredRanks,
     Completeness,
     Cross,
     Edges,
@@ -44,6 +45,7 @@ from discreto.core.maps import (
     SoftVotes,
     Unfit,
     Values,
+    WholeGroups,
     from_json,
     to_json,
 )
@@ -60,7 +62,7 @@ from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.margins import Margins
 from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
 from discreto.core.maps.row_partition import HashParts, Within
-from discreto.core.maps.tree_gradients import Gradients, Residuals
+from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Grid, Leaves, Tree
 from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
@@ -88,6 +90,8 @@ PARTS = HashParts(("x", "d"), (1, 2), 7)
 VALID = [
     Sum(Leaves(GRID, Tree((0,), ((0, 1),)), "c"), (Block(GRADIENTS),)),
     Sum(Residuals(Gradients(GRID, "y", "squared", (0.5,))), COUNT),
+    Sum(LeafShifts(Gradients(GRID, "y", "quantile", (0.5,)), TREE, 3), COUNT),
+    Sum(Everyone(), (Block(Gradients(GRID, "y", "poisson", (0.5,), (TREE,))),)),
     Sum(Margins(Gradients(GRID, "c", "softmax", (0.5, 0.0))), COUNT),
     Sum(Everyone(), (Block(CodeCounts(GRID)),)),
     Sum(Within(PARTS, 1, Everyone()), COUNT),
@@ -97,6 +101,7 @@ VALID = [
     Sum(Present(("x", "c")), (Block(Values(("x", "y")), "pair"),)),
     Sum(Categories(("c", "d")), (Block(Values(("x",), 15, "zero", True), "gram"),)),
     Sum(Bins("x", 4), (Block(Bernstein(("x", "y"), 2)),)),
+    Sum(WholeGroups("x"), (Block(Bernstein(("x", "y"), 2)),)),
     Sum(
         Cross(Edges("x", (0.0, 1)), Magnitudes("y", -3, 3)),
         (
@@ -122,6 +127,7 @@ VALID = [
     Sum(Everyone(), (Block(SoftVotes(("y",), ((1.0, -2.0), (0.0, 3.0)))),)),
     Choice(Sum(Bins("x", 4), COUNT), Largest()),
     Choice(Sum(Cross(Categories(("c",)), Bins("x", 3)), COUNT), Ranks((1, 2), 4)),
+    Choice(Sum(Bins("x", 3), COUNT), CentredRanks(Ranks((1,), 4), 7)),
     Choice(Sum(Edges("x", (1.0,)), COUNT), Extreme("low", 3)),
     Choice(NearestRows(("x", "y"), "c", POINTS, 3), NearestVotes(2, 2)),
     Choice(RowsInReach(("x", "y"), "c", POINTS, 0.5), ReachVotes(2, 2)),

@@ -7,7 +7,7 @@ held in float64, or in int64, so sums are exact and do not depend on the order o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -177,7 +177,8 @@ def _fold(asked: Bound, batch: Batch, length: int) -> list[Ints]:
         if fast is None:
             place = routed(place, count)
     cells = _Cells(place, count, length, fast)
-    return [_block(part, batch, domain, cells) for part in asked.blocks]
+    ways = _ways(asked)
+    return [_block(way, batch, domain, cells) for way in ways]
 
 
 def routed(place: Ints, count: int) -> Ints:
@@ -210,50 +211,78 @@ class _Cells:
         self.fast.count_cells(self.place, out)
         return out[: self.count]
 
-    def sums(self, part: BoundBlock, batch: Batch, domain: Domain) -> Ints:
+    def sums(self, way: _Way, batch: Batch, domain: Domain) -> Ints:
         """The sums of clamped features in each cell."""
-        features, shape = part.block.features, part.shape
+        features: Any = way.part.block.features
+        shape, bounds = way.part.shape, way.bounds
         if self.fast is None:
             rows = clamp(features.rows(batch, domain), shape)
             if self.place is None:
                 return rows.sum(axis=1)[None, :].astype(np.int64)
             return _by_cell(rows, self.place, self.count).astype(np.int64)
-        bounds = _bounds(shape)
         place = _EVERYONE if self.place is None else self.place
         out = np.zeros((shape.width, self.count + 1), dtype=np.int64)
-        loops = _direct(features, domain, bounds)
-        for loop, name, facts, lines in loops:
+        for loop, name, facts, lines in way.loops:
             values = compiled.plain(batch[name], self._length)
             getattr(self.fast, loop)(values, *facts, *bounds, place, out[lines])
-        if not loops:
+        if way.ones:
+            codes = features.ones(batch, domain)
+            codes = compiled.plain(codes, self._length, len(way.ones))
+            self.fast.add_ones(codes, np.cumsum([0, *way.ones]), place, out)
+        elif not way.loops:
             rows = features.rows(batch, domain)
             rows = _fitting(rows, shape.width, self._length)
             self.fast.add_clamped(rows, *bounds, place, out)
         return out[:, : self.count].T
 
 
-def _direct(
-    features: Any, domain: Domain, bounds: tuple[float, ...]
-) -> tuple[tuple[str, str, tuple[float, ...], slice], ...]:
-    """Loops that make, clamp and add up the numbers of one column each.
+class _Way(NamedTuple):
+    """How a block is folded: its bounds, and which compiled loops can be taken.
 
-    Several of them cannot see the norm of a whole row, so it must have no bound.
+    ``loops`` make, clamp and add up the numbers of one column each: (loop, column,
+    facts, lines). ``ones`` are how many codes each column has, where a row is nothing
+    but a one for each of them; these are counted.
     """
-    if not hasattr(features, "direct"):
-        return ()
-    found: tuple[Any, ...] = features.direct(domain)
-    return found if len(found) == 1 or max(bounds[2:]) < 0 else ()
+
+    part: BoundBlock
+    bounds: tuple[float, float, float, float]
+    loops: tuple[tuple[str, str, tuple[float, ...], slice], ...]
+    ones: tuple[int, ...]
+
+    def held(self) -> int:
+        """How many numbers of a row are held at once."""
+        if self.loops or isinstance(self.part.block.features, Ones):
+            return 0
+        return len(self.ones) or self.part.shape.width
+
+
+def _ways(asked: Bound) -> list[_Way]:
+    """How each block is folded, worked out once for all batches."""
+    if "ways" not in asked.kept:
+        asked.kept["ways"] = [_way(part, asked.domain) for part in asked.blocks]
+    ways: list[_Way] = asked.kept["ways"]
+    return ways
+
+
+def _way(part: BoundBlock, domain: Domain) -> _Way:
+    features: Any = part.block.features
+    bounds, loops, ones = _bounds(part.shape), (), ()
+    if hasattr(features, "direct"):
+        loops = features.direct(domain)
+        # Several of them cannot see the norm of a whole row: it must have no bound.
+        loops = loops if len(loops) == 1 or max(bounds[2:]) < 0 else ()
+    if hasattr(features, "ones"):
+        ones, shape = features.sizes(domain), part.shape
+        # None of them is above the limit, all together are no more than the total.
+        within = len(ones) <= min(shape.total, shape.square) and shape.limit >= 1
+        ones = ones if within and sum(ones) == shape.width else ()
+    return _Way(part, bounds, loops, ones)
 
 
 def held(asked: Bound) -> int:
     """How many numbers of a row are held at once; none if loops add them up."""
     numbers = 0 if isinstance(asked.query.cells, Everyone) else 1
-    for part in asked.blocks:
-        features = part.block.features
-        if not isinstance(features, Ones):
-            direct = _direct(features, asked.domain, _bounds(part.shape))
-            numbers += 0 if direct else part.shape.width
-    return numbers
+    return numbers + sum([way.held() for way in _ways(asked)])
 
 
 def _fitting(rows: Floats, width: int, length: int) -> Floats:
@@ -266,13 +295,13 @@ def _fitting(rows: Floats, width: int, length: int) -> Floats:
 _EVERYONE = compiled.plain(np.empty(0, dtype=np.int64), 0)
 
 
-def _block(part: BoundBlock, batch: Batch, domain: Domain, cells: _Cells) -> Ints:
-    block, shape = part.block, part.shape
+def _block(way: _Way, batch: Batch, domain: Domain, cells: _Cells) -> Ints:
+    block, shape = way.part.block, way.part.shape
     if isinstance(block.features, Ones):
         return _count_form(cells.tally(), block.form)
     if block.form == "gram":
-        return _gram(_clamped(part, batch, domain, cells.fast), cells)
-    whole = cells.sums(part, batch, domain)
+        return _gram(_clamped(way.part, batch, domain, cells.fast), cells)
+    whole = cells.sums(way, batch, domain)
     if block.form == "linear":
         return whole
     base = cells.tally()[:, None] * np.int64(shape.limit)

@@ -55,6 +55,9 @@ def plain(values: Any, *shape: int) -> Any:
     """
     if values.shape != shape:
         raise ValueError("a map got or gave numbers of another form than it promised.")
+    flags = values.flags
+    if flags.c_contiguous and not flags.writeable:
+        return values
     out = np.ascontiguousarray(values).view()
     out.flags.writeable = False
     return out

@@ -168,6 +168,8 @@ class Cost:
         share = Fraction(share)
         if share <= 0:
             raise ParameterError(f"a share must be above 0. Got {share}.")
+        if share == 1:
+            return self
         return Cost(
             self.epsilon * share,
             self.rho * share,

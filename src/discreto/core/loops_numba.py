@@ -16,6 +16,8 @@ import numpy as np
 from numba import njit
 
 NEAR = 1024  # rows at a time
+NEAR_NUMBERS = 1 << 14  # numbers of wide rows at a time
+FEW = 12  # cells that are added up one after the other, several rows at a time
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc"})
@@ -27,15 +29,28 @@ def _total(numbers):
     return out
 
 
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _total_of(numbers, place, cell):
+    """The same sum, over one cell."""
+    out = 0.0
+    for i in range(numbers.shape[0]):
+        out += numbers[i] if place[i] == cell else 0.0
+    return out
+
+
 @njit(cache=True, nogil=True)
-def _scale(values, origin, scale, out):
+def _scale(values, origin, scale, low, limit, out):
+    """Whole numbers from ``low`` to ``limit``; NaN becomes 0."""
     for i in range(values.shape[0]):
-        out[i] = (values[i] - origin) * scale
+        v = (values[i] - origin) * scale
+        v = np.floor((v if v == v else 0.0) + 0.5)
+        v = v if v > low else low
+        out[i] = v if v < limit else limit
 
 
 @njit(cache=True, nogil=True)
 def _whole(numbers, low, limit):
-    """Whole numbers from ``low`` to ``limit``, in place; NaN becomes 0."""
+    """The same of numbers that are scaled already, in place."""
     for i in range(numbers.shape[0]):
         v = numbers[i]
         v = np.floor((v if v == v else 0.0) + 0.5)
@@ -68,10 +83,16 @@ def _shrink(rows, start, norms, bound):
 
 @njit(cache=True, nogil=True)
 def _clamp(rows, start, stop, low, limit, total, reach):
-    """Some rows as whole numbers within a shape; a norm below 0 has no bound."""
-    width = rows.shape[0]
-    for w in range(width):
+    """Some rows as whole numbers within a shape."""
+    for w in range(rows.shape[0]):
         _whole(rows[w][start:stop], low, limit)
+    _bound(rows, start, stop, total, reach)
+
+
+@njit(cache=True, nogil=True)
+def _bound(rows, start, stop, total, reach):
+    """Whole numbers of rows within norms; one below 0 is no bound."""
+    width = rows.shape[0]
     if total >= 0:
         sizes = np.zeros(stop - start)
         for w in range(width):
@@ -94,14 +115,18 @@ def clamp(rows, low, limit, total, reach):
 
 @njit(cache=True, nogil=True)
 def _add(numbers, place, out):
-    """Add whole numbers to the sums of their cells; what has none goes to the last.
+    """Add whole numbers to the sums of their cells; the last is for what has none.
 
     Without places all are in the first.
     """
+    count = out.shape[0] - 1
     if place.shape[0] == 0:
         out[0] += np.int64(_total(numbers))
         return
-    count = out.shape[0] - 1
+    if count <= FEW:
+        for cell in range(count):
+            out[cell] += np.int64(_total_of(numbers, place, cell))
+        return
     for i in range(numbers.shape[0]):
         cell = place[i]
         out[cell if 0 <= cell < count else count] += np.int64(numbers[i])
@@ -110,8 +135,9 @@ def _add(numbers, place, out):
 @njit(cache=True, nogil=True)
 def add_clamped(rows, low, limit, total, reach, place, out):
     """Clamp rows and add them up by cell."""
-    for start in range(0, rows.shape[1], NEAR):
-        stop = min(start + NEAR, rows.shape[1])
+    near = max(NEAR_NUMBERS // rows.shape[0], 64)
+    for start in range(0, rows.shape[1], near):
+        stop = min(start + near, rows.shape[1])
         _clamp(rows, start, stop, low, limit, total, reach)
         for w in range(rows.shape[0]):
             _add(rows[w][start:stop], place[start:stop], out[w])
@@ -124,8 +150,8 @@ def add_scaled(values, origin, scale, low, limit, total, reach, place, out):
     for start in range(0, values.shape[0], NEAR):
         some, cells = values[start : start + NEAR], place[start : start + NEAR]
         size = some.shape[0]
-        _scale(some, origin, scale, rows[0])
-        _clamp(rows, 0, size, low, limit, total, reach)
+        _scale(some, origin, scale, low, limit, rows[0])
+        _bound(rows, 0, size, total, reach)
         _add(rows[0][:size], cells, out[0])
 
 
@@ -172,17 +198,27 @@ def bernstein(before, values, centre, half, degree, out):
 
 
 @njit(cache=True, nogil=True)
-def _fill_quadratic(values, centre, half, one, low, middle, high):
-    """Polynomials of degree 2, rounded down."""
+def _between(number, low, limit):
+    number = number if number > low else low
+    return number if number < limit else limit
+
+
+@njit(cache=True, nogil=True)
+def _fill_quadratic(values, centre, half, one, low, limit, total, lines):
+    """Polynomials of degree 2, rounded down; how many rows are above their total."""
+    first, second, third, above = lines[0], lines[1], lines[2], 0
     for i in range(values.shape[0]):
         x = (values[i] - centre) / half
         x = x if x == x else 0.0
         x = x if x > -1.0 else -1.0
         x = x if x < 1.0 else 1.0
-        below, above = (1.0 - x) / 2.0, (1.0 + x) / 2.0
-        low[i] = np.floor(one * (below * below))
-        middle[i] = np.floor(one * (2.0 * below * above))
-        high[i] = np.floor(one * (above * above))
+        down, up = (1.0 - x) / 2.0, (1.0 + x) / 2.0
+        a = _between(np.floor(one * (down * down)), low, limit)
+        b = _between(np.floor(one * (2.0 * down * up)), low, limit)
+        c = _between(np.floor(one * (up * up)), low, limit)
+        first[i], second[i], third[i] = a, b, c
+        above += abs(a) + abs(b) + abs(c) > total
+    return above
 
 
 @njit(cache=True, nogil=True)
@@ -192,10 +228,46 @@ def add_quadratic(values, centre, half, one, low, limit, total, reach, place, ou
     for start in range(0, values.shape[0], NEAR):
         some, cells = values[start : start + NEAR], place[start : start + NEAR]
         size = some.shape[0]
-        _fill_quadratic(some, centre, half, one, rows[0], rows[1], rows[2])
-        _clamp(rows, 0, size, low, limit, total, reach)
+        if (
+            _fill_quadratic(some, centre, half, one, low, limit, total, rows)
+            or reach >= 0
+        ):
+            _bound(rows, 0, size, total, reach)
         for w in range(3):
             _add(rows[w][:size], cells, out[w])
+
+
+@njit(cache=True, nogil=True)
+def fill_parts(values, lower, width, one, low, middle, high):
+    """The parts of ``one`` of a number between bounds, rounded down.
+
+    What is missing has none; says how many are.
+    """
+    missing = 0
+    for i in range(values.shape[0]):
+        up = (values[i] - lower) / width
+        up = up if up > 0.0 or up != up else 0.0
+        up = up if up < 1.0 or up != up else 1.0
+        down = 1.0 - up
+        here = up == up
+        missing += not here
+        low[i] = np.floor(down * down * one) if here else 0.0
+        middle[i] = np.floor(down * up * (2.0 * one)) if here else 0.0
+        high[i] = np.floor(up * up * one) if here else 0.0
+    return missing
+
+
+@njit(cache=True, nogil=True)
+def add_ones(codes, starts, place, out):
+    """Add a 1 by cell at each column's code, which is none past the column's end."""
+    count = out.shape[1] - 1
+    for i in range(codes.shape[0]):
+        cell = place[i] if place.shape[0] else 0
+        cell = cell if 0 <= cell < count else count
+        for j in range(codes.shape[1]):
+            at = starts[j] + codes[i, j]
+            if at < starts[j + 1]:
+                out[at, cell] += 1
 
 
 @njit(cache=True, nogil=True)

@@ -37,7 +37,7 @@ def validate(query: Query | Tally, domain: Domain) -> tuple[str, ...]:
     ``check`` of a part comes after those of the parts in it, and before its ``shape``
     or ``count`` is asked for: these need not check anything again.
     """
-    _walk(query, domain, 0)
+    check_parts(query, domain)
     columns = query.columns()
     for name in columns:
         if isinstance(domain[name], Opaque):
@@ -47,6 +47,8 @@ def validate(query: Query | Tally, domain: Domain) -> tuple[str, ...]:
 
 def check_parts(part: Any, domain: Domain, deepest: int = DEEPEST) -> None:
     """Refuse a part of which anything does not fit, however deep inside."""
+    if not is_part(part):
+        raise ParameterError(f"a question cannot be a {type(part).__name__}.")
     _walk(part, domain, DEEPEST - deepest)
 
 
@@ -58,8 +60,6 @@ def _walk(part: Any, domain: Domain, depth: int) -> None:
     kind: Any = type(part)
     if depth > DEEPEST:
         raise ParameterError("this question is nested too deeply.")
-    if not is_part(part):
-        raise ParameterError(f"a question cannot be a {kind.__name__}.")
     for field in fields_of(kind):
         value = getattr(part, field.name)
         if not field.fits(value):
@@ -69,7 +69,7 @@ def _walk(part: Any, domain: Domain, depth: int) -> None:
         if not field.holds_parts:
             continue
         for inner in value if isinstance(value, tuple) else (value,):
-            if is_part(inner):
+            if type(inner) is not str and is_part(inner):
                 _walk(inner, domain, depth + 1)
     own = _own_check(kind)
     if own is not None:

@@ -14,6 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
@@ -94,7 +95,12 @@ def _kmeans(model: Any) -> Pipeline:
     plain = KMeans(len(centres), init=centres, n_init=1, max_iter=1)
     plain.fit(centres + 0 * centres)
     plain.cluster_centers_ = np.ascontiguousarray(centres)
-    return make_pipeline(*_before(model, low=-1, missing=0), plain)
+    scaler, filler = _before(model, low=-1, missing=0)
+    if any(space.domain.number(name).missing for name in space.numbers):
+        # scikit-learn's own takes no gaps; the nearest centre over what is there does.
+        near = KNeighborsClassifier(1, metric="nan_euclidean")
+        return make_pipeline(scaler, near.fit(centres, np.arange(len(centres))))
+    return make_pipeline(scaler, filler, plain)
 
 
 _FORMS: dict[str, Callable[[Any], Any]] = {

@@ -142,7 +142,11 @@ def _linear(model: Any, graph: _Graph) -> None:
 
 
 def _boosted_number(model: Any, graph: _Graph) -> None:
-    _number(model, graph, tree_scores(model, graph))
+    scores = tree_scores(model, graph)
+    if model.loss == "poisson":
+        most = graph.constant(np.float64(700.0))
+        scores = graph.node("Exp", graph.node("Min", scores, most))
+    _number(model, graph, scores)
 
 
 def _number(model: Any, graph: _Graph, scores: str) -> None:
@@ -179,6 +183,10 @@ def _kmeans(model: Any, graph: _Graph) -> None:
     apart = graph.node("Unsqueeze", unit, graph.constant([1]))
     gaps = graph.node("Sub", apart, graph.constant(centres[None, :, :]))
     squares = graph.node("Mul", gaps, gaps)
+    may = [space.domain.number(name).missing for name in space.numbers]
+    absent = graph.node("And", graph.node("IsNaN", "X"), graph.constant(np.array(may)))
+    wide = graph.node("Unsqueeze", absent, graph.constant([1]))
+    squares = graph.node("Where", wide, graph.constant(np.float64(0.0)), squares)
     far = graph.node("ReduceSum", squares, graph.constant([2]), keepdims=0)
     best = graph.node("ArgMin", far, axis=1, keepdims=0)
     graph.output(best, "prediction", graph.kind_of([0]), [None])

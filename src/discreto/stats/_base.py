@@ -12,7 +12,7 @@ import numpy as np
 from discreto.core.cost import Amount, read_amount
 from discreto.core.dates import is_date_unit, show_date
 from discreto.core.domain import Category, Domain, Number
-from discreto.core.maps import Bins, Categories, Cross, Everyone
+from discreto.core.maps import Bins, Categories, Cross, Everyone, WholeGroups
 from discreto.core.maps.cells import MISSING, whole_numbers
 from discreto.core.query import Cells
 from discreto.errors import DomainError, ParameterError
@@ -73,7 +73,7 @@ def _one_column(name: str, domain: Domain) -> Cells:
             f"groups of {name!r} would be too many. Make some: dp.col({name!r}).cut("
             "[...]), or .period('month') of a date."
         )
-    return Bins(name, count)
+    return WholeGroups(name) if column.missing else Bins(name, count)
 
 
 def whole_keys(name: str, domain: Domain) -> list[Any]:
@@ -93,7 +93,8 @@ def group_keys(by: tuple[str, ...], domain: Domain) -> tuple[Any, ...]:
     lists = []
     for name in by:
         if isinstance(domain[name], Number):
-            lists.append(whole_keys(name, domain))
+            gaps = [MISSING] if domain.number(name).missing else []
+            lists.append([*whole_keys(name, domain), *gaps])
         else:
             lists.append(list(Categories((name,)).labels(domain)))
     return tuple(lists[0]) if len(lists) == 1 else tuple(product(*lists))

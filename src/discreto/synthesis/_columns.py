@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.expressions import Col, Cut, Named, Recode, WithColumns
-from discreto.errors import DomainError, ParameterError
+from discreto.errors import ParameterError
 from discreto.rng import Generator
+from discreto.synthesis._calendar import period_edges, points, read_edges
 from discreto.synthesis._junction_tree import Floats
 
 Ints = NDArray[np.int64]
@@ -74,21 +75,27 @@ class Coding:
 
         Of a Category its code, or -1.
         """
+        if isinstance(self.column, Category):
+            return np.where(codes < self.cells, codes, -1)
+        return self.values(codes, rng.random(codes.size))
+
+    def values(self, codes: Ints, spot: Floats) -> Floats:
+        """Numbers at a place from 0 to 1 of each one's fine cell."""
         column = self.column
         if isinstance(column, Category):
-            return np.where(codes < self.cells, codes, -1)
+            raise TypeError("a Category has no numbers.")
         ends = np.array([column.lower, *self.edges, column.upper])
         low = np.append(ends[:-1], np.nan)[codes]
         high = np.append(ends[1:], np.nan)[codes]
-        spot = rng.random(codes.size)
         if column.integer:
             last = codes == self.cells - 1
             first = np.ceil(low)
             top = np.where(last, np.floor(high), np.ceil(high) - 1)
             out = first + np.floor(spot * np.maximum(top - first + 1, 1))
-            return np.clip(out, math.ceil(column.lower), math.floor(column.upper))
+            low, high = math.ceil(column.lower), math.floor(column.upper)
+            return np.asarray(np.clip(out, low, high))
         out = low + spot * (high - low)
-        return np.clip(out, column.lower, column.upper)
+        return np.asarray(np.clip(out, column.lower, column.upper))
 
 
 def codings(domain: Domain, names: Sequence[str], bins: Any) -> list[Coding]:
@@ -102,11 +109,6 @@ def codings(domain: Domain, names: Sequence[str], bins: Any) -> list[Coding]:
     out = []
     for name in names:
         column = domain[name]
-        if isinstance(column, DateTime):
-            raise DomainError(
-                f"{name!r} is a date. Derive a number or a period from it first: "
-                "table.with_columns(...)."
-            )
         if isinstance(column, Category):
             out.append(Coding(name, column))
         else:
@@ -123,6 +125,8 @@ def _edges(column: Number, wanted: Any, name: str) -> tuple[float, ...]:
         found = np.linspace(column.lower, column.upper, wanted + 1)[1:-1]
         return _tidy(found, column)
     numbers = [] if isinstance(wanted, str | int) else list(wanted)
+    if isinstance(column, DateTime):
+        numbers = read_edges(numbers, column) or []
     if not all(type(n) in (int, float) and math.isfinite(n) for n in numbers):
         numbers = []
     edges = _tidy(np.array(numbers, dtype=float), column)
@@ -137,7 +141,8 @@ def _edges(column: Number, wanted: Any, name: str) -> tuple[float, ...]:
 def default_edges(column: Number) -> tuple[float, ...]:
     """Equal cells, and cells that get narrower towards 0 where that is in the range.
 
-    Whole numbers of which there are few have a cell each.
+    Whole numbers of which there are few have a cell each, dates have periods of the
+    calendar.
 
     >>> default_edges(Number(0, 3, integer=True))
     (1.0, 2.0, 3.0)
@@ -148,6 +153,9 @@ def default_edges(column: Number) -> tuple[float, ...]:
     if column.integer and math.floor(high) - math.ceil(low) < EACH:
         return tuple(float(k) for k in range(math.ceil(low) + 1, math.floor(high) + 1))
     found = [np.linspace(low, high, EQUAL + 1)[1:-1]]
+    if isinstance(column, DateTime):
+        periods = period_edges(column, EACH)
+        return _tidy(periods if len(periods) else found[0], column)
     top = math.ceil(math.log10(max(abs(low), abs(high))))
     powers = range(0 if column.integer else top - 5, top + 1)
     steps = np.array([m * 10.0**p for p in powers for m in (1, 2, 5)])
@@ -246,3 +254,15 @@ def nearest_law(counts: Floats) -> Floats:
     left = np.maximum(counts - over[last], 0.0)
     out: Floats = left / left.sum()
     return out
+
+
+def to_values(drawn: Any, column: Any) -> list[Any]:
+    """Plain values of a column; what is missing is None."""
+    if isinstance(column, Category):
+        values = [*column.categories, None]
+        return [values[code] for code in drawn.tolist()]
+    if isinstance(column, DateTime):
+        return points(drawn, column)
+    if getattr(column, "integer", False):
+        return [None if v != v else int(v) for v in drawn.tolist()]
+    return [None if v != v else v for v in drawn.tolist()]

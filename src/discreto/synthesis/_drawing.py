@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Category
-from discreto.models._features import Ready
 from discreto.rng import Generator
 from discreto.synthesis._columns import Ints
 from discreto.synthesis._fitting import Model
@@ -65,21 +62,3 @@ def draw_cells(
         found = np.searchsorted(above / above[-1], spot[rows], side="right")
         out[rows] = cells[np.minimum(found, len(cells) - 1)]
     return out
-
-
-def draw_labels(model: Any, drawn: dict[str, Any], rows: int, rng: Generator) -> Any:
-    """Codes of classes, each with the probability that a classifier gives it."""
-    law = model.predict_proba(Ready(drawn, rows))
-    above = np.cumsum(law, axis=1)
-    spot = rng.random(rows)[:, None] * above[:, -1:]
-    return np.minimum((above <= spot).sum(axis=1), law.shape[1] - 1)
-
-
-def plain_values(drawn: Any, column: Any) -> list[Any]:
-    """Plain values of a column; what is missing is None."""
-    if isinstance(column, Category):
-        values = [*column.categories, None]
-        return [values[code] for code in drawn.tolist()]
-    if getattr(column, "integer", False):
-        return [None if v != v else int(v) for v in drawn.tolist()]
-    return [None if v != v else v for v in drawn.tolist()]

@@ -8,7 +8,7 @@ that it counts; a row is in one of its cells whatever they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from discreto.core.domain import Domain
 from discreto.core.maps import Categories, MarginalCounts, MarginalErrors
+from discreto.core.maps.marginals import WHOLE
 from discreto.core.query import Block, Choice, Ones, Sum
 from discreto.session import Session
 from discreto.synthesis._columns import Coding, fine, group, has_gaps, nearest_law, view
@@ -71,6 +72,8 @@ class Conversation:
         How many cells the model may have.
     sums_only
         Whether choices are made from measured pairs, not by the gate.
+    weights
+        How much each pair matters, in thousandths. Those of 0 are not asked for.
     """
 
     def __init__(
@@ -81,8 +84,9 @@ class Conversation:
         rounds: int,
         most_cells: int,
         sums_only: bool,
+        weights: Mapping[Places, int],
     ) -> None:
-        self.ask, self.codings = ask, list(codings)
+        self.ask, self.codings, self.weights = ask, list(codings), weights
         self.rounds, self.most_cells, self.sums_only = rounds, most_cells, sums_only
         self.names = tuple(c.name for c in self.codings)
         self.out = Learned()
@@ -154,7 +158,7 @@ class Conversation:
 
     def _look(self, share: Fraction) -> None:
         """Every pair once, with much noise: enough to choose from."""
-        pairs = all_pairs(len(self.names))
+        pairs = [p for p in all_pairs(len(self.names)) if self.weights[p]]
         self.looked = {
             pair: self._measure(
                 pair, f"a look at pair {number + 1}", share / len(pairs)
@@ -194,7 +198,7 @@ class Conversation:
         """Pairs that the model can take up: earlier rounds may fill less of it."""
         sizes = [len(present) for present in self.out.present]
         room = max(self.most_cells * (number + 1) / self.rounds, self.most_cells / 4)
-        out, every = [], all_pairs(len(sizes))
+        out, every = [], [p for p in all_pairs(len(sizes)) if self.weights[p]]
         for pair in every:
             if (
                 pair in self.chosen
@@ -217,8 +221,15 @@ class Conversation:
             table[np.ix_(one, two)] = self.out.rows * expected[pair]
             guesses += np.rint(table).astype(np.int64).ravel().tolist()
             sizes.append(table.size)
-            allowances.append(round(noise * table.size))
-        score = MarginalErrors(tuple(guesses), tuple(sizes), tuple(allowances))
+            part = self.weights[pair] / WHOLE
+            allowances.append(round(part * noise * table.size))
+        weights = tuple(self.weights[pair] for pair in pairs)
+        score = MarginalErrors(
+            tuple(guesses),
+            tuple(sizes),
+            tuple(allowances),
+            () if set(weights) == {WHOLE} else weights,
+        )
         tally = MarginalCounts(self.names, tuple(pairs))
         asked = self._seen(range(len(self.names)), self.out.groups)
         answer = asked.select(Choice(tally, score), f"choice {number + 1}", share)
@@ -234,7 +245,8 @@ class Conversation:
             apart = np.abs(look.counts - self.out.rows * expected[pair])
             usual = _ABSOLUTE * math.sqrt(float(np.max(look.variance)))
             asked = sum(one.places == pair for one in self.measured)
-            return float((apart - usual).sum()) / 2**asked - noise * apart.size / 8
+            found = float((apart - usual).sum()) / 2**asked - noise * apart.size / 8
+            return found * self.weights[pair]
 
         return max(pairs, key=score)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount, Cost
-from discreto.core.domain import Category, Domain, Opaque
+from discreto.core.domain import Domain, Opaque
 from discreto.data.frames.native import new_frame
 from discreto.errors import DomainError, ParameterError
 from discreto.models import persist
@@ -22,21 +22,17 @@ from discreto.models._features import Space
 from discreto.models.auto import AutoClassifier
 from discreto.parameters import Reader, whole
 from discreto.rng import Generator, generator
-from discreto.session import Session
-from discreto.synthesis._columns import codings, within
-from discreto.synthesis._drawing import (
-    draw_cells,
-    draw_codes,
-    draw_labels,
-    plain_values,
-)
+from discreto.synthesis import _labels
+from discreto.synthesis._columns import Coding, codings, to_values, within
+from discreto.synthesis._drawing import draw_cells, draw_codes
+from discreto.synthesis._files import MOST_ROWS, has_whole_state
 from discreto.synthesis._fitting import Model
 from discreto.synthesis._learning import Conversation, default_rounds
 from discreto.synthesis._rules import Rules
+from discreto.synthesis._weights import pair_weights
 from discreto.tables import Table
 
 _LABELS = Fraction(1, 2)  # of the cost, where a model labels the target
-_MOST_ROWS = 10**8
 _TRIES = 100  # draws for each row that must keep to rules
 
 
@@ -57,7 +53,12 @@ class Synthesizer(PrivateEstimator):
     bins
         Cells of Number columns: ``{"age": 20}`` for equal ones, ``{"income": [0, 1000,
         10000]}`` for where they begin. By default 32 equal ones and others that get
-        narrower towards 0. Cells that hold few rows are joined after they were counted.
+        narrower towards 0; of dates the shortest periods of the calendar of which there
+        are at most 64. Cells that hold few rows are joined after they were counted.
+    weights
+        Which pairs of columns matter: ``{"income": 3, ("age", "income"): 10}``, or the
+        same as a list of lists. A pair counts as said, else as the heavier of its two
+        columns, else 1; what counts 0 is never measured.
     constraints
         Conditions that all drawn rows meet, such as ``"age >= 18"`` or
         ``"not (sex == 'm' and pregnant == 'yes')"``. They must be known without the
@@ -67,7 +68,9 @@ class Synthesizer(PrivateEstimator):
         about them.
     labels
         ``"marginals"``: the target is a column like the others. ``"model"``: half of
-        the cost trains a private classifier, which labels the drawn rows.
+        the cost trains a private model, which labels the drawn rows: a classifier for
+        a Category, a regressor for a Number (then a tenth of that half counts the
+        target, so that labels have its distribution).
     target
         The column to label; by default the domain's target.
     selection
@@ -88,8 +91,8 @@ class Synthesizer(PrivateEstimator):
         About how many rows there are.
     groups_, counts_
         Which cells of a column were joined, and their noisy counts.
-    labeller_
-        The classifier that labels rows, or None.
+    labeller_, target_counts_
+        The model that labels rows, or None; the noisy counts of a Number target.
 
     Notes
     -----
@@ -137,6 +140,7 @@ class Synthesizer(PrivateEstimator):
         *,
         rounds: int | None = None,
         bins: Mapping[str, Any] | None = None,
+        weights: Any = None,
         constraints: Any = (),
         derived: Mapping[str, Any] | None = None,
         labels: str = "marginals",
@@ -151,6 +155,7 @@ class Synthesizer(PrivateEstimator):
         self.delta = delta
         self.rounds = rounds
         self.bins = bins
+        self.weights = weights
         self.constraints = constraints
         self.derived = derived
         self.labels = labels
@@ -179,8 +184,10 @@ class Synthesizer(PrivateEstimator):
             raise DomainError("there is no Number or Category column to draw.")
         if Reader(self).choice("labels", ("marginals", "model")) == "marginals":
             return Space(domain, tuple(names))
-        if target not in names or not isinstance(domain[target], Category):
-            raise ParameterError("labels='model' needs a target that is a Category.")
+        if target not in names:
+            raise ParameterError(
+                "labels='model' needs a target: a Number or a Category of the table."
+            )
         names.remove(target)
         if not names:
             raise DomainError("there is no column to label rows by.")
@@ -188,11 +195,9 @@ class Synthesizer(PrivateEstimator):
 
     def _learn(self, ask: Any, space: Space) -> None:
         self._check()
-        known = codings(space.domain, space.features, self.bins)
-        left, self.labeller_ = ask, None
-        if space.target is not None:
-            left = ask.sharing(1 - _LABELS)
-            self.labeller_ = self._labeller(ask.sharing(_LABELS), space)
+        known = self._codings(space)
+        weights = pair_weights(self.weights, space.features)
+        left = self._label(ask, space)
         rounds = default_rounds(len(known))
         if self.rounds is not None and len(known) > 1:
             rounds = self.rounds
@@ -202,6 +207,7 @@ class Synthesizer(PrivateEstimator):
             rounds=rounds,
             most_cells=self.max_cells,
             sums_only=self.selection == "counts",
+            weights=weights,
         ).hold()
         self.rows_ = found.rows
         self.counts_ = found.counts
@@ -214,15 +220,25 @@ class Synthesizer(PrivateEstimator):
             for places, table in found.marginals.items()
         }
 
-    def _labeller(self, ask: Session, space: Space) -> AutoClassifier:
-        """A classifier that was trained on the private rows."""
-        model = AutoClassifier(epsilon=self.epsilon, delta=self.delta)
-        domain = space.domain.select([*space.features, space.goal])
-        model._learn(ask, replace(space, domain=domain.with_(target=space.goal)))
-        model.space_ = model.model_.space_
-        model.n_features_in_ = len(space.features)
-        model.classes_ = np.array(space.classes, dtype=object)
-        return model
+    def _codings(self, space: Space) -> list[Coding]:
+        """The cells of all columns that are drawn from the model."""
+        bins = _labels.feature_bins(self.bins, space.features, space.target)
+        return codings(space.domain, space.features, bins)
+
+    def _label(self, ask: Any, space: Space) -> Any:
+        """Learn to label rows, if that is wanted; what is left to ask with."""
+        self.labeller_ = self.target_counts_ = self.target_spread_ = None
+        if space.target is None:
+            return ask
+        counts = _LABELS * _labels.target_share(space)
+        self.labeller_ = _labels.learn_labeller(
+            ask.sharing(_LABELS - counts), space, self.epsilon, self.delta
+        )
+        if counts:
+            self.target_counts_, self.target_spread_ = _labels.count_target(
+                ask.sharing(counts), space, self.bins
+            )
+        return ask.sharing(1 - _LABELS)
 
     def _check(self) -> None:
         read = Reader(self)
@@ -289,21 +305,22 @@ class Synthesizer(PrivateEstimator):
         """
         check_is_fitted(self, "space_")
         number = round(self.rows_) if n is None else n
-        number = whole(number, "n", least=1, most=_MOST_ROWS, of="sample")
+        number = whole(number, "n", least=1, most=MOST_ROWS, of="sample")
         rng = generator(random_state)
         rules = Rules.read(self, self.space_.domain)
-        batch = rules.kept(lambda rows: self._draw(rows, rng), number, _TRIES)
+        label = self._labelling()
+        batch = rules.kept(
+            lambda rows: label(self._draw(rows, rng), rows, rng), number, _TRIES
+        )
         columns = self.space_.domain.columns
-        values = {n: plain_values(batch[n], columns[n]) for n in columns if n in batch}
+        values = {n: to_values(batch[n], columns[n]) for n in columns if n in batch}
         return new_frame(values, library)
 
     def _draw(self, rows: int, rng: Generator) -> dict[str, Any]:
         """Codes and numbers of all columns, in the terms of the domain."""
-        space = self.space_
         codes = draw_codes(self.model_, rows, rng)
-        known = codings(space.domain, space.features, self.bins)
         out = {}
-        for place, coding in enumerate(known):
+        for place, coding in enumerate(self._codings(self.space_)):
             groups = self.groups_[place]
             cells = coding.cells
             many = int(groups.max()) + 1
@@ -314,9 +331,25 @@ class Synthesizer(PrivateEstimator):
             chosen = self.present_[place][codes[:, place]]
             fine = draw_cells(chosen, members, laws, rng.random(rows))
             out[coding.name] = coding.draw(fine, rng)
-        if self.labeller_ is not None:
-            out[space.goal] = draw_labels(self.labeller_.model_, out, rows, rng)
         return out
+
+    def _labelling(self) -> Any:
+        """What adds the target to drawn rows, where a model labels them."""
+        space, labeller = self.space_, self.labeller_
+        if labeller is None:
+            return lambda drawn, rows, rng: drawn
+        if isinstance(labeller, AutoClassifier):
+            draw = partial(_labels.draw_classes, labeller)
+        else:
+            many = _labels.REFERENCE
+            draw = _labels.NumberLabels(
+                labeller,
+                _labels.target_coding(space, self.bins),
+                self.target_counts_,
+                self.target_spread_,
+                (self._draw(many, generator(0)), many),
+            ).draw
+        return lambda drawn, rows, rng: drawn | {space.goal: draw(drawn, rows, rng)}
 
     # Files
 
@@ -351,30 +384,7 @@ class Synthesizer(PrivateEstimator):
 
     def _has_whole_state(self) -> bool:
         """Whether rows can be drawn from what a file holds."""
-        try:
-            space = self.space_
-            known = codings(space.domain, space.features, self.bins)
-            Rules.read(self, space.domain)
-            lists = (self.groups_, self.present_, self.counts_)
-            good = all(len(part) == len(known) for part in lists)
-            for coding, groups, present, counts in zip(known, *lists, strict=True):
-                many = int(groups.max()) + 1
-                good = good and groups.shape == (coding.cells,) and present.ndim == 1
-                good = good and set(groups.tolist()) == set(range(many))
-                good = good and counts.shape == (coding.cells + coding.column.missing,)
-                allowed = many + coding.column.missing
-                good = good and present.tolist() == list(range(len(present)))
-                good = good and many <= len(present) <= allowed
-                good = good and bool(np.isfinite(counts).all())
-            sizes = [len(part) for part in self.present_]
-            for places, factor in self.factors_:
-                good = good and list(places) == sorted(set(places))
-                good = good and factor.shape == tuple(sizes[i] for i in places)
-                good = good and bool(np.isfinite(factor).all()) and min(places) >= 0
-            labelled = (self.labeller_ is None) == (space.target is None)
-            return good and labelled and 1 <= self.rows_ <= _MOST_ROWS
-        except (ValueError, TypeError, AttributeError, LookupError):
-            return False
+        return has_whole_state(self)
 
     def predict(self, X: Any) -> Any:
         """Refused: rows are drawn with ``sample``.

@@ -17,9 +17,10 @@ from discreto.core.maps.cells import (
     Edges,
     Magnitudes,
     Present,
+    WholeGroups,
     present_in,
 )
-from discreto.core.maps.choice_scores import Extreme, Largest, Ranks
+from discreto.core.maps.choice_scores import CentredRanks, Extreme, Largest, Ranks
 from discreto.core.maps.clusters import (
     Deviations,
     FuzzyPresence,
@@ -45,7 +46,7 @@ from discreto.core.maps.neighbors import (
 from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
 from discreto.core.maps.row_partition import HashParts, Within
 from discreto.core.maps.simplex_features import Partition, SoftVotes
-from discreto.core.maps.tree_gradients import Gradients, Residuals
+from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Grid, Leaves, Tree
 from discreto.core.query import (
@@ -67,6 +68,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Bernstein,
         Bins,
         Categories,
+        CentredRanks,
         ClippedGradient,
         CodeCounts,
         Completeness,
@@ -82,6 +84,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         HashParts,
         Indicator,
         Largest,
+        LeafShifts,
         Leaves,
         LogisticGradient,
         Magnitudes,
@@ -109,6 +112,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Tree,
         Unfit,
         Values,
+        WholeGroups,
         Within,
     )
 }
@@ -138,6 +142,7 @@ __all__ = [
     "Bins",
     "Block",
     "Categories",
+    "CentredRanks",
     "Choice",
     "ClippedGradient",
     "CodeCounts",
@@ -155,6 +160,7 @@ __all__ = [
     "HashParts",
     "Indicator",
     "Largest",
+    "LeafShifts",
     "Leaves",
     "LogisticGradient",
     "Magnitudes",
@@ -186,6 +192,7 @@ __all__ = [
     "Tree",
     "Unfit",
     "Values",
+    "WholeGroups",
     "Within",
     "from_json",
     "present_in",

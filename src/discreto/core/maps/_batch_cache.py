@@ -59,6 +59,26 @@ def remember(batch: Batch, name: str, key: tuple[Any, ...], make: Callable[[], T
     return made
 
 
+def share(batch: Batch, name: str, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+    """What ``make`` gives, for the other maps of the same question about these rows.
+
+    It is gone with the batch, so it may be as large as the batch.
+    """
+    kept: dict[str, Any] | None = getattr(batch, "shared", None)
+    if kept is None:
+        return make()
+    if name not in kept or not same(kept[name][0], key):
+        kept[name] = (key, make())
+    thing: T = kept[name][1]
+    return thing
+
+
+def taken(batch: Batch, name: str, key: tuple[Any, ...]) -> Any:
+    """What was shared under a name and a key, to be written over; or None."""
+    old, thing = getattr(batch, "shared", {}).pop(name, ((), None))
+    return thing if same(old, key) else None
+
+
 def recall(batch: Batch, name: str, key: tuple[Any, ...]) -> Any:
     """What is in the batch's memory under a name and a key, or None."""
     for old, thing in getattr(batch, "memory", {}).get(name, ()):

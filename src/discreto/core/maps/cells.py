@@ -189,6 +189,34 @@ class Bins:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeGroups:
+    """A cell for each whole number of an integer column, and a last one for gaps."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        check_names((self.name,))
+
+    def check(self, domain: Domain) -> None:
+        if not 1 <= whole_numbers(domain.number(self.name)) <= MAX_BINS:
+            raise ParameterError(f"{self.name!r} has no or too many whole numbers.")
+
+    def bins(self, domain: Domain) -> Bins:
+        """The cells of rows that have a value."""
+        return Bins(self.name, whole_numbers(domain.number(self.name)))
+
+    def count(self, domain: Domain) -> int:
+        return whole_numbers(domain.number(self.name)) + 1
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        codes = self.bins(domain).codes(batch, domain)
+        return np.where(codes < 0, self.count(domain) - 1, codes)
+
+    def columns(self) -> tuple[str, ...]:
+        return (self.name,)
+
+
+@dataclass(frozen=True, slots=True)
 class Edges:
     """Cells between given cuts of a Number: below the first, ..., above the last.
 

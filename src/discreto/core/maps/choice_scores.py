@@ -94,6 +94,47 @@ class Ranks:
 
 
 @dataclass(frozen=True, slots=True)
+class CentredRanks:
+    """Ranks in which each step away from the middle cell of a group costs ``step``.
+
+    Where a group has few rows the middle is chosen, or a cell near it. What is taken
+    from a score is public and the same for all tables, so it moves no further than
+    that of ``Ranks``.
+    """
+
+    ranks: Ranks
+    step: int
+
+    monotone = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ranks, Ranks):
+            raise ParameterError("CentredRanks need Ranks.")
+        if type(self.step) is not int or not 0 <= self.step <= 1 << 30:
+            raise ParameterError("CentredRanks take a whole number for each step.")
+
+    def check(self, domain: Domain) -> None:
+        """It fits every domain."""
+
+    def check_tally(self, tally: Any, domain: Domain) -> None:
+        """Whether its cells divide into groups is seen when a choice is bound."""
+
+    def scores(self, sums: Ints, domain: Domain) -> Ints:
+        scores = self.ranks.scores(sums, domain)
+        places = np.arange(scores.shape[1])
+        return scores - self.step * np.abs(places - scores.shape[1] // 2)
+
+    def fits(self, tally: object) -> bool:
+        return self.ranks.fits(tally)
+
+    def groups(self) -> int:
+        return self.ranks.groups()
+
+    def sensitivity(self, neighbours: Neighbours) -> int:
+        return self.ranks.sensitivity(neighbours)
+
+
+@dataclass(frozen=True, slots=True)
 class Extreme:
     """The outermost cell with about ``depth`` rows at or beyond it."""
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreto.core import compiled
 from discreto.core.domain import Domain
-from discreto.core.maps._batch_cache import remember
+from discreto.core.maps._batch_cache import remember, share, taken
 from discreto.core.maps._distances import memberships, nearest
 from discreto.core.maps.columns import (
     Term,
@@ -52,8 +52,7 @@ class Nearest:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         def find() -> Ints:
-            points = np.array(self.centres, dtype=float)
-            return nearest(rows_with_gaps(self.names, batch, domain), points)
+            return nearest(_unit(self.names, batch, domain), _array(self.centres))
 
         return remember(batch, "nearest", (self.names, self.centres), find)
 
@@ -167,10 +166,8 @@ class FuzzyWeights:
         return Shape(len(self.centres), _STEPS, total=_STEPS, signed=False)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        x = rows_with_gaps(self.names, batch, domain)
-        points = np.array(self.centres, dtype=float)
-        out = memberships(x, points, self.power) ** self.power
-        out *= np.where(np.isnan(x).all(axis=0), 0.0, float(_STEPS))
+        nothing = np.isnan(_unit(self.names, batch, domain)).all(axis=0)
+        out = _powers(self, batch, domain) * np.where(nothing, 0.0, float(_STEPS))
         # Rounding down keeps the total below its bound, so nothing is shrunk.
         return np.floor(out, out=out)
 
@@ -245,12 +242,16 @@ class FuzzyPulls:
         return _ball(len(self.centres) * len(self.names), self.norm)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        x = rows_with_gaps(self.names, batch, domain)
-        points = np.array(self.centres, dtype=float)
-        weights = memberships(x, points, self.power) ** self.power
-        ways = (x[None, :, :] - points[:, :, None]) * weights[:, None, :]
-        ways = without_gaps(ways)
+        weights, points = _powers(self, batch, domain), _array(self.centres)
+        x = _unit(self.names, batch, domain)
         size = len(points) * len(x)  # -1 would fail without rows
+        fast = compiled.point_loops(size * x.shape[1])
+        if fast is not None:
+            out = np.empty((size, x.shape[1]))
+            facts = float(steps_of(size)), float(self.radius), self.norm
+            fast.pulls(x, points, weights, *facts, out)
+            return out
+        ways = without_gaps((x[None, :, :] - points[:, :, None]) * weights[:, None, :])
         return _pull_in(ways.reshape(size, x.shape[1]), self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
@@ -262,18 +263,41 @@ def diameter(width: int, norm: int) -> float:
     return 2.0 * (width if norm == 1 else math.sqrt(width))
 
 
+def _array(points: Points) -> Floats:
+    return np.array(points, dtype=float)
+
+
+def _unit(names: tuple[Term, ...], batch: Batch, domain: Domain) -> Floats:
+    """Columns on [-1, 1], not to be changed; NaN where a number is missing."""
+    return share(
+        batch, "unit", (names, domain), lambda: rows_with_gaps(names, batch, domain)
+    )
+
+
+def _powers(of: FuzzyWeights | FuzzyPulls, batch: Batch, domain: Domain) -> Floats:
+    """Memberships to their power, not to be changed."""
+
+    def make() -> Floats:
+        x = _unit(of.names, batch, domain)
+        return memberships(x, _array(of.centres), of.power) ** of.power
+
+    return share(batch, "powers", (of.names, of.centres, of.power, domain), make)
+
+
 def _from_nearest(
     names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
 ) -> Floats:
     """The way from the nearest centre to each row; NaN along what is missing."""
-    x, points = rows_with_gaps(names, batch, domain), np.array(centres, dtype=float)
+    x, points = taken(batch, "unit", (names, domain)), _array(centres)
+    if x is None:
+        x = rows_with_gaps(names, batch, domain)
     if len(points) == 1:
         x -= points.T
         return x
     place = remember(batch, "nearest", (names, centres), lambda: nearest(x, points))
     fast = compiled.point_loops(x.size)
     if fast is not None:
-        place = compiled.plain(np.clip(place, 0, len(points) - 1), x.shape[1])
+        place = compiled.plain(place, x.shape[1])
         fast.leave(x, np.ascontiguousarray(points.T), place)
         return x
     shift = np.empty(x.shape[1])

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreto.core.domain import Domain
 from discreto.core.maps.trees import Grid
-from discreto.core.query import Batch, Floats, Shape
+from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.errors import ParameterError
 
 
@@ -33,10 +33,18 @@ class CodeCounts:
         sizes = self.grid.sizes(domain)
         return Shape(sum(sizes), 1, total=len(sizes), signed=False)
 
+    def sizes(self, domain: Domain) -> tuple[int, ...]:
+        """How many codes each column has."""
+        return self.grid.sizes(domain)
+
+    def ones(self, batch: Batch, domain: Domain) -> Ints:
+        """The code of each column, a line for each row."""
+        return self.grid.some(batch, domain, range(len(self.grid.names)))
+
     def rows(self, batch: Batch, domain: Domain) -> Floats:
         sizes = self.grid.sizes(domain)
         length = len(batch[self.grid.names[0]])
-        codes = self.grid.some(batch, domain, range(len(sizes)))
+        codes = self.ones(batch, domain)
         out = np.zeros((sum(sizes), length))
         start, every = 0, np.arange(length)
         for j, size in enumerate(sizes):

@@ -145,11 +145,15 @@ def _compiled_rows(
     columns = [batch[name] for name in known.names]
     if {column.shape for column in columns} != {(length,)}:
         raise ValueError("columns of different lengths.")
-    out = np.concatenate(columns, dtype=np.float64).reshape(len(terms), length)
-    away = np.array(origins, dtype=np.float64) if origins else np.zeros(len(terms))
-    for i in known.marks:  # a code is in place of its indicator
-        out[i] = terms[i].values(batch, domain)  # type: ignore[union-attr]
-    fast.unit_lines(out, known.centres, known.scales, away)
+    for i in known.marks:
+        columns[i] = terms[i].values(batch, domain)  # type: ignore[union-attr]
+    out = np.empty((len(terms), length))
+    facts = known.centres.tolist(), known.scales.tolist()
+    away = list(map(float, origins)) or [0.0] * len(terms)
+    for values, *own, line in zip(columns, *facts, away, out, strict=True):
+        if values.dtype != np.float64:
+            values = values.astype(np.float64)
+        fast.unit_line(compiled.plain(values, length), *own, line)
     return out
 
 

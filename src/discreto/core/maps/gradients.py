@@ -16,9 +16,10 @@ import numpy as np
 
 from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
+from discreto.core.maps._lines import mix
 from discreto.core.maps._names import check_names
 from discreto.core.maps.columns import names_of, unit_rows
-from discreto.core.maps.regression import Basis, Scaled, _check_numbers, mix
+from discreto.core.maps.regression import Basis, Scaled, _check_numbers
 from discreto.core.query import Batch, Floats, Shape
 from discreto.errors import ParameterError
 

@@ -25,10 +25,13 @@ def _unit(numbers, centre, scale, origin, fill):
 
 
 @njit(cache=True, nogil=True)
-def unit_lines(lines, centres, scales, origins):
-    """Columns, line by line, on [-1, 1], in place."""
-    for j in range(lines.shape[0]):
-        _unit(lines[j], centres[j], scales[j], origins[j], 0.0)
+def unit_line(values, centre, scale, origin, out):
+    """A column on [-1, 1] from an origin, where NaN is."""
+    for i in range(values.shape[0]):
+        v = (values[i] - centre) * scale
+        v = -1.0 if v < -1.0 else v
+        v = (1.0 if v > 1.0 else v) - origin
+        out[i] = v if v == v else 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -88,47 +91,66 @@ def add_normals(values, lower, upper, means, variances, logs, out):
 
 
 @njit(cache=True, nogil=True)
-def _values(row, facts, out):
-    """A row of a table, clipped to its bounds, in the units of its columns."""
-    for j in range(out.shape[0]):
-        v = (row[j] - facts[0, j]) * facts[1, j]
+def _values(numbers, centres, scales, origins, middles, halves, out):
+    """Numbers of a table, clipped to their bounds, in the units of their columns."""
+    for j in range(numbers.shape[0]):
+        v = (numbers[j] - centres[j]) * scales[j]
         v = -1.0 if v < -1.0 else v
-        v = (1.0 if v > 1.0 else v) - facts[2, j]
-        v = (v if v == v else 0.0) + facts[2, j]
-        out[j] = facts[3, j] + facts[4, j] * v
+        v = (1.0 if v > 1.0 else v) - origins[j]
+        v = (v if v == v else 0.0) + origins[j]
+        out[j] = middles[j] + halves[j] * v
+
+
+@njit(cache=True, nogil=True)
+def _add_scores(values, weights, first, second):
+    """Add to the scores of eight rows; their sums do not wait for each other."""
+    a, b, c, d = first[0], first[1], first[2], first[3]
+    e, f, g, h = second[0], second[1], second[2], second[3]
+    for j in range(weights.shape[0]):
+        by = weights[j]
+        a += values[0, j] * by
+        b += values[1, j] * by
+        c += values[2, j] * by
+        d += values[3, j] * by
+        e += values[4, j] * by
+        f += values[5, j] * by
+        g += values[6, j] * by
+        h += values[7, j] * by
+    first[0], first[1], first[2], first[3] = a, b, c, d
+    second[0], second[1], second[2], second[3] = e, f, g, h
+
+
+@njit(cache=True, nogil=True)
+def _repeated(facts):
+    """The facts of columns for each of eight rows, one after the other."""
+    count, width = facts.shape
+    out = np.empty((count, 8 * width))
+    for i in range(8):
+        out[:, i * width : (i + 1) * width] = facts
+    return out
 
 
 @njit(cache=True, nogil=True)
 def table_scores(table, facts, weights, out):
     """Add to ``out``, row by row, the weighed sums of a table's columns.
 
-    Four rows at a time: their sums do not wait for each other. ``facts`` has for each
-    column its centre, steps, origin, and the middle and half of its own units.
+    Eight rows at a time, which lie one after the other. ``facts`` has for each column
+    its centre, steps, origin, and the middle and half of its own units.
     """
     rows, width = table.shape
-    values = np.empty((4, width))
-    for start in range(0, rows, 4):
-        size = min(4, rows - start)
-        for i in range(size):
-            _values(table[start + i], facts, values[i])
+    every, numbers = _repeated(facts), table.reshape(rows * width)
+    values, sums = np.empty((8, width)), np.empty(8)
+    flat = values.reshape(8 * width)
+    for start in range(0, rows, 8):
+        size = min(8, rows - start)
+        some = numbers[start * width : (start + size) * width]
+        _values(some, every[0], every[1], every[2], every[3], every[4], flat)
         for k in range(weights.shape[0]):
-            if size == 4:
-                a, b = out[start, k], out[start + 1, k]
-                c, d = out[start + 2, k], out[start + 3, k]
-                for j in range(width):
-                    by = weights[k, j]
-                    a += values[0, j] * by
-                    b += values[1, j] * by
-                    c += values[2, j] * by
-                    d += values[3, j] * by
-                out[start, k], out[start + 1, k] = a, b
-                out[start + 2, k], out[start + 3, k] = c, d
-                continue
             for i in range(size):
-                a = out[start + i, k]
-                for j in range(width):
-                    a += values[i, j] * weights[k, j]
-                out[start + i, k] = a
+                sums[i] = out[start + i, k]
+            _add_scores(values, weights[k], sums[:4], sums[4:])
+            for i in range(size):
+                out[start + i, k] = sums[i]
 
 
 @njit(cache=True, nogil=True)
@@ -227,8 +249,10 @@ def _add_size(numbers, out):
 
 @njit(cache=True, nogil=True)
 def _leave(numbers, places, place):
+    last = places.shape[0] - 1
     for i in range(numbers.shape[0]):
-        numbers[i] -= places[np.uint64(place[i])]
+        at = place[i] if place[i] > 0 else 0
+        numbers[i] -= places[np.uint64(at if at < last else last)]
 
 
 @njit(cache=True, nogil=True)
@@ -250,16 +274,42 @@ def leave(x, points, place):
 def pull_in(x, steps, radius, norm):
     """Rows in ``steps`` of at most one radius, in place."""
     for start in range(0, x.shape[1], NEAR):
-        stop = min(start + NEAR, x.shape[1])
-        by = np.zeros(stop - start)
-        for j in range(x.shape[0]):
-            if norm == 1:
-                _add_size(x[j][start:stop], by)
-            else:
-                _add_square(x[j][start:stop], by)
-        if norm == 2:
-            by = np.sqrt(by)
-        for i in range(by.shape[0]):
-            by[i] = steps / max(by[i], radius)
-        for j in range(x.shape[0]):
-            _scale(x[j][start:stop], by)
+        _pull_in(x, start, min(start + NEAR, x.shape[1]), steps, radius, norm)
+
+
+@njit(cache=True, nogil=True)
+def _pull_in(x, start, stop, steps, radius, norm):
+    by = np.zeros(stop - start)
+    for j in range(x.shape[0]):
+        if norm == 1:
+            _add_size(x[j][start:stop], by)
+        else:
+            _add_square(x[j][start:stop], by)
+    if norm == 2:
+        by = np.sqrt(by)
+    for i in range(by.shape[0]):
+        by[i] = steps / max(by[i], radius)
+    for j in range(x.shape[0]):
+        _scale(x[j][start:stop], by)
+
+
+@njit(cache=True, nogil=True)
+def _way(numbers, point, weights, out):
+    """The way from a point, weighed; none where a number is missing."""
+    for i in range(numbers.shape[0]):
+        way = (numbers[i] - point) * weights[i]
+        out[i] = way if way == way else 0.0
+
+
+@njit(cache=True, nogil=True)
+def pulls(x, points, weights, steps, radius, norm, out):
+    """The weighed ways from all points to each row, pulled in together."""
+    width = x.shape[0]
+    for start in range(0, x.shape[1], FEW):
+        stop = min(start + FEW, x.shape[1])
+        for k in range(points.shape[0]):
+            by = weights[k][start:stop]
+            for j in range(width):
+                line = out[k * width + j][start:stop]
+                _way(x[j][start:stop], points[k, j], by, line)
+        _pull_in(out, start, stop, steps, radius, norm)

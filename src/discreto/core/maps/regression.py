@@ -17,6 +17,14 @@ import numpy as np
 
 from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
+from discreto.core.maps._lines import (
+    mix,
+    products,
+    scaled_lines,
+    shortened,
+    sizes_of,
+    weighed,
+)
 from discreto.core.maps._names import check_names
 from discreto.core.maps.columns import (
     Term,
@@ -122,19 +130,38 @@ class Scaled:
         return ((1 << self.bits) - self.width()) / self.reach
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        out = self.points(batch, domain)
-        out *= self.steps()
-        return out
+        return self._short(batch, domain, self.steps())
 
     def points(self, batch: Batch, domain: Domain) -> Floats:
         """The rows of at most ``reach``, before they are put on a grid."""
-        whole = self.affine(batch, domain)
-        sizes = _sizes(whole, self.norm)
-        whole *= self.reach / np.maximum(sizes, self.reach)
-        return whole
+        return self._short(batch, domain, 1.0)
+
+    def _short(self, batch: Batch, domain: Domain, steps: float) -> Floats:
+        rows, _, sizes = self.weighed(batch, domain, np.zeros((0, self.width())))
+        return shortened(rows, self.reach, sizes, steps)
 
     def affine(self, batch: Batch, domain: Domain) -> Floats:
         """The rows before their norm is bounded."""
+        return self.weighed(batch, domain, np.zeros((0, self.width())))[0]
+
+    def weighed(
+        self, batch: Batch, domain: Domain, weights: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """These rows, their weighed sums, and their norms."""
+        if not self.basis:
+            rows, units = self._before(batch, domain), (1.0, 1.0)
+        else:
+            rows, units = self._turned(batch, domain)
+        return rows, *weighed(rows, units, weights, self.norm)
+
+    def _before(self, batch: Batch, domain: Domain) -> Floats:
+        """The rows before they are multiplied by the basis."""
+        plain = self.power == 1 and not self.rotate
+        away = self.origins, self.scales
+        if plain:
+            rows = scaled_lines(self.names, batch, domain, away, self.constant)
+            if rows is not None:
+                return rows
         unit = unit_rows(self.names, batch, domain, self.origins)
         unit /= np.array(self.scales)[:, None]
         if self.power == 2:
@@ -145,9 +172,26 @@ class Scaled:
         if self.constant:
             ones = np.full((1, unit.shape[1]), self.constant)
             unit = np.vstack([ones, unit])
-        if self.basis:
-            unit = exact_product(np.array(self.basis), unit, self.furthest())
         return unit
+
+    def _turned(
+        self, batch: Batch, domain: Domain
+    ) -> tuple[Floats, tuple[float, float]]:
+        """The rows times the basis, in whole steps, and the two units of a step.
+
+        Both are first put on a grid so coarse that all sums are exact in float64: else
+        a row's product could depend, in the last bit, on the rows beside it.
+        """
+        matrix = np.array(self.basis)
+        first, second = grids(matrix, self.length(), self.furthest())
+        away, rows = (self.origins, self.scales), None
+        if self.power == 1:
+            rows = scaled_lines(self.names, batch, domain, away, self.constant, second)
+        if rows is None:
+            rows = self._before(batch, domain)
+            rows *= second
+            make_whole(rows)
+        return whole(matrix * first) @ rows, (1 / first, 1 / second)
 
     def furthest(self) -> float:
         """No number of a row is larger than this before it is multiplied by a basis."""
@@ -207,14 +251,10 @@ class LogisticGradient:
         return 2.0 if self.of.norm == "l1" else math.sqrt(2)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        z = self.of.affine(batch, domain)
-        scores = mix(np.array(self.weights), z)
-        sizes = _sizes(z, self.of.norm)
-        z *= self.of.reach / np.maximum(sizes, self.of.reach)
+        z, scores, sizes = self.of.weighed(batch, domain, np.array(self.weights))
         residuals = self._residuals(scores, batch[self.target])
-        width = len(residuals) * len(z)
-        z *= (_TOP - width) / self.bound()
-        return (residuals[:, None, :] * z[None, :, :]).reshape(width, z.shape[1])
+        steps = (_TOP - len(residuals) * len(z)) / self.bound()
+        return products(residuals, shortened(z, self.of.reach, sizes, steps))
 
     def _residuals(self, scores: Floats, codes: Floats) -> Floats:
         if len(scores) == 1:
@@ -227,7 +267,7 @@ class LogisticGradient:
             residuals /= add_up(residuals)
             residuals -= codes[None, :] == np.arange(len(scores))[:, None]
             most = self.clip * self._factor()
-            sizes = _sizes(residuals, self.of.norm)
+            sizes = sizes_of(residuals, self.of.norm)
             residuals *= most / np.maximum(sizes, most)
         if self.importance:
             known = np.clip(codes, 0, len(self.importance) - 1)
@@ -276,12 +316,12 @@ class SquaredGradient:
         return self.clip * self.of.reach / (_TOP - self.of.width())
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        z = self.of.affine(batch, domain)
+        z, scores, sizes = self.of.weighed(batch, domain, np.array([self.weights]))
         residuals = unit_rows((self.target,), batch, domain)[0]
         residuals -= self.origin
         residuals /= self.scale
-        residuals -= mix(np.array([self.weights]), z)[0]
-        parts = self.of.reach / np.maximum(_sizes(z, self.of.norm), self.of.reach)
+        residuals -= scores[0]
+        parts = self.of.reach / np.maximum(sizes, self.of.reach)
         residuals *= parts
         np.clip(residuals, -self.clip, self.clip, out=residuals)
         np.copyto(residuals, 0.0, where=np.isnan(batch[self.target]))
@@ -302,40 +342,11 @@ def cosines(width: int) -> Floats:
     return out
 
 
-def mix(weights: Floats, rows: Floats) -> Floats:
-    """weights @ rows, with each row's sum taken in a fixed order (see ``add_up``)."""
-    out = np.zeros((len(weights), rows.shape[1]))
-    for column, part in zip(weights.T, rows, strict=True):
-        out += column[:, None] * part
-    return out
-
-
 def grids(matrix: Floats, length: int, largest: float) -> tuple[float, float]:
     """Steps of a 1, for a matrix and for rows of ``length`` numbers."""
     steps = float(1 << (52 - math.ceil(math.log2(length + 1))) // 2)
     tall = max(float(np.abs(matrix).max(initial=0.0)), 1e-300)
     return steps / tall, steps / max(largest, 1e-300)
-
-
-def exact_product(matrix: Floats, rows: Floats, largest: float) -> Floats:
-    """``matrix @ rows`` of numbers that are ``largest`` at most; changes ``rows``.
-
-    Both are first put on a grid so coarse that all sums are exact in float64: else a
-    row's product could depend, in the last bit, on the rows beside it.
-    """
-    first, second = grids(matrix, len(rows), largest)
-    rows *= second
-    out = whole(matrix * first) @ make_whole(rows)
-    out *= 1 / first
-    out *= 1 / second
-    return out
-
-
-def _sizes(rows: Floats, norm: Norm) -> Floats:
-    """The norm of each row (rows are columns here)."""
-    if norm == "l1":
-        return add_up(np.abs(rows))
-    return np.sqrt(add_up(rows * rows))
 
 
 def _unit_shape(width: int, norm: Norm, top: int = _TOP, limit: int = _TOP) -> Shape:

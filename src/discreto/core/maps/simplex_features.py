@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreto.core import compiled
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.maps._names import check_names
 from discreto.core.maps.features import SUM_BITS
@@ -53,8 +54,7 @@ class Partition:
     def rows(self, batch: Batch, domain: Domain) -> Floats:
         out = np.empty((self._width(domain), len(batch[self.names[0]])))
         fill_parts(out, self.names, batch, domain, float(1 << SUM_BITS))
-        # Rounding down keeps the total below its bound, so nothing is shrunk.
-        return np.floor(out, out=out)
+        return out
 
     def columns(self) -> tuple[str, ...]:
         return self.names
@@ -177,7 +177,10 @@ def parts_of(name: str, domain: Domain) -> int:
 def fill_parts(
     out: Floats, names: tuple[str, ...], batch: Batch, domain: Domain, one: float
 ) -> None:
-    """Write the parts of ``one`` of every column into the rows of ``out``."""
+    """Write the parts of ``one`` of every column into the rows of ``out``.
+
+    Rounding down keeps the total below its bound, so nothing is shrunk.
+    """
     start = 0
     for name in names:
         column, values = domain[name], batch[name]
@@ -203,6 +206,12 @@ def _number_parts(
 ) -> Mask | None:
     """The three parts of a Number; says where it is missing."""
     low, middle, high = place[:3]
+    fast = compiled.loops(3 * len(values))
+    if fast is not None:
+        values = compiled.plain(values, len(high))
+        bounds = float(column.lower), float(2 * column.half)
+        missing = fast.fill_parts(values, *bounds, one, low, middle, high)
+        return np.isnan(values) if missing else None
     level, absent = _level(values, column)
     high[:] = level
     np.subtract(1.0, high, out=low)
@@ -212,6 +221,7 @@ def _number_parts(
     low *= one
     high *= high
     high *= one
+    np.floor(place[:3], out=place[:3])
     if absent is not None:
         place[:3, absent] = 0.0
     return absent

@@ -8,15 +8,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
+from discreto.core.maps import tree_losses
 from discreto.core.maps._batch_cache import Fleeting, same
 from discreto.core.maps._names import check_names
 from discreto.core.maps.trees import BATCH_ROWS, MAX_ROUTES, Grid, Tree, known
 from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.errors import ParameterError
 
-Loss = Literal["squared", "logistic", "softmax"]
+Loss = Literal["squared", "poisson", "quantile", "logistic", "softmax"]
+NUMBER_LOSSES = ("squared", "poisson", "quantile")  # the others are for classes
 Norm = Literal["l1", "l2"]
 # p (1 - p) times this and |p - y| together have a Euclidean norm of at most 1.
 ROUND = 3.33
@@ -28,9 +29,13 @@ class Gradients:
 
     Scores start at ``start`` (one for each score) and each tree adds to them.
     ``squared``: g = (score - target) / clip, in [-1, 1]; rows further away are clipped,
-    or with ``drop`` left out; h = 1. ``logistic`` (two classes): g = p - y and
-    h = p (1 - p). ``softmax``: g = p - (the row's class), h = 1 - sum of p^2. A row
-    becomes (weight h, g) with a norm of at most ``bound()``, which is 2^bits steps.
+    or with ``drop`` left out; h = 1. ``poisson``: the score is the logarithm of a mean
+    m, which is cut to the target's upper bound; g = (m - target) / max(m, clip), cut to
+    [-1, 1], and h = m / max(m, clip). ``quantile``: g is 1 - quantile where the score
+    is above the target and -quantile elsewhere, over the larger of both; h = 1.
+    ``logistic`` (two classes): g = p - y and h = p (1 - p). ``softmax``: g = p - (the
+    row's class), h = s (1 - s) with s the sum of p^2. A row becomes (weight h, g) with
+    a norm of at most ``bound()``, which is 2^bits steps.
 
     For two classes |g| + h <= 1 and g^2 + (3.33 h)^2 <= 1: the curvature is free.
     """
@@ -45,13 +50,18 @@ class Gradients:
     weight: float = 0.0
     norm: Norm = "l1"
     bits: int = 20
+    quantile: float = 0.5
 
     def __post_init__(self) -> None:
         if not isinstance(self.grid, Grid) or not isinstance(self.trees, tuple):
             raise ParameterError("Gradients need a Grid and a list of trees.")
         check_names((self.target, *self.grid.names))
-        if self.loss not in ("squared", "logistic", "softmax"):
-            raise ParameterError("the loss is squared, logistic or softmax.")
+        if self.loss not in (*NUMBER_LOSSES, "logistic", "softmax"):
+            raise ParameterError(
+                "the loss is squared, poisson, quantile, logistic or softmax."
+            )
+        if type(self.quantile) is not float or not 0.001 <= self.quantile <= 0.999:
+            raise ParameterError("the quantile of a loss is from 0.001 to 0.999.")
         if self.norm not in ("l1", "l2") or not isinstance(self.drop, bool):
             raise ParameterError("Gradients take the norm l1 or l2.")
         if type(self.bits) is not int or not 4 <= self.bits <= 30:
@@ -77,9 +87,10 @@ class Gradients:
     def check(self, domain: Domain) -> None:
         self.grid.sizes(domain)
         self._check_trees(domain)
-        if self.loss == "squared":
-            domain.number(self.target)
-            scores = 1
+        if self.loss in NUMBER_LOSSES:
+            lower, scores = domain.number(self.target).lower, 1
+            if self.loss == "poisson" and lower < 0:
+                raise ParameterError("the poisson loss is for a target from 0 up.")
         else:
             classes = len(domain.category(self.target).categories)
             scores = 1 if self.loss == "logistic" else classes
@@ -118,8 +129,8 @@ class Gradients:
             if self.norm == "l1":
                 return 1.0 if w <= 1 else (1 + w) ** 2 / (4 * w)
             return max(1.0, w / ROUND)
-        # The curvature of a squared loss is 1, that of a softmax at most 1/4.
-        most, w = (1.0, w) if self.loss == "squared" else (2.0, w / 4)
+        # The curvature of numbers is at most 1, that of a softmax at most 1/4.
+        most, w = (2.0, w / 4) if self.loss == "softmax" else (1.0, w)
         return most + w if self.norm == "l1" else math.sqrt(most + w * w)
 
     def steps(self) -> float:
@@ -130,21 +141,20 @@ class Gradients:
     def rows(self, batch: Batch, domain: Domain) -> Floats:
         scores, target = self.totals(batch, domain), batch[self.target]
         if self.loss == "squared":
-            h, g = self._squared(scores, target)
+            h, g = tree_losses.squared(scores, target, self.clip, self.drop)
+        elif self.loss == "poisson":
+            upper = domain.number(self.target).upper
+            h, g = tree_losses.poisson(scores, target, self.clip, upper)
+        elif self.loss == "quantile":
+            h, g = tree_losses.pinball(scores, target, self.quantile)
         elif self.loss == "logistic":
-            h, g = _logistic(scores, target)
+            h, g = tree_losses.logistic(scores, target)
         else:
-            h, g = _softmax(scores, target)
+            h, g = tree_losses.softmax(scores, target)
         if self.weight:
             g = np.concatenate([self.weight * h, g])
         g *= self.steps()
         return g
-
-    def _squared(self, scores: Floats, target: Floats) -> tuple[Floats, Floats]:
-        g = (scores - target) / self.clip
-        if self.drop:
-            np.copyto(g, 0.0, where=np.abs(g) > 1)
-        return np.ones_like(g), np.clip(g, -1, 1, out=g)
 
     def totals(self, batch: Batch, domain: Domain) -> Floats:
         """The scores of each row, a line for each score; trees are added in order."""
@@ -161,10 +171,20 @@ class Gradients:
             rows = len(batch[self.target])
             start = np.array(self.start, dtype=float)
             total = np.repeat(start[:, None], rows, axis=1)
+        elif done < len(self.trees):
+            total = total.copy()  # what was kept stays what it is
         for tree in self.trees[done:]:
-            total = total + tree.table[:, tree.leaf(batch, self.grid, domain)]
+            leaf = tree.leaf(batch, self.grid, domain)
+            total += tree.table.take(leaf, axis=1)
         memory["scores"] = ((self.grid, self.start, self.trees), total)
         return total
+
+    def predictions(self, batch: Batch, domain: Domain) -> Floats:
+        """What the scores say about a Number target, in its units."""
+        scores = self.totals(batch, domain)[0]
+        if self.loss != "poisson":
+            return scores
+        return tree_losses.means_of(scores, domain.number(self.target).upper)
 
     def columns(self) -> tuple[str, ...]:
         return (*self.grid.names, self.target)
@@ -176,7 +196,7 @@ class Gradients:
 
 @dataclass(frozen=True, slots=True)
 class Residuals:
-    """Cells by how far the scores are from a Number target.
+    """Cells by how far predictions are from a Number target.
 
     The last of ``bins`` cells reaches to the width of the target's range, every cell
     before it 2^(-1/3) times as far as the next.
@@ -186,8 +206,7 @@ class Residuals:
     bins: int = 32
 
     def __post_init__(self) -> None:
-        if not isinstance(self.of, Gradients) or self.of.loss != "squared":
-            raise ParameterError("Residuals are those of a squared loss.")
+        _check_number(self.of)
         if type(self.bins) is not int or not 1 <= self.bins <= 1 << 10:
             raise ParameterError("Residuals take 1 to 1024 bins.")
 
@@ -199,7 +218,7 @@ class Residuals:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         target = batch[self.of.target]
-        far = np.abs(self.of.totals(batch, domain)[0] - target)
+        far = np.abs(self.of.predictions(batch, domain) - target)
         far = np.maximum(far / (2 * domain.number(self.of.target).half), 1e-300)
         place = np.ceil(3 * np.log2(far)) + (self.bins - 1)
         place = np.clip(place, 0, self.bins - 1)
@@ -218,22 +237,72 @@ class Residuals:
         return BATCH_ROWS
 
 
-def _logistic(scores: Floats, codes: Ints) -> tuple[Floats, Floats]:
-    p = 1 / (1 + np.exp(-np.clip(scores, -500, 500)))
-    h = p * (1 - p)
-    g = p - (codes == 1)
-    np.copyto(g, 0.0, where=codes < 0)
-    return h, g
+@dataclass(frozen=True, slots=True)
+class LeafShifts:
+    """Cells by leaf, and there by what the scores lack of a Number target.
+
+    Each leaf has 2 ``side`` + 1 cells. Cell j, from -side to side, holds the rows whose
+    target is about clip (j / side)^2 above the score, or below for a negative j: fine
+    near 0, coarse far away. The outer cells hold all that is further away.
+    """
+
+    of: Gradients
+    tree: Tree
+    side: int = 32
+
+    def __post_init__(self) -> None:
+        _check_number(self.of)
+        if self.of.loss == "poisson" or not isinstance(self.tree, Tree):
+            raise ParameterError("LeafShifts need a Tree, and scores in units.")
+        if type(self.side) is not int or not 1 <= self.side <= 1 << 10:
+            raise ParameterError("LeafShifts have 1 to 1024 cells on each side.")
+
+    def check(self, domain: Domain) -> None:
+        self.tree.check_on(self.of.grid, domain)
+
+    def count(self, domain: Domain) -> int:
+        return self.tree.leaves * self.width
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        target = batch[self.of.target]
+        lack = (target - self.of.totals(batch, domain)[0]) / self.of.clip
+        np.copyto(lack, 0.0, where=~known(target))
+        far = np.sqrt(np.minimum(np.abs(lack), 1.0)) * self.side
+        place = np.copysign(np.floor(far + 0.5), lack).astype(np.int64) + self.side
+        leaf = self.tree.leaf(batch, self.of.grid, domain).astype(np.int64)
+        return np.where(known(target), leaf * self.width + place, -1)
+
+    @property
+    def width(self) -> int:
+        """How many cells a leaf has."""
+        return 2 * self.side + 1
+
+    def shifts(self) -> Floats:
+        """What each cell of a leaf stands for, in units of the target."""
+        steps = np.arange(-self.side, self.side + 1) / self.side
+        out: Floats = self.of.clip * steps * np.abs(steps)
+        return out
+
+    def columns(self) -> tuple[str, ...]:
+        return self.of.columns()
+
+    def batch_rows(self) -> int:
+        """How many rows to fold at once."""
+        return BATCH_ROWS
 
 
-def _softmax(scores: Floats, codes: Ints) -> tuple[Floats, Floats]:
-    p = np.exp(np.maximum(scores - scores.max(axis=0), -500))
-    p /= add_up(p)
-    same = add_up(p * p)[None, :]
-    h = same * (1 - same)  # p_k (1 - p_k), for p even over any number of classes
-    p -= codes[None, :] == np.arange(len(p))[:, None]
-    np.copyto(p, 0.0, where=codes < 0)
-    return h, p
+def _check_number(of: object) -> None:
+    """Refuse what are not the gradients of a loss for numbers."""
+    if not isinstance(of, Gradients) or of.loss not in NUMBER_LOSSES:
+        raise ParameterError("these cells need gradients of a loss for numbers.")
 
 
-__all__ = ["ROUND", "Gradients", "Loss", "Norm", "Residuals"]
+__all__ = [
+    "NUMBER_LOSSES",
+    "ROUND",
+    "Gradients",
+    "LeafShifts",
+    "Loss",
+    "Norm",
+    "Residuals",
+]

@@ -21,6 +21,7 @@ from discreto.core.maps.cells import (
     Edges,
     Magnitudes,
     Present,
+    WholeGroups,
 )
 from discreto.core.maps.clusters import Nearest, Rings, diameter
 from discreto.core.maps.columns import Indicator, Term
@@ -76,6 +77,12 @@ def _bins(cells: Bins, rows: Columns) -> Expr:
     (place,) = rows.let([place.floor()])
     place = clip(place, 0, cells.bins - 1).cast(nw.Int64)
     return either(rows.absent(cells.name), whole(-1), place)
+
+
+def _whole_groups(cells: WholeGroups, rows: Columns) -> Expr:
+    place = _bins(cells.bins(rows.domain), rows)
+    last = whole(cells.count(rows.domain) - 1)
+    return either(rows.absent(cells.name), last, place)
 
 
 def _edges(cells: Edges, rows: Columns) -> Expr:
@@ -261,5 +268,6 @@ _TRANSLATIONS: dict[type, Callable[[Any, Columns], Expr]] = {
     Nearest: _nearest_cell,
     Present: _present,
     Rings: _rings,
+    WholeGroups: _whole_groups,
     Within: _within,
 }

@@ -40,6 +40,7 @@ class Rows(dict[str, Array]):
     ) -> None:
         super().__init__(columns)
         self._frame, self._place = frame, place
+        self.shared: dict[str, Any] = {}  # among the maps of one question
 
     @property
     def memory(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from discreto.models.boosting import forest, inspection
 from discreto.models.boosting.defaults import counts_first, settings_for
 from discreto.models.boosting.first_look import look
 from discreto.models.boosting.settings import SETTING_NAMES, settings_of, warn_of_old
-from discreto.models.boosting.trainer import Base, learn
+from discreto.models.boosting.trainer import Base, Ensemble, learn
 from discreto.parameters import Reader
 from discreto.rng import generator
 
@@ -67,9 +67,15 @@ class Boosting(PrivateEstimator):
             way = ask.fork(len(STRENGTHS), way_of(first.fewest, ask.cost))
             settings = settings_for(self, ask.cost, space, STRENGTHS[way])
         coins = generator(Reader(self).seed())
-        ensemble = learn(ask, space, settings, coins, first, base)
+        ensemble = self._weighted(
+            learn(ask, space, settings, coins, first, base), space
+        )
         for name, value in forest.pack(ensemble, space.domain, groups).items():
             setattr(self, name, value)
+
+    def _weighted(self, ensemble: Ensemble, space: Space) -> Ensemble:
+        """The ensemble with other weights of classes, if there are any."""
+        return ensemble
 
     @property
     def n_trees_(self) -> int:

@@ -10,8 +10,10 @@ from fractions import Fraction
 from typing import Any
 
 from discreto.core.cost import Cost
+from discreto.core.maps.tree_gradients import NUMBER_LOSSES
 from discreto.models._features import Space
 from discreto.models._strength import CLEAR, clear_classes, too_few, unit_strength
+from discreto.models.boosting.losses import ChosenLoss, loss_of
 from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.models.boosting.settings import settings_of
 from discreto.parameters import Reader
@@ -43,13 +45,18 @@ def settings_for(
         strength = rows * unit_strength(cost)
     read, fine = Reader(model), Reader(settings_of(model))
     word = {n: fine.choice(n, k, unset=k[0]) for n, k in _CHOICES.items()}
-    loss, gaussian, greedy = _loss(space), bool(cost.rho), word["splits"] == "greedy"
-    if loss == "softmax" and word["leaf"] != "newton":
-        raise fine.bad("leaf", "'newton' for more than two classes")
+    chosen, gaussian, greedy = (
+        loss_of(model, space),
+        bool(cost.rho),
+        word["splits"] == "greedy",
+    )
+    loss = chosen.name
+    if loss in ("softmax", "poisson", "quantile") and word["leaf"] != "newton":
+        raise fine.bad("leaf", "'newton' for this loss")
     if word["encoding"] == ("subset" if greedy else "either"):
         raise fine.bad("encoding", "'native' or 'onehot' for these splits")
     start = fine.truth("start")
-    ours = _trees(cost, strength, greedy)
+    ours = _trees(cost, strength, greedy, loss)
     trees = read.whole("n_estimators", most=10_000, unset=ours)
     if start and too_few(strength, cost, space) and read.given("n_estimators") is None:
         trees = 0
@@ -59,16 +66,18 @@ def settings_for(
         tables = _table_share(strength, cost, space)
         if _means_first(strength, cost, space):
             means = strength
-    if means is not None and not trees:  # class means are all that can be known
-        tables = 1 - _start_share(space, tables)
+    if not trees:  # class means are all that can be known, if they can
+        tables = Fraction(0) if means is None else Fraction(1)
+        tables -= _start_share(model, space, tables, False) if tables else 0
     part = fine.number("split_share", 0.01, 0.99, unset=0.5)
     clip = _bound(fine, loss, space)
-    adaptive = loss == "squared" and clip is None
+    adaptive = loss in NUMBER_LOSSES and clip is None and trees
+    median = start and chosen.quantile is not None
     return ResolvedSettings(
         loss=loss,
         gaussian=gaussian,
         depths=_depths(read, trees, greedy, loss),
-        staged=fine.truth("staged", unset=loss == "squared") and greedy,
+        staged=fine.truth("staged", unset=loss in NUMBER_LOSSES) and greedy,
         rate=read.number("learning_rate", 1e-6, 10, unset=_rate(greedy, gaussian)),
         ridge=fine.number("reg_lambda", 0, 1e6, unset=1.0),
         splits=word["splits"],
@@ -84,23 +93,17 @@ def settings_for(
         geometric=fine.truth("leaf_clipping"),
         clip=clip,
         drop=_filtering(fine, loss),
-        start_share=_start_share(space, tables) if start else Fraction(0),
+        start_share=_start_share(model, space, tables, median),
+        quantile=chosen.quantile or Fraction(1, 2),
+        quantile_share=_quantile_share(chosen, strength) if median else Fraction(0),
         table_share=tables,
         means_strength=means,
         temper_share=Fraction(1, 20) if means is None else Fraction(0),
         clip_share=Fraction(3, 100),
-        clip_turns=_clip_turns(cost, strength, trees) if adaptive and trees else {},
+        clip_turns=_clip_turns(chosen, cost, strength, trees) if adaptive else {},
         monotone=_monotone(fine, settings_of(model).monotone, loss, space),
         split_part=Fraction(part).limit_denominator(1000) if greedy else Fraction(0),
     )
-
-
-def _loss(space: Space) -> str:
-    column = space.domain[space.goal]
-    classes = getattr(column, "categories", None)
-    if classes is None:
-        return "squared"
-    return "logistic" if len(classes) == 2 else "softmax"
 
 
 def counts_first(model: Any, space: Space) -> bool:
@@ -110,11 +113,21 @@ def counts_first(model: Any, space: Space) -> bool:
     return asked and model.n_estimators is None and not space.domain.rows
 
 
-def _start_share(space: Space, tables: Fraction) -> Fraction:
-    """What class counts or the target's mean get; tables tell class counts, too."""
-    if not space.domain.rows:
+def _start_share(model: Any, space: Space, tables: Fraction, median: bool) -> Fraction:
+    """What class counts or the target's mean get, where nothing else tells them."""
+    if not settings_of(model).start:
+        return Fraction(0)
+    if not space.domain.rows and (not median or counts_first(model, space)):
         return Fraction(1, 10)
-    return Fraction(0) if tables else Fraction(1, 20)
+    return Fraction(0) if tables or median else Fraction(1, 20)
+
+
+def _quantile_share(chosen: ChosenLoss, strength: float) -> Fraction:
+    """What the quantile of the target gets: more where few rows are beyond it."""
+    part = chosen.quantile or Fraction(1, 2)
+    beyond = float(min(part, 1 - part)) * strength
+    share = min(max(30 / max(beyond, 1.0), 0.05), 0.3)
+    return Fraction(share).limit_denominator(100)
 
 
 def _table_share(strength: float, cost: Cost, space: Space) -> Fraction:
@@ -139,22 +152,28 @@ def _means_first(strength: float, cost: Cost, space: Space) -> bool:
     return clear >= _MEANS_CLEAR and rows < _TREES_CLEAR[bool(cost.rho)]
 
 
-def _trees(cost: Cost, strength: float, greedy: bool) -> int:
+def _trees(cost: Cost, strength: float, greedy: bool, loss: str) -> int:
     if not greedy:
         return 50 if cost.epsilon else 300
     trees = (0.2 if cost.epsilon else 0.8) * strength**0.4
+    if loss == "quantile":  # a choice in a leaf needs more rows than a sum
+        trees /= 2
     return min(max(round(trees), 2), 200)
 
 
-def _clip_turns(cost: Cost, strength: float, trees: int) -> dict[int, Fraction]:
+def _clip_turns(
+    chosen: ChosenLoss, cost: Cost, strength: float, trees: int
+) -> dict[int, Fraction]:
     """Residuals are clipped the more, the more there would be noise."""
+    if chosen.clips is not None:
+        return {3 * trees // 10: chosen.clips[1], 0: chosen.clips[0]}
     strong = strength > (10_000 if cost.epsilon else 2_000)
     first, later = (18, 17) if strong else (16, 16)
     return {3 * trees // 10: Fraction(later, 20), 0: Fraction(first, 20)}
 
 
 def _depths(read: Reader, trees: int, greedy: bool, loss: str) -> tuple[int, ...]:
-    if read.given("max_depth") is None and greedy and loss != "squared":
+    if read.given("max_depth") is None and greedy and loss not in NUMBER_LOSSES:
         # What single columns do comes first, then pairs.
         return (1,) * (trees // 2) + (2,) * (trees - trees // 2)
     return (read.whole("max_depth", most=20, unset=2 if greedy else 4),) * trees
@@ -173,7 +192,7 @@ def _bins(space: Space) -> int:
 def _bound(fine: Reader, loss: str, space: Space) -> float | None:
     if fine.given("residual_bound") is None:
         return None
-    if loss != "squared":
+    if loss not in NUMBER_LOSSES:
         raise fine.bad("residual_bound", "None for a Category target")
     if fine.is_auto("residual_bound", "range"):
         return space.domain.number(space.goal).half
@@ -183,7 +202,7 @@ def _bound(fine: Reader, loss: str, space: Space) -> float | None:
 
 def _filtering(fine: Reader, loss: str) -> bool:
     if fine.truth("filtering") and loss != "squared":
-        raise fine.bad("filtering", "False for a Category target")
+        raise fine.bad("filtering", "False for this loss")
     return fine.truth("filtering")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier, PrivateRegressor
 from discreto.models.boosting._base import Boosting, keep_all
+from discreto.models.boosting.class_weights import shift_of
 from discreto.models.boosting.settings import BoostingSettings, with_old_names
+from discreto.models.boosting.trainer import Ensemble
 from discreto.session import Ask
 
 
@@ -39,6 +42,11 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         How much of each leaf's value is added.
     max_bins
         Cells of a Number column.
+    class_weight
+        How much rows of each class count: public numbers, ``{class: number}`` or a
+        list in the order of the classes; or ``"balanced"``, all classes the same by
+        their released shares. It moves the scores, which is free: the odds of a class
+        are those of the unweighted model times its weight.
     settings
         :class:`~discreto.models.BoostingSettings`: how splits are found, what leaves
         hold, how the cost and the rows are divided.
@@ -112,6 +120,7 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         max_depth: int | None = None,
         learning_rate: float | None = None,
         max_bins: int | None = None,
+        class_weight: Any = None,
         settings: BoostingSettings | None = None,
         domain: Any = None,
         bounds: Any = None,
@@ -124,6 +133,13 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
     def _learn(self, ask: Ask, space: Space) -> None:
         super()._learn(ask, space)
         self.classes_ = np.array(space.classes)
+
+    def _weighted(self, ensemble: Ensemble, space: Space) -> Ensemble:
+        if self.class_weight is None or len(space.classes) < 2:
+            return ensemble
+        shift = shift_of(self, space, ensemble.shares)
+        start = [a + b for a, b in zip(ensemble.start, shift, strict=True)]
+        return replace(ensemble, start=tuple(start))
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """The scores of each row: one for two classes, else one for each class.
@@ -180,11 +196,14 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         """The comparable model without privacy, from scikit-learn."""
         from sklearn.ensemble import HistGradientBoostingClassifier
 
-        return HistGradientBoostingClassifier(**self._plain())
+        weights = self.class_weight
+        if isinstance(weights, list | tuple):
+            weights = dict(zip(self.classes or (), weights, strict=False))
+        return HistGradientBoostingClassifier(**self._plain(), class_weight=weights)
 
 
 class GradientBoostingRegressor(Boosting, PrivateRegressor):
-    """Boosted trees for a Number with declared bounds, by the squared loss.
+    """Boosted trees for a Number with declared bounds: means, counts or quantiles.
 
     As :class:`GradientBoostingClassifier`, with residuals as gradients. They are
     clipped to about the size that most residuals have, which a small noisy choice
@@ -195,6 +214,13 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
     n_estimators, epsilon, delta, max_depth, learning_rate, max_bins, settings
         As in the classifier; the settings ``residual_bound`` and ``filtering`` say how
         large residuals are treated.
+    loss
+        ``"squared_error"`` (default): means. ``"huber"``: the same from a median on, so
+        that a few rows far away move nothing. ``"absolute_error"``: medians.
+        ``"quantile"``: the ``quantile`` of the target. ``"poisson"``: means of counts
+        or amounts from 0 up, whose logarithm the trees add up.
+    quantile
+        Which quantile, from 0.001 to 0.999; only for ``loss="quantile"``.
     domain, bounds, target_bounds, ledger, random_state
         As in every model.
 
@@ -208,11 +234,13 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         the mean of the target; twice the size of residuals (a choice); for
-                 each tree and each of its levels a choice, and a sum for its nodes.
+    Asks         the mean of the target, or a quantile (a choice); twice the size of
+                 residuals (a choice); for each tree and each of its levels a choice,
+                 and a sum for its nodes, or for quantiles a choice in each node.
     Bound        a leaf's sums: a row's weight and its residual, clipped and on a grid,
                  move by 2^20 steps in all; a leaf's mean as in the classifier. A
-                 choice: 2^12 steps for each score.
+                 choice of splits: 2^12 steps for each score. A quantile: a row moves
+                 ranks by the larger of q and 1 - q, in the one leaf it is in.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
     Free         leaf values, shrinking, importances, pictures, predictions.
     Not covered  choosing parameters by looking; ``predict`` on private rows.
@@ -247,6 +275,8 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
         epsilon: Any,
         delta: Any = 0,
         max_depth: int | None = None,
+        loss: str = "squared_error",
+        quantile: float | None = None,
         learning_rate: float | None = None,
         max_bins: int | None = None,
         settings: BoostingSettings | None = None,
@@ -286,13 +316,25 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
 
     def _within(self, scores: Any) -> Any:
         column = self.space_.domain.number(self.space_.goal)
-        return np.clip(scores[:, 0], column.lower, column.upper)
+        found = scores[:, 0]
+        if self.loss == "poisson":
+            found = np.exp(np.minimum(found, 700.0))
+        return np.clip(found, column.lower, column.upper)
 
     def reference(self) -> Any:
         """The comparable model without privacy, from scikit-learn."""
-        from sklearn.ensemble import HistGradientBoostingRegressor
+        from sklearn import ensemble
 
-        return HistGradientBoostingRegressor(**self._plain())
+        plain = self._plain()
+        if self.loss != "huber":
+            losses = {"loss": self.loss, "quantile": self.quantile}
+            return ensemble.HistGradientBoostingRegressor(**plain, **losses)
+        return ensemble.GradientBoostingRegressor(
+            loss="huber",
+            n_estimators=plain["max_iter"],
+            max_depth=plain["max_depth"] or 3,
+            learning_rate=plain["learning_rate"],
+        )
 
 
 def chances(scores: Any) -> Any:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreto.core.maps import Categories, Present, Values
 from discreto.core.maps.features import SUM_BITS
+from discreto.core.maps.tree_gradients import NUMBER_LOSSES
 from discreto.core.query import Block, Ones, Sum
 from discreto.models._features import Space
 from discreto.models._strength import likely_counts
@@ -56,8 +57,13 @@ class FirstLook:
     def start(self) -> tuple[float, ...]:
         """Scores to start from."""
         doubt = math.sqrt(self.noise)
-        if self.loss == "squared":
+        if self.loss in NUMBER_LOSSES:
             column = self.space.domain.number(self.space.goal)
+        if self.loss == "poisson":
+            sure = max(float(self.parts[0]), doubt) / max(self.rows, 1.0)
+            mean = column.lower + 2 * column.half * min(max(sure, 1e-9), 1.0)
+            return (math.log(mean),)
+        if self.loss in NUMBER_LOSSES:
             sure = max(self.rows + 2 * doubt, 1e-9)
             mean = float(self.parts[0] - self.parts[1]) / sure
             return (column.centre + column.half * min(max(mean, -1.0), 1.0),)
@@ -77,7 +83,7 @@ def look(
 ) -> FirstLook:
     """Ask the first question."""
     goal = space.goal
-    if settings.loss == "squared":
+    if settings.loss in NUMBER_LOSSES:
         query = Sum(Present((goal,)), (Block(Values((goal,)), "pair"),))
         unit = 2.0 * (1 << SUM_BITS)
     else:
@@ -85,14 +91,15 @@ def look(
     answer = ask.measure(query, label, share)
     table = answer.tables[0].astype(np.float64) / unit
     noise = answer.noises[0].variance / unit**2
-    parts = table[0] if settings.loss == "squared" else table[:, 0]
+    parts = table[0] if settings.loss in NUMBER_LOSSES else table[:, 0]
     return FirstLook(parts, noise, space, settings.loss)
 
 
 def middle_of(space: Space, settings: ResolvedSettings) -> tuple[float, ...]:
     """Scores of someone who knows nothing."""
-    if settings.loss == "squared":
-        return (space.domain.number(space.goal).centre,)
+    if settings.loss in NUMBER_LOSSES:
+        centre = space.domain.number(space.goal).centre
+        return (math.log(centre) if settings.loss == "poisson" else centre,)
     return (0.0,) * (len(space.classes) if settings.loss == "softmax" else 1)
 
 

@@ -15,6 +15,7 @@ from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.session import Ask
 
 Floats = NDArray[np.float64]
+_LEAST = -0.63  # of a step of means: about 1 of their logarithms
 
 
 @dataclass(frozen=True)
@@ -79,4 +80,7 @@ def values_of(sums: LeafSums, settings: ResolvedSettings) -> Floats:
     square = weights**2 + settings.ridge * weights
     if settings.shrink:
         square += sums.gradient_noise / settings.prior
-    return -sums.gradients * weights / np.maximum(square, 1e-9)
+    values = -sums.gradients * weights / np.maximum(square, 1e-9)
+    if settings.loss == "poisson":  # a mean grows by this part: its logarithm's step
+        return np.log1p(np.maximum(values, _LEAST))
+    return values

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreto.core.maps.tree_gradients import ROUND
+from discreto.core.maps.tree_gradients import NUMBER_LOSSES, ROUND
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class ResolvedSettings:
     clip_share: Fraction  # of each question for the size of residuals
     clip_turns: Mapping[int, Fraction]  # before which trees, and at which quantile
     split_part: Fraction  # of what a tree gets
+    quantile: Fraction = Fraction(1, 2)  # of a quantile's loss
+    quantile_share: Fraction = Fraction(0)  # of a quantile of the target to start from
     monotone: tuple[int, ...] = ()  # for each feature: 1 rises, -1 falls, 0 anything
 
     @property
@@ -57,12 +59,12 @@ class ResolvedSettings:
         """The part of the cost that all trees get."""
         clips = self.clip_share * len(self.clip_turns)
         tables = self.table_share and self.table_share + self.temper_share
-        return 1 - self.start_share - tables - clips
+        return 1 - self.start_share - self.quantile_share - tables - clips
 
     def most(self, number: int) -> float:
         """The largest leaf value of a tree, before the learning rate."""
         if not self.geometric:
-            return 1.0 if self.loss == "squared" else 4.0
+            return 1.0 if self.loss in NUMBER_LOSSES else 4.0
         return float(max(1 - self.rate, 0.0) ** (number % self.ensemble))
 
     @property
@@ -71,7 +73,7 @@ class ResolvedSettings:
 
         Residuals are in units of their bound, which most of them are well within.
         """
-        return 0.3 if self.loss == "squared" else 1.0
+        return 0.3 if self.loss in NUMBER_LOSSES else 1.0
 
     def level_share(self, whole: Fraction, depth: int) -> Fraction:
         """What the choices of one level get of what a tree gets."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreto.core.maps.choice_scores import Ranks
 from discreto.core.maps.row_partition import HashParts, Parts
-from discreto.core.maps.tree_gradients import Gradients, Residuals
+from discreto.core.maps.tree_gradients import NUMBER_LOSSES, Gradients, Residuals
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Block, Choice, Ones, Sum
 from discreto.models._bayes_means import ask_means
@@ -22,6 +22,7 @@ from discreto.models.boosting.binning import grid_of
 from discreto.models.boosting.first_look import FirstLook, look, middle_of
 from discreto.models.boosting.growing import Grower
 from discreto.models.boosting.leaf_means import measure_means
+from discreto.models.boosting.leaf_quantiles import ask_quantile, measure_quantiles
 from discreto.models.boosting.leaves import measure, values_of
 from discreto.models.boosting.monotone import gaps_of, in_order
 from discreto.models.boosting.resolved import ResolvedSettings
@@ -36,6 +37,7 @@ class Ensemble:
     grid: Grid
     start: tuple[float, ...]
     trees: tuple[Tree, ...]
+    shares: tuple[float, ...] = ()  # scores of released class shares
 
 
 # Scores to start from, as trees on a grid: a function of releases and public facts.
@@ -55,11 +57,15 @@ def learn(
     grower = Grower(grid, space.domain, settings, coins)
     if first is None and settings.start_share:
         first = look(ask, space, settings, settings.start_share)
-    if (
-        not settings.trees and first is not None and not settings.table_share
-    ):  # too few rows for trees: all is for a better second look
+    if not settings.trees and settings.quantile_share:
+        share = settings.trees_share + settings.quantile_share
+        start = ask_quantile(ask, space, settings, "quantile of the target", share)
+        return Ensemble(grid, (start,), ())
+    if not settings.trees and first is not None and not settings.table_share:
+        # Too few rows for trees: all is for a better second look.
         again = look(ask, space, settings, settings.trees_share, "start again")
-        return Ensemble(grid, first.with_(again).start, ())
+        start = first.with_(again).start
+        return Ensemble(grid, start, (), start)
     gradients = _start(ask, space, settings, grid, first)
     if base is not None:
         start, trees = base(grid)
@@ -72,7 +78,8 @@ def learn(
             share = settings.clip_share
             gradients = _clipped(ask, space, gradients, quantile, label, share)
         gradients = _turn(answering, whole, grower, gradients, number)
-    return Ensemble(grid, gradients.start, gradients.trees)
+    shares = () if first is None else first.start
+    return Ensemble(grid, gradients.start, gradients.trees, shares)
 
 
 def _turn(
@@ -100,12 +107,15 @@ def _turn(
         )
         share = shares[min(level, len(shares) - 1)]
         most = settings.most(number)
-        if settings.leaf == "mean":
+        if settings.loss == "quantile":
+            values = measure_quantiles(ask, gradients, tree, settings, words, share)
+        elif settings.leaf == "mean":
             values = measure_means(ask, gradients, tree, settings, most, words, share)
         else:
             sums = measure(ask, gradients, tree, settings, words, share)
             values = values_of(sums, settings)
-        values = np.clip(values, -most, most) * (settings.rate * gradients.clip)
+        unit = 1.0 if settings.loss == "poisson" else gradients.clip
+        values = np.clip(values, -most, most) * (settings.rate * unit)
         if settings.monotone:
             gaps = gaps_of(gradients.grid, grower.domain)
             values = in_order(tree, values, settings.monotone, gaps)
@@ -150,10 +160,13 @@ def _start(
 ) -> Gradients:
     """Gradients at a first guess: class shares, class tables, or the target's mean."""
     clip = 1.0
-    if settings.loss == "squared":
+    if settings.loss in NUMBER_LOSSES:
         half = space.domain.number(space.goal).half
         clip = half if settings.clip is None else settings.clip
     start = middle_of(space, settings) if first is None else first.start
+    if settings.quantile_share:
+        label, share = "quantile of the target", settings.quantile_share
+        start = (ask_quantile(ask, space, settings, label, share),)
     gradients = Gradients(
         grid,
         space.goal,
@@ -162,6 +175,7 @@ def _start(
         clip=clip,
         drop=settings.drop,
         norm=settings.norm,
+        quantile=float(settings.quantile),
     )
     if not settings.table_share:
         return gradients

@@ -1,0 +1,116 @@
+"""Scaled columns, their weighed sums and norms, row by row: compiled, or by numpy.
+
+Rows lie across: a line for each column. A row's numbers are added up in a fixed order,
+so they do not depend, in the last bit, on the rows beside it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreto.core import compiled
+from discreto.core.aggregate import add_up
+from discreto.core.domain import Domain
+from discreto.core.maps.columns import Term, facts_of
+from discreto.core.query import Batch, Floats
+
+_LOOPS = "discreto.core.maps.lines_numba"
+
+
+def mix(weights: Floats, rows: Floats) -> Floats:
+    """weights @ rows, with each row's sum taken in a fixed order (see ``add_up``)."""
+    out = np.zeros((len(weights), rows.shape[1]))
+    fast = _loops(rows)
+    if fast is not None:
+        rows, weights = np.ascontiguousarray(rows), np.ascontiguousarray(weights)
+        fast.mix(rows, weights, out)
+        return out
+    for column, part in zip(weights.T, rows, strict=True):
+        out += column[:, None] * part
+    return out
+
+
+def scaled_lines(
+    terms: tuple[Term, ...],
+    batch: Batch,
+    domain: Domain,
+    away: tuple[tuple[float, ...], tuple[float, ...]],
+    constant: float,
+    steps: float = 0.0,
+) -> Floats | None:
+    """((u - origin) / scale) of each term u, after a line of the constant if any.
+
+    ``away`` holds origins and scales; ``steps`` of a 1 make the numbers whole. None
+    where compiled loops are not to be had.
+    """
+    known = facts_of(terms, domain)
+    length, before = len(batch[known.names[0]]), int(constant > 0)
+    fast = compiled.loops(len(terms) * length, _LOOPS)
+    if fast is None:
+        return None
+    out = np.empty((before + len(terms), length))
+    if before:
+        out[0] = np.floor(constant * steps + 0.5) if steps else constant
+    middles = known.centres.tolist(), known.scales.tolist()
+    columns = [batch[name] for name in known.names]
+    for i in known.marks:
+        columns[i] = terms[i].values(batch, domain)  # type: ignore[union-attr]
+    for line, values, *own in zip(out[before:], columns, *middles, *away, strict=True):
+        if values.dtype != np.float64:
+            values = values.astype(np.float64)
+        fast.scale_line(compiled.plain(values, length), *own, steps, line)
+    return out
+
+
+def weighed(
+    rows: Floats, units: tuple[float, float], weights: Floats, norm: str
+) -> tuple[Floats, Floats]:
+    """Weighed sums and norms of rows, which are first taken off a grid, in place."""
+    fast = _loops(rows)
+    if fast is None:
+        if units != (1.0, 1.0):
+            rows *= units[0]
+            rows *= units[1]
+        return mix(weights, rows), sizes_of(rows, norm)
+    sums, sizes = np.zeros((len(weights), rows.shape[1])), np.zeros(rows.shape[1])
+    weights = np.ascontiguousarray(weights)
+    fast.scores(rows, *units, weights, 1 if norm == "l1" else 2, sums, sizes)
+    return sums, sizes
+
+
+def shortened(rows: Floats, reach: float, sizes: Floats, steps: float) -> Floats:
+    """Rows of a norm of ``reach`` at most, in steps, in place."""
+    fast = _loops(rows)
+    if fast is not None:
+        fast.shorten(rows, float(reach), sizes, float(steps))
+        return rows
+    rows *= reach / np.maximum(sizes, reach)
+    rows *= steps
+    return rows
+
+
+def products(residuals: Floats, rows: Floats) -> Floats:
+    """Each residual times each number of its row; may be written over ``rows``."""
+    width = len(residuals) * len(rows)
+    fast = _loops(rows)
+    if fast is None:
+        every: Floats = residuals[:, None, :] * rows[None, :, :]
+        return every.reshape(width, rows.shape[1])
+    out = rows if len(residuals) == 1 else np.empty((width, rows.shape[1]))
+    fast.products(np.ascontiguousarray(residuals), rows, out)
+    return out
+
+
+def sizes_of(rows: Floats, norm: str) -> Floats:
+    """The norm of each row."""
+    if norm == "l1":
+        return add_up(np.abs(rows))
+    return np.sqrt(add_up(rows * rows))
+
+
+def _loops(rows: Floats) -> Any:
+    """The compiled loops, for rows in one piece that may be written over."""
+    plain = rows.flags.c_contiguous and rows.flags.writeable
+    return compiled.loops(rows.size, _LOOPS) if plain else None

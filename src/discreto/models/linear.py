@@ -29,7 +29,7 @@ from discreto.models._residuals import (
     by_residuals,
     constant,
 )
-from discreto.models._strength import hear_strength
+from discreto.models._strength import COUNT, hear_strength
 from discreto.models._terms import Encoding, affordable, spread_out
 from discreto.models._weighted_rows import column_weights, weighted_rows
 from discreto.parameters import Reader
@@ -41,7 +41,6 @@ _LEAST, _LARGEST = 1e-300, 1e300
 # only a constant can be heard; below this times the number of columns, one release of
 # products is better than looks.
 _CONSTANT, _PRODUCTS = (75, 35), (30, 5)
-_ROWS = Fraction(1, 20)  # of the cost, to learn how many rows there are
 _MEAN = Fraction(1, 10)  # of the cost, for the mean of the target
 
 
@@ -232,7 +231,7 @@ class LinearRegression(PrivateRegressor):
         space = whole.space
         target_known = present_in((space.goal,), space.domain)
         known = present_in((space.goal, *space.numbers), space.domain)
-        ask, strength = hear_strength(ask, space.domain.rows, known, _ROWS)
+        ask, strength = hear_strength(ask, space.domain.rows, known, COUNT)
         room = strength if ask.cost.rho else strength / math.sqrt(2)
         terms = Encoding(affordable(space, room, 100 if ask.cost.rho else 1000))
         gaussian, complete = bool(ask.cost.rho), present_in(space.numbers, space.domain)

@@ -350,13 +350,11 @@ class WatchedGate(Gate):
         self._seen = (out,)
         return out
 
-    def _perturb(
-        self, values: Any, column: Any, mechanism: str, epsilon: Fraction
-    ) -> Ints:
+    def _perturb(self, values: Any, query: Randomise, cost: Cost) -> Ints:
         self._touch()
         silent = Gate(self.domain, simulate(noise=False), self._source)
-        self._seen = (silent._perturb(values, column, mechanism, epsilon),)
-        return super()._perturb(values, column, mechanism, epsilon)
+        self._seen = (silent._perturb(values, query, cost),)
+        return super()._perturb(values, query, cost)
 
     def _touch(self) -> None:
         if self._open is not None:

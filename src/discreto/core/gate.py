@@ -102,9 +102,8 @@ class Gate:
         The ledger must be a reservation of the cost of all of them: one sampled step by
         itself costs more than its share.
         """
-        paid = (
-            self.ledger.receipt.cost if isinstance(self.ledger, Reservation) else None
-        )
+        payer = self.ledger
+        paid = payer.receipt.cost if isinstance(payer, Reservation) else None
         if paid is None or not paid.covers(steps.cost):
             raise ParameterError(f"{label!r} is a step of many, which are paid as one.")
         bound = self.check(query, label, Sum | Derived, sampled=steps.rate < 1)
@@ -245,8 +244,11 @@ class Gate:
         check_randomise(query, cost, self.domain, label)
         self._charge("randomise", bound.query, cost, label, {}, None)
         values = self._quietly(label, lambda: self._source.column(query.column))
-        column = self.domain[query.column]
+        return self._perturb(values, query, cost)
+
+    def _perturb(self, values: Any, query: Randomise, cost: Cost) -> Ints:
         sampler = None if self._silent else self._sampler()
+        column = self.domain[query.column]
         return perturbed(values, column, query.mechanism, cost.epsilon, sampler)
 
     # What stands between a question and the rows
@@ -258,12 +260,7 @@ class Gate:
         return bound
 
     def check(
-        self,
-        query: Query | Bound,
-        label: str,
-        kind: Any = Query,
-        *,
-        sampled: bool = False,
+        self, query: Query | Bound, label: str, kind: Any = Query, sampled: bool = False
     ) -> Bound:
         """The question, bound to the domain, or a refusal from public facts.
 

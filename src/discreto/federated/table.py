@@ -74,7 +74,7 @@ class FederatedTable(Table):
             ``epsilon``, ``delta`` and ``key``, as for a :class:`~discreto.Table`.
         """
         cost = Cost.of(options["epsilon"], options.get("delta", 0))
-        _only_sums(self._plan(statistic, cost))
+        _only_sums(self._plan(statistic, cost)[0])
         return super().answer(statistic, **options)
 
     def answers(self, several: Iterable[Statistic], **options: Any) -> list[Release]:

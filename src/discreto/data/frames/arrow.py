@@ -12,11 +12,13 @@ import numpy as np
 
 from discreto.data.frames.base import Array
 
-_KINDS = {
+_KINDS: dict[str, Any] = {
     "double": np.float64,
     "float": np.float32,
     "halffloat": np.float16,
-    **{f"{u}int{n}": np.dtype(f"{u}int{n}") for u in ("", "u") for n in (8, 16, 32, 64)},
+    **{
+        f"{u}int{n}": np.dtype(f"{u}int{n}") for u in ("", "u") for n in (8, 16, 32, 64)
+    },
 }
 
 

@@ -357,7 +357,10 @@ class _Lookup:
     def many(self, values: Array) -> Array:
         """The codes of numbers."""
         if self._table is not None and values.dtype.kind in "iu":
-            low, high = int(self._keys[0]) - 1, int(self._keys[0]) + len(self._table) - 2
+            low, high = (
+                int(self._keys[0]) - 1,
+                int(self._keys[0]) + len(self._table) - 2,
+            )
             if values.dtype == np.uint64:  # no number wraps around
                 values = np.minimum(values, np.uint64(1 << 62))
             place = np.clip(values.astype(np.int64, copy=False), low, high)

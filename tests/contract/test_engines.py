@@ -154,6 +154,33 @@ def test_hostile_rows_give_the_integers_of_numpy(
     assert same(place.fold(QUESTIONS[name], TABLE), expected[name])
 
 
+SEVERAL = ["count", "indicators", "bins", "count", "splits"]
+
+
+@pytest.mark.parametrize("kind", [None, "nothing there"])
+def test_several_questions_in_one_pass_have_the_same_integers(
+    place: Place, kind: str | None
+) -> None:
+    table = TABLE if kind is None else SMALL[kind]
+    several = [bind(QUESTIONS[name], DOMAIN) for name in SEVERAL]
+    found = place.engine.fold_several(several, place.frame(table))
+    frame = open_frame(table, DOMAIN)
+    assert found[-1] is None  # it keeps something with its rows
+    for name, bound, one in zip(SEVERAL[:-1], several, found, strict=False):
+        assert one is not None, name
+        assert same(one, fold_all(bound, frame)), name
+
+
+@pytest.mark.parametrize("name", ["duckdb", "polars"])
+def test_several_questions_are_few_queries(name: str) -> None:
+    frame = open_frame(tables.MAKERS[name](TABLE), DOMAIN)
+    several = [bind(QUESTIONS[one], DOMAIN) for one in SEVERAL[:-1]]
+    large = [bind(QUESTIONS["categories"], DOMAIN)] * 2
+    portions = frame.queries([*several, *large])
+    places = sorted(tuple(portion.places) for portion in portions)
+    assert places == [tuple(range(len(several))), (len(several), len(several) + 1)]
+
+
 @pytest.mark.parametrize("kind", SMALL)
 @pytest.mark.parametrize("name", ["numbers", "categories", "splits"])
 def test_small_tables_have_answers(place: Place, name: str, kind: str) -> None:

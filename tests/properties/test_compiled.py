@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -31,6 +32,8 @@ from discreto.core.maps import (
     Values,
 )
 from discreto.core.query import Block, Everyone, Ones, Shape, Sum
+from discreto.data.frames.convert import convert
+from discreto.data.frames.numbers import number
 
 pytest.importorskip("numba", reason="numba is not installed")
 FAST = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -244,3 +247,22 @@ class Shared(dict):
     def __init__(self, columns: Any) -> None:
         super().__init__(columns)
         self.shared: dict[str, Any] = {}
+
+
+_SIGNS = st.text(st.sampled_from("0123456789" * 3 + ".eE+-xn _é"), max_size=9)
+
+
+@FAST
+@given(st.lists(_SIGNS | st.floats().map(str) | st.none(), max_size=30), st.data())
+@example(["1" * 30, "1" * 31, "-.5", "1.", "1e5", "1e555", "", "nan", "1e-5"], None)
+def test_texts_of_numbers_are_found_alike(texts, data):
+    """Whatever loop looks at them, each text is the number that Python reads."""
+    start = data.draw(st.integers(0, len(texts))) if data is not None else 0
+    column, wanted = pa.array(texts, pa.string())[start:], texts[start:]
+    plain, quick = both(lambda: convert(column, dp.Number(0, 1)))
+    np.testing.assert_array_equal(plain, quick)
+    np.testing.assert_array_equal(quick, [number(text) for text in wanted])
+    np.testing.assert_array_equal(
+        convert(pa.chunked_array([column, column]), dp.Number(0, 1)),
+        np.concatenate([quick, quick]),
+    )

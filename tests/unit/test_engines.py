@@ -139,8 +139,8 @@ def test_a_task_is_a_question_a_domain_and_a_place(tmp_path):
     pool = Flaky(set(), OSError())
     frame = open_frame(write(tmp_path), DOMAIN)
     ExecutorEngine(pool, parts=4).fold(inside(SUMS, DOMAIN), frame)
-    for question, domain, place in pool.seen:
-        assert json.loads(question)["kind"] == "Sum"
+    for questions, domain, place in pool.seen:
+        assert [json.loads(one)["kind"] for one in json.loads(questions)] == ["Sum"]
         assert dp.Domain.from_dict(json.loads(domain)) == DOMAIN
         assert json.loads(json.dumps(place)) == [[path, group] for path, group in place]
         assert all(path.startswith(str(tmp_path)) for path, _ in place)
@@ -236,7 +236,8 @@ def test_a_worker_never_raises_or_prints(tmp_path, monkeypatch, capfd):
         raise ValueError("SECRET 37.2")
 
     frame = open_frame(write(tmp_path), DOMAIN)
-    question = executor.write_question(SUMS), json.dumps(DOMAIN.to_dict())
+    texts = json.dumps([executor.write_question(SUMS)])
+    question = texts, json.dumps(DOMAIN.to_dict())
     assert executor.fold_place(*question, frame.units) is not None
     gone = [(str(tmp_path / "gone.parquet"), 0)]
     assert executor.fold_place(*question, gone) is None

@@ -36,7 +36,7 @@ def point_loops(numbers: int) -> Any:
     return loops(numbers, "discreto.core.maps.points_numba")
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def load(name: str) -> Any:
     """A module of compiled loops, or None.
 

@@ -83,8 +83,28 @@ def recall(batch: Batch, name: str, key: tuple[Any, ...]) -> Any:
     """What is in the batch's memory under a name and a key, or None."""
     for old, thing in getattr(batch, "memory", {}).get(name, ()):
         if same(old, key):
-            return thing
+            return loaded(thing)
     return None
+
+
+def keep(batch: Batch, name: str, key: tuple[Any, ...], thing: Any) -> None:
+    """Keep one thing alone under a name, if the batch has a memory."""
+    memory = getattr(batch, "memory", None)
+    if memory is not None:
+        memory[name] = ((key, thing),)
+
+
+def last_key(batch: Batch, name: str) -> tuple[Any, ...] | None:
+    """The key of what was kept last under a name."""
+    pairs = getattr(batch, "memory", {}).get(name, ())
+    return pairs[-1][0] if pairs else None
+
+
+def loaded(thing: Any) -> Any:
+    """A kept thing; what was put away is read back."""
+    if isinstance(thing, list):
+        return [loaded(part) for part in thing]
+    return thing.load() if hasattr(thing, "load") else thing
 
 
 def same(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:

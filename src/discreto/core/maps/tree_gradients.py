@@ -10,7 +10,13 @@ import numpy as np
 
 from discreto.core.domain import Domain
 from discreto.core.maps import tree_losses
-from discreto.core.maps._batch_cache import Fleeting, same
+from discreto.core.maps._batch_cache import (
+    Fleeting,
+    keep,
+    last_key,
+    recall,
+    same,
+)
 from discreto.core.maps._names import check_names
 from discreto.core.maps.trees import BATCH_ROWS, MAX_ROUTES, Grid, Tree, known
 from discreto.core.query import Batch, Floats, Ints, Shape
@@ -160,13 +166,12 @@ class Gradients:
         """The scores of each row, a line for each score; trees are added in order."""
         if not hasattr(batch, "memory"):
             batch = Fleeting(batch)  # so that codes are worked out once for all trees
-        memory = batch.memory
         done, total = 0, None
-        if "scores" in memory:
-            (grid, start, trees), kept = memory["scores"]
-            many, ours = len(trees), (self.grid, self.start)
-            if same((grid, start), ours) and same(trees, self.trees[:many]):
-                done, total = many, kept
+        kept = last_key(batch, "scores")
+        if kept is not None:
+            many, ours = len(kept[2]), (self.grid, self.start)
+            if same(kept[:2], ours) and same(kept[2], self.trees[:many]):
+                done, total = many, recall(batch, "scores", kept)
         if total is None:
             rows = len(batch[self.target])
             start = np.array(self.start, dtype=float)
@@ -176,7 +181,8 @@ class Gradients:
         for tree in self.trees[done:]:
             leaf = tree.leaf(batch, self.grid, domain)
             total += tree.table.take(leaf, axis=1)
-        memory["scores"] = ((self.grid, self.start, self.trees), total)
+        if kept is None or not same(kept, (*kept[:2], self.trees)) or not done:
+            keep(batch, "scores", (self.grid, self.start, self.trees), total)
         return total
 
     def predictions(self, batch: Batch, domain: Domain) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from discreto.core import aggregate
 from discreto.core.domain import Category, Domain, Neighbours, Number
 from discreto.core.maps import trees_numpy as kernels
-from discreto.core.maps._batch_cache import remember, same
+from discreto.core.maps._batch_cache import keep, recall, remember
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import BATCH_ROWS, Grid, Tree, known
 from discreto.core.query import Batch, Ints
@@ -73,9 +73,7 @@ class SplitHistogram:
         above = sum(tree.levels[:-2])
         key = (self.gradients, self.counts, tree.features, tree.routes)
         old = (*key[:2], tree.features[:above], tree.routes[:above])
-        memory = getattr(batch, "memory", None)
-        kept = (memory or {}).get("cells")
-        parents = kept[1] if kept and tree.routes and same(kept[0], old) else None
+        parents = recall(batch, "cells", old) if tree.routes else None
         rows = known(batch[self.gradients.target])
         node = tree.leaf(batch, grid, domain)
         if parents:
@@ -90,8 +88,8 @@ class SplitHistogram:
             if parents:  # the largest child is what the others leave
                 part[largest] = parents[k] - np.add.reduceat(part, tree.firsts)
             cells.append(part)
-        if memory is not None and tree.leaves * starts[-1] <= _KEPT:
-            memory["cells"] = (key, cells)
+        if tree.leaves * starts[-1] <= _KEPT:
+            keep(batch, "cells", key, cells)
         return cells
 
     def _whole(self, batch: Batch, domain: Domain) -> Ints:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from discreto.data.databases import Untranslated
 from discreto.data.databases.backends import Backend
 from discreto.data.databases.columns import Columns
 from discreto.data.databases.expressions import apply_step
+from discreto.data.databases.parts import gathered
 from discreto.data.databases.people import bounded
+from discreto.data.databases.several import Portion, portions_of
 from discreto.data.databases.sums import SumQuery
 from discreto.data.frames.base import Array, Frame, asked, need_columns
 from discreto.data.frames.convert import convert
@@ -30,6 +32,7 @@ from discreto.data.frames.types import check_types, kind_of_dtype
 from discreto.errors import DomainError
 
 _READ = 1 << 16  # rows read at once
+T = TypeVar("T")
 
 
 class DatabaseFrame:
@@ -83,18 +86,31 @@ class DatabaseFrame:
 
     def query(self, question: Bound) -> SumQuery:
         """One query for a question; raises ``Untranslated`` for lack of one."""
-        if not self._backend.exact:
-            raise Untranslated("questions to this kind of database")
-        names: Sequence[str] = question.columns
+        return self._translated(
+            lambda: SumQuery(question, self._columns(question.columns))
+        )
+
+    def queries(self, several: Sequence[Bound]) -> list[Portion]:
+        """Few queries for several questions; some may have to be asked alone."""
+        return portions_of(several, self._columns, self._translated)
+
+    def _columns(self, names: Sequence[str]) -> Columns:
+        """The columns of a query, after the steps of the view."""
         for step in reversed(self.steps):
             names = step.needs(names)
+        rows = Columns(self._backend, self._frame, self.domain, names)
+        if self.steps:
+            rows.open(names)
+        for step in self.steps:
+            apply_step(step, rows)
+        return rows
+
+    def _translated(self, make: Callable[[], T]) -> T:
+        """A query that was made without a look at any row, or ``Untranslated``."""
+        if not self._backend.exact:
+            raise Untranslated("questions to this kind of database")
         try:
-            rows = Columns(self._backend, self._frame, self.domain, names)
-            if self.steps:
-                rows.open(names)
-            for step in self.steps:
-                apply_step(step, rows)
-            return SumQuery(question, rows)
+            return make()
         except Untranslated:
             raise
         except Exception:  # no row was read: the database does not know what it means
@@ -154,10 +170,6 @@ class DatabaseFrame:
         # Questions about no column still have to count rows.
         wanted = list(names) or [next(iter(self.domain))]
         return self._backend.batches(self._frame, wanted, _READ)
-
-    def gathered(self, parts: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
-        """The columns of such tables, one after the other."""
-        return self._backend.gathered(parts, names)
 
 
 class HeldRows:
@@ -245,4 +257,4 @@ class _Copies:
         parts = list(self._frame.tables(names))
         if not parts:
             return MemoryFrame({name: np.empty(0) for name in names}, few)
-        return MemoryFrame(self._frame.gathered(parts, names), few)
+        return MemoryFrame(gathered(parts, names), few)

@@ -21,20 +21,27 @@ MOST_SUMS = 1500  # of one query: PostgreSQL has a limit of 1,664 columns
 
 
 class SumQuery:
-    """One query that gives the exact sums of a question."""
+    """One query that gives the exact sums of a question.
 
-    def __init__(self, asked: Bound, rows: Columns) -> None:
+    ``more`` questions of the same cells are answered by the same query: their tables
+    come after its own.
+    """
+
+    def __init__(
+        self, asked: Bound, rows: Columns, more: Sequence[Bound] = ()
+    ) -> None:
         if not isinstance(asked.query, Sum):
             function = getattr(asked.query, "function", asked.query)
             raise Untranslated(type(function).__name__)
-        if sum(part.width for part in asked.blocks) > MOST_SUMS:
+        self._blocks = [part for one in (asked, *more) for part in one.blocks]
+        if sum(part.width for part in self._blocks) > MOST_SUMS:
             raise Untranslated(f"a question of more than {MOST_SUMS} sums")
         self._asked, self._backend = asked, rows.backend
         self._alone = isinstance(asked.query.cells, Everyone)
         cells, cell = asked.query.cells, None
         if not self._alone:
             cell = rows.apart(lambda: cell_of(cells, rows))
-        terms = [rows.apart(partial(_terms, part, rows)) for part in asked.blocks]
+        terms = [rows.apart(partial(terms_of, part, rows)) for part in self._blocks]
         sums: dict[str, Expr] = {"n": nw.len()}
         self._names: list[list[list[str]]] = []
         for block in terms:
@@ -58,12 +65,12 @@ class SumQuery:
         found = self._backend.collect(self.plan)
         cells = [0] * len(found["n"]) if self._alone else found["cell"]
         count = self._asked.cells
-        tally = _column(cells, found["n"], count)
+        tally = column_of(cells, found["n"], count)
         out = []
-        for part, names in zip(self._asked.blocks, self._names, strict=True):
+        for part, names in zip(self._blocks, self._names, strict=True):
             columns = [self._sums(found, own) for own in names]
-            sums = [_column(cells, column, count) for column in columns]
-            out.append(_form(part, tally, sums))
+            sums = [column_of(cells, column, count) for column in columns]
+            out.append(form_of(part, tally, sums))
         return out
 
     def _sums(self, found: dict[str, list[Any]], names: Sequence[str]) -> list[int]:
@@ -71,7 +78,7 @@ class SumQuery:
         return [self._backend.joined(one) for one in zip(*parts, strict=True)]
 
 
-def _terms(part: BoundBlock, rows: Columns) -> list[Expr]:
+def terms_of(part: BoundBlock, rows: Columns) -> list[Expr]:
     """What is summed: a block's whole numbers, or their products."""
     if isinstance(part.block.features, Ones):
         return []
@@ -84,7 +91,7 @@ def _terms(part: BoundBlock, rows: Columns) -> list[Expr]:
     return [numbers[i] * numbers[j] for i, j in places]
 
 
-def _column(cells: Sequence[Any], values: Sequence[Any], count: int) -> Ints:
+def column_of(cells: Sequence[Any], values: Sequence[Any], count: int) -> Ints:
     """One number for each cell; a cell that is not there has no rows."""
     out = np.zeros(count, dtype=object)
     if len(set(cells)) != len(cells):
@@ -94,7 +101,7 @@ def _column(cells: Sequence[Any], values: Sequence[Any], count: int) -> Ints:
     return out
 
 
-def _form(part: BoundBlock, tally: Ints, sums: list[Ints]) -> Ints:
+def form_of(part: BoundBlock, tally: Ints, sums: list[Ints]) -> Ints:
     """The answer of a block, checked against what so many rows can add up to."""
     block, limit = part.block, part.shape.limit
     if isinstance(block.features, Ones):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeGuard
 
 from discreto.core.bound import Bound
@@ -68,6 +69,43 @@ class DatabaseEngine:
             return self._local.fold(asked, frame.copied(self.keep))
         return query.run()
 
+    def fold_several(
+        self, several: Sequence[Bound], frame: Frame
+    ) -> list[list[Ints] | None]:
+        """The exact sums of several questions, from as few queries as there can be.
+
+        Parameters
+        ----------
+        several
+            What is summed, each bound to its domain.
+        frame
+            The rows.
+
+        Returns
+        -------
+        list
+            The sums of each question; None for one that is better asked by itself.
+        """
+        if not _asks(frame):
+            return self._local.fold_several(several, frame)
+        out: list[list[Ints] | None] = [None] * len(several)
+
+        def work() -> None:
+            for portion in frame.queries(several):
+                for place, sums in zip(portion.places, portion.run(), strict=True):
+                    out[place] = sums
+            left = [i for i, sums in enumerate(out) if sums is None]
+            read = [i for i in left if not _translates(several[i], frame)]
+            if len(read) > 1:
+                copy, own = frame.copied(self.keep), [several[i] for i in read]
+                for place, found in zip(
+                    read, self._local.fold_several(own, copy), strict=True
+                ):
+                    out[place] = found
+
+        quietly(work)
+        return out
+
     def refusal(
         self, asked: Bound | None, frame: Frame, *, sampled: bool = False
     ) -> str:
@@ -96,6 +134,15 @@ class DatabaseEngine:
             f"{what} would be worked out from rows outside of the "
             "database, and the engine has fetch=False. Use DatabaseEngine(fetch=True)."
         )
+
+
+def _translates(asked: Bound, frame: DatabaseFrame) -> bool:
+    """Whether a question has a query of its own."""
+    try:
+        frame.query(asked)
+    except Untranslated:
+        return False
+    return True
 
 
 def _asks(frame: Frame) -> TypeGuard[DatabaseFrame]:

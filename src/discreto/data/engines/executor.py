@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 from discreto.core import aggregate
@@ -21,7 +22,7 @@ from discreto.core.domain import Domain
 from discreto.core.expressions import ViewFrame, view_from_json, view_to_json
 from discreto.core.field_types import kinds_of
 from discreto.core.query import Ints
-from discreto.data.engines.local import fold_all, quietly
+from discreto.data.engines.local import fold_all, fold_together, keeps, quietly
 from discreto.data.engines.task_text import WORKER_KINDS, read_question, write_question
 from discreto.data.frames import Array, Frame, StreamFrame
 from discreto.errors import KernelFault, ParameterError
@@ -85,25 +86,51 @@ class ExecutorEngine:
         frame
             The rows.
         """
-        return quietly(lambda: self._fold(asked, frame))
+        return quietly(lambda: self._fold([asked], frame))[0]
 
-    def _fold(self, asked: Bound, frame: Frame) -> list[Ints]:
+    def fold_several(
+        self, several: Sequence[Bound], frame: Frame
+    ) -> list[list[Ints] | None]:
+        """The exact sums of several questions, from one pass over all rows.
+
+        Parameters
+        ----------
+        several
+            What is summed, each bound to its domain.
+        frame
+            The rows.
+
+        Returns
+        -------
+        list
+            The sums of each question; None for one that is better asked by itself.
+        """
+        alone = [keeps(asked) or not _known(asked) for asked in several]
+        apart = [a for a, own in zip(several, alone, strict=True) if not own]
+        found = iter(quietly(lambda: self._fold(apart, frame)) if apart else [])
+        return [None if own else next(found) for own in alone]
+
+    def _fold(self, several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
         # What a worker cannot read (a model's predictions) is folded here: how many
         # rows there are must not decide whether there is an answer.
-        known = kinds_of(asked.query) <= set(WORKER_KINDS)
-        parts = self._parts(frame) if known else []
-        places = [_place(part, asked.columns) for part in parts]
+        parts = self._parts(frame) if all(map(_known, several)) else []
+        names = tuple(dict.fromkeys(n for asked in several for n in asked.columns))
+        places = [_place(part, names) for part in parts]
         if not places:
-            return fold_all(asked, frame)
-        question = write_question(asked.query), json.dumps(asked.domain.to_dict())
-        total = aggregate.empty(asked)
+            return _fold_here(several, frame)
+        texts = [write_question(asked.query) for asked in several]
+        question = json.dumps(texts), json.dumps(several[0].domain.to_dict())
+        total = [aggregate.empty(asked) for asked in several]
         for _ in range(self.retries + 1):
             failed = []
-            for place, sums in self._try(question, places):
-                if sums is None:
+            for place, found in self._try(question, places):
+                if found is None:
                     failed.append(place)
-                else:
-                    total = aggregate.merge(asked, total, sums)
+                    continue
+                total = [
+                    aggregate.merge(asked, one, two)
+                    for asked, one, two in zip(several, total, found, strict=True)
+                ]
             if not failed:
                 return total
             places = failed
@@ -118,7 +145,7 @@ class ExecutorEngine:
 
     def _try(
         self, question: tuple[str, str], places: Sequence[Any]
-    ) -> Iterator[tuple[Any, list[Ints] | None]]:
+    ) -> Iterator[tuple[Any, list[list[Ints]] | None]]:
         """Each place with its sums, in any order, or with None where that failed."""
         waiting: dict[Any, Any] = {}
         for place in places:
@@ -180,7 +207,7 @@ class _FileView:
 
     def open(self) -> Frame:
         """The rows of the view."""
-        domain = Domain.from_dict(json.loads(self.domain))
+        domain = domain_of(self.domain)
         frame: Frame = StreamFrame.of(self.units, domain)
         for step in view_from_json(json.loads(self.view)):
             frame, domain = ViewFrame(frame, step, domain), step.domain(domain)
@@ -206,23 +233,40 @@ def _place(part: Frame, names: tuple[str, ...]) -> Any:
     return _WorkerRows({name: part.column(name) for name in names}, part.length())
 
 
-def fold_place(question: str, domain: str, place: Any) -> list[Ints] | None:
-    """What a worker does: the exact sums over its rows, or None.
+def _known(asked: Bound) -> bool:
+    """Whether a worker can read a question."""
+    return kinds_of(asked.query) <= set(WORKER_KINDS)
+
+
+def _fold_here(several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
+    if len(several) == 1:  # it may keep something with its rows
+        return [fold_all(several[0], frame)]
+    return fold_together(several, frame)
+
+
+def fold_place(questions: str, domain: str, place: Any) -> list[list[Ints]] | None:
+    """What a worker does: the exact sums over its rows for each question, or None.
 
     It never raises: executors carry exceptions over the network and into logs, and an
     exception might quote a row.
     """
 
-    def work() -> list[Ints]:
-        query = read_question(question)
-        facts = Domain.from_dict(json.loads(domain))
+    def work() -> list[list[Ints]]:
+        facts = domain_of(domain)
+        several = [inside(read_question(text), facts) for text in json.loads(questions)]
         rows = place
         if isinstance(place, _FileView):
             rows = place.open()
         elif not isinstance(place, _WorkerRows):
             rows = StreamFrame.of(place, facts)
-        return fold_all(inside(query, facts), cast(Frame, rows))
+        return _fold_here(several, cast(Frame, rows))
 
     with suppress(KernelFault):
         return quietly(work)
     return None
+
+
+@lru_cache(maxsize=16)
+def domain_of(text: str) -> Domain:
+    """A domain from its text, read once by a worker."""
+    return Domain.from_dict(json.loads(text))

@@ -16,7 +16,7 @@ from discreto.core.frame import BATCH
 from discreto.core.gate import Keep
 from discreto.core.maps.cells import Cross
 from discreto.core.query import Ints, Sum
-from discreto.data.frames import Frame
+from discreto.data.frames import Frame, is_stream
 from discreto.errors import KernelFault
 
 T = TypeVar("T")
@@ -52,8 +52,8 @@ class LocalEngine:
         return quietly(lambda: self._fold(asked, frame))
 
     def _fold(self, asked: Bound, frame: Frame) -> list[Ints]:
-        # Products run on BLAS, which has threads of its own.
-        alone = self.threads == 1 or _has_products(asked)
+        # Products run on BLAS, which has threads of its own; but files are read here.
+        alone = self.threads == 1 or (_has_products(asked) and not is_stream(frame))
         parts = [frame] if alone else frame.split(self.threads)
         if len(parts) == 1:
             return fold_all(asked, frame)
@@ -80,7 +80,7 @@ class LocalEngine:
             The sums of each question; None for one that keeps something with its
             rows, which is better asked by itself.
         """
-        alone = [any(hasattr(m, "batch_rows") for m in _maps(a.query)) for a in several]
+        alone = [keeps(asked) for asked in several]
         apart = [a for a, own in zip(several, alone, strict=True) if not own]
         found = iter(quietly(lambda: self._fold_several(apart, frame)))
         return [None if own else next(found) for own in alone]
@@ -141,6 +141,11 @@ def _rows_at_once(asked: Bound) -> int:
     return max(min(size, _HELD // width), 1)
 
 
+def keeps(asked: Bound) -> bool:
+    """Whether a question keeps something with its rows for the next one."""
+    return any(hasattr(one, "batch_rows") for one in _maps(asked.query))
+
+
 def fold_together(several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
     """The exact sums of several questions over one frame, batch by batch.
 
@@ -189,7 +194,10 @@ def fold_all(asked: Bound, frame: Frame, keep: Keep | None = None) -> list[Ints]
     """
     size = _rows_at_once(asked)
     total = aggregate.empty(asked)
-    for batch, rows in frame.batches(asked.columns, size):
+    read = frame.batches
+    if keep is None and keeps(asked):
+        read = getattr(frame, "kept_batches", read)
+    for batch, rows in read(asked.columns, size):
         if keep is not None:
             chosen = keep(rows)
             batch = {name: values[chosen] for name, values in batch.items()}

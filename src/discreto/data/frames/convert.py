@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core import compiled
 from discreto.core.dates import DateTime
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Category
+from discreto.data.frames.arrow import is_arrow, numbers_of
 from discreto.data.frames.base import Array
 from discreto.data.frames.dates import dates
 from discreto.data.frames.numbers import number, reader_of, text_of
@@ -81,7 +83,10 @@ def plain(values: Any) -> Array:
 
 
 def _as_numpy(values: Any) -> Array:
-    if type(values).__module__.startswith("pyarrow"):
+    if is_arrow(values):
+        numbers = numbers_of(values)
+        if numbers is not None:
+            return numbers
         if hasattr(values.type, "value_type") and hasattr(values.type, "index_type"):
             # pyarrow itself would give what is missing the last value of all.
             values = values.cast(values.type.value_type)
@@ -175,21 +180,51 @@ def _spelt_numbers(values: Any, dialect: Dialect) -> Array | None:
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return None
     try:
-        simple = pc.match_substring_regex(values, _SIMPLE)
-        simple = pc.and_kleene(simple, pc.is_valid(simple))
-        # Arrow takes long to make a scalar of a Python text: it loads pandas first.
-        ends = pa.py_buffer(np.array([0, 1], dtype=np.int32))
-        zero = pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(b"0")])
-        read = pc.cast(pc.if_else(simple, values, zero[0]), pa.float64())
+        odd = _odd_texts(values)
+        if odd.size:
+            # Arrow takes long to make a scalar of a Python text: it loads pandas.
+            ends = pa.py_buffer(np.array([0, 1], dtype=np.int32))
+            data = [None, ends, pa.py_buffer(b"0")]
+            zero = pa.Array.from_buffers(pa.string(), 1, data).cast(values.type)[0]
+            simple = np.ones(len(values), dtype=bool)
+            simple[odd] = False
+            read = pc.cast(pc.if_else(pa.array(simple), values, zero), pa.float64())
+        else:
+            read = pc.cast(values, pa.float64())
         out = np.array(_flat(read))
-        odd = np.flatnonzero(
-            ~np.asarray(_flat(pc.cast(simple, pa.uint8()))).astype(bool)
-        )
         if odd.size:
             out[odd] = _numbers(plain(values.take(pa.array(odd))), dialect)
         return out
     except Exception:
         return None  # bytes that are no text
+
+
+def _odd_texts(values: Any) -> Array:
+    """The places of texts that are no simple numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    where = "discreto.data.frames.digits_numba"
+    fast = compiled.loops(len(values), where) if not values.null_count else None
+    if fast is None:
+        simple = pc.match_substring_regex(values, _SIMPLE)
+        simple = pc.and_kleene(simple, pc.is_valid(simple))
+        return np.flatnonzero(np.asarray(_flat(pc.cast(simple, pa.uint8()))) == 0)
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    found, start = [np.empty(0, dtype=np.int64)], 0
+    wide = np.int64 if pa.types.is_large_string(values.type) else np.int32
+    for chunk in chunks:
+        _, ends, letters = chunk.buffers()
+        if len(chunk) and letters is not None:
+            first = chunk.offset
+            places = np.frombuffer(ends, dtype=wide)[first : first + len(chunk) + 1]
+            marks = np.empty(len(chunk), dtype=bool)
+            if fast.find_odd(np.frombuffer(letters, np.uint8), places, marks):
+                found.append(start + np.flatnonzero(marks))
+        elif len(chunk):  # empty texts, every one of them
+            found.append(start + np.arange(len(chunk)))
+        start += len(chunk)
+    return np.concatenate(found)
 
 
 def _flat(values: Any) -> Array:
@@ -206,18 +241,20 @@ def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not all(type(kind) is str for kind in column.categories):
-        return None
+    plain_texts = all(type(kind) is str for kind in column.categories)
     try:
         texts = values.to_arrow() if hasattr(values, "to_arrow") else values
         if not isinstance(texts, pa.Array | pa.ChunkedArray):
             return None
+        if isinstance(texts, pa.DictionaryArray):
+            each = _text_codes(texts.dictionary, column, dialect)
+            return None if each is None else _taken(each, texts.indices)
         if pa.types.is_dictionary(texts.type):
             texts = texts.cast(texts.type.value_type)
         if texts.type not in (pa.string(), pa.large_string(), pa.binary()):
             return None
-        if column.aliases or not column.case or column.strip:
-            return _spelt_codes(texts, _Lookup(column, dialect))
+        if column.aliases or not column.case or column.strip or not plain_texts:
+            return _spelt_codes(texts, _lookup_of(column, dialect))
         kinds = [str(kind) for kind in column.categories]
         absent = [word for word in dialect.missing if word not in kinds]
         several = [word.encode() for word in [*kinds, *absent]]
@@ -234,6 +271,17 @@ def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None
         return None
 
 
+def _taken(each: Array, places: Any) -> Array:
+    """The codes at some places of a list of codes; MISSING where there is no place."""
+    at = numbers_of(places)
+    if at is None:
+        raise TypeError("the places of a coded column are whole numbers.")
+    if not places.null_count:
+        return each[at]
+    last = np.where(np.isnan(at), len(each), at).astype(np.int64)
+    return np.append(each, MISSING)[last]
+
+
 def _spelt_codes(texts: Any, lookup: _Lookup) -> Array:
     """Codes of texts, each different text looked up once."""
     import pyarrow as pa
@@ -241,14 +289,13 @@ def _spelt_codes(texts: Any, lookup: _Lookup) -> Array:
     whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     coded = whole.dictionary_encode()
     each = [lookup(text) for text in coded.dictionary.to_pylist()]
-    places = coded.indices.fill_null(len(each)).to_numpy(zero_copy_only=False)
-    return np.array([*each, MISSING], dtype=np.int64)[places]
+    return _taken(np.array(each, dtype=np.int64), coded.indices)
 
 
 def _codes(values: Array, column: Category, dialect: Dialect) -> Array:
-    lookup = _Lookup(column, dialect)
+    lookup = _lookup_of(column, dialect)
     if values.dtype.kind in "fiub":
-        return lookup.many(values.astype(np.float64))
+        return lookup.many(values)
     each = values.tolist()
     return np.fromiter((lookup(value) for value in each), np.int64, len(each))
 
@@ -285,6 +332,7 @@ class _Lookup:
         self._keys = np.array(sorted(keys), dtype=np.float64)
         codes = [self._numbers[key] for key in self._keys.tolist()]
         self._places = np.array(codes, dtype=np.int64)
+        self._table = self._small_table()
 
     def __call__(self, value: object) -> int:
         try:
@@ -308,11 +356,46 @@ class _Lookup:
 
     def many(self, values: Array) -> Array:
         """The codes of numbers."""
+        if self._table is not None and values.dtype.kind in "iu":
+            low, high = int(self._keys[0]) - 1, int(self._keys[0]) + len(self._table) - 2
+            if values.dtype == np.uint64:  # no number wraps around
+                values = np.minimum(values, np.uint64(1 << 62))
+            place = np.clip(values.astype(np.int64, copy=False), low, high)
+            return self._table[place - low]
+        values = values.astype(np.float64, copy=False)
         other = np.where(np.isnan(values), MISSING, UNKNOWN)
         if not self._keys.size:
             return other.astype(np.int64)
         place = np.searchsorted(self._keys, values).clip(0, self._keys.size - 1)
         return np.where(self._keys[place] == values, self._places[place], other)
+
+    def _small_table(self) -> Array | None:
+        """The code of each whole number of a short range, and UNKNOWN around it."""
+        keys = self._keys
+        if not keys.size or not np.all(np.abs(keys) < _SMALL):
+            return None
+        low, size = int(np.floor(keys[0])), int(np.floor(keys[-1] - keys[0])) + 3
+        if low != keys[0] or size > _SMALL:
+            return None
+        table = np.full(size, UNKNOWN, dtype=np.int64)
+        whole = keys == np.floor(keys)
+        table[(keys[whole] - low).astype(np.int64) + 1] = self._places[whole]
+        return table
+
+
+_SMALL = 1 << 16  # whole numbers that have a table
+_lookups: dict[tuple[int, int], tuple[Category, Dialect, _Lookup]] = {}
+
+
+def _lookup_of(column: Category, dialect: Dialect) -> _Lookup:
+    """The look-up of a column, made once for all of its batches."""
+    key = id(column), id(dialect)
+    kept = _lookups.get(key)
+    if kept is None or kept[0] is not column or kept[1] is not dialect:
+        if len(_lookups) >= 32:
+            _lookups.clear()
+        kept = _lookups[key] = (column, dialect, _Lookup(column, dialect))
+    return kept[2]
 
 
 _NOTHING = ("NoneType", "NAType", "NaTType")

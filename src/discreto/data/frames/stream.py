@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from discreto.core.dialect import Dialect
-from discreto.core.domain import Domain
+from discreto.core.domain import Category, Domain
+from discreto.core.expressions import ViewFrame
 from discreto.core.maps._batch_cache import Fleeting
 from discreto.data.frames.base import Array, Frame, need_columns
 from discreto.data.frames.convert import convert
@@ -22,12 +23,16 @@ from discreto.data.frames.files import (
     open_bytes,
     partition_of,
 )
+from discreto.data.frames.kept_batches import Kept, KeptBatch
+from discreto.data.frames.parquet import parquet_pieces
 from discreto.data.frames.people import join, people_of
 from discreto.data.frames.records import ahead, header, tables
 from discreto.data.frames.types import check_types
 from discreto.errors import DomainError
 
 STREAM_ROWS = 1 << 16  # rows read from a file at once
+_NUMBERS = 1 << 20  # of a Parquet file that are read at once
+_MOST_ROWS = 1 << 17  # however few columns there are
 
 # A file and one of its row groups or batches; text files are read whole (None).
 Unit = tuple[str, int | None]
@@ -50,12 +55,19 @@ class StreamFrame:
             check_types(domain, {n: head.kinds.get(n) for n in domain})
             units += [(str(path.absolute()), part) for part in head.parts]
         self._domain, self.units = domain, units
+        self._kept, self._first = Kept(), 0
 
     @classmethod
     def of(cls, units: Sequence[Unit], domain: Domain) -> StreamFrame:
         """Some row groups of files that were checked before."""
         out = cls([], domain)
         out.units = list(units)
+        return out
+
+    def _part(self, start: int, stop: int) -> StreamFrame:
+        """Some of the units, which share what was kept for them."""
+        out = StreamFrame.of(self.units[start:stop], self._domain)
+        out._kept, out._first = self._kept, self._first + start
         return out
 
     def length(self) -> int:
@@ -74,7 +86,7 @@ class StreamFrame:
         if parts < 2:
             return [self]
         ends = [len(units) * i // parts for i in range(parts + 1)]
-        return [StreamFrame.of(units[a:b], self._domain) for a, b in pairwise(ends)]
+        return [self._part(a, b) for a, b in pairwise(ends)]
 
     def column(self, name: str) -> Array:
         parts = [batch[name] for batch, _ in self.batches([name], STREAM_ROWS)]
@@ -90,7 +102,8 @@ class StreamFrame:
     ) -> Iterator[tuple[dict[str, Array], int]]:
         # A question about no column still has to count rows.
         wanted = list(names) or [next(iter(self._domain))]
-        for piece, rows in self._pieces(wanted):
+        texts = {n for n in names if isinstance(self._domain[n], Category)}
+        for piece, rows in self._pieces(wanted, texts):
             domain = self._domain
             ready = {n: convert(piece[n], domain[n], domain.dialect) for n in names}
             for start in range(0, rows, size):
@@ -98,23 +111,57 @@ class StreamFrame:
                 part = {n: c[start:stop] for n, c in ready.items()}
                 yield Fleeting(part), stop - start
 
+    def kept_batches(
+        self, names: Sequence[str], size: int
+    ) -> Iterator[tuple[Mapping[str, Array], int]]:
+        """Batches that remember what was worked out for their rows."""
+        for number, unit in enumerate(self.units, start=self._first):
+            part = self._kept.part(number, unit, names, self._domain)
+            if part is None:  # it has to be read from end to end
+                one = StreamFrame.of([unit], self._domain)
+                yield from one.batches(names, size)
+                continue
+            with part:
+                for start in range(0, part.rows, size):
+                    stop = min(start + size, part.rows)
+                    memory = self._kept.memory((number, start))
+                    rows = slice(start, stop)
+                    batch = KeptBatch(tuple(names), part.column, rows, memory)
+                    yield batch, stop - start
+
     def texts(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
         """The columns as they are stored, in batches: for their owner alone."""
         for piece, rows in self._pieces(list(names)):
             for start in range(0, rows, STREAM_ROWS):
                 yield {name: piece[name][start : start + STREAM_ROWS] for name in names}
 
-    def _pieces(self, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
+    def _pieces(
+        self, names: list[str], coded: Collection[str] = ()
+    ) -> Iterator[tuple[dict[str, Any], int]]:
         for path, units in groupby(self.units, lambda unit: unit[0]):
             groups = [group for _, group in units]
-            for piece in _read(path, names, groups, self._domain.dialect):
+            for piece in _read(path, names, groups, self._domain.dialect, coded):
                 yield {name: piece.column(name) for name in names}, piece.num_rows
 
 
+def is_stream(frame: Frame) -> bool:
+    """Whether a frame is of files, or a view of such a frame."""
+    while isinstance(frame, ViewFrame):
+        frame = frame.frame
+    return isinstance(frame, StreamFrame)
+
+
 def _read(
-    path: str, names: list[str], groups: list[int | None], dialect: Dialect | None
+    path: str,
+    names: list[str],
+    groups: list[int | None],
+    dialect: Dialect | None,
+    coded: Collection[str] = (),
 ) -> Iterator[Any]:
-    """Arrow tables with these columns, of some parts of a file."""
+    """Arrow tables with these columns, of some parts of a file.
+
+    Texts of ``coded`` columns may come as places in a list of different texts.
+    """
     kind, place = format_of(Path(path)), Path(path)
     stored, folders = names, partition_of(path)
     if folders:
@@ -122,9 +169,9 @@ def _read(
         # A question about folders alone still has to count rows.
         stored = [name for name in names if name in inside] or inside[:1]
     if kind == "parquet":
-        pieces = _parquet(
-            path, stored, [group for group in groups if group is not None]
-        )
+        parts = [group for group in groups if group is not None]
+        rows = min(max(_NUMBERS // len(stored), 1 << 12), _MOST_ROWS)
+        pieces = parquet_pieces(path, stored, parts, coded, rows)
     elif kind == "arrow":
         pieces = _arrow(path, stored, groups)
     else:
@@ -145,23 +192,6 @@ def _with_folders(piece: Any, folders: dict[str, str | None], names: list[str]) 
         else:
             out[name] = pa.array([folders[name]] * piece.num_rows, type=pa.string())
     return pa.table(out)
-
-
-def _parquet(path: str, names: list[str], groups: Sequence[int]) -> Iterator[Any]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    schema = pq.read_schema(path)
-    coded = [n for n in names if pa.types.is_dictionary(schema.field(n).type)]
-    # One group after the other, in small reads: memory does not grow with the file.
-    # Coded texts stay coded: pyarrow refuses to code those that are no UTF-8.
-    with pq.ParquetFile(
-        path, pre_buffer=False, buffer_size=1 << 20, read_dictionary=coded
-    ) as file:
-        for group in groups:
-            yield from file.iter_batches(
-                STREAM_ROWS, row_groups=[group], columns=names, use_threads=False
-            )
 
 
 def _arrow(path: str, names: list[str], parts: list[int | None]) -> Iterator[Any]:

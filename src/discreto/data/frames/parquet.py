@@ -1,0 +1,117 @@
+"""Row groups of a Parquet file as arrow batches: small reads, texts as they are coded."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreto.core.domain import Category, Domain
+from discreto.data.frames.base import Array
+from discreto.data.frames.convert import convert
+from discreto.data.frames.files import format_of
+
+LARGEST = 1 << 21  # rows of a group whose columns are held at once
+WHOLE = 1 << 26  # bytes of a row group that are read at once
+
+
+def parquet_pieces(
+    path: str,
+    names: list[str],
+    groups: Sequence[int],
+    coded: Collection[str],
+    rows: int,
+    facts: Any = None,
+) -> Iterator[Any]:
+    """Batches of at most so many rows of some row groups, one group after the other.
+
+    Texts of ``coded`` columns come as places in a list of different texts, which is how
+    they are stored; in a group with texts that are no UTF-8 they come as they are.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    facts = pq.read_metadata(path) if facts is None else facts
+    fields = {field.name: field.type for field in facts.schema.to_arrow_schema()}
+    always = [name for name in names if pa.types.is_dictionary(fields[name])]
+    texts = (pa.string(), pa.large_string())
+    more = [name for name in names if name in coded and fields[name] in texts]
+    # A group at a time, large ones in small reads: memory does not grow with the file.
+    size = max((facts.row_group(group).total_byte_size for group in groups), default=0)
+    buffer = 0 if size <= WHOLE else 1 << 20
+
+    def opened(dictionary: list[str]) -> Any:
+        return pq.ParquetFile(
+            path,
+            metadata=facts,
+            pre_buffer=False,
+            buffer_size=buffer,
+            read_dictionary=dictionary,
+        )
+
+    with opened([*always, *more]) as file:
+        for group in groups:
+            own = {"row_groups": [group], "columns": names, "use_threads": False}
+            done = 0
+            try:
+                for batch in file.iter_batches(rows, **own):
+                    yield batch
+                    done += batch.num_rows
+                continue
+            except pa.ArrowException:  # pyarrow codes no texts that are no UTF-8
+                if not more:
+                    raise
+            with opened(always) as plain:
+                for batch in plain.iter_batches(rows, **own):
+                    if done < batch.num_rows:
+                        yield batch.slice(done)
+                    done = max(done - batch.num_rows, 0)
+
+
+class OpenedGroup(AbstractContextManager["OpenedGroup"]):
+    """One row group, whose columns are read and converted as they are asked for."""
+
+    def __init__(self, path: str, group: int, domain: Domain, facts: Any) -> None:
+        self._path, self._group, self._domain = path, group, domain
+        self._facts = facts
+        self.rows = int(facts.row_group(group).num_rows)
+        self._columns: dict[str, Array] = {}
+
+    def column(self, name: str) -> Array:
+        """A whole column of the group, in the terms of the domain."""
+        if name not in self._columns:
+            spec, dialect = self._domain[name], self._domain.dialect
+            coded = (name,) if isinstance(spec, Category) else ()
+            pieces = parquet_pieces(
+                self._path, [name], [self._group], coded, LARGEST, self._facts
+            )
+            parts = [convert(piece.column(name), spec, dialect) for piece in pieces]
+            self._columns[name] = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return self._columns[name]
+
+    def __exit__(self, *_: object) -> None:
+        self._columns.clear()
+
+
+def facts_of(path: str) -> Any:
+    """The metadata of a Parquet file; None for other files."""
+    import pyarrow.parquet as pq
+
+    return pq.read_metadata(path) if format_of(Path(path)) == "parquet" else None
+
+
+def opened_group(
+    unit: tuple[str, int | None], names: Sequence[str], domain: Domain, facts: Any
+) -> OpenedGroup | None:
+    """A row group by itself; None for what is no Parquet, or too large."""
+    path, group = unit
+    if group is None or facts is None:
+        return None
+    stored = set(facts.schema.to_arrow_schema().names)
+    few = 0 < facts.row_group(group).num_rows <= LARGEST
+    if not few or not stored.issuperset(names):
+        return None
+    return OpenedGroup(path, group, domain, facts)

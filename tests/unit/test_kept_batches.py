@@ -1,0 +1,140 @@
+"""What is kept for rows of a file between questions: same answers, fewer reads."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreto as dp
+from discreto.core.bound import bind
+from discreto.core.maps import Gradients, Grid, Leaves, Tree
+from discreto.core.query import Block, Sum
+from discreto.data.engines import LocalEngine
+from discreto.data.frames import kept_batches, open_frame, parquet, spill
+from discreto.data.frames.kept_batches import KeptMemory
+from discreto.data.frames.spill import Spill
+
+ROWS = 6_000
+DOMAIN = dp.Domain(
+    {"x": dp.Number(0, 1), "k": dp.Category(["a", "b"]), "t": dp.Number(-1, 1)}
+)
+GRID = Grid(("x", "k"), ((0.25, 0.5), ()))
+
+
+def rows(seed: int, many: int = ROWS) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    x, t = rng.random(many), rng.uniform(-1, 1, many)
+    x[::11], t[::13] = np.nan, np.nan
+    kinds = np.array(["a", "b", "c", None], dtype=object)[rng.integers(0, 4, many)]
+    return pa.table({"x": x, "k": pa.array(kinds, pa.string()), "t": t})
+
+
+def trees(many: int) -> tuple[Tree, ...]:
+    route, kinds = (0, 0, 1, 1), (0, 1, 0)
+    out = []
+    for i in range(many):
+        first = i % 2
+        values = tuple((0.1 * (j - i % 3),) for j in range(2))
+        out.append(Tree((first,), ((route, kinds)[first],), values))
+    return tuple(out)
+
+
+def questions() -> list[Any]:
+    """As an ensemble asks: each question knows one tree more."""
+    out = []
+    for many in range(5):
+        gradients = Gradients(GRID, "t", "squared", (0.0,), trees(many), weight=0.5)
+        split = Tree((0,), ((0, 1, 1, 0),))
+        out.append(Sum(Leaves(GRID, split, "t"), (Block(gradients),)))
+    return out
+
+
+def folded(data: Any, frame: Any = None) -> list[Any]:
+    frame = open_frame(data, DOMAIN) if frame is None else frame
+    engine = LocalEngine(2)
+    return [engine.fold(bind(q, DOMAIN), frame)[0].tolist() for q in questions()]
+
+
+@pytest.fixture
+def path(tmp_path):
+    pq.write_table(rows(0), tmp_path / "rows.parquet", row_group_size=1_700)
+    return tmp_path / "rows.parquet"
+
+
+@pytest.mark.parametrize("room", [0, 30_000, 1 << 24])
+def test_answers_are_those_of_memory(path, monkeypatch, room):
+    monkeypatch.setattr(Spill.__init__, "__defaults__", (room,))
+    assert folded(path) == folded(rows(0))
+
+
+def test_columns_are_read_twice_at_most(path, monkeypatch):
+    """Codes are kept, so only the target is read again, and kept from then on."""
+    read: list[str] = []
+    plain = parquet.OpenedGroup.column
+
+    def column(self, name):
+        if name not in self._columns:
+            read.append(name)
+        return plain(self, name)
+
+    monkeypatch.setattr(parquet.OpenedGroup, "column", column)
+    frame = open_frame(path, DOMAIN)
+    assert folded(path, frame) == folded(rows(0))
+    groups = pq.read_metadata(path).num_row_groups
+    assert sorted(read) == sorted(groups * ["x", "k", "t", "t"])
+
+
+def test_a_file_that_was_changed_is_started_anew(path):
+    frame = open_frame(path, DOMAIN)
+    first = folded(path, frame)
+    pq.write_table(rows(1), path, row_group_size=1_700)
+    os.utime(path, ns=(1, 1))  # whatever the clock of the disk shows
+    assert first != folded(path, frame) == folded(rows(1))
+
+
+def test_a_full_disk_costs_time_alone(path, monkeypatch):
+    monkeypatch.setattr(Spill.__init__, "__defaults__", (0,))
+
+    def full(*_):
+        raise OSError(28, "no space left on device")
+
+    monkeypatch.setattr(spill.os, "pwrite", full)
+    assert folded(path) == folded(rows(0))
+
+
+def test_the_file_has_no_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(spill.tempfile, "tempdir", str(tmp_path))
+    room = Spill(0)
+    kept = room.put(np.arange(1000))
+    assert os.listdir(tmp_path) == []
+    np.testing.assert_array_equal(kept.load(), np.arange(1000))
+
+
+def test_room_is_given_back():
+    room = Spill(0)
+    memory = KeptMemory(room)
+    for i in range(9):
+        array = np.full(1000, i)
+        memory["scores"] = (*memory.get("scores", ())[-1:], ((i,), array))
+    assert room._end <= 3 * 8000
+    assert [pair[1].load()[0] for pair in memory["scores"]] == [7, 8]
+    memory.forget()
+    assert len(room._free[8000]) == room._end // 8000
+
+
+def test_one_file_named_twice_is_two_files(path):
+    both = [str(path), str(path)]
+    twice = folded(both)
+    once = np.array(folded(path), dtype=object)
+    assert (np.array(twice, dtype=object) == 2 * once).all()
+
+
+def test_large_groups_are_read_from_end_to_end(path, monkeypatch):
+    monkeypatch.setattr(parquet, "LARGEST", 1_000)
+    monkeypatch.setattr(kept_batches, "KeptBatch", None)  # it would fail
+    assert folded(path) == folded(rows(0))

@@ -129,7 +129,7 @@ def polars(folder: str, what: str) -> Callable[[], Any]:
     """The same sums by Polars, streamed."""
     import polars as pl
 
-    found, by = sums(what)
+    _, by = sums(what)
 
     def work() -> Any:
         rows = pl.scan_parquet(f"{folder}/*.parquet")
@@ -197,7 +197,9 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--tries", type=int, default=3)
     given = parser.parse_args()
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {given.rows:.0e} x 10")
+    print(
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {given.rows:.0e} x 10"
+    )
     with tempfile.TemporaryDirectory() as place:
         folder, warm = given.folder or Path(place, "rows"), Path(place, "warm")
         for path, rows in ((folder, given.rows), (warm, 40_000)):
@@ -211,10 +213,14 @@ def main() -> None:
             for _ in range(given.tries):
                 for who, several in found.items():
                     several.append(measured(who, folder, what, warm))
-            best = {who: min(s["cpu"] for s in several) for who, several in found.items()}
+            best = {
+                who: min(s["cpu"] for s in several) for who, several in found.items()
+            }
             line = f"{what:<16}"
             if len(best) > 1:
-                ratio = best["ours"] / min(t for who, t in best.items() if who != "ours")
+                ratio = best["ours"] / min(
+                    t for who, t in best.items() if who != "ours"
+                )
                 line += f" {ratio:5.2f} x the best"
             for who, several in found.items():
                 most = max(s["memory"] for s in several)

@@ -27,9 +27,7 @@ class SumQuery:
     come after its own.
     """
 
-    def __init__(
-        self, asked: Bound, rows: Columns, more: Sequence[Bound] = ()
-    ) -> None:
+    def __init__(self, asked: Bound, rows: Columns, more: Sequence[Bound] = ()) -> None:
         if not isinstance(asked.query, Sum):
             function = getattr(asked.query, "function", asked.query)
             raise Untranslated(type(function).__name__)

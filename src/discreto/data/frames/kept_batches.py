@@ -111,7 +111,11 @@ class Kept:
         self._facts: dict[str, tuple[tuple[int, ...], Any]] = {}
 
     def part(
-        self, number: int, unit: tuple[str, int | None], names: Sequence[str], own: Domain
+        self,
+        number: int,
+        unit: tuple[str, int | None],
+        names: Sequence[str],
+        own: Domain,
     ) -> OpenedGroup | None:
         """A part of a file; started anew if the file was changed since."""
         path = unit[0]

@@ -1,4 +1,4 @@
-"""Row groups of a Parquet file as arrow batches: small reads, texts as they are coded."""
+"""Row groups of a Parquet file as arrow batches: small reads, texts as coded."""
 
 from __future__ import annotations
 

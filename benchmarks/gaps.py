@@ -2,9 +2,9 @@
 
 Run: python benchmarks/gaps.py [--rows 4000] [--share 0.25] [--epsilon 1] [--seeds 5]
 
-Each model learns from complete rows and from the same rows with gaps, and is asked about
-complete rows and about rows with gaps of a test set. Clusters: how far centres are from
-the true ones, in spreads of a cluster (the middle of the range is 40 spreads away).
+Each model learns from complete rows and from the same rows with gaps, and is asked
+about complete rows and about rows with gaps of a test set. Clusters: how far centres
+are from the true ones, in spreads of a cluster (the middle of the range is 40 away).
 Others: accuracy or R2. ``--epsilon 0`` adds no noise: what a gap does by itself.
 """
 

@@ -74,9 +74,7 @@ def processes() -> None:
     rows = [tested.rows_of(k) for k in range(7)]
     learner = FederatedAveraging(epsilon=1, rounds=50)
     runs = simulate(learner, rows, tested.DOMAIN, seeds=range(SEEDS))
-    curves = [
-        [tested.loss(model, k - 1) for k in ROUNDS] for model in runs.models
-    ]
+    curves = [[tested.loss(model, k - 1) for k in ROUNDS] for model in runs.models]
     print("coordinator   ", " ".join(f"{one:.4f}" for one in np.mean(curves, axis=0)))
     for disturbed in (*[False] * RUNS, True):
         with tempfile.TemporaryDirectory() as folder:

@@ -10,18 +10,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-BRUTE = (
+BRUTE = (  # of a quick review
     "tests/properties/test_sensitivity.py",
     "tests/properties/test_calibrations.py",
     "tests/properties/test_calibrated_noise.py",
-    "tests/properties/test_choices.py",
-    "tests/properties/test_cube.py",
-    "tests/properties/test_hidden_runs.py",
-    "tests/properties/test_joins.py",
-    "tests/properties/test_losses.py",
-    "tests/properties/test_people.py",
-    "tests/properties/test_unknown_keys.py",
-    "tests/unit/test_filter.py",
 )
 FEW_MUTANTS = (
     "laplace-forgets-shares",
@@ -47,7 +39,7 @@ def parts_of(*, quick: bool) -> list[Part]:
     """The four parts, whole or in little."""
     mutants = ["benchmarks/mutants", "--narrow", "--jobs", "2"]
     messages = "1000" if quick else "100000"
-    brute = BRUTE[:3] if quick else ("tests/properties", "tests/unit/test_filter.py")
+    brute = BRUTE if quick else ("tests/properties", "tests/unit/test_filter.py")
     return [
         Part(
             "brute",

@@ -108,6 +108,31 @@ def lines(rows: int) -> Iterator[Line]:
         {"sklearn": lambda: metrics.confusion_matrix(y, other.predict(x))},
         2,
     )
+    yield from _boosting()
+
+
+def _boosting(few: int = 10**4, trees: int = 100) -> Iterator[Line]:
+    """Greedy trees of a given number and depth, next to LightGBM where it is."""
+    try:
+        import lightgbm
+    except ImportError:
+        return
+    rng = np.random.default_rng(0)
+    x = np.clip(rng.normal(size=(few, 10)), -5, 5)
+    y = (x[:, 0] * x[:, 1] + x[:, 2] + rng.normal(size=few) > 0).astype(int)
+    columns = {f"x{i}": dp.Number(-5, 5, missing=False) for i in range(10)}
+    domain = dp.Domain(columns | {"y": dp.Category([0, 1], missing=False)}, target="y")
+    data = {name: x[:, i] for i, name in enumerate(columns)} | {"y": y}
+    table = dp.Table(data, domain, dp.testing.simulate(0), engine=LocalEngine(1))
+    size = {"n_estimators": trees, "max_depth": 5}
+    other = lightgbm.LGBMClassifier(**size, num_leaves=32, n_jobs=1, verbose=-1)
+    mine = ours.GradientBoostingClassifier(**size, epsilon=1)
+    yield Line(
+        f"{trees} greedy trees of depth 5, {few:,} rows",
+        lambda: mine.fit(table),
+        {"lightgbm": lambda: other.fit(x, y)},
+        1.5,
+    )
 
 
 def _plain_cmeans(x: np.ndarray, centres: np.ndarray, steps: int) -> np.ndarray:

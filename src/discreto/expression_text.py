@@ -11,7 +11,7 @@ import re
 from typing import Any, Literal, NoReturn
 
 from discreto.core import expressions as core
-from discreto.errors import ParameterError
+from discreto.errors import DiscretoError, ParameterError
 from discreto.expressions import Expr, cut_labels, node_of
 
 _LONGEST = 10_000
@@ -58,6 +58,8 @@ def parse(text: str) -> core.Expression:
     except SyntaxError as error:
         place = "" if error.offset is None else f" near letter {error.offset}"
         raise ParameterError(f"cannot read {text!r}{place}.{_hint(text)}") from None
+    except DiscretoError:  # it says what is wrong
+        raise
     except (RecursionError, MemoryError, ValueError):
         raise ParameterError(f"cannot read {text[:80]!r}: it is too long.") from None
 

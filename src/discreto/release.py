@@ -18,7 +18,7 @@ from discreto.core.cost import Cost
 from discreto.core.dates import show_date
 from discreto.errors import ParameterError
 from discreto.release_json import form_of, parts_of
-from discreto.release_text import facts_of, html_of, show_key, text_of
+from discreto.release_text import facts_of, formatted, html_of, show_key, text_of
 
 LEVEL = 0.95
 NOTHING = Cost()
@@ -393,12 +393,7 @@ class Release:
 
     def __format__(self, spec: str) -> str:
         """The value in this format; without one, the whole answer."""
-        if not spec:
-            return str(self)
-        if not self.keys:
-            return format(self.value, spec)
-        parts = [f"{show_key(key)}: {value:{spec}}" for key, value in self.items()]
-        return ", ".join(parts)
+        return formatted(self, spec) if spec else str(self)
 
     def _repr_html_(self) -> str:
         return html_of(self)

@@ -139,3 +139,11 @@ def _digits(error: float) -> int:
     if not error or not np.isfinite(error):
         return 2
     return int(np.clip(1 - np.floor(np.log10(error)), 0, 12))
+
+
+def formatted(release: Release, spec: str) -> str:
+    """The value in a format, or the value of each key."""
+    if not release.keys:
+        return format(release.value, spec)
+    parts = [f"{show_key(key)}: {value:{spec}}" for key, value in release.items()]
+    return ", ".join(parts)

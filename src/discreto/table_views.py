@@ -219,9 +219,17 @@ class TableViews:
         >>> dp.stats.count(seen.where("not is_missing(before)"), epsilon=1).cost
         Cost(ε 1)
         """
-        history = PersonHistory(
-            order, tuple(NamedPast(n, p) for n, p in columns.items())
-        )
+        pasts = tuple(NamedPast(n, p) for n, p in columns.items())
+        return self.remembering(PersonHistory(order, pasts))
+
+    def remembering(self, history: PersonHistory) -> Self:
+        """A table with columns from earlier rows, as ``with_history`` makes it.
+
+        Parameters
+        ----------
+        history
+            The order of rows and the new columns, in one piece: it has a JSON form.
+        """
         domain = history.domain(self.domain)
         here = isinstance(getattr(self, "_rows", None), TableRows) and not self.view
         rows = self._rows.remembered(history, self.domain) if here else None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +14,6 @@ from discreto.models._estimator import PrivateEstimator
 from discreto.models._kinds import PrivateClusterer, PrivateRegressor
 from discreto.synthesis import Synthesizer
 
-sys.path.insert(0, str(Path(__file__).parent))  # for the helper modules beside this
 NUMBERS = {"a": dp.Number(0, 10, missing=True), "b": dp.Number(-1, 1)}
 CATEGORIES = {"s": dp.Category(["x", "y", "z"]), "t": dp.Category(["u", "v"])}
 TARGETS = {"label": dp.Category(["no", "yes"]), "amount": dp.Number(0, 100)}
@@ -80,6 +77,7 @@ def estimators() -> list[Case]:
         *[Case(f"boosting, {n}", boosting, few | loss) for n, loss in losses.items()],
         Case("Synthesizer", Synthesizer, small),
         Case("Synthesizer of sums", Synthesizer, small | {"selection": "counts"}),
+        Case("Synthesizer with weights", Synthesizer, small | {"weights": {"a": 3}}),
     ]
 
 

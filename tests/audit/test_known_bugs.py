@@ -48,6 +48,13 @@ def test_honest_twins_are_not_accused(planted_bug):
     assert not found.violation, found
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_quote_is_found_whatever_rows_follow(seed):
+    """A typical row may close it: rows that are all alike do not."""
+    found = named("a quote that stays open").audit(seed=seed)
+    assert found.violation, found
+
+
 def test_a_piece_that_does_not_exist():
     with pytest.raises(ParameterError, match="no planted bug"):
         named("cold fusion")

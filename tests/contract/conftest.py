@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ import pytest
 import discreto as dp
 from discreto import models, synthesis
 
-sys.path.insert(0, str(Path(__file__).parent))  # for the helper module ``shell``
 CLASSES = ("no", "yes")
 
 

@@ -142,4 +142,48 @@ def test_dates_beyond_the_calendar_of_a_sheet_say_nothing(tmp_path: Path) -> Non
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = open_frame(tmp_path / "a.xlsx", domain).column("day")
-    assert found[0] == 19753 and np.isnan(found[1])
+    np.testing.assert_array_equal(found, [19753, np.nan])
+
+
+def test_dates_that_python_does_not_know_are_read(postgresql_server: str) -> None:
+    ibis, psycopg = pytest.importorskip("ibis"), pytest.importorskip("psycopg")
+    domain = dp.Domain(
+        {
+            "d": dp.Date("1900-01-01", "2100-01-01"),
+            "m": dp.DateTime("1900-01-01", "2100-01-01"),
+        }
+    )
+    odd = [("infinity", "-infinity"), ("0044-03-15 BC", "12000-01-01"), (None, None)]
+    with psycopg.connect(postgresql_server, autocommit=True) as connection:
+        connection.execute("CREATE TABLE calendars (d date, m timestamp)")
+        for row in [*odd, ("2000-01-01", "2000-01-01 10:00")]:
+            connection.execute("INSERT INTO calendars VALUES (%s, %s)", row)
+        source = ibis.postgres.from_connection(connection).table("calendars")
+        frame = open_frame(source, domain)
+        days, times = frame.column("d"), frame.copied(1 << 20).column("m")
+    first, last = domain["d"].lower, domain["d"].upper
+    clipped = np.sort(np.clip(days, first, last)[~np.isnan(days)])
+    assert clipped.tolist() == [first, 10957, last]
+    assert np.isnan(times).sum() == 1
+    assert np.count_nonzero(times > 4e9) == 1
+
+
+@pytest.mark.parametrize("odd", ["0.12345678901234", "NaN", "1" + "0" * 200])
+def test_decimals_of_any_length_are_read(odd: str, postgresql_server: str) -> None:
+    ibis, psycopg = pytest.importorskip("ibis"), pytest.importorskip("psycopg")
+    columns = {"n": dp.Number(0, 10), "id": dp.Opaque()}
+    domain = dp.Domain(columns, person="id")
+    with psycopg.connect(postgresql_server, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS decimals")
+        connection.execute("CREATE TABLE decimals (n numeric, id numeric)")
+        rows = "(2.5, 1), (2.5, 1.00), (%s, 2), (NULL, NULL)"
+        connection.execute(f"INSERT INTO decimals VALUES {rows}", [odd])
+        source = ibis.postgres.from_connection(connection).table("decimals")
+        frame = open_frame(source, domain)
+        assert sorted(map(str, frame.raw("id"))) == ["1", "1", "2", "None"]
+        several = frame.column("n"), frame.held().column("n")
+        table = dp.Table(source, domain, simulate(noise=False))
+        assert dp.stats.count(table, epsilon=1).value == 2
+    wanted = np.sort([2.5, 2.5, float(odd), np.nan])
+    for found in several:
+        np.testing.assert_array_equal(np.sort(found), wanted)

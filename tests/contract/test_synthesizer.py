@@ -23,10 +23,11 @@ from discreto.testing import simulate
 
 SMALL = {"rounds": 2, "bins": {"a": 3, "b": 3, "c": 2}}
 SUMS = SMALL | {"rounds": 1, "selection": "counts"}
+WEIGHED = SMALL | {"weights": {"a": 3, ("b", "label"): 2}}
 KINDS = ("number", "category")
 
 
-@pytest.fixture(params=[SMALL, SUMS], ids=["scores", "sums"])
+@pytest.fixture(params=[SMALL, SUMS, WEIGHED], ids=["scores", "sums", "weights"])
 def case(request, all_cases):
     changes = {"params": request.param, "target": "label", "kinds": KINDS}
     return replace(all_cases[0], name="Synthesizer", varies=True, **changes)

@@ -1,14 +1,8 @@
 """What integration tests share: helper modules on the path, a PostgreSQL server."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from postgres import Postgres, programs
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 
@@ -39,6 +39,10 @@ COLUMNS = {
 }
 ADD = Domain(COLUMNS)
 REPLACE = Domain(COLUMNS, neighbours="replace", rows=3)
+# The same where numbers may be missing.
+LACKING = COLUMNS | {"x": replace(X, missing=True), "y": replace(Y, missing=True)}
+GAPS = Domain(LACKING)
+GAPS_REPLACE = Domain(LACKING, neighbours="replace", rows=3)
 TWICE = Domain(COLUMNS | {"id": Opaque()}, person="id", rows_per_person=2)
 
 # Bounds, middle, origin, outside, missing, infinite; codes of no category.

@@ -8,7 +8,17 @@ from fractions import Fraction
 import brute
 import numpy as np
 import pytest
-from brute import ADD, REPLACE, TWICE, check_choice, check_tally, counts_of, near_counts
+from brute import (
+    ADD,
+    GAPS,
+    GAPS_REPLACE,
+    REPLACE,
+    TWICE,
+    check_choice,
+    check_tally,
+    counts_of,
+    near_counts,
+)
 from scipy import special
 
 from discreto.core.bound import bind
@@ -136,10 +146,14 @@ NEAREST = Choice(NearestRows(("x",), "c", POINTS, 2), NearestVotes(2, 2))
 REACH = Choice(RowsInReach(("x",), "c", POINTS, 0.6), ReachVotes(2, 2))
 
 
-@pytest.mark.parametrize("domain", [ADD, REPLACE, TWICE], ids=["add", "replace", "two"])
+@pytest.mark.parametrize(
+    "domain",
+    [ADD, REPLACE, TWICE, GAPS, GAPS_REPLACE],
+    ids=["add", "replace", "two", "gaps", "gaps replaced"],
+)
 @pytest.mark.parametrize("choice", [NEAREST, REACH], ids=["nearest", "reach"])
 def test_votes_lose_no_more_than_epsilon(choice, domain):
-    check_tally(choice, domain, largest=3 if domain is ADD else 2)
+    check_tally(choice, domain, largest=3 if domain in (ADD, GAPS) else 2)
 
 
 # Planted bugs

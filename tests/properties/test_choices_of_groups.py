@@ -15,7 +15,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from brute import ADD, REPLACE, TWICE, permute_and_flip
+from brute import ADD, GAPS, REPLACE, TWICE, permute_and_flip
 from scipy import special
 
 from discreto.core.bound import bind
@@ -178,7 +178,7 @@ def touched(tally, rows):
             )
         }
         batch["c"] = np.array([0])
-        out.append(int((tally.fold(batch, 1, ADD).sum(axis=1) > 0).sum()))
+        out.append(int((tally.fold(batch, 1, GAPS).sum(axis=1) > 0).sum()))
     return out
 
 

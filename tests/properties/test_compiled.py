@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from test_clamp import ANY, EXTREME, shapes
-from test_row_locality import BATCHES, DOMAIN, GRID, MAPS, ROWS, values_of
+from test_row_locality import BATCH, BATCHES, DOMAIN, GRID, MAPS, ROWS, values_of
 
 import discreto as dp
 from discreto.core import aggregate, compiled
@@ -23,7 +23,10 @@ from discreto.core.maps import (
     Bins,
     Categories,
     CodeCounts,
+    Deviations,
     Edges,
+    FuzzyPulls,
+    FuzzyWeights,
     Partition,
     Present,
     Values,
@@ -217,6 +220,33 @@ def test_little_work_loads_nothing(monkeypatch):
     monkeypatch.setattr(compiled, "_folded", 0)
     assert compiled.loops(1000) is None
     assert compiled.loops(compiled.WORTH) is not None
+
+
+def test_what_maps_share_is_their_own():
+    """Maps of one question share numbers of a batch, not those of another map."""
+    names, others = ("x0", "x1"), ("x1", "x2")
+    here, there = ((0.1, 0.2), (0.5, -0.5)), ((-0.4, 0.3), (0.9, 0.1))
+    maps = [
+        one(of, points, power, *rest)
+        for of in (names, others)
+        for points in (here, there)
+        for power in (1.7, 2.0)
+        for one, rest in ((FuzzyWeights, ()), (FuzzyPulls, (0.7,)))
+    ]
+    maps += [Deviations(of, here, 0.7) for of in (names, others)]
+    batch = {name: column for name, column in BATCH.items() if name in DOMAIN}
+    shared = Shared(batch)
+    for one in [*maps, *reversed(maps)]:
+        alone = values_of(one, dict(batch), ROWS)
+        np.testing.assert_array_equal(values_of(one, shared, ROWS), alone)
+
+
+class Shared(dict):
+    """A batch whose maps share what they work out."""
+
+    def __init__(self, columns: Any) -> None:
+        super().__init__(columns)
+        self.shared: dict[str, Any] = {}
 
 
 _SIGNS = st.text(st.sampled_from("0123456789" * 3 + ".eE+-xn _é"), max_size=9)

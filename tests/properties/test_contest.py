@@ -13,8 +13,11 @@ from brute import INF, NAN
 
 import discreto as dp
 from discreto.core import aggregate
-from discreto.core.bound import inside
+from discreto.core.bound import bind, inside
 from discreto.core.gate import Gate
+from discreto.core.maps.predictions import ERROR_STEPS, MostPoints
+from discreto.core.query import Choice
+from discreto.errors import ParameterError
 from discreto.models import GaussianNB, LinearRegression, select
 from discreto.testing import simulate
 
@@ -82,3 +85,13 @@ def test_a_row_moves_points_as_far_as_is_paid_and_all_of_them_one_way(
     # One row is in all points at once: they are one group of candidates.
     assert choice.score.groups() == 1
     assert choice.width(domain) >= told
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nobody_else_says_how_far_a_row_moves_points(kind, monkeypatch):
+    choice, domain = choice_of(kind, monkeypatch), KINDS[kind][3]
+    bind(choice, domain)
+    for steps in (1, 2, ERROR_STEPS // 2, ERROR_STEPS):
+        if steps != choice.score.steps:
+            with pytest.raises(ParameterError):
+                bind(Choice(choice.tally, MostPoints(steps)), domain)

@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +21,7 @@ from discreto.core.bound import bind
 from discreto.core.expressions.kinds import LARGEST, SMALLEST, Real
 from discreto.core.maps import Categories, Values
 from discreto.core.query import Block, Everyone, Ones, Sum
-from discreto.errors import DomainError
+from discreto.errors import DomainError, ParameterError
 from discreto.expression_text import parse
 
 DOMAIN = dp.Domain(
@@ -427,3 +428,12 @@ def test_neighbours_move_sums_by_no_more_than_declared(expression, rows, neighbo
     moved = np.abs(sums[0] - sums[1])
     assert moved.sum() <= asked.blocks[0].sensitivity
     assert (moved.astype(float) ** 2).sum() <= asked.blocks[0].square
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("nothing(3)", "known functions"), ("a.b", "no part of the language")],
+)
+def test_a_text_that_cannot_be_read_says_what_is_wrong(text, said):
+    with pytest.raises(ParameterError, match=said):
+        parse(text)

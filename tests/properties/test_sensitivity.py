@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from brute import ADD, REPLACE, TWICE, Raw, check_sum, movement
+from brute import ADD, GAPS, GAPS_REPLACE, REPLACE, TWICE, Raw, check_sum, movement
 
 from discreto.core import aggregate
 from discreto.core.bound import inside
@@ -182,6 +182,19 @@ def test_cells(cells):
         Block(Values(("y",), bits=3, constant=True), "gram", Fraction(1, 2)),
     )
     check_sum(Sum(CELLS[cells], blocks), *DOMAINS)
+
+
+LEFT_OUT = (
+    *("deviations", "deviations l2", "fuzzy weights", "fuzzy presence"),
+    *("fuzzy pulls", "presence", "squared loss", "logistic loss"),
+)
+
+
+@pytest.mark.parametrize("cells", ["everyone", "nearest", "rings", "completeness"])
+@pytest.mark.parametrize("features", LEFT_OUT)
+def test_gaps_are_left_out_within_the_bound(cells, features):
+    query = Sum(CELLS[cells], (Block(FEATURES[features]),))
+    check_sum(query, GAPS, GAPS_REPLACE)
 
 
 def _tight(query, domain):

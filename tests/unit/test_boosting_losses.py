@@ -270,3 +270,13 @@ def test_compiled_loops_give_the_same_bits(options, monkeypatch):
     monkeypatch.setattr(trees_numpy, "_compiled", lambda name, size: None)
     slow = fit(options, rows, simulate(6), n_estimators=3)
     assert state(fast) == state(slow)
+
+
+@EVERY
+def test_a_target_of_a_tiny_range_is_learned(options):
+    """A noisy choice may find residuals of next to nothing: no reason to fail."""
+    domain = dp.Domain({"a": dp.Number(0, 1), "n": dp.Number(0, 1e-9)}, target="n")
+    rows = {"a": data(300)["a"], "n": np.zeros(300)}
+    model = GradientBoostingRegressor(3, epsilon=1, **options)
+    found = model.fit(dp.Table(rows, domain, simulate(1))).predict([[0.5]])
+    assert 0 <= found[0] <= 1e-9

@@ -26,7 +26,7 @@ REGRESSORS = (
 )
 CLUSTERERS = (models.KMeans, models.FuzzyCMeans)
 COSTS = ((1, 0), (8, 0), (1, 1e-5))
-SEEDS = 3
+SEEDS = 6
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from discreto.models import (
     GradientBoostingRegressor,
     NaiveBayes,
 )
+from discreto.models._strength import likely_counts
 from discreto.models.persist import dumps, loads
 from discreto.testing import simulate
 
@@ -154,6 +155,52 @@ def test_more_budget_is_not_worse_and_no_log_loss_is_worse_than_a_constant(kind)
     assert right[1, 1e-5] > right[1, 0] - 0.03
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        AutoClassifier,
+        GradientBoostingClassifier,
+        models.LogisticRegression,
+        NaiveBayes,
+    ],
+)
+def test_class_means_are_heard_before_anything_else(kind):
+    """150 rows of three classes at epsilon 1: tables and trees would be noise."""
+    new, truth = rows_of(2000, 3, seed=5)
+    right, lost = [], []
+    for seed in range(5):
+        X, y = rows_of(150, 3, seed)
+        model = kind(epsilon=1, domain=domain(classes=3), ledger=simulate(seed))
+        model.fit(X, y)
+        right.append(model.score(new, truth))
+        lost.append(log_loss(model, new, truth))
+    assert np.median(right) > 0.8
+    assert np.mean(lost) < np.log(3)
+
+
+@pytest.mark.parametrize("noise", [0.0, 4.0, 400.0])
+def test_likely_counts_are_above_zero_and_drawn_together_by_noise(noise):
+    raw = np.array([100.0, -30.0, 20.0])
+    counts = likely_counts(raw, noise)
+    assert (counts > 0).all()
+    assert np.ptp(counts) <= np.ptp(np.maximum(raw, 0.25))
+    if not noise:  # as they are, but for the one that cannot be
+        np.testing.assert_allclose(counts[[0, 2]], raw[[0, 2]], atol=1e-6)
+
+
+def test_likely_counts_lose_less_than_noisy_ones():
+    coins, shares = np.random.default_rng(0), np.array([0.6, 0.3, 0.1])
+    lost = []
+    for _ in range(200):
+        raw = 60 * shares + coins.laplace(0, 10, 3)
+        plain = np.maximum(raw, 0.5)
+        likely = likely_counts(raw, 200.0)
+        lost.append([-shares @ np.log(c / c.sum()) for c in (plain, likely)])
+    plain, likely = np.mean(lost, axis=0)
+    assert likely < plain - 0.05
+    assert likely < np.log(3) + 0.01
+
+
 def test_auto_takes_what_suits_and_can_be_saved():
     X, y = rows_of(500, 10)
     facts = domain(classes=10, rows=500)
@@ -162,7 +209,7 @@ def test_auto_takes_what_suits_and_can_be_saved():
         model = AutoClassifier(epsilon=epsilon, domain=facts, ledger=simulate(0))
         made[epsilon] = model.fit(X, y)
     assert [type(model.model_).__name__ for model in made.values()] == [
-        "GradientBoostingClassifier",  # without a tree: class shares
+        "LogisticRegression",  # class means, as far as they are heard
         "LogisticRegression",
         "CellNeighborsClassifier",
         "GradientBoostingClassifier",

@@ -195,8 +195,9 @@ def _near(
         return
     if domain.person is None:
         yield f"then {kind}", [*rows, extra]
-        if len({str(row) for row in rows}) > 2:
-            # Codes by first appearance and parts by position show in front only.
+        if len(rows) > 3:
+            # Codes by first appearance, parts by position and quotes that stay open
+            # show in front only.
             yield f"{kind} first", [extra, *rows]
         return
     # As many rows as a person may have, and more, which must be dropped.

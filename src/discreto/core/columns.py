@@ -189,7 +189,9 @@ class Category:
 
 
 def Boolean(*, missing: bool = True) -> Category:
-    """A yes/no column.
+    """A column of truths: true and false, or 1 and 0.
+
+    A text file that says yes and no has ``Category(["no", "yes"])``.
 
     Parameters
     ----------

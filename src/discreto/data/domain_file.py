@@ -30,7 +30,8 @@ _HELP = [
     "Fill in what is null or TODO, from a code book, a law, or what is physically "
     "possible; never from the rows. Wide bounds cost some accuracy, never privacy.",
     f"A type is {KINDS}. A Number has lower and upper, a Category has categories, a "
-    "Date has first and last. Delete what a column does not need.",
+    "Date has first and last, a Boolean is true and false or 1 and 0 (yes and no are a "
+    "Category). Delete what a column does not need.",
     "missing: false is a promise that there are no gaps. A Category may also have "
     "aliases, case: false and strip: true.",
     "person: the column that says whose row it is, if one person can have several.",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from discreto.core import compiled
 from discreto.core.maps.simplex_features import soft_votes
 from discreto.errors import DomainError, ParameterError
+from discreto.models._bayes_means import ask_means
 from discreto.models._bayes_queries import (
     LEAST,
     Tables,
@@ -23,7 +24,7 @@ from discreto.models._bayes_shrinkage import TINY
 from discreto.models._class_scores import ask_temper, class_scores, usual_temper
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier
-from discreto.models._strength import SizeUp, size_up
+from discreto.models._strength import CLEAR, SizeUp, size_up
 from discreto.models._views import (
     Seen,
     ask_groups,
@@ -41,7 +42,6 @@ GROUPS = Fraction(1, 20)  # and which values of a wide Category are frequent
 TEMPER = Fraction(1, 20)  # of the cost, to learn how sure to be
 _BINS = 64
 _PIECE = 1 << 13  # rows to predict at a time: they stay in the cache
-_CLEAR = 2.5  # standard deviations of noise that a class needs in the tables
 
 
 class _BayesParameters(NamedTuple):
@@ -88,15 +88,15 @@ class Bayes(PrivateClassifier):
 
     def _learn_laws(self, ask: Ask, space: Space, read: _BayesParameters) -> None:
         self.classes_ = np.array(space.classes)
-        size = SizeUp(None, False, Fraction(0))
+        size = SizeUp(1, math.inf)
         if read.shrink:
-            size = size_up(ask, space, _CLEAR)
-        if size.counts is not None:
-            self._keep_shares(size.counts, space)
+            ask, size = size_up(ask, space, CLEAR)
+        if size.way == 0:
+            self._learn_means(ask, space, size.strength)
             return
         ask, inner, spent = self._look_around(ask, space, size, read.shrink)
         second = second_share(inner, read.shrink)
-        third = TEMPER if size.enough and len(space.classes) > 1 else Fraction(0)
+        third = TEMPER if size.way == 2 and len(space.classes) > 1 else Fraction(0)
         left = 1 - spent - second - third
         tables = read_tables(ask, inner, left, read.alpha, read.shrink)
         counts = tables.counts
@@ -113,25 +113,25 @@ class Bayes(PrivateClassifier):
         self.class_count_, self.class_prior_ = counts.size, counts.prior
         self._keep_laws(inner, tables, read)
 
-    def _keep_shares(self, counts: Array, space: Space) -> None:
-        """A model that knows class shares alone."""
-        many, domain = len(counts), space.domain
+    def _learn_means(self, ask: Ask, space: Space, strength: float) -> None:
+        """Class means alone, where tables of all columns would be noise."""
+        laws = ask_means(ask, space, strength)
         self.view_ = space
         self.groups_: dict[str, Array] = {}
-        self.temper_ = self.vote_share_ = self.epsilon_ = 0.0
-        self.class_count_, self.class_prior_ = counts, counts / counts.sum()
-        self.theta_ = np.tile(space.centres(), (many, 1))
-        self.var_ = np.tile(space.halves() ** 2, (many, 1))
+        self.temper_, self.vote_share_, self.epsilon_ = 1.0, 0.0, 0.0
+        self.class_count_ = laws.sizes
+        self.class_prior_ = laws.sizes / laws.sizes.sum()
+        self.theta_ = space.unscale(laws.means)
+        self.var_ = laws.variances * space.halves() ** 2
         self.theta_doubt_ = np.zeros_like(self.var_)
-        sizes = [len(domain.category(name).categories) for name in space.categories]
-        self.feature_log_prob_ = [np.full((many, k), -math.log(k)) for k in sizes]
+        self.feature_log_prob_ = laws.logs
 
     def _look_around(
         self, ask: Ask, space: Space, size: SizeUp, shrink: bool
     ) -> tuple[Ask, Space, Fraction]:
         """The view that the model learns from, and what was spent to find it."""
-        seen, spent = Seen(), size.spent
-        if size.enough and space.numbers:
+        seen, spent = Seen(), Fraction(0)
+        if size.way == 2 and space.numbers:
             windows = ask_windows(ask, space, WINDOWS)
             seen, spent = Seen(windows), spent + WINDOWS
         if shrink and wide_categories(space):

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreto.models._strength import likely_counts
+
 Array = NDArray[Any]
 
 GUESS = 0.08  # variance of a column on [-1, 1] before anything is known: range = 7 sd
@@ -25,7 +27,6 @@ SPREAD = 0.1  # the most that class means vary, as a variance: columns are on [-
 RATIO_PRIOR = 4.0  # the most that P[value | class] / P[value] varies, as a variance
 VOTE_SPREAD = 0.05  # the most that votes vary from class to class, as a variance
 RATIO_LEAST = 0.5
-COUNT_PRIOR = 0.1  # (sd of class sizes / mean class size)^2
 CAUTION = 1.0  # sds added to a variance: too small a variance does most harm
 TINY = 1e-12
 
@@ -60,19 +61,12 @@ class Normals:
 
 def class_counts(raw: Array, noise: float, rows: int | None, shrink: bool) -> Counts:
     """Possible class sizes from noisy ones; ``rows`` is their public sum, if known."""
+    if shrink:
+        return Counts(raw, likely_counts(raw, noise, float(rows or 0)), noise)
     many = len(raw)
     total = float(rows) if rows else max(float(raw.sum()), float(many))
-    if shrink and not rows:  # rows that noise hides may well be there
-        total = max(total, float(np.sqrt(many * noise)))
     size = raw + (total - raw.sum()) / many if rows else raw
-    if not shrink:
-        return Counts(raw, np.maximum(size, 0.5), noise)
-    mean = total / many
-    spread = max(float(((size - mean) ** 2).mean()) - noise, 0.0)
-    spread += COUNT_PRIOR * mean**2
-    trust = spread / (spread + noise)
-    size = mean + (size - mean) * trust
-    return Counts(raw, np.maximum(size, 0.1 * (1 - trust) * mean + 0.5), noise)
+    return Counts(raw, np.maximum(size, 0.5), noise)
 
 
 def normals(

@@ -17,6 +17,7 @@ from discreto.core.maps import Sides
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Block, Ones
 from discreto.models._features import Array, Space
+from discreto.models._strength import likely_counts
 from discreto.rng import Generator
 
 _TABLES = 8  # tables at epsilon 1
@@ -126,7 +127,7 @@ def log_votes(counts: Array, variance: float) -> tuple[Array, Array]:
     # Every table counts the same rows, so their class totals agree but for noise.
     shared = totals.mean(axis=0)
     counts = counts + (shared - totals)[:, None, :] / counts.shape[1]
-    prior = np.maximum(shared, 0.5)
+    prior = likely_counts(shared, variance * counts.shape[1] / len(counts))
     prior = prior / prior.sum()
     counts = np.maximum(counts, 0)
     doubt = 1 + math.sqrt(variance)

@@ -105,14 +105,6 @@ def part_signal(values: Floats, variance: float, *, doubt: float = 0.0) -> float
     return max(mean - floor, 0.0) / max(mean, 1e-300)
 
 
-def toward_mean(values: Floats, variance: float) -> Floats:
-    """Noisy numbers, drawn together as much as the noise says (empirical Bayes)."""
-    middle = values.mean()
-    apart = values - middle
-    signal = max(float(np.mean(apart**2)) - variance, 0.0)
-    return middle + apart * (signal / max(signal + variance, 1e-300))
-
-
 def _divide(above: Any, below: Floats) -> Floats:
     """The quotient, 0 where nothing is known (a minimum-norm answer)."""
     known = below > 1e-10 * max(float(below.max(initial=0.0)), 1e-290)

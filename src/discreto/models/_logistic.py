@@ -15,17 +15,19 @@ from discreto.core.maps import Categories, Cross, LogisticGradient, Values
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
 from discreto.core.maps.regression import cosines
 from discreto.core.query import Block, Cells, Everyone, Sum
-from discreto.models._frames import Design, Sums, ask_sums, rows_of
+from discreto.models._frames import Design, Sums, ask_sums, rows_of, spreads
 from discreto.models._least_squares import (
     Floats,
     Moments,
     centred,
     least_squares,
     part_signal,
-    toward_mean,
     unfold,
 )
+from discreto.models._strength import likely_counts
 from discreto.session import Ask
+
+_WIDTHS = Fraction(1, 10)  # of the cost, to learn how wide columns are
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Start:
     apart: Floats  # of each class from there
     sizes: Floats  # of the classes, in weighted rows
     variance: float  # of a class sum, in units of typical
+    typical: Floats  # how wide terms were taken to be
+    sure: float  # what noise leaves of the scores
 
     @property
     def total(self) -> float:
@@ -81,9 +85,7 @@ def by_means(ask: Ask, task: Task, share: Fraction) -> Start:
     query = Sum(task.by_class, (Block(rows),))
     sums = ask_sums(ask, query, "class sums", share, rows)
     values, variance = sums.values, sums.variance
-    sizes = toward_mean(values[:, 0] / constant, variance / constant**2)
-    total = max(float(sizes.sum()), 1.0)
-    sizes = np.maximum(sizes, 0.02 * total / task.classes)
+    sizes = likely_counts(values[:, 0] / constant, variance / constant**2)
     total = float(sizes.sum())
     turned = values[:, 1:]
     if turn:
@@ -103,7 +105,25 @@ def by_means(ask: Ask, task: Task, share: Fraction) -> Start:
     starts = np.log(counted / counted.sum()) - sure * (means**2).sum(axis=1) / 2
     weights = np.column_stack([starts, sure * means / typical])
     middle = np.clip(overall * typical, -1, 1)
-    return Start(weights, middle, apart * typical, sizes, variance)
+    return Start(weights, middle, apart * typical, sizes, variance, typical, sure)
+
+
+def by_wide_means(ask: Ask, task: Task, room: float) -> Start:
+    """Discriminant scores for all of the cost, no surer than columns are wide.
+
+    ``room`` is the number of rows over the noise on it; below some the widths would be
+    noise, too.
+    """
+    if room * float(_WIDTHS) < 10 * (1 + 0.05 * task.columns):
+        return by_means(ask, task, Fraction(1))
+    start = by_means(ask, task, 1 - _WIDTHS)
+    wide = np.maximum(spreads(ask, task, start.mean, _WIDTHS), start.typical)
+    means = start.mean + start.apart
+    counted = start.sizes * task.weights
+    squares = ((means / wide) ** 2).sum(axis=1)
+    starts = np.log(counted / counted.sum()) - start.sure * squares / 2
+    weights = np.column_stack([starts, start.sure * means / wide**2])
+    return replace(start, weights=weights, typical=wide)
 
 
 def _heard(apart: Floats, variances: Floats) -> Floats:

@@ -56,6 +56,7 @@ _TARGET = 1.5  # the weight of the target beside a row
 _PLACE, _SPREAD = Fraction(8, 100), Fraction(10, 100)
 _MEANS, _WIDTHS, _PRODUCTS = Fraction(5, 100), Fraction(7, 100), Fraction(10, 100)
 _LINE = Fraction(27, 100)
+_HIDDEN = 0.07  # the noise on a mean on [-1, 1], above which a median is noise
 _CENTRE = Fraction(12, 100)  # for the median, where there are no looks
 
 
@@ -135,11 +136,12 @@ def constant(ask: Ask, known: Cells, target: str) -> float:
     """About the mean of the target on [-1, 1], for all of the cost.
 
     The plain mean is right on average. Where the range is so wide that its noise hides
-    all of the target, the median is better, unless both differ by more than noise.
+    all of the target, the median is better, unless both differ by more than noise, or
+    rows are so few that the median is noise as well.
     """
     mean, doubt = _plain_mean(ask, known, target, Fraction(6, 10))
     middle, unit = _place(ask, known, target, Fraction(25, 100), Fraction(15, 100))
-    wide = doubt > 0.5 * unit and abs(middle - mean) < 3 * doubt
+    wide = 0.5 * unit < doubt < _HIDDEN and abs(middle - mean) < 3 * doubt
     return middle if wide else mean
 
 

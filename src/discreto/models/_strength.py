@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreto.core.cost import Cost
 from discreto.core.domain import Category
-from discreto.core.maps import Categories
+from discreto.core.maps import Categories, present_in
 from discreto.core.query import Block, Cells, Ones, Sum
 from discreto.models._features import Space
 from discreto.session import Ask
@@ -20,8 +20,11 @@ FEW = 50  # below it a model says what it can know, if there are two classes
 # Where the domain does not say how many rows there are, a noisy count chooses among
 # these; with the first, the model is a constant.
 STRENGTHS = (0, *(25 * 4**i for i in range(8)))
+PER_TERM = 10  # rows over their noise, before another category can be told apart
+CLEAR = 12.0  # so many standard deviations of noise a class needs in such tables
 _PER_NUMBER = 100  # for each Number, before its counts stand out of noise
-_COUNT = Fraction(1, 10)  # of the cost, to learn whether there are so few
+COUNT = Fraction(1, 20)  # of the cost, to learn how many rows there are
+_UNEVEN = 0.1  # (spread of class sizes / mean class size)^2, before they are known
 
 
 def unit_strength(cost: Cost) -> float:
@@ -41,6 +44,15 @@ def too_few(strength: float, cost: Cost, space: Space) -> bool:
     if isinstance(column, Category):
         return strength < FEW * max(len(column.categories), 2) / 2
     return strength < 3 * FEW
+
+
+def only_shares(strength: float, cost: Cost, space: Space) -> bool:
+    """Whether two classes have so few rows that how many they are is all to know.
+
+    Means of more than two classes are worth hearing before that: who guesses the most
+    frequent one of many is mostly wrong.
+    """
+    return len(space.classes) == 2 and strength < FEW * (0.4 if cost.rho else 0.8)
 
 
 def clear_classes(strength: float, cost: Cost, space: Space) -> float:
@@ -76,83 +88,76 @@ def hear_strength(
     return ask.sharing(1 - share), float(STRENGTHS[way])
 
 
-def ask_shares(ask: Ask, space: Space) -> NDArray[Any]:
-    """Class shares, for all of the cost: none is 0."""
-    counts = _possible(*_class_counts(ask, space, Fraction(1)))
-    return np.asarray(counts / counts.sum())
-
-
 class SizeUp(NamedTuple):
     """What a first look at the size of a table leads to.
 
-    ``counts``: class counts, if rows are so few that nothing else can be known.
-    ``enough``: whether there are rows enough to find out where they are. ``spent``: the
-    part of the cost that is gone.
+    ``way``: 0 if rows are too few for the model's own tables, 2 if there are enough to
+    find out where they are, else 1. ``strength``: how well a sum over them stands out.
     """
 
-    counts: NDArray[Any] | None
-    enough: bool
-    spent: Fraction
+    way: int
+    strength: float
 
 
-def size_up(ask: Ask, space: Space, clear: float = 0.0) -> SizeUp:
-    """How many rows there are, about, and what follows from it.
+def size_up(ask: Any, space: Space, clear: float = 0.0) -> tuple[Any, SizeUp]:
+    """A session for what is left of the cost, and how many rows there are, about.
 
     Below ``clear`` standard deviations of a class in tables of all columns these tables
-    would be noise.
-
-    Declared rows decide at once. Otherwise a noisy count does, for a small part of the
-    cost, among three ways; with few rows what is left is spent on counts again.
+    would be noise. Declared rows decide at once, otherwise a noisy count does.
     """
-    rows, unit = space.domain.rows, unit_strength(ask.cost)
-    if rows is not None:
-        way = _way(rows * unit, ask.cost, space, clear)
-        if way:
-            return SizeUp(None, way == 2, Fraction(0))
-        counts, noise = _class_counts(ask, space, Fraction(1))
-        return SizeUp(_possible(counts, noise), False, Fraction(1))
-    counts, noise = _class_counts(ask, space, _COUNT)
-    doubt = math.sqrt(noise * len(counts))
-    way = ask.fork(3, _way((counts.sum() - doubt) * unit, ask.cost, space, clear))
-    if way:
-        return SizeUp(None, way == 2, _COUNT)
-    again, less = _class_counts(ask, space, 1 - _COUNT)
-    weight = less / max(noise + less, 1e-300)
-    both = weight * counts + (1 - weight) * again
-    return SizeUp(_possible(both, weight * noise), False, Fraction(1))
-
-
-def _way(strength: float, cost: Cost, space: Space, clear: float) -> int:
-    """0: class shares alone. 1: without looking where rows are. 2: with that."""
+    known = present_in((space.goal,), space.domain)
+    ask, strength = hear_strength(ask, space.domain.rows, known, COUNT)
+    way = 2 if strength >= _PER_NUMBER * max(len(space.numbers), 5) else 1
+    cost = ask.cost
     if too_few(strength, cost, space) or clear_classes(strength, cost, space) < clear:
-        return 0
-    return 2 if strength >= _PER_NUMBER * max(len(space.numbers), 5) else 1
+        way = 0
+    return ask, SizeUp(way, strength)
 
 
-def _class_counts(
-    ask: Ask, space: Space, share: Fraction
-) -> tuple[NDArray[Any], float]:
+def ask_shares(ask: Ask, space: Space) -> NDArray[Any]:
+    """Class shares, for all of the cost: none is 0."""
     query = Sum(Categories((space.goal,), declared=True), (Block(Ones()),))
-    answer = ask.measure(query, "class counts", share)
+    answer = ask.measure(query, "class counts")
     counts = answer.tables[0][:, 0].astype(float)
-    return counts, answer.noises[0].variance
+    counts = likely_counts(counts, answer.noises[0].variance)
+    return np.asarray(counts / counts.sum())
 
 
-def _possible(counts: NDArray[Any], noise: float) -> NDArray[Any]:
-    """Counts none of which is below what noise could make of nobody.
+def likely_counts(raw: NDArray[Any], noise: float, total: float = 0.0) -> NDArray[Any]:
+    """What class counts probably are, from noisy ones: all above 0.
 
-    Shares are drawn together by twice the noise: to be too sure of one costs more.
+    They are drawn together as far as the noise can explain how they differ; what is
+    left of it is known not to be below 0. ``total`` is their sum, where that is public.
     """
-    return np.maximum(counts, 0.0) + 2 * math.sqrt(noise) + 1.0
+    many = len(raw)
+    whole = total or max(float(raw.sum()), math.sqrt(many * noise), float(many))
+    mean, doubt = whole / many, noise
+    size = raw + (total - raw.sum()) / many if total else raw
+    spread = max(float(((size - mean) ** 2).mean()) - doubt, 0.0) + _UNEVEN * mean**2
+    trust = spread / max(spread + doubt, 1e-300)
+    size = mean + trust * (size - mean)
+    return _above_zero(size, math.sqrt(trust * doubt / 2) + 0.5)
+
+
+def _above_zero(values: NDArray[Any], scale: float) -> NDArray[Any]:
+    """The mean of what is above 0 and within Laplace noise of each value."""
+    far = np.exp(-np.maximum(values, 0.0) / scale)
+    inside = (2 * np.maximum(values, 0.0) + scale * far) / (2 - far)
+    return np.asarray(np.where(values > 0, inside, scale))
 
 
 __all__ = [
+    "CLEAR",
+    "COUNT",
     "FEW",
+    "PER_TERM",
     "STRENGTHS",
     "SizeUp",
     "ask_shares",
     "clear_classes",
     "hear_strength",
+    "likely_counts",
+    "only_shares",
     "size_up",
     "too_few",
     "unit_strength",

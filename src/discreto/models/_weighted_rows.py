@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain import Domain
-from discreto.core.gate import Measurement
 from discreto.core.maps import Scaled
 from discreto.core.maps.columns import Indicator, Term
-from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
+from discreto.core.maps.features import PRODUCT_BITS
 from discreto.core.query import Floats
 from discreto.models._features import Space
 
@@ -56,16 +55,6 @@ def column_weights(columns: int, intercept: bool) -> Floats:
     weights = np.array([_ONE] * intercept + [1.0] * columns)
     weights[-1] = _TARGET
     return weights
-
-
-def target_mean(answer: Measurement) -> tuple[float, float]:
-    """The plain mean of the target on [-1, 1] and how uncertain it is."""
-    low, high = answer.tables[1][0] / float(1 << SUM_BITS)
-    spread = answer.noises[1].variance / float(1 << (2 * SUM_BITS))
-    rows = max(low + high, 2 * math.sqrt(spread), 1.0)
-    value = float(np.clip((high - low) / rows, -1, 1))
-    # Weighted rows have another mean than all rows: by a fiftieth, say.
-    return value, 2 * spread * (1 + value**2) / rows**2 + 0.02**2
 
 
 def _plain(values: Any) -> tuple[float, ...]:

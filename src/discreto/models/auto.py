@@ -19,6 +19,8 @@ from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Ready, Space
 from discreto.models._kinds import PrivateClassifier, PrivateRegressor
 from discreto.models._strength import (
+    CLEAR,
+    COUNT,
     clear_classes,
     hear_strength,
     too_few,
@@ -34,22 +36,19 @@ from discreto.models.boosting.lines import line_scores
 from discreto.models.hashed_neighbors import CellNeighborsClassifier
 from discreto.models.linear import LinearRegression
 from discreto.models.logistic import LogisticRegression
-from discreto.models.naive_bayes import NaiveBayes
 from discreto.parameters import read_epsilon
 from discreto.session import Session
 
-_COUNT = Fraction(1, 20)  # of the cost, to learn how many rows there are
 _LINE = Fraction(2, 5)  # of the cost, for a line to start trees from
 # Trees on top of a line are worth their noise from here on, with Laplace and Gaussian.
 _TREES_AFTER = (2000, 400)
 # Rows of a class over the noise on sums of all columns, where models change places.
-_LINEAR_FROM, _CELLS_FROM, _TREES_FROM = 1.2, 7.5, 60.0
-_GAUSSIAN_TREES_FROM = 12.0
-# Between these, naive Bayes' tables are clear and the trees' sums are not yet.
-_TABLES_FROM, _TABLES_TO = 2.0, 6.0
-# So few rows of Numbers tell a few classes apart by their means, whatever the noise.
-_FEW_ROWS = 1000
-_MEANS_FROM = 300  # rows x epsilon, for two classes
+_LINEAR_FROM, _CELLS_FROM, _TREES_FROM = 1.2, 5.5, 60.0
+# Cells hear as much with many columns: so many rows of a class they need, over noise.
+_CELLS_HEAR = 30.0
+# So few rows are told apart by a line at best, unless there is hardly any noise: two
+# classes, and more.
+_FEW_ROWS, _FEW_TREES_FROM = (1000, 500), 40.0
 
 
 class _Auto(PrivateEstimator):
@@ -72,7 +71,7 @@ class _Auto(PrivateEstimator):
         domain = space.domain
         if domain.rows is not None or domain.neighbours == "replace":
             return ask, space
-        left, strength = hear_strength(ask, None, Present((space.goal,)), _COUNT)
+        left, strength = hear_strength(ask, None, Present((space.goal,)), COUNT)
         about = max(round(strength / unit_strength(ask.cost)), 1)
         return left, replace(space, domain=domain.with_(rows=about))
 
@@ -85,8 +84,8 @@ class _Auto(PrivateEstimator):
 class AutoClassifier(_Auto, PrivateClassifier):
     """A classifier for any table: public facts choose the model and all its settings.
 
-    Boosted trees, logistic regression, cells or naive Bayes, by the number of classes
-    and how many rows there are for each against the noise. What decides are the number
+    Boosted trees, logistic regression or cells, by the number of classes and how many
+    rows there are for each against the noise. What decides are the number
     of classes and columns, epsilon, delta, and the rows that the domain declares. Where
     it declares none, a noisy count chooses among plans that cost the same. Nothing is
     tried on the rows, so the choice costs nothing else.
@@ -302,21 +301,17 @@ def _classifier(cost: Cost, space: Space, strength: float) -> Any:
     class means first, cells of several columns come next, trees reach furthest.
     """
     many, clear = len(space.classes), clear_classes(strength, cost, space)
-    if too_few(strength, cost, space):
-        return GradientBoostingClassifier
-    small = not space.categories and (space.domain.rows or 0) < _FEW_ROWS
-    if many < MANY_CLASSES:
-        heard = many > 2 or bool(cost.rho) or strength >= _MEANS_FROM
-        linear = small and heard
+    if space.categories:
+        linear = many >= MANY_CLASSES and clear < CLEAR
         return LogisticRegression if linear else GradientBoostingClassifier
-    if len(space.categories) > len(space.numbers):
-        tables = _TABLES_FROM <= clear < _TABLES_TO
-        return NaiveBayes if tables else GradientBoostingClassifier
-    if clear < _LINEAR_FROM:
+    small = (space.domain.rows or 0) < _FEW_ROWS[many > 2]
+    if many <= 2:
+        return LogisticRegression if small else GradientBoostingClassifier
+    if clear < _LINEAR_FROM and strength >= _CELLS_HEAR * many:
         return CellNeighborsClassifier
-    if cost.rho:
-        linear = clear < _GAUSSIAN_TREES_FROM
-        return LogisticRegression if linear else GradientBoostingClassifier
+    if small or cost.rho:
+        trees = _FEW_TREES_FROM if small else CLEAR
+        return LogisticRegression if clear < trees else GradientBoostingClassifier
     if clear < _CELLS_FROM:
         return LogisticRegression
     return (

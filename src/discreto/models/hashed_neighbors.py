@@ -32,7 +32,7 @@ from discreto.models._hashing import (
     table_count,
 )
 from discreto.models._kinds import PrivateClassifier
-from discreto.models._strength import SizeUp, size_up
+from discreto.models._strength import SizeUp, ask_shares, size_up
 from discreto.models._views import Seen, ask_windows
 from discreto.parameters import Reader
 from discreto.rng import generator
@@ -79,10 +79,11 @@ class CellNeighborsClassifier(PrivateClassifier):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         class counts (1/10) unless the domain declares its rows: with few of
-                 them nothing else can be known; where the numbers are (1/10); their
-                 mean (1/10), to place the cuts; then the counts of all tables at once.
-    Bound        1 for class counts; d for where the numbers are, and 1 and d in the l1
+    Asks         the number of rows (1/20) unless the domain declares it: with few of
+                 them class counts are all that can be known; where the numbers are
+                 (1/10); their mean (1/10), to place the cuts; then the counts of all
+                 tables at once.
+    Bound        1 for counts; d for where the numbers are, and 1 and d in the l1
                  norm for their mean; a row is in one cell of each table, so
                  ``n_tables`` for the counts.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
@@ -140,10 +141,10 @@ class CellNeighborsClassifier(PrivateClassifier):
         size = read.whole("n_cuts", most=12, unset=cut_count(tables))
         toss = generator(read.seed())
         self.classes_ = np.array(space.classes)
-        look = size_up(ask, space)
-        if look.counts is not None:
-            shares = look.counts
-            self.class_prior_, self.view_ = shares / shares.sum(), space
+        ask, look = size_up(ask, space)
+        if look.way == 0:
+            shares = ask_shares(ask, space)
+            self.class_prior_, self.view_ = shares, space
             cuts = draw_cuts(space, 0 * space.centres(), tables, size, toss)
             self.cell_log_odds_ = np.zeros((tables, 1 << size, len(shares)))
             self.fill_ = 0 * space.centres()
@@ -169,8 +170,8 @@ class CellNeighborsClassifier(PrivateClassifier):
         self, ask: Ask, space: Space, look: SizeUp
     ) -> tuple[Ask, Space, Fraction]:
         """The view that the model learns from, and the share that is left."""
-        seen, left = Seen(), 1 - look.spent
-        if look.enough and space.numbers:
+        seen, left = Seen(), Fraction(1)
+        if look.way == 2 and space.numbers:
             seen, left = Seen(ask_windows(ask, space, _WINDOWS)), left - _WINDOWS
         self.view_ = seen.space(space)
         return seen.ask(ask, space), self.view_, left

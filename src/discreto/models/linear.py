@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain import Domain
-from discreto.core.gate import Measurement
 from discreto.core.maps import Bernstein, Scaled, Values, present_in
 from discreto.core.maps.columns import Indicator, Term
 from discreto.core.maps.features import PRODUCT_BITS, grid
@@ -21,16 +21,17 @@ from discreto.errors import ParameterError
 from discreto.models._features import Space
 from discreto.models._frames import Design
 from discreto.models._kinds import PrivateRegressor
-from discreto.models._least_squares import centred, least_squares, moments_of
+from discreto.models._least_squares import centred, least_squares
+from discreto.models._products import Products, check_same
 from discreto.models._residuals import (
     Line,
     by_products,
     by_residuals,
     constant,
 )
-from discreto.models._strength import hear_strength
+from discreto.models._strength import COUNT, hear_strength
 from discreto.models._terms import Encoding, affordable, spread_out
-from discreto.models._weighted_rows import column_weights, target_mean, weighted_rows
+from discreto.models._weighted_rows import column_weights, weighted_rows
 from discreto.parameters import Reader
 from discreto.session import Ask
 
@@ -40,7 +41,6 @@ _LEAST, _LARGEST = 1e-300, 1e300
 # only a constant can be heard; below this times the number of columns, one release of
 # products is better than looks.
 _CONSTANT, _PRODUCTS = (75, 35), (30, 5)
-_ROWS = Fraction(1, 20)  # of the cost, to learn how many rows there are
 _MEAN = Fraction(1, 10)  # of the cost, for the mean of the target
 
 
@@ -65,6 +65,11 @@ class _LinearParameters(NamedTuple):
     @property
     def origin(self) -> Any:
         return "centre" if self.intercept else "zero"
+
+
+def _adds_up(model: Any) -> bool:
+    """Whether batches add up: sums of one release do, looks at residuals do not."""
+    return not model._read().looks
 
 
 class LinearRegression(PrivateRegressor):
@@ -142,6 +147,8 @@ class LinearRegression(PrivateRegressor):
     [2.0]
     """
 
+    _earlier: Products | None = None  # of the batches before, while one is added
+
     def __init__(
         self,
         *,
@@ -169,6 +176,39 @@ class LinearRegression(PrivateRegressor):
         self.ledger = ledger
         self.random_state = random_state
 
+    @available_if(_adds_up)
+    def partial_fit(self, X: Any, y: Any = None) -> LinearRegression:
+        """Learn from one more batch of rows: products add up, and so does their noise.
+
+        For ``method="weighted"`` and ``"functional"``.
+
+        Parameters
+        ----------
+        X, y
+            As in ``fit``: a table with the columns of those before it, or arrays.
+
+        Returns
+        -------
+        self
+            The model of all batches; ``privacy_`` is what the last one cost.
+
+        Privacy
+        -------
+        Each call is a fit that is charged fully, to the ledger of its own table. Rows
+        of people who are in one batch only are in one such fit.
+        """
+        if hasattr(self, "moments_noise_"):
+            table, target = self._table(X, y)
+            check_same(self.space_, self._space(table.domain, target))
+            ones = len(self.moments_) - len(self.coef_) - 1
+            if ones != self._read().intercept:
+                raise Reader(self).bad("fit_intercept", "that of earlier batches")
+            self._earlier = Products.kept_in(self)
+        try:
+            return self.fit(X, y)
+        finally:
+            self._earlier = None
+
     def _learn(self, ask: Ask, space: Space) -> None:
         read, terms = self._read(), Encoding(space)
         if not terms.names:
@@ -179,7 +219,11 @@ class LinearRegression(PrivateRegressor):
         names = (*terms.names, space.goal)
         query, weights, step = self._question(read, names, space, bool(ask.cost.rho))
         answer = ask.measure(query, "products of the columns")
-        unit, middle = self._solve(read, answer, weights, step)
+        products = Products.of(answer, weights, step)
+        if self._earlier is not None:
+            products = self._earlier.with_(products)
+        products.keep_in(self)
+        unit, middle = self._solve(read, products)
         self._keep(read, unit, terms)
         self._name(terms, middle)
 
@@ -187,7 +231,7 @@ class LinearRegression(PrivateRegressor):
         space = whole.space
         target_known = present_in((space.goal,), space.domain)
         known = present_in((space.goal, *space.numbers), space.domain)
-        ask, strength = hear_strength(ask, space.domain.rows, known, _ROWS)
+        ask, strength = hear_strength(ask, space.domain.rows, known, COUNT)
         room = strength if ask.cost.rho else strength / math.sqrt(2)
         terms = Encoding(affordable(space, room, 100 if ask.cost.rho else 1000))
         gaussian, complete = bool(ask.cost.rho), present_in(space.numbers, space.domain)
@@ -263,19 +307,14 @@ class LinearRegression(PrivateRegressor):
         mean = Block(Bernstein((target,), 1), share=_MEAN)
         return (Block(rows, "gram", share=1 - _MEAN), mean)
 
-    def _solve(
-        self, read: _LinearParameters, answer: Measurement, weights: Any, step: float
-    ) -> tuple[Any, Any]:
+    def _solve(self, read: _LinearParameters, products: Products) -> tuple[Any, Any]:
         """Coefficients on the scale of the question, the intercept first; the means."""
-        variance = answer.noises[0].variance
-        moments = moments_of(answer.tables[0][0], variance, step, weights)
-        self.moments_ = moments.sums
+        moments = products.moments
         ridge, shrink = read.alpha or 0.0, read.alpha is None
         if not read.intercept:
             slopes = least_squares(moments, ridge=ridge, shrink=shrink)
             return np.append(0.0, slopes), np.zeros(len(slopes))
-        last = target_mean(answer) if len(answer.tables) > 1 else None
-        means, around = centred(moments, shrink=shrink, last=last)
+        means, around = centred(moments, shrink=shrink, last=products.mean())
         slopes = least_squares(around, ridge=ridge, shrink=shrink)
         line = np.append(means[-1] - means[:-1] @ slopes, slopes)
         return line, np.clip(means[:-1], -1, 1)

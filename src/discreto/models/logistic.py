@@ -17,9 +17,16 @@ from discreto.errors import ParameterError
 from discreto.models._features import Space
 from discreto.models._frames import WIDE, frame, spreads
 from discreto.models._kinds import PrivateClassifier
-from discreto.models._logistic import Task, by_means, by_taylor
+from discreto.models._logistic import Task, by_means, by_taylor, by_wide_means
 from discreto.models._logistic_steps import by_gradients
-from discreto.models._strength import ask_shares, hear_strength, too_few, unit_strength
+from discreto.models._strength import (
+    COUNT,
+    PER_TERM,
+    ask_shares,
+    hear_strength,
+    only_shares,
+    unit_strength,
+)
 from discreto.models._terms import Encoding, affordable, spread_out
 from discreto.parameters import Reader
 from discreto.session import Ask
@@ -28,8 +35,6 @@ _METHODS = ("auto", "gradient", "means", "functional")
 _MOST_STEPS = 15
 _CLOSE = 1e-9  # scores that are further apart have different chances
 _ASSUMED = 5000  # rows for which steps are planned, where nobody says how many
-_PER_TERM = 10  # rows over their noise, before another category can be told apart
-_ROWS = Fraction(1, 20)  # of the cost, to learn how many rows there are
 
 
 class LogisticRegression(PrivateClassifier):
@@ -146,17 +151,19 @@ class LogisticRegression(PrivateClassifier):
         method = read.choice("method", _METHODS)
         if not whole.names:
             raise ParameterError("LogisticRegression needs at least one feature.")
-        terms, strength = whole, math.inf
+        terms, strength, room = whole, math.inf, math.inf
         if method == "auto":
             known = present_in((space.goal, *space.numbers), space.domain)
-            ask, strength = hear_strength(ask, space.domain.rows, known, _ROWS)
+            ask, strength = hear_strength(ask, space.domain.rows, known, COUNT)
             room = strength if ask.cost.rho else strength / math.sqrt(2)
-            terms = Encoding(affordable(space, room, _PER_TERM))
+            terms = Encoding(affordable(space, room, PER_TERM))
         task = self._task(read, terms, bool(ask.cost.rho))
         steps = self._count(read, ask, task, strength)
         if method == "auto":
-            few = too_few(strength, ask.cost, space)
+            few = only_shares(strength, ask.cost, space)
             method = "shares" if few else _method(room, task)
+            if not read.is_auto("max_iter"):  # steps were asked for
+                method = "gradient"
         middle = np.zeros(task.width)
         if method == "shares":
             weights = np.zeros((task.classes, 1 + task.width))
@@ -164,7 +171,7 @@ class LogisticRegression(PrivateClassifier):
         elif method == "functional":
             weights, middle = by_taylor(ask, task)
         elif method == "means":
-            start = by_means(ask, task, Fraction(1))
+            start = by_wide_means(ask, task, room)
             weights, middle = start.weights, start.mean
         else:
             weights, middle = self._steps(ask, task, steps)
@@ -322,5 +329,5 @@ def _chances(scores: NDArray[Any]) -> NDArray[Any]:
 
 def _method(room: float, task: Task) -> str:
     """Steps, unless rows are so few that these would only add noise."""
-    wide = 15 * task.columns if task.gaussian else 70 * task.width
+    wide = 15 * task.columns if task.gaussian else 150 * task.width
     return "means" if room < wide else "gradient"

@@ -35,9 +35,10 @@ class NaiveBayes(Bayes):
         Find out where the numbers are and which values of wide Categories (more than
         64) are frequent, pull every estimate toward a safer one as far as the known
         noise says, let a further question correct the scores, and one more make
-        the probabilities less sure where columns repeat each other. With few rows (rows
-        times epsilon below 50) class shares are all it learns. ``False`` is the
-        textbook: with noise off it equals scikit-learn at any ``epsilon``.
+        the probabilities less sure where columns repeat each other. With few rows it
+        learns class means alone, for two classes with rows times epsilon below 40
+        their shares alone. ``False`` is the textbook: with noise off it equals
+        scikit-learn at any ``epsilon``.
     priors
         The probabilities of the classes, in their order, where these are public; by
         default what the noisy counts say.
@@ -66,10 +67,12 @@ class NaiveBayes(Bayes):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         class tables; without ``shrink`` nothing else. With it: class counts
-                 (1/10) unless the domain declares its rows, counts of public cells of
-                 all Numbers (1/10), the values of wide Categories (1/20), class scores
-                 (1/4, unless (classes - 1)² >= columns) and how sure to be (1/20).
+    Asks         class tables; without ``shrink`` nothing else. With it: the number of
+                 rows (1/20) unless the domain declares it; then of the rest counts of
+                 public cells of all Numbers (1/10), the values of wide Categories
+                 (1/20), class scores (1/4, unless (classes - 1)² >= columns) and how
+                 sure to be (1/20). With few rows class counts, or class sums and widths
+                 (1/10), alone.
     Bound        d ones per row for d columns: each splits a one into its parts, or has
                  one cell; a single one for counts, for how sure to be, and for the
                  scores, whose products of votes add up to one.
@@ -85,7 +88,7 @@ class NaiveBayes(Bayes):
     >>> plan = NaiveBayes(epsilon=1).plan(domain)
     >>> for ask in plan:
     ...     print(ask.label, ask.sensitivity[0])
-    class counts 1
+    rows 1
     where the numbers are 1
     class tables 2147483648
     class scores 1073741824

@@ -43,8 +43,9 @@ class KNeighborsClassifier(Voters):
     their number. Columns are scaled to [-1, 1] by their public bounds; distances are
     Euclidean over the numbers that are there, each of which counts for more where some
     are missing, and two categories of a column are 0.71 apart, whichever they are. A
-    row that has none of its numbers does not vote. Equal distances go to the class that is declared
-    first, so without a Number column take :class:`RadiusNeighborsClassifier`.
+    row that has none of its numbers does not vote. Equal distances go to the class that
+    is declared first, so without a Number column take
+    :class:`RadiusNeighborsClassifier`.
     There is no ``predict_proba``: only the winner of a vote leaves the table.
 
     Parameters
@@ -147,8 +148,8 @@ class RadiusNeighborsClassifier(Voters):
     ----------
     radius
         The reach, in columns scaled to [-1, 1]; by default a quarter of the root of
-        the number of columns. A point that nobody reaches gets a class by chance. Points
-        that lack some columns get a smaller one, by the root of the columns left.
+        the number of columns. A point that nobody reaches gets a class by chance.
+        Points that lack some columns get a smaller one, by the root of those left.
     epsilon, delta, domain, bounds, classes, ledger
         As for :class:`KNeighborsClassifier`.
 

@@ -62,6 +62,9 @@ class QuestionBody(_Body):
     )
     target: StrictStr | None = Field(None, description="The column a model predicts.")
     view: list[dict[str, Any]] = Field([], description="Derived columns and filters.")
+    history: dict[str, Any] | None = Field(
+        None, description="Columns from a person's earlier rows, made before the view."
+    )
     epsilon: Amount = Field(description="What it costs: '0.1', 0.1 or '1/10'.")
     delta: Amount = Field(0, description="Above 0 the noise is Gaussian.")
     again: StrictInt = Field(0, description="Another number asks (and pays) anew.")

@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
 from discreto import models, stats
@@ -21,6 +21,7 @@ from discreto.core.domain import Domain
 from discreto.core.expressions import Step, view_domain, view_from_json, view_to_json
 from discreto.core.expressions.view import KINDS as VIEW_KINDS
 from discreto.core.field_types import check_plain
+from discreto.core.history import Lag, NamedPast, PersonHistory, RollingMean
 from discreto.core.question_json import decode, encode
 from discreto.errors import ParameterError
 from discreto.models import Evaluation, evaluate, persist
@@ -41,6 +42,9 @@ _STATISTICS = {
     if isinstance(kind, type) and is_dataclass(kind) and hasattr(kind, "learn")
 }
 _KINDS = dict(VIEW_KINDS) | _STATISTICS
+_PAST_KINDS = {
+    kind.__name__: kind for kind in (PersonHistory, NamedPast, Lag, RollingMean)
+}
 _OURS = ("domain", "ledger", "bounds", "classes", "target_bounds", "epsilon", "delta")
 Answer = dict[str, Any]
 
@@ -70,6 +74,8 @@ class Work:
         What it is, in a few words, and what it costs.
     view
         The steps from the table to what is asked about.
+    history
+        Columns from earlier rows of the same person, made before the view.
     asked
         The question in one fixed form: the same question has the same.
     plan
@@ -89,6 +95,7 @@ class Work:
     plan: Callable[[Domain, int | None], Plan]
     run: Callable[[Table], Answer]
     simulate: Callable[[Domain, Callable[[], None] | None], Answer] | None = None
+    history: PersonHistory | None = None
 
     def id_for(self, table: str, domain: Domain) -> str:
         """A name for exactly this question about exactly this table."""
@@ -98,12 +105,16 @@ class Work:
 
     def seen(self, table: Table) -> Table:
         """The view that is asked about."""
+        if self.history is not None:
+            table = table.remembering(self.history)
         for step in self.view:
             table = table.seen(step)
         return table
 
     def domain_of(self, domain: Domain) -> Domain:
         """What everybody may know of the view."""
+        if self.history is not None:
+            domain = self.history.domain(domain)
         for step in self.view:
             domain = view_domain(step, domain)
         return domain
@@ -132,7 +143,21 @@ def read_work(body: Mapping[str, Any], model_of: Callable[[str], str]) -> Work:
     view = view_from_json(list(body.get("view") or []))
     common: dict[str, Any] = {"view": view_to_json(view), "cost": cost.to_dict()}
     common |= {"again": again} if again else {}
-    return _READERS[kinds[0]](body, cost, view, common, model_of)
+    history = _read_history(body.get("history"))
+    if history is not None:
+        common["history"] = encode(history)
+    work = _READERS[kinds[0]](body, cost, view, common, model_of)
+    return replace(work, history=history)
+
+
+def _read_history(data: Any) -> PersonHistory | None:
+    """Columns from a person's earlier rows, which come before the view."""
+    if data is None:
+        return None
+    found = decode(data, _PAST_KINDS)
+    if not isinstance(found, PersonHistory):
+        raise ParameterError("history is a PersonHistory.")
+    return found
 
 
 def _read_ask(

@@ -84,16 +84,16 @@ class Coding:
         column = self.column
         if isinstance(column, Category):
             raise TypeError("a Category has no numbers.")
-        ends = np.array([column.lower, *self.edges, column.upper])
-        low = np.append(ends[:-1], np.nan)[codes]
-        high = np.append(ends[1:], np.nan)[codes]
+        edges = np.array([column.lower, *self.edges, column.upper])
+        low = np.append(edges[:-1], np.nan)[codes]
+        high = np.append(edges[1:], np.nan)[codes]
         if column.integer:
             last = codes == self.cells - 1
             first = np.ceil(low)
             top = np.where(last, np.floor(high), np.ceil(high) - 1)
             out = first + np.floor(spot * np.maximum(top - first + 1, 1))
-            low, high = math.ceil(column.lower), math.floor(column.upper)
-            return np.asarray(np.clip(out, low, high))
+            ends = (math.ceil(column.lower), math.floor(column.upper))
+            return np.asarray(np.clip(out, *ends))
         out = low + spot * (high - low)
         return np.asarray(np.clip(out, column.lower, column.upper))
 

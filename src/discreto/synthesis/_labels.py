@@ -27,15 +27,17 @@ from discreto.synthesis._columns import (
     Coding,
     codings,
     fine,
+    group,
     has_gaps,
     nearest_law,
     view,
+    within,
 )
 from discreto.synthesis._junction_tree import Floats
 
 Labeller = AutoClassifier | AutoRegressor
 REFERENCE = 10_000  # rows that tell how guesses are spread
-_COUNTS = Fraction(1, 10)  # of what labels cost, for the counts of a Number target
+_COUNTS = Fraction(1, 5)  # of what labels cost, for the counts of a Number target
 
 
 def learn_labeller(ask: Session, space: Space, epsilon: Any, delta: Any) -> Labeller:
@@ -91,6 +93,19 @@ def draw_classes(
     return np.minimum((above <= spot).sum(axis=1), law.shape[1] - 1)
 
 
+def _cell_law(coding: Coding, counts: Floats, spread: float) -> Floats:
+    """The probability of each cell: cells that hold few rows share what they hold."""
+    cells = coding.cells
+    groups = group(coding, counts, spread)
+    totals = np.zeros(max(groups) + 1)
+    np.add.at(totals, groups, counts[:cells])
+    law = np.zeros(cells)
+    parts = zip(nearest_law(totals), within(counts[:cells], groups), strict=True)
+    for number, (whole, part) in enumerate(parts):
+        law[np.flatnonzero(np.array(groups) == number)] = whole * part
+    return law
+
+
 class NumberLabels:
     """Values of a Number target for drawn rows.
 
@@ -116,7 +131,7 @@ class NumberLabels:
     ) -> None:
         self._labeller, self._coding = labeller, coding
         cells = coding.cells
-        self._law = nearest_law(counts[:cells])
+        self._law = _cell_law(coding, counts, spread)
         rest = float(counts[-1]) if has_gaps(coding, counts, spread) else 0.0
         self._missing = rest / (rest + max(float(counts[:cells].sum()), 1.0))
         guesses = self._guesses(*reference)

@@ -61,10 +61,11 @@ def _read(weights: Any) -> list[tuple[tuple[str, ...], float]]:
         raise ParameterError(_SHAPE)
     out = []
     for item in items:
-        good = isinstance(item, list | tuple) and len(item) == 2
-        key, weight = item if good else ("", None)
+        if not isinstance(item, list | tuple) or len(item) != 2:
+            raise ParameterError(_SHAPE)
+        key, weight = item
         names = (key,) if isinstance(key, str) else key
-        good = good and isinstance(names, list | tuple)
+        good = isinstance(names, list | tuple)
         good = good and all(isinstance(name, str) for name in names)
         good = good and type(weight) in (int, float) and 0 <= weight <= 1e9
         if not good:

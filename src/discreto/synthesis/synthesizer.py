@@ -69,7 +69,7 @@ class Synthesizer(PrivateEstimator):
     labels
         ``"marginals"``: the target is a column like the others. ``"model"``: half of
         the cost trains a private model, which labels the drawn rows: a classifier for
-        a Category, a regressor for a Number (then a tenth of that half counts the
+        a Category, a regressor for a Number (then a fifth of that half counts the
         target, so that labels have its distribution).
     target
         The column to label; by default the domain's target.
@@ -166,8 +166,6 @@ class Synthesizer(PrivateEstimator):
         self.ledger = ledger
         self.random_state = random_state
 
-    # What is asked
-
     def _space(self, domain: Domain, target: str | None) -> Space:
         if not isinstance(domain, Domain):
             raise DomainError("Synthesizer.plan needs a Domain.")
@@ -227,7 +225,9 @@ class Synthesizer(PrivateEstimator):
 
     def _label(self, ask: Any, space: Space) -> Any:
         """Learn to label rows, if that is wanted; what is left to ask with."""
-        self.labeller_ = self.target_counts_ = self.target_spread_ = None
+        self.labeller_: Any = None
+        self.target_counts_: Any = None
+        self.target_spread_: Any = None
         if space.target is None:
             return ask
         counts = _LABELS * _labels.target_share(space)
@@ -265,8 +265,6 @@ class Synthesizer(PrivateEstimator):
             return super()._fit_table(table, target, cost)
         finally:
             self.selection = given
-
-    # Rows
 
     @property
     def model_(self) -> Model:
@@ -338,6 +336,7 @@ class Synthesizer(PrivateEstimator):
         space, labeller = self.space_, self.labeller_
         if labeller is None:
             return lambda drawn, rows, rng: drawn
+        draw: Any
         if isinstance(labeller, AutoClassifier):
             draw = partial(_labels.draw_classes, labeller)
         else:
@@ -350,8 +349,6 @@ class Synthesizer(PrivateEstimator):
                 (self._draw(many, generator(0)), many),
             ).draw
         return lambda drawn, rows, rng: drawn | {space.goal: draw(drawn, rows, rng)}
-
-    # Files
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a JSON file.

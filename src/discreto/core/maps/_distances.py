@@ -9,6 +9,7 @@ import numpy as np
 
 from discreto.core import compiled
 from discreto.core.aggregate import add_up
+from discreto.core.maps.columns import has_gaps
 from discreto.core.query import Floats, Ints
 from discreto.core.rounding import make_whole, whole
 
@@ -24,8 +25,8 @@ def nearest(x: Floats, points: Floats) -> Ints:
     points, scale = whole_points(points)
     # |x - c|^2 without |x|^2, which is the same for all centres.
     twice, squares = -2 * points, (points**2).sum(axis=1)
-    absent = np.isnan(x)
-    if absent.any():
+    if has_gaps(x):
+        absent = np.isnan(x)
         full, weights = _filled(x, absent, points, scale)
         out = _nearest(full, scale, weights, squares)
         out[absent.all(axis=0)] = -1
@@ -84,10 +85,10 @@ def memberships(x: Floats, points: Floats, power: float) -> Floats:
 def _squared_distances(x: Floats, points: Floats) -> Floats:
     """Squared distances (points x rows) over what is there, in grid steps."""
     points, scale = whole_points(points)
-    squares, absent = (points**2).sum(axis=1), np.isnan(x)
-    if absent.any():
+    squares = (points**2).sum(axis=1)
+    if has_gaps(x):
         # Lines of gaps are no part of a row's own square, so it is taken without them.
-        full, weights = _filled(x, absent, points, scale)
+        full, weights = _filled(x, np.isnan(x), points, scale)
         far = weights @ make_whole(full * scale)
         far += squares[:, None]
         far += (make_whole(full[: len(x)] * scale) ** 2).sum(axis=0)

@@ -20,6 +20,7 @@ from discreto.core.maps.columns import (
     Term,
     check_numbers,
     check_terms,
+    has_gaps,
     names_of,
     rows_with_gaps,
     without_gaps,
@@ -166,8 +167,9 @@ class FuzzyWeights:
         return Shape(len(self.centres), _STEPS, total=_STEPS, signed=False)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        nothing = np.isnan(_unit(self.names, batch, domain)).all(axis=0)
-        out = _powers(self, batch, domain) * np.where(nothing, 0.0, float(_STEPS))
+        x, out = _unit(self.names, batch, domain), _powers(self, batch, domain) * _STEPS
+        if has_gaps(x):
+            np.copyto(out, 0.0, where=np.isnan(x).all(axis=0))
         # Rounding down keeps the total below its bound, so nothing is shrunk.
         return np.floor(out, out=out)
 

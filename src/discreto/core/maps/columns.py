@@ -124,11 +124,16 @@ def rows_with_gaps(terms: tuple[Term, ...], batch: Batch, domain: Domain) -> Flo
     return out
 
 
+def has_gaps(x: Floats) -> bool:
+    """Whether any of some small numbers is NaN: then so is the sum of their squares."""
+    every = x.ravel()
+    return bool(np.isnan(every @ every))
+
+
 def without_gaps(x: Floats) -> Floats:
-    """Numbers with 0 in place of NaN, in place."""
-    absent = np.isnan(x)
-    if absent.any():
-        x[absent] = 0.0
+    """Small numbers with 0 in place of NaN, in place."""
+    if has_gaps(x):
+        x[np.isnan(x)] = 0.0
     return x
 
 

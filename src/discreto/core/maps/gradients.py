@@ -92,7 +92,7 @@ class ClippedGradient:
         return mix(np.array(self.basis), z) if self.basis else z
 
     def goals(self, batch: Batch, domain: Domain) -> Floats:
-        """The targets: numbers on [-1, 1], or 0 and 1; NaN for rows that add nothing."""
+        """The targets: on [-1, 1], or 0 and 1; NaN for rows that add nothing."""
         values = batch[self.target]
         if self.loss == "logistic":
             goals = np.where(values < 0, np.nan, values == 1)

@@ -16,6 +16,8 @@ from typing import Any
 import narwhals as nw
 
 from discreto.data.databases import Untranslated
+from discreto.data.databases.dates import is_clock, within_calendar
+from discreto.data.databases.parts import DecimalPart, PandasPart
 from discreto.data.databases.probes import check_engine
 from discreto.errors import DomainError
 
@@ -130,26 +132,20 @@ class Backend:
         """Arrow tables of at most so many rows."""
         with self.lock:
             with _silence():
-                parts = self._batches(frame.select(*names).to_native(), rows)
+                wanted = [self.as_read(name) for name in names]
+                parts = self._batches(frame.select(*wanted).to_native(), rows)
                 part = next(parts, None)
             while part is not None:
                 yield part
                 with _silence():
                     part = next(parts, None)
 
+    def as_read(self, name: str) -> Any:
+        """A column with such values only as the driver can read."""
+        return nw.col(name)
+
     def _batches(self, native: Any, rows: int) -> Iterator[Any]:
         raise NotImplementedError
-
-    def gathered(self, parts: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
-        """The columns of such tables, one after the other."""
-        import pyarrow as pa
-
-        tables = [
-            part if isinstance(part, pa.Table) else pa.Table.from_batches([part])
-            for part in parts
-        ]
-        whole = pa.concat_tables(tables, promote_options="permissive")
-        return _columns(whole, names)
 
 
 class DuckDB(Backend):
@@ -223,6 +219,17 @@ class Ibis(Split):
             native = native.drop("fence")
         return nw.from_native(native.mutate(fence=ibis.row_number()))
 
+    def as_read(self, name: str) -> Any:
+        found, dtype = nw.col(name), self.schema[name]
+        if self._name == "postgres" and is_clock(dtype):
+            return within_calendar(found, dtype).alias(name)
+        return found.cast(nw.String).alias(name) if name in self._decimals() else found
+
+    def _decimals(self) -> list[str]:
+        """Columns that are read as texts."""
+        kinds = self.schema.items() if self._name == "postgres" else ()
+        return [name for name, dtype in kinds if dtype == nw.Decimal]
+
     def as_float(self, expr: Any) -> Any:
         # Constants are decimals in PostgreSQL; beside a float they become floats.
         never, float_ = nw.lit(1) == nw.lit(0), nw.lit(math.nan, dtype=nw.Float64)
@@ -256,7 +263,9 @@ class Ibis(Split):
         import ibis
 
         if self._name != "duckdb":
-            yield from native.to_pyarrow_batches(chunk_size=rows)
+            decimals = self._decimals()
+            for part in native.to_pyarrow_batches(chunk_size=rows):
+                yield DecimalPart(part, decimals) if decimals else part
             return
         connection = native.get_backend().con
         yield from connection.sql(str(ibis.to_sql(native))).to_arrow_reader(rows)
@@ -297,23 +306,6 @@ class Dask(Backend):
             for start in range(0, len(part), rows):
                 yield PandasPart(part.iloc[start : start + rows])
 
-    def gathered(self, parts: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
-        import pandas as pd
-
-        whole = pd.concat([part.frame for part in parts], ignore_index=True)
-        return _columns(whole, names)
-
-
-class PandasPart:
-    """Some rows of a pandas frame; objects stay objects, whatever they are."""
-
-    def __init__(self, frame: Any) -> None:
-        self.frame, self.num_rows = frame, len(frame)
-
-    def column(self, name: str) -> Any:
-        """One column."""
-        return nw.from_native(self.frame, eager_only=True).get_column(name)
-
 
 class ArrowDataset(Backend):
     """A pyarrow dataset: files in folders, on a disk or in an object store."""
@@ -346,11 +338,6 @@ def _silence() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-def _columns(table: Any, names: Sequence[str]) -> dict[str, Any]:
-    frame = nw.from_native(table, eager_only=True)
-    return {name: frame.get_column(name) for name in names}
 
 
 def _listed(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:

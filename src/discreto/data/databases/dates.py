@@ -32,13 +32,9 @@ def steps(raw: Expr, dtype: Any, column: DateTime) -> Expr:
 
     No engine takes a date apart that others do not know: those are replaced first.
     """
-    first: Any = dt.date(1, 1, 1)
-    last: Any = dt.date(9999, 12, 31)
-    if dtype != nw.Date:
-        first = dt.datetime(1, 1, 1)
-        last = dt.datetime(9999, 12, 31, 23, 59, 59)
+    first, last = _calendar(dtype)
     early, late = raw < nw.lit(first), raw > nw.lit(last)
-    known = either(early, nw.lit(first), either(late, nw.lit(last), raw))
+    known = within_calendar(raw, dtype)
     found = _days_of(known)
     if column.resolution != "day":
         per_day = 86400 // SECONDS[column.resolution]
@@ -49,6 +45,23 @@ def steps(raw: Expr, dtype: Any, column: DateTime) -> Expr:
             seconds = seconds + _float(known.dt.second())
             found = found + divided(seconds, SECONDS[column.resolution])
     return either(early, real(-_BEYOND), either(late, real(_BEYOND), found))
+
+
+def within_calendar(raw: Expr, dtype: Any) -> Expr:
+    """The same dates; those outside of the years 1 to 9999 are at their ends.
+
+    PostgreSQL has others, and infinity, which no Python object can hold.
+    """
+    first, last = _calendar(dtype)
+    early, late = raw < nw.lit(first), raw > nw.lit(last)
+    return either(early, nw.lit(first), either(late, nw.lit(last), raw))
+
+
+def _calendar(dtype: Any) -> tuple[Any, Any]:
+    """The first and the last date of a type that all engines know."""
+    if dtype == nw.Date:
+        return dt.date(1, 1, 1), dt.date(9999, 12, 31)
+    return dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59)
 
 
 def _float(expr: Expr) -> Expr:

@@ -19,6 +19,7 @@ from discreto.data.databases import Untranslated
 from discreto.data.databases.backends import Backend
 from discreto.data.databases.columns import Columns
 from discreto.data.databases.expressions import apply_step
+from discreto.data.databases.parts import gathered
 from discreto.data.databases.people import bounded
 from discreto.data.databases.several import Portion, portions_of
 from discreto.data.databases.sums import SumQuery
@@ -170,10 +171,6 @@ class DatabaseFrame:
         wanted = list(names) or [next(iter(self.domain))]
         return self._backend.batches(self._frame, wanted, _READ)
 
-    def gathered(self, parts: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
-        """The columns of such tables, one after the other."""
-        return self._backend.gathered(parts, names)
-
 
 class HeldRows:
     """Rows of a database in one copy, made when they are first asked for.
@@ -260,4 +257,4 @@ class _Copies:
         parts = list(self._frame.tables(names))
         if not parts:
             return MemoryFrame({name: np.empty(0) for name in names}, few)
-        return MemoryFrame(self._frame.gathered(parts, names), few)
+        return MemoryFrame(gathered(parts, names), few)

@@ -12,7 +12,7 @@ from typing import Any
 from discreto.core.cost import Cost
 from discreto.core.maps.tree_gradients import NUMBER_LOSSES
 from discreto.models._features import Space
-from discreto.models._strength import clear_classes, too_few, unit_strength
+from discreto.models._strength import CLEAR, clear_classes, too_few, unit_strength
 from discreto.models.boosting.losses import ChosenLoss, loss_of
 from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.models.boosting.settings import settings_of
@@ -21,6 +21,8 @@ from discreto.parameters import Reader
 # Where the domain does not say, and no count is asked for.
 ASSUMED_ROWS = 10_000
 MANY_CLASSES = 7  # from which on trees alone are behind naive Bayes
+_MEANS_CLEAR = 2.0  # noises that a class needs, for its means to be heard
+_TREES_CLEAR = (120, 30)  # rows of a class over the noise, for trees alone
 _CHOICES = {
     "splits": ("greedy", "random", "cyclic"),
     "split_score": ("l1", "gain"),
@@ -49,19 +51,21 @@ def settings_for(
         word["splits"] == "greedy",
     )
     loss = chosen.name
-    if loss in ("softmax", "poisson", "quantile") and word["leaf"] != "newton":
-        raise fine.bad("leaf", "'newton' for this loss")
-    if word["encoding"] == ("subset" if greedy else "either"):
-        raise fine.bad("encoding", "'native' or 'onehot' for these splits")
+    _check_words(fine, word, loss)
     start = fine.truth("start")
     ours = _trees(cost, strength, greedy, loss)
     trees = read.whole("n_estimators", most=10_000, unset=ours)
     if start and too_few(strength, cost, space) and read.given("n_estimators") is None:
         trees = 0
     group = fine.whole("trees_per_ensemble", most=10_000, unset=max(trees, 1))
-    tables = Fraction(0)
-    if start and trees and loss == "softmax":
+    tables, means = Fraction(0), None
+    if start and loss == "softmax" and len(space.classes) > 2:
         tables = _table_share(strength, cost, space)
+        if _means_first(strength, cost, space):
+            means = strength
+    if not trees:  # class means are all that can be known, if they can
+        tables = Fraction(0) if means is None else Fraction(1)
+        tables -= _start_share(model, space, tables, False) if tables else 0
     part = fine.number("split_share", 0.01, 0.99, unset=0.5)
     clip = _bound(fine, loss, space)
     adaptive = loss in NUMBER_LOSSES and clip is None and trees
@@ -90,12 +94,21 @@ def settings_for(
         quantile=chosen.quantile or Fraction(1, 2),
         quantile_share=_quantile_share(chosen, strength) if median else Fraction(0),
         table_share=tables,
-        temper_share=Fraction(1, 20),
+        means_strength=means,
+        temper_share=Fraction(1, 20) if means is None else Fraction(0),
         clip_share=Fraction(3, 100),
         clip_turns=_clip_turns(chosen, cost, strength, trees) if adaptive else {},
         monotone=_monotone(fine, settings_of(model).monotone, loss, space),
         split_part=Fraction(part).limit_denominator(1000) if greedy else Fraction(0),
     )
+
+
+def _check_words(fine: Reader, word: dict[str, Any], loss: str) -> None:
+    """Refuse leaves and encodings that this loss and these splits do not have."""
+    if loss in ("softmax", "poisson", "quantile") and word["leaf"] != "newton":
+        raise fine.bad("leaf", "'newton' for this loss")
+    if word["encoding"] == ("subset" if word["splits"] == "greedy" else "either"):
+        raise fine.bad("encoding", "'native' or 'onehot' for these splits")
 
 
 def counts_first(model: Any, space: Space) -> bool:
@@ -123,17 +136,25 @@ def _quantile_share(chosen: ChosenLoss, strength: float) -> Fraction:
 
 
 def _table_share(strength: float, cost: Cost, space: Space) -> Fraction:
-    """What naive Bayes' tables get, to start from, where there are many classes.
+    """What class tables, or class means, get to start from, with more than two classes.
 
     It follows from how many standard deviations of noise a class has rows, if all of
-    the cost went to the tables. Too few, and they would be noise.
+    the cost went to the tables.
     """
-    if len(space.classes) < MANY_CLASSES:
-        return Fraction(0)
+    if _means_first(strength, cost, space):
+        return Fraction(8, 10)
     clear = clear_classes(strength, cost, space)
-    if clear < 3:
-        return Fraction(0)
-    return Fraction(3, 10) if clear > 12 else Fraction(6, 10)
+    many = len(space.classes) >= MANY_CLASSES
+    return Fraction(3, 10) if many and clear >= CLEAR else Fraction(0)
+
+
+def _means_first(strength: float, cost: Cost, space: Space) -> bool:
+    """Whether class means stand out of noise where tables, or trees, do not yet."""
+    clear = clear_classes(strength, cost, space)
+    if len(space.classes) >= MANY_CLASSES:
+        return clear < CLEAR
+    rows = strength / len(space.classes)
+    return clear >= _MEANS_CLEAR and rows < _TREES_CLEAR[bool(cost.rho)]
 
 
 def _trees(cost: Cost, strength: float, greedy: bool, loss: str) -> int:

@@ -70,7 +70,8 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
 
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         class counts; with seven or more classes and enough rows class tables,
-                 and how sure these should be; the values of Categories with more than
+                 and how sure these should be; with three or more and few rows class
+                 means; the values of Categories with more than
                  64; then for each tree one choice for each level (greedy splits only)
                  and one sum for its leaves. Where the domain does not declare its
                  rows, the counts choose among plans that cost the same: how many

@@ -17,6 +17,7 @@ from discreto.core.maps.features import SUM_BITS
 from discreto.core.maps.tree_gradients import NUMBER_LOSSES
 from discreto.core.query import Block, Ones, Sum
 from discreto.models._features import Space
+from discreto.models._strength import likely_counts
 from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.session import Ask
 
@@ -66,7 +67,7 @@ class FirstLook:
             sure = max(self.rows + 2 * doubt, 1e-9)
             mean = float(self.parts[0] - self.parts[1]) / sure
             return (column.centre + column.half * min(max(mean, -1.0), 1.0),)
-        counts = np.maximum(self.parts, 0.0) + 2 * doubt + 1.0
+        counts = likely_counts(self.parts, self.noise)
         logs = np.log(counts / counts.sum())
         if self.loss == "logistic":
             return (float(logs[1] - logs[0]),)

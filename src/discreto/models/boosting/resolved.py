@@ -35,6 +35,7 @@ class ResolvedSettings:
     drop: bool
     start_share: Fraction
     table_share: Fraction  # of class tables to start from, instead of class shares
+    means_strength: float | None  # class means instead of tables, for such a strength
     temper_share: Fraction  # of the question for how sure these should be
     clip_share: Fraction  # of each question for the size of residuals
     clip_turns: Mapping[int, Fraction]  # before which trees, and at which quantile

@@ -14,6 +14,7 @@ from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.core.maps.tree_gradients import NUMBER_LOSSES, Gradients, Residuals
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Block, Choice, Ones, Sum
+from discreto.models._bayes_means import ask_means
 from discreto.models._bayes_queries import read_tables
 from discreto.models._class_scores import ask_temper, class_scores, tempered
 from discreto.models._features import Space
@@ -60,7 +61,7 @@ def learn(
         share = settings.trees_share + settings.quantile_share
         start = ask_quantile(ask, space, settings, "quantile of the target", share)
         return Ensemble(grid, (start,), ())
-    if not settings.trees and first is not None:
+    if not settings.trees and first is not None and not settings.table_share:
         # Too few rows for trees: all is for a better second look.
         again = look(ask, space, settings, settings.trees_share, "start again")
         start = first.with_(again).start
@@ -151,7 +152,7 @@ def _turns(
 
 
 def _start(
-    ask: Ask,
+    ask: Session,
     space: Space,
     settings: ResolvedSettings,
     grid: Grid,
@@ -178,7 +179,12 @@ def _start(
     )
     if not settings.table_share:
         return gradients
-    tables = read_tables(ask, space, settings.table_share, 1.0, shrink=True)
+    share = settings.table_share
+    if settings.means_strength is not None:
+        laws = ask_means(ask.sharing(share), space, settings.means_strength)
+        scores = class_scores(laws.tables(space), space, grid)
+        return replace(gradients, start=scores.start, trees=scores.trees)
+    tables = read_tables(ask, space, share, 1.0, shrink=True)
     scores = class_scores(tables, space, grid)
     scores = tempered(scores, ask_temper(ask, scores, settings.temper_share))
     return replace(gradients, start=scores.start, trees=scores.trees)
@@ -197,5 +203,6 @@ def _clipped(
     ranks = Ranks((quantile.numerator,), quantile.denominator)
     query = Choice(Sum(cells, (Block(Ones()),)), ranks)
     picked = ask.select(query, label, share)
-    clip = cells.edge(int(picked.indices[0]), space.domain)
+    edge = cells.edge(int(picked.indices[0]), space.domain)
+    clip = max(edge, 1e-12)  # the least that gradients take
     return replace(gradients, clip=clip)

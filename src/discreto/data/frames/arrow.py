@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core import compiled
 from discreto.data.frames.base import Array
 
 _KINDS: dict[str, Any] = {
@@ -51,3 +52,44 @@ def _chunk(values: Any, kind: Any) -> Array:
     if out.dtype.kind != "f":
         out = out.astype(np.float64)
     return np.where(bits, out, np.asarray(np.nan, dtype=out.dtype))
+
+
+# Numbers that every reader reads alike, and that no reader finds too large.
+_SIMPLE = r"^-?[0-9]{1,30}(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,2})?$"
+
+
+def odd_texts(values: Any) -> Array:
+    """The places of texts that are no simple numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    where = "discreto.data.frames.digits_numba"
+    fast = compiled.loops(len(values), where) if not values.null_count else None
+    if fast is None:
+        simple = pc.match_substring_regex(values, _SIMPLE)
+        simple = pc.and_kleene(simple, pc.is_valid(simple))
+        return np.flatnonzero(np.asarray(flat(pc.cast(simple, pa.uint8()))) == 0)
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    found, start = [np.empty(0, dtype=np.int64)], 0
+    wide = np.int64 if pa.types.is_large_string(values.type) else np.int32
+    for chunk in chunks:
+        _, ends, letters = chunk.buffers()
+        if len(chunk) and letters is not None:
+            first = chunk.offset
+            places = np.frombuffer(ends, dtype=wide)[first : first + len(chunk) + 1]
+            marks = np.empty(len(chunk), dtype=bool)
+            if fast.find_odd(np.frombuffer(letters, np.uint8), places, marks):
+                found.append(start + np.flatnonzero(marks))
+        elif len(chunk):  # empty texts, every one of them
+            found.append(start + np.arange(len(chunk)))
+        start += len(chunk)
+    return np.concatenate(found)
+
+
+def flat(values: Any) -> Array:
+    """An arrow column of numbers without gaps, without a copy where it is one piece."""
+    import pyarrow as pa
+
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    parts = [np.from_dlpack(chunk) for chunk in chunks if len(chunk)]
+    return np.concatenate(parts) if len(parts) != 1 else parts[0]

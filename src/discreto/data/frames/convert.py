@@ -16,11 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core import compiled
 from discreto.core.dates import DateTime
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Category
-from discreto.data.frames.arrow import is_arrow, numbers_of
+from discreto.data.frames.arrow import flat, is_arrow, numbers_of, odd_texts
 from discreto.data.frames.base import Array
 from discreto.data.frames.dates import dates
 from discreto.data.frames.numbers import number, reader_of, text_of
@@ -127,10 +126,10 @@ def owned(
         codes = _text_codes(values, column, dialect or _PLAIN)
         if codes is not None:
             return codes, True
-    flat = plain(values)
-    if flat.dtype.kind in "fiub":
-        return np.array(flat), False
-    return convert(flat, column, dialect), True
+    array = plain(values)
+    if array.dtype.kind in "fiub":
+        return np.array(array), False
+    return convert(array, column, dialect), True
 
 
 def listed(values: Any) -> Array:
@@ -160,10 +159,6 @@ def _numbers(values: Array, dialect: Dialect) -> Array:
     return np.fromiter((read(text) for text in texts), np.float64, len(texts))
 
 
-# Numbers that every reader reads alike, and that no reader finds too large.
-_SIMPLE = r"^-?[0-9]{1,30}(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,2})?$"
-
-
 def _spelt_numbers(values: Any, dialect: Dialect) -> Array | None:
     """The numbers of an arrow column of texts; None if it is not one.
 
@@ -180,7 +175,7 @@ def _spelt_numbers(values: Any, dialect: Dialect) -> Array | None:
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return None
     try:
-        odd = _odd_texts(values)
+        odd = odd_texts(values)
         if odd.size:
             # Arrow takes long to make a scalar of a Python text: it loads pandas.
             ends = pa.py_buffer(np.array([0, 1], dtype=np.int32))
@@ -191,49 +186,12 @@ def _spelt_numbers(values: Any, dialect: Dialect) -> Array | None:
             read = pc.cast(pc.if_else(pa.array(simple), values, zero), pa.float64())
         else:
             read = pc.cast(values, pa.float64())
-        out = np.array(_flat(read))
+        out = np.array(flat(read))
         if odd.size:
             out[odd] = _numbers(plain(values.take(pa.array(odd))), dialect)
         return out
     except Exception:
         return None  # bytes that are no text
-
-
-def _odd_texts(values: Any) -> Array:
-    """The places of texts that are no simple numbers."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    where = "discreto.data.frames.digits_numba"
-    fast = compiled.loops(len(values), where) if not values.null_count else None
-    if fast is None:
-        simple = pc.match_substring_regex(values, _SIMPLE)
-        simple = pc.and_kleene(simple, pc.is_valid(simple))
-        return np.flatnonzero(np.asarray(_flat(pc.cast(simple, pa.uint8()))) == 0)
-    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
-    found, start = [np.empty(0, dtype=np.int64)], 0
-    wide = np.int64 if pa.types.is_large_string(values.type) else np.int32
-    for chunk in chunks:
-        _, ends, letters = chunk.buffers()
-        if len(chunk) and letters is not None:
-            first = chunk.offset
-            places = np.frombuffer(ends, dtype=wide)[first : first + len(chunk) + 1]
-            marks = np.empty(len(chunk), dtype=bool)
-            if fast.find_odd(np.frombuffer(letters, np.uint8), places, marks):
-                found.append(start + np.flatnonzero(marks))
-        elif len(chunk):  # empty texts, every one of them
-            found.append(start + np.arange(len(chunk)))
-        start += len(chunk)
-    return np.concatenate(found)
-
-
-def _flat(values: Any) -> Array:
-    """An arrow column of numbers without gaps, without a copy where it is one piece."""
-    import pyarrow as pa
-
-    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
-    parts = [np.from_dlpack(chunk) for chunk in chunks if len(chunk)]
-    return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
 
 def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None:

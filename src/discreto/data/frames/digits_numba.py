@@ -1,4 +1,4 @@
-"""A compiled look at texts that spell numbers; ``convert._SIMPLE`` says the same."""
+"""A compiled look at texts that spell numbers; ``arrow._SIMPLE`` says the same."""
 
 # mypy: ignore-errors
 

@@ -68,7 +68,7 @@ class Spill:
                 return None
             file = self._file
         try:
-            data = memoryview(np.ascontiguousarray(array).data).cast("B")
+            data = np.ascontiguousarray(array).data.cast("B")
             done = 0
             while done < size:
                 done += os.pwrite(cast(int, file), data[done:], place + done)

@@ -59,8 +59,8 @@ def learn(
         first = look(ask, space, settings, settings.start_share)
     if not settings.trees and settings.quantile_share:
         share = settings.trees_share + settings.quantile_share
-        start = ask_quantile(ask, space, settings, "quantile of the target", share)
-        return Ensemble(grid, (start,), ())
+        middle = ask_quantile(ask, space, settings, "quantile of the target", share)
+        return Ensemble(grid, (middle,), ())
     if not settings.trees and first is not None and not settings.table_share:
         # Too few rows for trees: all is for a better second look.
         again = look(ask, space, settings, settings.trees_share, "start again")

@@ -19,6 +19,7 @@ import numpy as np
 from discreto.core.maps import (
     Bins,
     Cross,
+    Edges,
     Ranks,
     Rings,
     Scaled,
@@ -56,6 +57,8 @@ _TARGET = 1.5  # the weight of the target beside a row
 _PLACE, _SPREAD = Fraction(8, 100), Fraction(10, 100)
 _MEANS, _WIDTHS, _PRODUCTS = Fraction(5, 100), Fraction(7, 100), Fraction(10, 100)
 _LINE = Fraction(27, 100)
+_OUTSIDE = Fraction(2, 5)  # of the share for the spread, to see whether it holds
+_MANY = 0.05  # of the rows; no law of one piece has so many so far out
 _HIDDEN = 0.07  # the noise on a mean on [-1, 1], above which a median is noise
 _CENTRE = Fraction(12, 100)  # for the median, where there are no looks
 
@@ -87,7 +90,9 @@ class _Estimate:
 
 def by_residuals(ask: Ask, design: Design, target: str) -> Line:
     """A line through the rows; it asks for all of the cost."""
-    middle, unit = _place(ask, design.known, target, _PLACE, _SPREAD)
+    middle, unit, many = _checked_place(ask, design.known, target, _PLACE, _SPREAD)
+    if ask.fork(2, int(many)):
+        return _by_products(ask, design, target, None, 1 - _PLACE - _SPREAD)
     mean, total = _means(ask, design)
     room = total / design.noise(ask, Fraction(1))
     # The whole range, where rows and budget allow it.
@@ -103,7 +108,23 @@ def by_residuals(ask: Ask, design: Design, target: str) -> Line:
 
 def by_products(ask: Ask, design: Design, target: str) -> Line:
     """A line from one release of products, for all of the cost: where rows are few."""
-    middle, unit = _place(ask, design.known, target, _CENTRE, _PLACE)
+    middle, unit, many = _checked_place(ask, design.known, target, _CENTRE, _PLACE)
+    place = None if ask.fork(2, int(many)) else (middle, unit)
+    return _by_products(ask, design, target, place, 1 - _CENTRE - _PLACE)
+
+
+def _by_products(
+    ask: Ask,
+    design: Design,
+    target: str,
+    place: tuple[float, float] | None,
+    share: Fraction,
+) -> Line:
+    """The same for a share, with a target about whose place something is known or not.
+
+    Without, its whole range counts, and its mean is that of the products.
+    """
+    middle, unit = place or (0.0, 1.0)
     width, one = design.columns + 2, 0.7
     rows = Scaled(
         (*design.names, target),
@@ -114,7 +135,6 @@ def by_products(ask: Ask, design: Design, target: str) -> Line:
         design.norm,
         bits=PRODUCT_BITS,
     )
-    share = 1 - _CENTRE - _PLACE
     query = Sum(design.known, (Block(rows, "gram"),))
     answer = ask.measure(query, "products of the columns", share)
     weights = np.array([one, *np.ones(design.width), _TARGET])
@@ -128,6 +148,7 @@ def by_products(ask: Ask, design: Design, target: str) -> Line:
     moved = float(slopes**2 @ moments.noise[0, 1:-1]) / there**2
     slopes = slopes * (unit * gain / max(gain + 2 * moved, 1e-300))
     # The mean of the products would be off by more than it is from the median.
+    middle = middle if place else float(np.clip(means[-1], -1, 1))
     start = middle - float(slopes @ means[:-1])
     return Line(start, slopes, np.clip(means[:-1], -1, 1))
 
@@ -158,10 +179,19 @@ def _plain_mean(
     return mean, math.sqrt(2) * noise / rows
 
 
+def _checked_place(
+    ask: Ask, known: Cells, target: str, first: Fraction, second: Fraction
+) -> tuple[float, float, bool]:
+    """The place of the target, and whether much of it is too far out for that."""
+    part = second * _OUTSIDE
+    middle, unit = _place(ask, known, target, first, second - part)
+    return middle, unit, _part_outside(ask, known, target, (middle, 4 * unit), part)
+
+
 def _place(
     ask: Ask, known: Cells, target: str, first: Fraction, second: Fraction
 ) -> tuple[float, float]:
-    """About where the target is, and how far most of it is from there."""
+    """About where the target is, and how far half of it is from there."""
     tally = Sum(Bins(target, _PLACES), _COUNT)  # a missing target is in no bin
     chosen = ask.select(Choice(tally, Ranks((1,), 2)), "median of the target", first)
     middle = (2 * int(chosen.indices[0]) + 1) / _PLACES - 1
@@ -170,6 +200,26 @@ def _place(
     # Half of the rows, not more: that choice moves the least with one row.
     chosen = ask.select(Choice(tally, Ranks((1,), 2)), "spread of the target", second)
     return middle, min(_REACH * rings.edge(int(chosen.indices[0])), 2.0)
+
+
+def _part_outside(
+    ask: Ask, known: Cells, target: str, near: tuple[float, float], share: Fraction
+) -> bool:
+    """Whether many rows are far from the median: then most of them have one value.
+
+    Amounts that are mostly 0 and marks of 0 and 1 have no spread by their median
+    distance, and all that a line could say is in the other rows.
+    """
+    column, (middle, reach) = ask.domain.number(target), near
+    cuts = plain(
+        column.centre + column.half * np.array([middle - reach, middle + reach])
+    )
+    cells: Cells = Edges(target, cuts)
+    cells = cells if isinstance(known, Everyone) else Cross(known, cells)
+    answer = ask.measure(Sum(cells, _COUNT), "rows far from the median", share)
+    below, inside, above = answer.tables[0][:, 0].astype(float)
+    doubt = 2 * math.sqrt(2 * answer.noises[0].variance)
+    return bool(below + above - doubt > _MANY * (below + inside + above))
 
 
 def _means(ask: Ask, design: Design) -> tuple[Floats, float]:

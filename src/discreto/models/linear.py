@@ -116,8 +116,9 @@ class LinearRegression(PrivateRegressor):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         rows, median and spread of the target, means, spreads, products,
-                 products with the target, four looks.
+    Asks         rows, median and spread of the target, how many rows are far from
+                 there; then means, spreads, products, products with the target, four
+                 looks, or one sum of products.
                  ``"weighted"`` and ``"functional"``: one sum of products.
     Bound        sums: rows scaled to 2^30 grid steps (l1, or l2 with ``delta``),
                  products to 2^15 each; functional: 1 for each product at once
@@ -133,7 +134,7 @@ class LinearRegression(PrivateRegressor):
     True
     >>> plan = LinearRegression(epsilon=1).plan(domain, "x5")
     >>> len(plan), plan.total.epsilon == sum(q.cost.epsilon for q in plan) == 1
-    (11, True)
+    (12, True)
 
     Examples
     --------

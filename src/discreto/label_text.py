@@ -36,6 +36,7 @@ _WHOLE = (
         mark("sizes of errors"),
         mark("spread of the target"),
         mark("rows far from the median"),
+        mark("rows with gaps"),
         mark("sums of the target"),
     ),
     *(mark("class scores"), mark("class tables"), mark("class sums"), mark("start")),

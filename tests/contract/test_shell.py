@@ -191,6 +191,7 @@ WORDS = {
     "init": {"KMeans": "[[1, 0, 5.5], [9, 0.5, 5.2]]", "FuzzyCMeans": "auto"},
     "residual_bound": "range",
     "alpha": ".5",
+    "loss": "huber",
     "C": "2",
     "class_weight": "[1, 3]",
     "priors": "[0.25, 0.75]",

@@ -260,7 +260,7 @@ def test_a_tally_within_a_part_counts_its_rows():
 
 def conversation(ledger, epsilon=1):
     data = {"x": [1.0] * 60, "y": [0.5] * 60, "z": [100.0] * 60}
-    data |= {"c": ["u"] * 60, "d": ["p"] * 60}
+    data |= {"c": ["u"] * 60, "d": ["p"] * 60, "n": [1.0] * 60}
     table = dp.Table(data, ADD, ledger)
     cost = dp.Cost.of(epsilon)
     return Session(table.gate(table.reserve(cost, "parts")), cost)

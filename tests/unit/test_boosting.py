@@ -332,7 +332,7 @@ def test_bad_settings_spend_nothing(settings):
 def test_the_settings_are_one_parameter_for_scikit_learn():
     settings = BoostingSettings(splits="random")
     model = GradientBoostingClassifier(epsilon=1, settings=settings)
-    assert len(model.get_params()) == 12
+    assert len(model.get_params()) == 13
     assert clone(model).settings == settings
     model.set_params(settings__shrink=False, max_depth=3)
     assert model.settings == BoostingSettings(splits="random", shrink=False)

@@ -27,7 +27,7 @@ def period_edges(column: DateTime, most: int) -> Floats:
     ['2023-02-01', '2023-03-01', '2023-04-01']
     """
     length = SECONDS[column.resolution]
-    ends = np.array([column.lower, column.upper + 1]) * length
+    ends = np.array([column.lower, column.upper]) * length
     first, last = ends.astype("M8[s]")
     for unit, many in _PERIODS:
         if SECONDS["hour"] < length and unit == "h":

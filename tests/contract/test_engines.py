@@ -240,7 +240,7 @@ def test_a_wrong_translation_is_found(what: str, monkeypatch: Any) -> None:
         whole = cells.whole
         monkeypatch.setattr(cells, "whole", lambda x: whole(x + 1))
     else:
-        monkeypatch.setattr(sums, "_terms", lambda *_: [])
+        monkeypatch.setattr(sums, "terms_of", lambda *_: [])
     frame = open_frame(tables.to_polars(TABLE), DOMAIN)
     wrong = 0
     for question in TRANSLATED.values():

@@ -21,7 +21,7 @@ from discreto.core.maps import Categories
 from discreto.core.query import Block, Ones, Sum
 from discreto.models._features import Ready, Space
 from discreto.models.auto import AutoClassifier, AutoRegressor
-from discreto.rng import Generator
+from discreto.rng import Generator, generator
 from discreto.session import Session
 from discreto.synthesis._columns import (
     Coding,
@@ -136,7 +136,7 @@ class NumberLabels:
         self._missing = rest / (rest + max(float(counts[:cells].sum()), 1.0))
         guesses = self._guesses(*reference)
         self._noise = math.sqrt(max(self._variance() - float(guesses.var()), 0.0))
-        rng = np.random.default_rng(0)
+        rng = generator(0)
         self._ranks = np.sort(guesses + self._noise * rng.standard_normal(len(guesses)))
 
     def _guesses(self, drawn: dict[str, Any], rows: int) -> Floats:

@@ -101,7 +101,7 @@ class KeptBatch(Mapping[str, Array]):
 _SEEN = "read once"  # in place of a column that was not kept yet
 
 
-class Kept:
+class KeptFile:
     """The memories of a file's batches, for all frames that read parts of it."""
 
     def __init__(self) -> None:
@@ -135,4 +135,4 @@ class Kept:
         return self._memories.setdefault(place, KeptMemory(self._spill))
 
 
-__all__ = ["Kept", "KeptBatch", "KeptMemory"]
+__all__ = ["KeptBatch", "KeptFile", "KeptMemory"]

@@ -23,7 +23,7 @@ from discreto.data.frames.files import (
     open_bytes,
     partition_of,
 )
-from discreto.data.frames.kept_batches import Kept, KeptBatch
+from discreto.data.frames.kept_batches import KeptBatch, KeptFile
 from discreto.data.frames.parquet import parquet_pieces
 from discreto.data.frames.people import join, people_of
 from discreto.data.frames.records import ahead, header, tables
@@ -55,7 +55,7 @@ class StreamFrame:
             check_types(domain, {n: head.kinds.get(n) for n in domain})
             units += [(str(path.absolute()), part) for part in head.parts]
         self._domain, self.units = domain, units
-        self._kept, self._first = Kept(), 0
+        self._kept, self._first = KeptFile(), 0
 
     @classmethod
     def of(cls, units: Sequence[Unit], domain: Domain) -> StreamFrame:

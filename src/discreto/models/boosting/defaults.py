@@ -45,12 +45,8 @@ def settings_for(
         strength = rows * unit_strength(cost)
     read, fine = Reader(model), Reader(settings_of(model))
     word = {n: fine.choice(n, k, unset=k[0]) for n, k in _CHOICES.items()}
-    chosen, gaussian, greedy = (
-        loss_of(model, space),
-        bool(cost.rho),
-        word["splits"] == "greedy",
-    )
-    loss = chosen.name
+    chosen, gaussian = loss_of(model, space), bool(cost.rho)
+    loss, greedy = chosen.name, word["splits"] == "greedy"
     _check_words(fine, word, loss)
     start = fine.truth("start")
     ours = _trees(cost, strength, greedy, loss)
@@ -58,11 +54,9 @@ def settings_for(
     if start and too_few(strength, cost, space) and read.given("n_estimators") is None:
         trees = 0
     group = fine.whole("trees_per_ensemble", most=10_000, unset=max(trees, 1))
-    tables, means = Fraction(0), None
-    if start and loss == "softmax" and len(space.classes) > 2:
-        tables = _table_share(strength, cost, space)
-        if _means_first(strength, cost, space):
-            means = strength
+    several = start and loss == "softmax" and len(space.classes) > 2
+    means = strength if several and _means_first(strength, cost, space) else None
+    tables = _table_share(strength, cost, space) if several else Fraction(0)
     if not trees:  # class means are all that can be known, if they can
         tables = Fraction(0) if means is None else Fraction(1)
         tables -= _start_share(model, space, tables, False) if tables else 0

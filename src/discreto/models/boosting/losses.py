@@ -43,15 +43,17 @@ def loss_of(model: Any, space: Space) -> ChosenLoss:
     if name == "poisson" and space.domain.number(space.goal).lower < 0:
         raise read.bad("loss", "another one for a target that may be below 0")
     half, most = Fraction(1, 2), Fraction(9, 10)
+    given = None
+    if name == "quantile" or read.given("quantile") is not None:
+        wanted = "a number from 0.001 to 0.999 for loss='quantile'"
+        given = read.number("quantile", 0.001, 0.999, wanted=wanted)
     if name == "huber":
         return ChosenLoss("squared", half)
     if name == "squared_error":
         return ChosenLoss("squared")
     if name == "poisson":
         return ChosenLoss("poisson", clips=(Fraction(19, 20), Fraction(19, 20)))
-    if name == "quantile":
-        wanted = "a number from 0.001 to 0.999 for loss='quantile'"
-        given = read.number("quantile", 0.001, 0.999, wanted=wanted)
+    if name == "quantile" and given is not None:
         half = Fraction(given).limit_denominator(1000)
     return ChosenLoss(_NAMES[name], half, (most, most))
 

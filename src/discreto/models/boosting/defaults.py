@@ -100,7 +100,8 @@ def settings_for(
 def _check_words(fine: Reader, word: dict[str, Any], loss: str) -> None:
     """Refuse leaves and encodings that this loss and these splits do not have."""
     if loss in ("softmax", "poisson", "quantile") and word["leaf"] != "newton":
-        raise fine.bad("leaf", "'newton' for this loss")
+        what = "more than two classes" if loss == "softmax" else "this loss"
+        raise fine.bad("leaf", f"'newton' for {what}")
     if word["encoding"] == ("subset" if word["splits"] == "greedy" else "either"):
         raise fine.bad("encoding", "'native' or 'onehot' for these splits")
 

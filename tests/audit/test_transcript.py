@@ -249,8 +249,8 @@ def test_half_of_the_bound_of_a_step_is_seen(monkeypatch):
 def test_half_of_the_reach_of_a_cube_is_seen(monkeypatch):
     whole = Block._reach
     monkeypatch.setattr(Block, "_reach", lambda *a: whole(*a) // 2)
-    domain = dp.Domain({f"x{i}": dp.Number(0, 1) for i in range(4)})
-    broken(work_of(models.KMeans(2, epsilon=1)), domain)
+    columns = {f"x{i}": dp.Number(0, 1, missing=False) for i in range(4)}
+    broken(work_of(models.KMeans(2, epsilon=1)), dp.Domain(columns))
 
 
 def test_a_choice_that_is_not_monotone_is_seen(monkeypatch):

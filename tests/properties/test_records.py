@@ -230,7 +230,16 @@ def test_a_line_more_moves_no_record_beyond_the_runs_it_touches(
     data = b"\n".join(lines)
     one, two = Counter(read(data, width)), Counter(read(longer, width))
     moved = ((one - two) + (two - one)).total()
-    assert moved <= touched(data, width, place) + touched(longer, width, place) + 1
+    # Two lines or more are a record of a run; each is one by itself where it is broken.
+    runs = touched(data, width, place) + touched(longer, width, place)
+    assert 2 * moved <= 3 * runs + 2
+
+
+def test_a_line_inside_of_a_record_breaks_it_into_lines() -> None:
+    whole, broken = b'"\n"', b'"\n"a"\n"'
+    assert read(whole, 1) == [("\n",)]
+    assert read(broken, 1) == [("",), ("a",), ("",)]
+    assert (touched(whole, 1, 1), touched(broken, 1, 1)) == (2, 0)
 
 
 @QUIET

@@ -259,14 +259,14 @@ def fill_parts(values, lower, width, one, low, middle, high):
 
 @njit(cache=True, nogil=True)
 def add_ones(codes, starts, place, out):
-    """Add a 1 by cell at each column's code, which is none past the column's end."""
+    """Add a 1 by cell at each column's code; a code that it does not have is none."""
     count = out.shape[1] - 1
     for i in range(codes.shape[0]):
         cell = place[i] if place.shape[0] else 0
         cell = cell if 0 <= cell < count else count
         for j in range(codes.shape[1]):
             at = starts[j] + codes[i, j]
-            if at < starts[j + 1]:
+            if starts[j] <= at < starts[j + 1]:
                 out[at, cell] += 1
 
 

@@ -72,12 +72,14 @@ def estimators() -> list[Case]:
         "quantile": {"loss": "quantile", "quantile": 0.8},
     }
     small = {"rounds": 1, "bins": {"a": 2, "b": 2}}
+    labels = {"labels": "model", "target": "a"}
     return [
         *found,
         *[Case(f"boosting, {n}", boosting, few | loss) for n, loss in losses.items()],
         Case("Synthesizer", Synthesizer, small),
         Case("Synthesizer of sums", Synthesizer, small | {"selection": "counts"}),
         Case("Synthesizer with weights", Synthesizer, small | {"weights": {"a": 3}}),
+        Case("Synthesizer with labels", Synthesizer, small | labels),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -617,6 +618,23 @@ NAMED = {
     "gini": "Gini",
     "lorenz": "Lorenz",
 }
+
+
+def test_nothing_moves_in_a_pipe_that_takes_colours(tmp_path: Path) -> None:
+    """Notebooks ask for colours; a spinner would leave a line for each of its turns."""
+    dp.Domain({"age": dp.Number(0, 100)}).save(tmp_path / "d.json")
+    line = [sys.executable, "-m", "discreto", "plan", "d.json", "mean", "age"]
+    done = subprocess.run(
+        [*line, "--error", "1", "--rows", "1000"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=tmp_path,
+        env=os.environ | {"FORCE_COLOR": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "\x1b[" in done.stdout
+    assert done.stderr == ""
 
 
 class TestWords:

@@ -102,7 +102,7 @@ def compare(
 def bar(what: str) -> Iterator[Report | None]:
     """A progress bar with the time that is left, on a terminal."""
     console = terminal.err()
-    if not console.is_terminal:
+    if not terminal.moves(console):
         yield None
         return
     columns = (

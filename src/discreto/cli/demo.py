@@ -208,7 +208,7 @@ def _repeat(people: demo_data.Columns) -> None:
     exact = float(people["radius"].mean())
     table = Table(people, demo_data.DOMAIN, simulate(None))
     console = terminal.err()
-    hidden = not console.is_terminal
+    hidden = not terminal.moves(console)
     rounds = track(
         range(REPEATS), tr("repeating"), console=console, disable=hidden, transient=True
     )

@@ -52,6 +52,11 @@ def err() -> Console:
     return Console(stderr=True)
 
 
+def moves(console: Console) -> bool:
+    """Whether what is written can be written over: colours alone may go to a pipe."""
+    return console.is_terminal and console.file.isatty()
+
+
 def plain(text: object) -> Text:
     """Text from a file as it is: no mark-up, no control characters."""
     safe = (c if c.isprintable() or c == NO_BREAK else repr(c)[1:-1] for c in str(text))
@@ -67,7 +72,7 @@ def plain_lines(text: str) -> Text:
 def working(what: str) -> Iterator[None]:
     """A spinner with a clock on a terminal; nothing in a pipe."""
     console = err()
-    if not console.is_terminal:
+    if not moves(console):
         yield
         return
     # How long it takes is all that is shown: how much was read says how many rows.

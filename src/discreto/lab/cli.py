@@ -148,7 +148,7 @@ class Bars:
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=console,
-            disable=not console.is_terminal,
+            disable=not terminal.moves(console),
         )
         self._tasks: dict[str, TaskID] = {}
         self._all = self._progress.add_task(tr("everything"), total=0)

@@ -71,6 +71,7 @@ CELLS = [
     Present(("x3", "w")),
     Categories(("y", "z")),
     Bins("x1", 7),
+    Bins("x1", 40),  # more cells than are added up one after the other
     Edges("x1", (0.0, 1.0)),
 ]
 FORMS = [

@@ -24,6 +24,7 @@ from discreto.core.maps import (
     Ranks,
     Values,
 )
+from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
 from discreto.errors import BudgetError, DomainError, KernelFault, ParameterError
 from discreto.tables import Table
@@ -135,6 +136,27 @@ def test_a_failing_fold_keeps_the_charge_and_its_mouth_shut():
         assert fault.__suppress_context__ or fault.__context__ is None
         shown = "".join(traceback.format_exception(fault))
         assert "424242" not in str(fault) + repr(fault) + shown
+
+
+def test_a_failing_part_keeps_its_mouth_shut_as_well():
+    gate, log = _gate(fail=True)
+    inner = gate.parts(Parts(HashParts(("c",), (1, 1))), ONE, "parts")[0]
+    with pytest.raises(KernelFault) as caught:
+        inner.measure(COUNT, ONE, "q")
+    assert [event[0] for event in log.events] == ["charge", "touch", "shut"]
+    assert caught.value.__context__ is None
+    assert "424242" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_values_that_cannot_be_perturbed_are_a_fault_too(monkeypatch):
+    def broken(*_):
+        raise ValueError(SECRET)
+
+    monkeypatch.setattr("discreto.core.gate.perturbed", broken)
+    gate, log = _gate(REPLACE)
+    with pytest.raises(KernelFault):
+        gate.randomise(Randomise("c", "response"), ONE, "q")
+    assert log.events[-1] == ("shut",)
 
 
 def test_a_fault_does_not_carry_the_cause_along():

@@ -244,7 +244,7 @@ class Gate:
         check_randomise(query, cost, self.domain, label)
         self._charge("randomise", bound.query, cost, label, {}, None)
         values = self._quietly(label, lambda: self._source.column(query.column))
-        return self._perturb(values, query, cost)
+        return self._quietly(label, lambda: self._perturb(values, query, cost))
 
     def _perturb(self, values: Any, query: Randomise, cost: Cost) -> Ints:
         sampler = None if self._silent else self._sampler()

@@ -54,7 +54,7 @@ class Book:
     def __init__(self, log, *, refuse=False):
         self.log, self.refuse = log, refuse
 
-    def charge(self, cost, label, event, key=None):
+    def charge(self, cost, label, event=None, key=None):
         if self.refuse:
             raise BudgetError("nothing left")
         self.log.events.append(("charge", cost, event))
@@ -351,7 +351,7 @@ def test_a_stored_answer_is_given_again_without_touching_rows():
     log = Log()
 
     class Stored(Book):
-        def charge(self, cost, label, event, key=None):
+        def charge(self, cost, label, event=None, key=None):
             return Receipt(1, label, cost, "hash", answer="[[[7]]]")
 
     gate = Gate(ADD, Stored(log), Rows(log))

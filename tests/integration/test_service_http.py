@@ -64,12 +64,12 @@ def test_headers_are_strict_and_errors_plain(served: Served) -> None:
 
 
 def test_a_question_is_planned_asked_and_kept(served: Served) -> None:
-    own = MEAN | {"epsilon": "0.02"}  # which no other test has asked before
+    own = MEAN | {"epsilon": "0.04"}  # which no other test has asked before
     with served.client("ana") as ana:
         plan = ana.post("/tables/patients/plan", json=own).json()
         assert not plan["paid"]
-        assert plan["plan"]["total"] == {"epsilon": "1/50"}
-        assert plan["meaning"]["success"] == pytest.approx(0.505, abs=1e-4)
+        assert plan["plan"]["total"] == {"epsilon": "1/25"}
+        assert plan["meaning"]["success"] == pytest.approx(0.51, abs=1e-4)
         asked = {"epsilon": "ln 3", "prior": "0.25"}
         meant = ana.get("/explain", params=asked).json()
         assert meant["posterior"] == pytest.approx(0.5)

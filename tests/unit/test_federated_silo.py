@@ -364,6 +364,8 @@ def test_silos_need_a_table_and_sane_rows():
         silo(PART, rows=-1)
     with pytest.raises(ParameterError):
         Policy(least_noise=-1)
+    with pytest.raises(ParameterError):
+        Policy(least_noise=10**400)
 
 
 def test_refusals_come_back_as_the_errors_they_are():

@@ -495,3 +495,15 @@ def test_far_rows_with_gaps_are_not_nearer_for_them():
     found = keys[: there.sum()] // 2 / float(1 << 30)
     np.testing.assert_allclose(found, np.sort(far), atol=1e-3)
     assert (keys[there.sum() :] == np.iinfo(np.int64).max).all()
+
+
+@pytest.mark.parametrize("classes", [2, None, "no", {"array": [[1]]}])
+def test_a_file_whose_classes_are_no_list_is_refused(classes):
+    coins = np.random.default_rng(0)
+    options = {"bounds": (0, 1), "classes": [0, 1], "ledger": simulate(0)}
+    model = dp.models.CellNeighborsClassifier(epsilon=5, **options)
+    model.fit(coins.random((50, 2)), coins.integers(0, 2, 50))
+    data = json.loads(persist.dumps(model))
+    data["state"]["classes_"] = classes
+    with pytest.raises(ParameterError):
+        persist.loads(json.dumps(data))

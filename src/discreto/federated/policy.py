@@ -52,8 +52,8 @@ class Policy:
             _amount(self.per_round, "per_round")
         least, most = self.least_noise, self.most_steps
         plain = isinstance(least, int | float) and not isinstance(least, bool)
-        if not plain or not 0 <= least < float("inf"):
-            raise ParameterError("least_noise must be a number from 0 up.")
+        if not plain or not 0 <= least <= 1e9:
+            raise ParameterError("least_noise must be a number from 0 to 1e9.")
         if type(most) is not int or not 1 <= most <= 10**6:
             raise ParameterError("most_steps must be a whole number from 1 up.")
         kinds = self.questions

@@ -103,6 +103,9 @@ def _model(data: dict[str, Any]) -> PrivateEstimator:
         setattr(model, key, _unpack(value))
     if not isinstance(getattr(model, "space_", None), Space):
         raise ParameterError(f"the file of {name} lacks its domain: it was changed.")
+    classes = getattr(model, "classes_", np.empty(0))
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1:
+        raise ParameterError(f"the classes of {name} are no list: it was changed.")
     for key, value in model._unknown_to_old_files().items():
         if not hasattr(model, key):
             setattr(model, key, value)

@@ -18,10 +18,16 @@ EMPTY = (
 )
 LABELS = "labels of training rows would be exact, so there is no labels_"
 NO_ROWS = {"check_estimators_empty_data_messages": EMPTY}
+WEIGHTS = {
+    "check_all_zero_sample_weights_error": "an error would tell what the weights are",
+    "check_sample_weight_equivalence_on_dense_data": "weights are bounded, by 1 here",
+}
 FAILS = {
     "KMeans": NO_ROWS | {"check_clustering": LABELS},
     "FuzzyCMeans": NO_ROWS | {"check_clustering": LABELS},
-    "LinearRegression": NO_ROWS,
+    "LinearRegression": NO_ROWS | WEIGHTS,
+    "LogisticRegression": WEIGHTS,
+    "GaussianNB": WEIGHTS,
     "GradientBoostingRegressor": NO_ROWS,
     "AutoRegressor": NO_ROWS,
 }

@@ -70,6 +70,7 @@ from discreto.core.maps import (
     Tree,
     Unfit,
     Values,
+    Weighted,
     WholeGroups,
     Within,
 )
@@ -221,6 +222,9 @@ WRITTEN: list[Any] = [
     _all(Unfit(("a", "t", "s"))),
     Sum(Categories(("s", "t"), declared=True), COUNT),
     _all(Memberships((SIDES, SIDES))),
+    _all(Weighted(Values(NAMES, 15), "n", "gram"), "gram"),
+    _all(Weighted(Values(("a", "n")), "n", "pair")),
+    _all(Weighted(Ones(), "amount")),
     _all(SoftVotes(("b", "t"), ((1.0, -2.0, 0.0, 1.0), (0.0, 3.0, 1.0, 0.5)))),
     Choice(SplitHistogram(YES, GROWING), SplitScore(GRID, 5, "gain")),
     Choice(

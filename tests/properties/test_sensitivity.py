@@ -46,6 +46,7 @@ from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradi
 from discreto.core.maps.row_partition import HashParts, Within
 from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.trees import Grid, Leaves, Tree
+from discreto.core.maps.weighted import Weighted
 from discreto.core.query import Block, Everyone, Ones, Shape, Sum
 
 DOMAINS = (ADD, REPLACE, TWICE)
@@ -149,6 +150,11 @@ FEATURES = {
     "fuzzy presence": FuzzyPresence(("x", "y"), CENTRES, 2.0, ("x", "y")),
     "presence": Presence(("x", "y")),
     "fuzzy pulls": FuzzyPulls(("x", "y"), CENTRES, 2.0, 0.5),
+    "weighted count": Weighted(Ones(), "y"),
+    "weighted": Weighted(Bernstein(("x", "y"), 1), "y"),
+    "weighted rows": Weighted(replace(SCALED, bits=15), "y", "gram"),
+    "weighted raw": Weighted(Raw(("x", "y"), 5, total=6), "y"),
+    "weighted pairs": Weighted(Raw(("x", "y"), 5), "y", "pair"),
     "raw": Raw(("x", "y"), 5),
     "raw not signed": Raw(("x", "y"), 5, signed=False),
     "raw total": Raw(("x", "y"), 5, total=6),

@@ -20,6 +20,8 @@ from discreto.models._features import as_matrix, columns_of
 from discreto.models._pipelines import warn_of_leaks
 from discreto.tables import Table
 
+_WEIGHT = "sample_weight"  # what the weights of arrays are called
+
 
 class TakesArrays:
     """A model that is fitted to a Table, or to arrays and frames as if to one."""
@@ -31,8 +33,26 @@ class TakesArrays:
     epsilon: Any
     delta: Any
 
-    def _table(self, X: Any, y: Any) -> tuple[Table, str | None]:
+    def _weighted_table(
+        self, X: Any, y: Any, weights: Any, most: Any
+    ) -> tuple[Table, str | None, str | None]:
+        """The table, its target, and the column of weights if there is one."""
+        table, target = self._table(X, y, None if weights is None else (weights, most))
+        if weights is None:
+            return table, target, None
+        return table, target, weights if isinstance(X, Table) else _WEIGHT
+
+    def _table(
+        self, X: Any, y: Any, weights: tuple[Any, Any] | None = None
+    ) -> tuple[Table, str | None]:
         if isinstance(X, Table):
+            if weights is not None and not (
+                isinstance(weights[0], str) and weights[1] is None
+            ):
+                raise ParameterError(
+                    "with a Table, sample_weight is the name of a Number column, which "
+                    "has bounds: max_weight is for arrays."
+                )
             if y is not None and not isinstance(y, str):
                 raise ParameterError(
                     "with a Table, y is the name of the target column."
@@ -45,10 +65,35 @@ class TakesArrays:
             )
         validate_data(self, X, skip_check_array=True)
         domain, columns, target = self._describe(X, y)
+        if weights is not None:
+            domain = self._with_weights(domain, columns, *weights)
         ledger = self._payer()
         if ledger.simulation is None:
             warn_of_leaks()
         return Table(columns, domain, ledger), target
+
+    def _with_weights(
+        self, domain: Domain, columns: dict[str, Any], weights: Any, most: Any
+    ) -> Domain:
+        """The domain with a column of weights, which is put beside the others."""
+        rows = len(next(iter(columns.values())))
+        values = np.asarray(weights)
+        if values.dtype.kind not in "biuf" or values.shape != (rows,):
+            raise ParameterError(
+                "sample_weight should be a 1d array with a number for each row of X."
+            )
+        if _WEIGHT in domain:
+            raise ParameterError(f"another column is called {_WEIGHT!r} already.")
+        upper = 1.0 if most is None else most
+        plain = isinstance(upper, int | float) and not isinstance(upper, bool)
+        if not plain or not 1e-9 <= upper <= 1e9:
+            raise ParameterError(
+                f"max_weight must be a public number above 0. Got {most!r}."
+            )
+        columns[_WEIGHT] = values.astype(float)
+        made = {name: domain[name] for name in domain}
+        made[_WEIGHT] = Number(0.0, float(upper))
+        return domain.with_(columns=made)
 
     def _payer(self) -> Any:
         if self.ledger is not None:

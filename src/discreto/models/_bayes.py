@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from discreto.core import compiled
+from discreto.core.cost import Cost
 from discreto.core.maps.simplex_features import soft_votes
 from discreto.errors import DomainError, ParameterError
 from discreto.models._bayes_means import ask_means
 from discreto.models._bayes_queries import (
     LEAST,
+    ClassSums,
     Tables,
-    read_tables,
+    class_sums,
     read_votes,
     second_share,
+    tables_of,
 )
 from discreto.models._bayes_shrinkage import TINY
 from discreto.models._class_scores import ask_temper, class_scores, usual_temper
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier
+from discreto.models._products import check_same
 from discreto.models._strength import CLEAR, SizeUp, size_up
+from discreto.models._takes_weights import TakesWeights
 from discreto.models._views import (
     Seen,
     ask_groups,
@@ -34,6 +40,7 @@ from discreto.models._views import (
 )
 from discreto.models.boosting.binning import grid_of
 from discreto.parameters import Reader
+from discreto.plan import Plan
 from discreto.session import Ask
 
 Array = NDArray[Any]
@@ -53,7 +60,7 @@ class _BayesParameters(NamedTuple):
     shrink: bool
 
 
-class Bayes(PrivateClassifier):
+class Bayes(TakesWeights, PrivateClassifier):
     """What the three models share; each has its own choice of these parameters."""
 
     alpha: Any = 1.0
@@ -61,6 +68,51 @@ class Bayes(PrivateClassifier):
     ddof: Any = 0
     shrink: Any = True
     priors: Any = None
+    _batch_of: ClassSums | bool = False  # while a batch is added: those before, if any
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from one more batch of rows: class tables add up, and so does noise.
+
+        A batch is asked for its class tables alone; ``shrink`` pulls what follows from
+        all of them as far as their noise says.
+
+        Parameters
+        ----------
+        X, y
+            As in ``fit``: a table with the columns of those before it, or arrays.
+
+        Returns
+        -------
+        self
+            The model of all batches; ``privacy_`` is what the last one cost.
+
+        Privacy
+        -------
+        Each call is a fit that is charged fully, to the ledger of its own table. Rows
+        of people who are in one batch only are in one such fit.
+        """
+        self._batch_of = True
+        if hasattr(self, "class_sums_"):
+            table, target = self._table(X, y)
+            check_same(self.space_, self._space(table.domain, target))
+            self._batch_of = ClassSums.kept_in(self)
+        elif hasattr(self, "space_") and self._read().shrink:
+            self._batch_of = False
+            raise ParameterError(
+                f"{type(self).__name__}: fit asks more than class tables, to which no "
+                "batch can be added. Start with partial_fit, or take shrink=False."
+            )
+        try:
+            return self.fit(X, y)
+        finally:
+            self._batch_of = False
+
+    def _plan_for(self, space: Space, cost: Cost) -> Plan:
+        if not self._batch_of:
+            return super()._plan_for(space, cost)
+        twin = clone(self)
+        twin._batch_of = True
+        return twin._rehearse(space, cost, 0)
 
     def _learn(self, ask: Ask, space: Space) -> None:
         read = self._read()
@@ -89,6 +141,11 @@ class Bayes(PrivateClassifier):
     def _learn_laws(self, ask: Ask, space: Space, read: _BayesParameters) -> None:
         self.classes_ = np.array(space.classes)
         size = SizeUp(1, math.inf)
+        for name in ("class_sums_", "class_sums_noise_", "class_sums_rows_"):
+            vars(self).pop(name, None)
+        if self._batch_of:
+            self._add_batch(ask, space, read)
+            return
         if read.shrink:
             ask, size = size_up(ask, space, CLEAR)
         if size.way == 0:
@@ -98,7 +155,10 @@ class Bayes(PrivateClassifier):
         second = second_share(inner, read.shrink)
         third = TEMPER if size.way == 2 and len(space.classes) > 1 else Fraction(0)
         left = 1 - spent - second - third
-        tables = read_tables(ask, inner, left, read.alpha, read.shrink)
+        sums = class_sums(ask, inner, left)
+        if not read.shrink:
+            sums.keep_in(self)
+        tables = tables_of(sums, inner, read.alpha, read.shrink)
         counts = tables.counts
         self.vote_share_ = 0.0
         if second:
@@ -112,6 +172,18 @@ class Bayes(PrivateClassifier):
             self.temper_ = ask_temper(ask, class_scores(tables, inner, grid), third)
         self.class_count_, self.class_prior_ = counts.size, counts.prior
         self._keep_laws(inner, tables, read)
+
+    def _add_batch(self, ask: Ask, space: Space, read: _BayesParameters) -> None:
+        """Class tables for all of the cost, and those of the batches before."""
+        sums = class_sums(ask, space, Fraction(1))
+        if isinstance(self._batch_of, ClassSums):
+            sums = self._batch_of.with_(sums)
+        sums.keep_in(self)
+        tables = tables_of(sums, space, read.alpha, read.shrink)
+        self.view_, self.groups_, self.vote_share_ = space, {}, 0.0
+        self.temper_ = usual_temper(len(space.features)) if read.shrink else 1.0
+        self.class_count_, self.class_prior_ = tables.counts.size, tables.counts.prior
+        self._keep_laws(space, tables, read)
 
     def _learn_means(self, ask: Ask, space: Space, strength: float) -> None:
         """Class means alone, where tables of all columns would be noise."""

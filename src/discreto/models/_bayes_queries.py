@@ -41,6 +41,34 @@ _STEP = float(1 << SUM_BITS)
 
 
 @dataclass(frozen=True)
+class ClassSums:
+    """The first answer: parts of all columns by class, in rows, and their noise.
+
+    ``rows``: how many rows there are, where that is public, else 0.
+    """
+
+    table: Array
+    noise: float
+    rows: int
+
+    @classmethod
+    def kept_in(cls, model: Any) -> ClassSums:
+        """What a fitted model holds."""
+        return cls(model.class_sums_, model.class_sums_noise_, model.class_sums_rows_)
+
+    def keep_in(self, model: Any) -> None:
+        """Let a model hold this."""
+        model.class_sums_, model.class_sums_noise_ = self.table, self.noise
+        model.class_sums_rows_ = self.rows
+
+    def with_(self, other: ClassSums) -> ClassSums:
+        """The sums of both batches."""
+        known = self.rows and other.rows
+        rows = self.rows + other.rows if known else 0
+        return ClassSums(self.table + other.table, self.noise + other.noise, rows)
+
+
+@dataclass(frozen=True)
 class Tables:
     """What the first answer says; ``there``: how many rows have a Number."""
 
@@ -74,14 +102,25 @@ def read_tables(
     ask: Ask, space: Space, share: Fraction, alpha: float, shrink: bool
 ) -> Tables:
     """Ask the first question and make laws of the answer."""
-    domain, names = space.domain, space.features
-    table, noise = _by_class(ask, space, Partition(names), "class tables", share)
+    return tables_of(class_sums(ask, space, share), space, alpha, shrink)
+
+
+def class_sums(ask: Ask, space: Space, share: Fraction) -> ClassSums:
+    """Ask the first question."""
+    parts = Partition(space.features)
+    table, noise = _by_class(ask, space, parts, "class tables", share)
+    return ClassSums(table, noise, public_rows(space) or 0)
+
+
+def tables_of(sums: ClassSums, space: Space, alpha: float, shrink: bool) -> Tables:
+    """The laws that the first answer tells."""
+    domain, names, table, noise = space.domain, space.features, sums.table, sums.noise
     ends = np.cumsum([0, *(parts_of(name, domain) for name in names)]).tolist()
     start = dict(zip(names, ends, strict=False))
     # The parts of all columns add up to as many class sizes as there are columns.
     raw = table.sum(axis=1) / len(names)
     spread = noise * table.shape[1] / len(names) ** 2
-    counts = class_counts(raw, spread, public_rows(space), shrink)
+    counts = class_counts(raw, spread, sums.rows or None, shrink)
     places = np.array([start[name] for name in space.numbers], dtype=int)
     there = np.repeat(counts.size[:, None], len(places), axis=1)
     for i, name in enumerate(space.numbers):
@@ -138,6 +177,7 @@ def public_rows(space: Space) -> int | None:
     """How many rows have a class, where that is public."""
     domain = space.domain
     known = domain.neighbours == "replace" and domain.person is None
+    known = known and space.weight is None  # it is not how much they weigh
     return domain.rows if known and not domain.category(space.goal).missing else None
 
 

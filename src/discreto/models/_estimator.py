@@ -27,6 +27,7 @@ from discreto.models._exports import to_sklearn
 from discreto.models._features import Ready, Space, as_matrix
 from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
+from discreto.models._sample_weights import weighed, weighted_space
 from discreto.parameters import Reader
 from discreto.perform import choosy_gate, perform
 from discreto.plan import TYPICAL_ROWS, Plan, rehearse
@@ -98,7 +99,11 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         if hasattr(self, "random_state"):
             Reader(self).seed()  # also where no coin is tossed
         plan, _ = rehearse(
-            space.domain, lambda ask: self._learn(ask, space), cost, rows, gate
+            space.domain,
+            lambda ask: self._learn(weighed(ask, space), space),
+            cost,
+            rows,
+            gate,
         )
         return plan
 
@@ -128,9 +133,17 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         The whole cost is charged before a row is read, to the Table's ledger or the
         model's.
         """
+        return self._fit(X, y)
+
+    def _fit(self, X: Any, y: Any, weights: Any = None, most: Any = None) -> Self:
+        """Fit, to rows that all count alike or to weighted ones."""
         cost = Reader(self).cost()
-        table, target = self._table(X, y)
-        self._fit_table(table, target, cost)
+        table, target, weight = self._weighted_table(X, y, weights, most)
+        if weight is None:
+            self._fit_table(table, target, cost)
+        else:
+            space = weighted_space(self._space(table.domain, target), weight)
+            self._fit_space(table, space, cost)
         if isinstance(X, Table):
             self.feature_names_in_ = np.array(self.space_.features, dtype=object)
             self._from_table = True
@@ -141,17 +154,25 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         return self
 
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
-        space = self._space(table.domain, target)
+        return self._fit_space(table, self._space(table.domain, target), cost)
+
+    def _fit_space(self, table: Table, space: Space, cost: Cost) -> Self:
         plan = self._plan_for(space, cost)
         elsewhere = getattr(table, "fit_model", None)
         if elsewhere is not None:  # the rows are in a service, which fits and charges
-            return self._take(elsewhere(self, target))
+            if space.weight is not None:
+                raise ParameterError("a service fits models without sample_weight.")
+            return self._take(elsewhere(self, space.target))
         gate = choosy_gate(table)
         if gate is not None:  # its engine may refuse what the plan asks
             clone(self)._rehearse(space, cost, 0, gate)
         label = f"fit {type(self).__name__}"
         done = perform(
-            table, lambda ask: self._learn(ask, space), cost, label, plan=plan
+            table,
+            lambda ask: self._learn(weighed(ask, space), space),
+            cost,
+            label,
+            plan=plan,
         )
         self.space_ = space
         self.n_features_in_ = len(space.features)
@@ -188,7 +209,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         }
         if not all(v is None or isinstance(v, _SIMPLE) for v in params.values()):
             return clone(self)._rehearse(space, cost, 0)
-        facts = (space.domain.fingerprint, space.features, space.target, cost)
+        facts = (space.domain.fingerprint, *space.names(), cost)
         key = (type(self), *params.items(), *map(type, params.values()), *facts)
         if key not in _PLANS:
             if len(_PLANS) >= 256:

@@ -31,6 +31,11 @@ class Space:
     domain: Domain
     features: tuple[str, ...]
     target: str | None = None
+    weight: str | None = None  # the column with the weights of rows
+
+    def names(self) -> tuple[Any, ...]:
+        """The features, the target and the weight."""
+        return self.features, self.target, self.weight
 
     @property
     def numbers(self) -> tuple[str, ...]:

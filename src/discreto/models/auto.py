@@ -41,7 +41,7 @@ from discreto.session import Session
 
 _LINE = Fraction(2, 5)  # of the cost, for a line to start trees from
 # Trees on top of a line are worth their noise from here on, with Laplace and Gaussian.
-_TREES_AFTER = (2000, 400)
+_TREES_AFTER = (1000, 300)
 # Rows of a class over the noise on sums of all columns, where models change places.
 _LINEAR_FROM, _CELLS_FROM, _TREES_FROM = 1.2, 5.5, 60.0
 # Cells hear as much with many columns: so many rows of a class they need, over noise.
@@ -72,7 +72,8 @@ class _Auto(PrivateEstimator):
         if domain.rows is not None or domain.neighbours == "replace":
             return ask, space
         left, strength = hear_strength(ask, None, Present((space.goal,)), COUNT)
-        about = max(round(strength / unit_strength(ask.cost)), 1)
+        # So many that what is left of the cost hears them as well as the count did.
+        about = max(math.ceil(strength / unit_strength(left.cost)), 1)
         return left, replace(space, domain=domain.with_(rows=about))
 
     def __sklearn_tags__(self) -> Any:
@@ -321,7 +322,7 @@ def _classifier(cost: Cost, space: Space, strength: float) -> Any:
 
 def _line_from(cost: Cost, space: Space) -> float:
     """The strength from which on looks at residuals find a line."""
-    return len(space.features) * (5 if cost.rho else 30 * math.sqrt(2))
+    return len(space.features) * (5 if cost.rho else 55)
 
 
 def _short(space: Space) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from discreto.models._residuals import (
     constant,
 )
 from discreto.models._strength import COUNT, hear_strength
+from discreto.models._takes_weights import TakesWeights
 from discreto.models._terms import Encoding, affordable, spread_out
 from discreto.models._weighted_rows import column_weights, weighted_rows
 from discreto.parameters import Reader
@@ -72,7 +73,7 @@ def _adds_up(model: Any) -> bool:
     return not model._read().looks
 
 
-class LinearRegression(PrivateRegressor):
+class LinearRegression(TakesWeights, PrivateRegressor):
     """Ordinary least squares from noisy sums of products.
 
     Parameters

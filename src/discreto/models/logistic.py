@@ -27,6 +27,7 @@ from discreto.models._strength import (
     only_shares,
     unit_strength,
 )
+from discreto.models._takes_weights import TakesWeights
 from discreto.models._terms import Encoding, affordable, spread_out
 from discreto.parameters import Reader
 from discreto.session import Ask
@@ -37,7 +38,7 @@ _CLOSE = 1e-9  # scores that are further apart have different chances
 _ASSUMED = 5000  # rows for which steps are planned, where nobody says how many
 
 
-class LogisticRegression(PrivateClassifier):
+class LogisticRegression(TakesWeights, PrivateClassifier):
     """Logistic regression for two or more declared classes.
 
     Parameters

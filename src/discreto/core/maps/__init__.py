@@ -49,6 +49,7 @@ from discreto.core.maps.simplex_features import Partition, SoftVotes
 from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Grid, Leaves, Tree
+from discreto.core.maps.weighted import Weighted
 from discreto.core.query import (
     CORE_KINDS,
     Block,
@@ -112,6 +113,7 @@ KINDS: dict[str, type] = CORE_KINDS | {
         Tree,
         Unfit,
         Values,
+        Weighted,
         WholeGroups,
         Within,
     )
@@ -192,6 +194,7 @@ __all__ = [
     "Tree",
     "Unfit",
     "Values",
+    "Weighted",
     "WholeGroups",
     "Within",
     "from_json",

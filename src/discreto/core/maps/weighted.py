@@ -1,0 +1,78 @@
+"""Rows that count by a weight of their own, from a Number column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreto.core.domain import Domain
+from discreto.core.maps._names import check_names
+from discreto.core.maps.features import SUM_BITS
+from discreto.core.query import Batch, Features, Floats, Form, Ones, Shape
+from discreto.errors import DomainError, ParameterError
+
+_TOP = 1 << SUM_BITS
+_FORMS = ("linear", "pair", "gram")
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """The numbers of another map, times the row's weight.
+
+    A weight is a part of the column's upper bound, from 0 to 1; a missing one is 0. The
+    bounds of the other map hold: no number of it gets larger. ``form`` is the one in
+    which they would be summed without weights: products take the root of the weight,
+    and a pair becomes its two numbers, so that its block is linear. A weighted 1 is
+    2^30 grid steps.
+    """
+
+    features: Features
+    weight: str
+    form: Form = "linear"
+
+    def __post_init__(self) -> None:
+        check_names((self.weight,))
+        if not hasattr(self.features, "rows") or self.form not in _FORMS:
+            raise ParameterError(f"Weighted takes features and one of {_FORMS}.")
+        if isinstance(self.features, Ones) and self.form != "linear":
+            raise ParameterError("a weighted count has no other form.")
+
+    def check(self, domain: Domain) -> None:
+        column = domain.number(self.weight)
+        if column.lower < 0:
+            raise DomainError(
+                f"weights are 0 at least, but {self.weight!r} has the lower bound "
+                f"{column.lower:g}."
+            )
+
+    def shape(self, domain: Domain) -> Shape:
+        if isinstance(self.features, Ones):
+            return Shape(1, _TOP, signed=False)
+        inner = self.features.shape(domain)
+        if self.form != "pair":
+            return inner
+        total = 2 * inner.width * inner.limit
+        return Shape(2 * inner.width, 2 * inner.limit, total, signed=False)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        upper = float(domain.number(self.weight).upper)
+        weight = np.clip(batch[self.weight] / upper, 0.0, 1.0)
+        np.copyto(weight, 0.0, where=np.isnan(weight))
+        if isinstance(self.features, Ones):
+            return weight[None, :] * float(_TOP)
+        rows = self.features.rows(batch, domain)
+        if self.form == "gram":
+            return rows * np.sqrt(weight)
+        if self.form == "linear":
+            return rows * weight
+        limit = float(self.features.shape(domain).limit)
+        rows = np.clip(np.where(np.isnan(rows), 0.0, rows), -limit, limit)
+        both = np.stack([limit + rows, limit - rows], axis=1) * weight
+        return both.reshape(2 * len(rows), -1)
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.features.columns(), self.weight)))
+
+
+__all__ = ["Weighted"]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import validate_data
 
 from discreto.core import compiled
 from discreto.core.cost import Cost
@@ -42,6 +43,7 @@ from discreto.models.boosting.binning import grid_of
 from discreto.parameters import Reader
 from discreto.plan import Plan
 from discreto.session import Ask
+from discreto.tables import Table
 
 Array = NDArray[Any]
 WINDOWS = Fraction(1, 10)  # of the cost, to learn where the numbers are
@@ -70,16 +72,19 @@ class Bayes(TakesWeights, PrivateClassifier):
     priors: Any = None
     _batch_of: ClassSums | bool = False  # while a batch is added: those before, if any
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Learn from one more batch of rows: class tables add up, and so does noise.
 
         A batch is asked for its class tables alone; ``shrink`` pulls what follows from
-        all of them as far as their noise says.
+        all of them as far as their noise says. After a ``fit`` with ``shrink``, which
+        asks more than that, batches start anew.
 
         Parameters
         ----------
         X, y
             As in ``fit``: a table with the columns of those before it, or arrays.
+        classes
+            Not used: the domain, or the parameter of this name, declares the classes.
 
         Returns
         -------
@@ -93,15 +98,11 @@ class Bayes(TakesWeights, PrivateClassifier):
         """
         self._batch_of = True
         if hasattr(self, "class_sums_"):
+            if not isinstance(X, Table):
+                validate_data(self, X, reset=False, skip_check_array=True)
             table, target = self._table(X, y)
             check_same(self.space_, self._space(table.domain, target))
             self._batch_of = ClassSums.kept_in(self)
-        elif hasattr(self, "space_") and self._read().shrink:
-            self._batch_of = False
-            raise ParameterError(
-                f"{type(self).__name__}: fit asks more than class tables, to which no "
-                "batch can be added. Start with partial_fit, or take shrink=False."
-            )
         try:
             return self.fit(X, y)
         finally:

@@ -169,6 +169,9 @@ def learners() -> list[Subject]:
     return [
         Subject("GaussianNB", _fit(models.GaussianNB(epsilon=1)), classes,
                 (18, 1, "yes"), group=2, runs=1200, **yes),
+        Subject("GaussianNB with weights",
+                lambda t: models.GaussianNB(epsilon=1).fit(t, sample_weight="b"),
+                classes, (18, 1, "yes"), group=2, runs=1200, **yes),
         Subject("CategoricalNB", _fit(models.CategoricalNB(epsilon=1)), KINDS | LABEL,
                 ("x", "no"), **yes),
         Subject("NaiveBayes", _fit(models.NaiveBayes(epsilon=1)),

@@ -71,6 +71,8 @@ def scores(tables: list[str], until: float) -> None:
             if peers:
                 run(sys.executable, *one, "--only", "folds", until=until)
                 run(peers, *one, "--only", "peers", until=until)
+                for path in RESULTS.parent.glob(f"{RESULTS.stem}.*.npz"):
+                    path.unlink()
 
 
 def main() -> None:

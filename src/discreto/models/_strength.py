@@ -39,11 +39,11 @@ def too_few(strength: float, cost: Cost, space: Space) -> bool:
     Gaussian noise on all columns grows with the root of their number only.
     """
     column = space.domain[space.goal]
-    if not isinstance(column, Category):
-        return strength < FEW * (1 if cost.rho else 3)
     if cost.rho:
         strength *= 1.5 * math.sqrt(2 * max(len(space.features), 1))
-    return strength < FEW * max(len(column.categories), 2) / 2
+    if isinstance(column, Category):
+        return strength < FEW * max(len(column.categories), 2) / 2
+    return strength < 3 * FEW
 
 
 def only_shares(strength: float, cost: Cost, space: Space) -> bool:

@@ -41,9 +41,10 @@ from discreto.session import Session
 
 _LINE = Fraction(2, 5)  # of the cost, for a line to start trees from
 # Trees on top of a line are worth their noise from here on, with Laplace and Gaussian.
-_TREES_AFTER = (1000, 300)
+_TREES_AFTER = (1700, 300)
 # Rows of a class over the noise on sums of all columns, where models change places.
 _LINEAR_FROM, _CELLS_FROM, _TREES_FROM = 1.2, 5.5, 60.0
+_LINEAR_TWO = 4.0  # the first of these for two classes of few rows, with Laplace noise
 # Cells hear as much with many columns: so many rows of a class they need, over noise.
 _CELLS_HEAR = 30.0
 # So few rows are told apart by a line at best, unless there is hardly any noise: two
@@ -306,10 +307,13 @@ def _classifier(cost: Cost, space: Space, strength: float) -> Any:
         linear = many >= MANY_CLASSES and clear < CLEAR
         return LogisticRegression if linear else GradientBoostingClassifier
     small = (space.domain.rows or 0) < _FEW_ROWS[many > 2]
+    hidden = clear < _LINEAR_FROM
+    if many <= 2:
+        hidden = clear < _LINEAR_TWO and small and not cost.rho
+    if hidden and strength >= _CELLS_HEAR * many:
+        return CellNeighborsClassifier
     if many <= 2:
         return LogisticRegression if small else GradientBoostingClassifier
-    if clear < _LINEAR_FROM and strength >= _CELLS_HEAR * many:
-        return CellNeighborsClassifier
     if small or cost.rho:
         trees = _FEW_TREES_FROM if small else CLEAR
         return LogisticRegression if clear < trees else GradientBoostingClassifier

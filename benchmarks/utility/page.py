@@ -51,12 +51,12 @@ def page(found: Found) -> str:
         "# How good the models are",
         "",
         "Made whole by `python benchmarks/utility/whole.py`, from the lines in",
-        "`benchmarks/results/utility.jsonl` and nothing else. Two folds of three, at most",
-        "3,000 rows of a table; means over folds, half their distance in brackets. Rows",
-        "that were not fitted; simulated noise; every model with its defaults, and rows",
-        "not declared. The rules of `AutoClassifier` and most defaults were found on",
-        "these tables: they flatter us. diffprivlib has pure ε, DP-EBM a δ; both are told",
-        "the same bounds. A cell that is empty was not run.",
+        "`benchmarks/results/utility.jsonl` and nothing else. Two folds of three, at",
+        "most 3,000 rows of a table; means over folds, half their distance in",
+        "brackets. Rows that were not fitted; simulated noise; every model with its",
+        "defaults, and rows not declared. The rules of the automatic models and most",
+        "defaults were found on these tables: they flatter us. diffprivlib has pure ε,",
+        "DP-EBM a δ; both are told the same bounds. An empty cell was not run.",
         "",
     ]
     for metric, name in NAMES.items():

@@ -122,12 +122,12 @@ def test_missing_weights_are_0_and_categories_take_weights():
 
 def test_no_row_counts_more_than_the_largest_weight():
     domain = dp.Domain({"x": dp.Number(-1, 1), "w": dp.Number(0, 2)})
-    rows = {"x": np.array([1.0, 1, 1, 1]), "w": np.array([2.0, 1e9, -3, np.nan])}
+    rows = {"x": np.full(4, 0.5), "w": np.array([2.0, 1e9, -3, np.nan])}
     for features, form, each in (
         (Ones(), "linear", [1 << 30]),
-        (Values(("x",), bits=4), "linear", [16]),
-        (Values(("x",), bits=4), "pair", [32, 0]),
-        (Values(("x",), bits=4), "gram", [256]),
+        (Values(("x",), bits=4), "linear", [8]),
+        (Values(("x",), bits=4), "pair", [24, 8]),
+        (Values(("x",), bits=4), "gram", [64]),
     ):
         table = dp.Table(rows, domain, simulate(noise=False))
         block = Block(

@@ -254,8 +254,7 @@ def plan_of(
 ) -> Plan:
     """The plan for statistics that share ``cost``, by default equally.
 
-    With ``rows=0`` the questions are right but expected errors mean nothing. Sums that
-    can be folded before there is an answer are added to ``ahead``.
+    With ``rows=0`` the questions are right but expected errors mean nothing.
     """
     work = together(several, shares)
     plan, expected = rehearse(domain, work, cost, rows, gate, ahead)

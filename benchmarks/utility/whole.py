@@ -20,7 +20,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+
+import page
+import scores
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -58,7 +60,7 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(ROOT / "src")}
 
 
-def scores(tables: list[str], until: float) -> None:
+def make_scores(tables: list[str], until: float) -> None:
     """All scores that are missing, the most asked for first."""
     peers = os.environ.get("DISCRETO_PEERS")
     for price in PRICES:
@@ -82,13 +84,10 @@ def main() -> None:
     words.add_argument("--again", type=lambda t: t.split(","), default=[])
     words.add_argument("--tables", type=lambda t: t.split(","))
     args = words.parse_args()
-    sys.path.insert(0, str(HERE))
-    page: Any = __import__("page")
-    made: Any = __import__("scores")
     if args.again:
         forget(args.again)
     until = time.monotonic() + 60 * args.minutes
-    scores(args.tables or list(made.TABLES), until)
+    make_scores(args.tables or list(scores.TABLES), until)
     page.write(RESULTS, ROOT / "docs" / "models" / "utility.md", ROOT / "README.md")
 
 

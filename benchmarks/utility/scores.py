@@ -29,8 +29,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("DISCRETO_DATA", "data"))
 TABLES = (
-    *("iris", "wine", "breast cancer", "pima", "digits", "satimage", "mushroom"),
-    *("adult", "diabetes", "fuel_consumption_2000", "abalone"),
+    *("iris", "wine", "breast cancer", "pima", "diabetes", "fuel_consumption_2000"),
+    *("abalone", "digits", "adult", "mushroom", "satimage"),
 )
 METRICS = ("accuracy", "auc", "log_loss")
 
@@ -224,6 +224,13 @@ def makers(ends: Any, kinds: Any, many: int) -> dict[str, Any]:
     return made
 
 
+def write_line(file: Any, facts: list[Any], found: dict[str, float]) -> None:
+    """One fit as a line of JSON."""
+    short = {metric: round(float(v), 4) for metric, v in found.items()}
+    file.write(json.dumps({"facts": facts, "scores": short}) + "\n")
+    file.flush()
+
+
 def main() -> None:
     """Make the lines that are missing."""
     words = argparse.ArgumentParser(description=__doc__)
@@ -243,9 +250,7 @@ def main() -> None:
     with args.out.open("a") as file:
 
         def write(facts: list[Any], found: dict[str, float]) -> None:
-            short = {metric: round(float(v), 4) for metric, v in found.items()}
-            file.write(json.dumps({"facts": facts, "scores": short}) + "\n")
-            file.flush()
+            write_line(file, facts, found)
 
         for work in (ours, plain, folds, peers):
             if args.only in (None, work.__name__):

@@ -35,6 +35,8 @@ _HELP = [
     "missing: false is a promise that there are no gaps. A Category may also have "
     "aliases, case: false and strip: true.",
     "person: the column that says whose row it is, if one person can have several.",
+    'dialect: how a text file writes values, such as {"decimal": ",", "thousands": '
+    '".", "dates": "dmy", "missing": ["", "n/a", "-9"]}.',
 ]
 _SEPARATORS = (";", "\t", "|", ",")
 _MOST = 1 << 16  # bytes of a header

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.frame import BATCH
 from discreto.data.frames import StreamFrame, open_frame
@@ -28,9 +29,9 @@ class Shares:
     """How many values of a column are missing, or outside of what is declared."""
 
     rows: int
-    missing: int  # no value, or a text that is no number
+    missing: int  # no value, or a text that is no number or date
     outside: int  # clipped numbers, unknown categories
-    unknown: tuple[tuple[str, int], ...] = ()
+    unknown: tuple[tuple[str, int], ...] = ()  # texts that are no category, number, date
 
 
 def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
@@ -39,16 +40,18 @@ def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
     names = [n for n, c in domain.columns.items() if isinstance(c, Number | Category)]
     counts = {name: np.zeros(3, dtype=np.int64) for name in names}
     seen: dict[str, Counter[str]] = {name: Counter() for name in names}
+    gaps = set((domain.dialect or Dialect()).missing)
     texts = frame.texts(names) if isinstance(frame, StreamFrame) else _nothing()
     for batch, rows in frame.batches(names, BATCH):
         raw = next(texts, None)
         for name in names:
             missing, outside = _odd(batch[name], domain[name])
             counts[name] += (rows, missing.sum(), outside.sum())
-            if raw is not None and isinstance(domain[name], Category):
-                values = [raw[name][int(i)].as_py() for i in np.flatnonzero(outside)]
-                if len(seen[name]) < _KEPT:
-                    seen[name].update(map(str, values))
+            if raw is not None and len(seen[name]) < _KEPT:
+                number = isinstance(domain[name], Number)
+                odd = np.flatnonzero(missing if number else outside)
+                values = raw[name].take(odd).to_pylist()
+                seen[name].update(_not_read(values, gaps) if number else map(str, values))
     out = {}
     for name in names:
         rows, missing, outside = counts[name].tolist()
@@ -59,6 +62,13 @@ def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
 
 def _nothing() -> Iterator[Any]:
     return islice((), 0)
+
+
+def _not_read(values: list[Any], gaps: set[str]) -> Iterator[str]:
+    """Texts that should be a number or a date, and are no word for a gap either."""
+    for value in values:
+        if isinstance(value, str) and value.strip() not in gaps:
+            yield value
 
 
 def _odd(values: Any, column: object) -> tuple[Any, Any]:

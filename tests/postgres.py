@@ -48,7 +48,8 @@ class Postgres:
         self.url = f"postgresql://postgres@/discreto?host={self._home}"
         if os.getuid() == 0:
             shutil.chown(self._home, self._user)
-        self._run("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-N")
+        words = ["-D", self._data, "-U", "postgres", "-A", "trust", "-N"]
+        self._run("initdb", *words, "--encoding=UTF8")
         self.start()
         self._run("createdb", "-h", str(self._home), "-U", "postgres", "discreto")
 

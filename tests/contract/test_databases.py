@@ -302,6 +302,7 @@ class TestCredentials:
     def test_texts_without_an_encoding_are_refused(
         self, postgresql_server: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        import ibis
         import psycopg
 
         monkeypatch.setenv("PGCLIENTENCODING", "utf8")  # read, until a row is not UTF-8
@@ -318,6 +319,10 @@ class TestCredentials:
         domain = dp.Domain({"a": dp.Number(0, 10)})
         with pytest.raises(DomainError, match="SQL_ASCII"):
             dp.Table.scan(address + "&table=visits", domain, dp.Ledger(epsilon=1))
+        with psycopg.connect(address, autocommit=True) as reader:
+            visits = ibis.postgres.from_connection(reader).table("visits")
+            with pytest.raises(DomainError, match="SQL_ASCII"):
+                dp.Table(visits, domain, dp.Ledger(epsilon=1))
 
     def test_a_role_that_may_only_read_is_enough(self, postgresql_server: str) -> None:
         import psycopg

@@ -31,7 +31,7 @@ class Shares:
     rows: int
     missing: int  # no value, or a text that is no number or date
     outside: int  # clipped numbers, unknown categories
-    unknown: tuple[tuple[str, int], ...] = ()  # texts that are no category, number, date
+    unknown: tuple[tuple[str, int], ...] = ()  # texts that are nothing declared
 
 
 def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
@@ -51,7 +51,8 @@ def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
                 number = isinstance(domain[name], Number)
                 odd = np.flatnonzero(missing if number else outside)
                 values = raw[name].take(odd).to_pylist()
-                seen[name].update(_not_read(values, gaps) if number else map(str, values))
+                spellings = _not_read(values, gaps) if number else map(str, values)
+                seen[name].update(spellings)
     out = {}
     for name in names:
         rows, missing, outside = counts[name].tolist()

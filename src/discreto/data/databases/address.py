@@ -120,13 +120,24 @@ def _postgresql(parts: Any, table: str, options: dict[str, str], address: str) -
             f"{shown!r} cannot be reached. Is the server up, are host, port and "
             "database right, and may the role connect?"
         ) from None
+    try:
+        check_encoding(connection)
+    except DomainError:
+        connection.close()
+        raise
+    return _table_of(connection, table, shown)
+
+
+def check_encoding(connection: Any) -> None:
+    """Refuse a PostgreSQL database whose texts are bytes of no known encoding.
+
+    Reading them would fail for some rows and not for others.
+    """
     if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
-        connection.close()  # reading texts could fail for some rows and not for others
         raise DomainError(
-            f"the database of {shown!r} is SQL_ASCII: nobody knows the encoding of its "
+            "this PostgreSQL database is SQL_ASCII: nobody knows the encoding of its "
             "texts. Copy it into one whose encoding is UTF8."
         )
-    return _table_of(connection, table, shown)
 
 
 def _table_of(connection: Any, table: str, shown: str) -> Any:

@@ -102,6 +102,19 @@ def test_the_owner_sees_texts_that_are_no_numbers_or_dates(tmp_path: Path) -> No
     assert done.exit_code == 0
 
 
+def test_the_owner_sees_spellings_of_a_database(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(tmp_path / "a.db") as made:
+        made.execute(
+            "CREATE TABLE t AS SELECT range AS x, "
+            "['F', 'f', NULL][range % 3 + 1] AS sex FROM range(9)"
+        )
+    columns = {"x": dp.Number(0, 6), "sex": dp.Category(["F", "M"])}
+    found = exact_shares(f"duckdb:///{tmp_path}/a.db?table=t", dp.Domain(columns))
+    assert (found["sex"].missing, found["sex"].unknown) == (3, (("f", 3),))
+    assert (found["x"].rows, found["x"].missing, found["x"].outside) == (9, 0, 2)
+
+
 def test_the_schema_knows_what_files_may_say() -> None:
     jsonschema = pytest.importorskip("jsonschema")
     checker = jsonschema.Draft202012Validator(schema())

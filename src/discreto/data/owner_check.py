@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from discreto.core.dialect import Dialect
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.frame import BATCH
 from discreto.data.frames import StreamFrame, open_frame
-from discreto.data.frames.convert import MISSING, UNKNOWN
+from discreto.data.frames.convert import MISSING, UNKNOWN, convert
 
 _SHOWN = 5  # spellings of unknown values
 _KEPT = 1 << 16  # different spellings that are counted at most
@@ -41,9 +40,7 @@ def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
     counts = {name: np.zeros(3, dtype=np.int64) for name in names}
     seen: dict[str, Counter[str]] = {name: Counter() for name in names}
     gaps = set((domain.dialect or Dialect()).missing)
-    texts = frame.texts(names) if isinstance(frame, StreamFrame) else _nothing()
-    for batch, rows in frame.batches(names, BATCH):
-        raw = next(texts, None)
+    for batch, rows, raw in _pieces(frame, domain, names):
         for name in names:
             missing, outside = _odd(batch[name], domain[name])
             counts[name] += (rows, missing.sum(), outside.sum())
@@ -61,8 +58,19 @@ def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
     return out
 
 
-def _nothing() -> Iterator[Any]:
-    return islice((), 0)
+def _pieces(
+    frame: Any, domain: Domain, names: list[str]
+) -> Iterator[tuple[dict[str, Any], int, Any]]:
+    """Columns as the domain reads them, their rows, and as they are stored, if known."""
+    if hasattr(frame, "query"):  # of a database
+        for part in frame.tables(names):
+            stored = {name: part.column(name) for name in names}
+            read = {n: convert(stored[n], domain[n], domain.dialect) for n in names}
+            yield read, part.num_rows, stored
+        return
+    texts = frame.texts(names) if isinstance(frame, StreamFrame) else iter(())
+    for batch, rows in frame.batches(names, BATCH):
+        yield batch, rows, next(texts, None)
 
 
 def _not_read(values: list[Any], gaps: set[str]) -> Iterator[str]:

@@ -61,7 +61,7 @@ def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
 def _pieces(
     frame: Any, domain: Domain, names: list[str]
 ) -> Iterator[tuple[dict[str, Any], int, Any]]:
-    """Columns as the domain reads them, their rows, and as they are stored, if known."""
+    """Columns as the domain reads them, the number of rows, and columns as stored."""
     if hasattr(frame, "query"):  # of a database
         for part in frame.tables(names):
             stored = {name: part.column(name) for name in names}

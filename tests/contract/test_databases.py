@@ -291,6 +291,14 @@ class TestCredentials:
         assert not [text for text in everything if SECRET in text]
         assert "visits" in table.name
 
+    def test_a_refusal_says_what_to_look_at(self, postgresql_server: str) -> None:
+        nowhere = "postgresql://reader@127.0.0.1:9/clinic?table=visits"
+        with pytest.raises(DomainError, match=r"cannot be reached\. Is the server up"):
+            dp.Table.scan(nowhere, DOMAIN, dp.Ledger(epsilon=1))
+        missing = postgresql_server + "&table=no_such_schema.visits"
+        with pytest.raises(DomainError, match=r"Is there such a table in this schema"):
+            dp.Table.scan(missing, DOMAIN, dp.Ledger(epsilon=1))
+
     def test_a_role_that_may_only_read_is_enough(self, postgresql_server: str) -> None:
         import psycopg
 
@@ -305,6 +313,32 @@ class TestCredentials:
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
             client.con.execute("CREATE TABLE written (x int)")
         assert dp.stats.count(table, epsilon=1).label == "count"
+
+
+def test_texts_without_an_encoding_are_refused(
+    postgresql_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ibis
+    import psycopg
+
+    monkeypatch.setenv("PGCLIENTENCODING", "utf8")  # read, until a row is not UTF-8
+    with psycopg.connect(postgresql_server, autocommit=True) as owner:
+        owner.execute("DROP DATABASE IF EXISTS bytes")
+        owner.execute(
+            "CREATE DATABASE bytes ENCODING 'SQL_ASCII' LC_COLLATE 'C' "
+            "LC_CTYPE 'C' TEMPLATE template0"
+        )
+    address = postgresql_server.replace("/postgres?", "/bytes?")
+    assert address != postgresql_server
+    with psycopg.connect(address, autocommit=True) as owner:
+        owner.execute("CREATE TABLE visits AS SELECT 1.0::float8 AS a")
+    domain = dp.Domain({"a": dp.Number(0, 10)})
+    with pytest.raises(DomainError, match="SQL_ASCII"):
+        dp.Table.scan(address + "&table=visits", domain, dp.Ledger(epsilon=1))
+    with psycopg.connect(address, autocommit=True) as reader:
+        visits = ibis.postgres.from_connection(reader).table("visits")
+        with pytest.raises(DomainError, match="SQL_ASCII"):
+            dp.Table(visits, domain, dp.Ledger(epsilon=1))
 
 
 @pytest.fixture

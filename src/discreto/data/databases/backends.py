@@ -16,6 +16,7 @@ from typing import Any
 import narwhals as nw
 
 from discreto.data.databases import Untranslated
+from discreto.data.databases.address import check_encoding
 from discreto.data.databases.dates import is_clock, within_calendar
 from discreto.data.databases.parts import DecimalPart, PandasPart
 from discreto.data.databases.probes import check_engine
@@ -203,6 +204,12 @@ class Ibis(Split):
             self._name = str(data.get_backend().name)
         self.exact = self._name in _EXACT_IBIS
         self.strict = self._name == "postgres"
+
+    def check_source(self) -> None:
+        """Also refuse texts without an encoding."""
+        super().check_source()
+        if self._name == "postgres":
+            check_encoding(self.frame.to_native().get_backend().con)
 
     def _plan_text(self) -> str:
         if self._name != "duckdb":

@@ -116,6 +116,7 @@ def ours(frame: pd.DataFrame, columns: dict[str, Any], seed: int, args: Any) -> 
         args.delta,
         bins=None if args.default_bins else public_bins(columns),
         labels=args.labels,
+        structure=args.structure,
         rounds=args.rounds,
     )
     model.fit(dp.Table(frame, domain, simulate(seed)))
@@ -300,6 +301,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--delta", default="1e-5")
     parser.add_argument("--labels", default="marginals")
+    parser.add_argument("--structure", choices=["graph", "tree"], default="graph")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--default-bins", action="store_true")
     parser.add_argument("--peer", choices=["AIM", "MST"])

@@ -17,7 +17,7 @@ import numpy as np
 from discreto.lab.study.results import Results
 from discreto.lab.study.words import in_words
 from discreto.plots import ConvergenceDisplay, EpsilonCurveDisplay
-from discreto.plots.style import tidy
+from discreto.plots.style import tidy, write_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,6 +147,8 @@ def save(figure: Any, path: Path | BytesIO) -> None:
     if not any(text.get_text() == "SIMULATED" for text in figure.findobj(Text)):
         figure.text(0.998, 0.995, "SIMULATED", ha="right", va="top", fontsize=6)
     legends_outside(figure)
+    for axes in figure.axes:
+        write_numbers(axes)
     for text in figure.findobj(Text):
         text.set_text("\n".join(map(in_words, text.get_text().split("\n"))))
     with matplotlib.rc_context({"svg.hashsalt": "discreto", "svg.fonttype": "none"}):

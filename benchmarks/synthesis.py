@@ -7,6 +7,7 @@ is not installed) that was trained on made-up rows and tested on the other 30 %.
 ``--peer AIM`` or ``--peer MST`` runs opendp's algorithms (its extra ``mbi``) on the
 same bins and rows, with the rho that our (epsilon, delta) allows and their defaults
 but for the workload: ``--rounds``, ``--megabytes`` and ``--iterations`` change them.
+``--peer smartnoise-MST`` is smartnoise-synth's, in an environment of its own.
 AIM takes hours that way, most of them to compile; ``--solver discreto`` (with this
 package beside opendp) has the same problem of each round solved by our code, and
 ``--solver both --columns 6`` has mbi solve it too, from nothing, and says how far the
@@ -145,6 +146,19 @@ def peer(frame: pd.DataFrame, columns: dict[str, Any], args: Any) -> dict[str, A
     asked = context.query(rho=RHO).contingency_table(keys=keys, algorithm=algorithm)
     made = asked.release().synthesize(rows=len(frame), method="sample")
     return {name: made[name].fill_null(0).to_numpy() for name in codes}
+
+
+def smartnoise(frame: pd.DataFrame, columns: dict[str, Any], args: Any) -> Any:
+    """Codes that smartnoise-synth's MST or AIM makes up at (1, 1e-5)."""
+    from snsynth import Synthesizer
+
+    codes = codes_of(frame, columns)
+    kind = args.peer.removeprefix("smartnoise-").lower()
+    model = Synthesizer.create(kind, epsilon=1.0, delta=float(args.delta))
+    rows = pd.DataFrame(codes)
+    model.fit(rows, categorical_columns=list(codes), preprocessor_eps=0.0)
+    made = model.sample(len(frame))
+    return {name: made[name].to_numpy(int) for name in codes}
 
 
 def _estimator(args: Any) -> Any:
@@ -304,7 +318,9 @@ def main() -> None:
     parser.add_argument("--structure", choices=["graph", "tree"], default="graph")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--default-bins", action="store_true")
-    parser.add_argument("--peer", choices=["AIM", "MST"])
+    parser.add_argument(
+        "--peer", choices=["AIM", "MST", "smartnoise-MST", "smartnoise-AIM"]
+    )
     parser.add_argument("--megabytes", type=float, default=80.0, help="of AIM's model")
     parser.add_argument(
         "--iterations", type=int, default=1000, help="of a peer's fit in each round"
@@ -325,7 +341,8 @@ def main() -> None:
         train, columns = narrowed(train, columns, args.columns)
         args.fits, start = [], time.process_time()
         if args.peer:
-            codes = peer(train, columns, args)
+            run = smartnoise if args.peer.startswith("smartnoise") else peer
+            codes = run(train, columns, args)
         else:
             made = ours(train, columns, seed, args)
             codes = codes_of(made, columns)

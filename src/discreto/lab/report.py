@@ -178,9 +178,12 @@ def _drawn_again(path: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
         return {}
     from discreto.lab.study.runner import pictures_of
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about cells that were skipped
-        return pictures_of(path, manifest)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about cells that were skipped
+            return pictures_of(path, manifest)
+    except ImportError:  # no matplotlib: the pictures of the folder are shown
+        return {}
 
 
 def _picture(path: Path, entry: Mapping[str, Any], again: Mapping[str, str]) -> Html:

@@ -10,8 +10,8 @@ but for the workload: ``--rounds``, ``--megabytes`` and ``--iterations`` change 
 ``--peer smartnoise-MST`` is smartnoise-synth's, in an environment of its own.
 AIM takes hours that way, most of them to compile; ``--solver discreto`` (with this
 package beside opendp) has the same problem of each round solved by our code, and
-``--solver both --columns 6`` has mbi solve it too, from nothing, and says how far the
-two are apart on the same measurements.
+``--solver both --columns 6`` has mbi solve it too, each going on from its last fit,
+and says how far the two are apart on the same measurements.
 """
 
 from __future__ import annotations
@@ -189,13 +189,17 @@ def _estimator(args: Any) -> Any:
 
     start, fits = time.process_time(), iter(range(1, 10**6))
     solve = mirror_descent if args.solver == "mbi" else _solver()
+    own = [None]  # where mbi's own fit has come to
 
     def fit(domain: Any, loss: Any, *, potentials: Any = None) -> Any:
         model = solve(domain, loss, potentials=potentials, iters=args.iterations)
         cpu = time.process_time() - start
         line = f"fit {next(fits)}: {len(model.cliques)} cliques, {cpu:.0f} CPU s"
         if args.solver == "both":
-            other = mirror_descent(domain, loss, iters=args.iterations)
+            other = mirror_descent(
+                domain, loss, potentials=own.pop(), iters=args.iterations
+            )
+            own.append(other.potentials)
             args.fits.append((shares(domain, model), shares(domain, other)))
             ends = [misfit(loss, one) for one in (model, other)]
             line += f", apart {distance(*args.fits[-1]):.5f}, squares {ends}"

@@ -27,6 +27,7 @@ from discreto.core.maps import (
     Edges,
     FuzzyPulls,
     FuzzyWeights,
+    Nearest,
     Partition,
     Present,
     Values,
@@ -66,6 +67,9 @@ def test_maps_have_the_same_bits(one, rows, many):
     np.testing.assert_array_equal(plain, quick)
 
 
+TWO = ("x1", "x3")
+POINTS = ((0.1, -0.3), (0.9, 0.2), (-0.5, -0.5), (0.0, 1.0), (0.1, -0.3))
+WAYS = ((1, 1), (2, 2), (5, 1))
 CELLS = [
     Everyone(),
     Present(("x3", "w")),
@@ -73,6 +77,7 @@ CELLS = [
     Bins("x1", 7),
     Bins("x1", 40),  # more cells than are added up one after the other
     Edges("x1", (0.0, 1.0)),
+    *[Nearest(TWO, POINTS[:many]) for many in (3, 4, 5)],
 ]
 FORMS = [
     *[
@@ -85,6 +90,8 @@ FORMS = [
     Block(CodeCounts(GRID)),
     Block(Partition(("x1", "y", "x3"))),
     Block(Ones(), "pair"),
+    *[Block(Deviations(TWO, POINTS[:many], 0.7, norm)) for many, norm in WAYS],
+    *[Block(FuzzyPulls(TWO, POINTS[:many], 1.7, 0.7, norm)) for many, norm in WAYS],
 ]
 
 

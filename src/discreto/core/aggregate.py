@@ -229,11 +229,22 @@ class _Cells:
             codes = features.ones(batch, domain)
             codes = compiled.plain(codes, self._length, len(way.ones))
             self.fast.add_ones(codes, np.cumsum([0, *way.ones]), place, out)
-        elif not way.loops:
+        elif not way.loops and not self._fused(way, batch, domain, place, out):
             rows = features.rows(batch, domain)
             rows = _fitting(rows, shape.width, self._length)
             self.fast.add_clamped(rows, *bounds, place, out)
         return out[:, : self.count].T
+
+    def _fused(
+        self, way: _Way, batch: Batch, domain: Domain, place: Ints, out: Ints
+    ) -> bool:
+        """Whether a map's own loop made, clamped and added up all of its numbers."""
+        features: Any = way.part.block.features
+        loops = compiled.point_loops(0) if hasattr(features, "add_to") else None
+        if loops is None or out.shape[0] != features.shape(domain).width:
+            return False
+        features.add_to(loops, batch, domain, self._length, (*way.bounds, place, out))
+        return True
 
 
 class _Way(NamedTuple):

@@ -17,15 +17,16 @@ _HELD = 1 << 22  # distances held at once
 _FEW = 64  # points; distances from many are a matrix product
 
 
-def nearest(x: Floats, points: Floats) -> Ints:
+def nearest(x: Floats, points: Floats, *, gaps: bool = True) -> Ints:
     """The index of the nearest point for each column of ``x``; the first of equals.
 
     Distances are over the numbers that are there. A row without any is near none: -1.
+    Without ``gaps`` all numbers are there for sure.
     """
     points, scale = whole_points(points)
     # |x - c|^2 without |x|^2, which is the same for all centres.
     twice, squares = -2 * points, (points**2).sum(axis=1)
-    if has_gaps(x):
+    if gaps and has_gaps(x):
         absent = np.isnan(x)
         full, weights = _filled(x, absent, points, scale)
         out = _nearest(full, scale, weights, squares)

@@ -116,12 +116,16 @@ def rows_with_gaps(terms: tuple[Term, ...], batch: Batch, domain: Domain) -> Flo
     Where the domain promises that there is no gap, one counts as the middle.
     """
     out = unit_rows(terms, batch, domain)
-    for line, term in zip(out, terms, strict=True):
-        if isinstance(term, str) and domain.number(term).missing:
-            absent = np.isnan(batch[term])
-            if absent.any():
-                line[absent] = np.nan
+    for i in facts_of(terms, domain).lacking:
+        absent = np.isnan(batch[terms[i]])  # type: ignore[index]
+        if absent.any():
+            out[i, absent] = np.nan
     return out
+
+
+def may_lack(terms: tuple[Term, ...], domain: Domain) -> bool:
+    """Whether a number may be missing; else the domain promises that none is."""
+    return bool(facts_of(terms, domain).lacking)
 
 
 def has_gaps(x: Floats) -> bool:
@@ -168,7 +172,8 @@ class Facts(NamedTuple):
     names: tuple[str, ...]
     centres: Floats
     scales: Floats
-    marks: tuple[int, ...]
+    marks: tuple[int, ...]  # indicators
+    lacking: tuple[int, ...]  # numbers that may be missing
 
 
 _facts: dict[tuple[int, int], tuple[tuple[Term, ...], Domain, Facts]] = {}
@@ -186,7 +191,7 @@ def facts_of(terms: tuple[Term, ...], domain: Domain) -> Facts:
 
 
 def _work_out(terms: tuple[Term, ...], domain: Domain) -> Facts:
-    names, pairs, marks = [], [], []
+    names, pairs, marks, lacking = [], [], [], []
     for i, term in enumerate(terms):
         if isinstance(term, Indicator):
             names.append(term.column)
@@ -196,5 +201,6 @@ def _work_out(terms: tuple[Term, ...], domain: Domain) -> Facts:
             column = domain.number(term)
             names.append(term)
             pairs.append((float(column.centre), 1 / column.half))
+            lacking += [i] * column.missing
     centres, scales = np.array(pairs, dtype=np.float64).T.copy()
-    return Facts(tuple(names), centres, scales, tuple(marks))
+    return Facts(tuple(names), centres, scales, tuple(marks), tuple(lacking))

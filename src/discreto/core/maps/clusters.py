@@ -28,6 +28,7 @@ from discreto.core.maps.columns import (
     without_gaps,
 )
 from discreto.core.maps.features import SUM_BITS
+from discreto.core.once import Once
 from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.errors import ParameterError
 
@@ -282,8 +283,13 @@ def diameter(width: int, norm: int) -> float:
     return 2.0 * (width if norm == 1 else math.sqrt(width))
 
 
-def _array(points: Points) -> Floats:
-    return np.array(points, dtype=float)
+def _as_array(points: Points) -> Floats:
+    out = np.array(points, dtype=float)
+    out.flags.writeable = False
+    return out
+
+
+_array = Once(_as_array)
 
 
 def _unit(names: tuple[Term, ...], batch: Batch, domain: Domain) -> Floats:

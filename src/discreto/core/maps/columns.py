@@ -6,6 +6,7 @@ column for each of its categories, an ``Indicator``, so a row has one of them at
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ import numpy as np
 
 from discreto.core import compiled
 from discreto.core.domain import Domain
+from discreto.core.once import Once
 from discreto.core.query import Batch, Floats
 from discreto.errors import ParameterError
 
@@ -157,12 +159,11 @@ def _compiled_rows(
     for i in known.marks:
         columns[i] = terms[i].values(batch, domain)  # type: ignore[union-attr]
     out = np.empty((len(terms), length))
-    facts = known.centres.tolist(), known.scales.tolist()
     away = list(map(float, origins)) or [0.0] * len(terms)
-    for values, *own, line in zip(columns, *facts, away, out, strict=True):
+    for values, own, origin, line in zip(columns, known.pairs, away, out, strict=True):
         if values.dtype != np.float64:
             values = values.astype(np.float64)
-        fast.unit_line(compiled.plain(values, length), *own, line)
+        fast.unit_line(compiled.plain(values, length), *own, origin, line)
     return out
 
 
@@ -172,22 +173,9 @@ class Facts(NamedTuple):
     names: tuple[str, ...]
     centres: Floats
     scales: Floats
+    pairs: tuple[tuple[float, float], ...]  # the same, as plain numbers
     marks: tuple[int, ...]  # indicators
     lacking: tuple[int, ...]  # numbers that may be missing
-
-
-_facts: dict[tuple[int, int], tuple[tuple[Term, ...], Domain, Facts]] = {}
-
-
-def facts_of(terms: tuple[Term, ...], domain: Domain) -> Facts:
-    """The facts of some terms, worked out once for all batches of a question."""
-    key = id(terms), id(domain)
-    kept = _facts.get(key)
-    if kept is None or kept[0] is not terms or kept[1] is not domain:
-        if len(_facts) >= 32:
-            _facts.clear()
-        kept = _facts[key] = (terms, domain, _work_out(terms, domain))
-    return kept[2]
 
 
 def _work_out(terms: tuple[Term, ...], domain: Domain) -> Facts:
@@ -203,4 +191,8 @@ def _work_out(terms: tuple[Term, ...], domain: Domain) -> Facts:
             pairs.append((float(column.centre), 1 / column.half))
             lacking += [i] * column.missing
     centres, scales = np.array(pairs, dtype=np.float64).T.copy()
-    return Facts(tuple(names), centres, scales, tuple(marks), tuple(lacking))
+    plain = tuple(zip(centres.tolist(), scales.tolist(), strict=True))
+    return Facts(tuple(names), centres, scales, plain, tuple(marks), tuple(lacking))
+
+
+facts_of: Callable[[tuple[Term, ...], Domain], Facts] = Once(_work_out)

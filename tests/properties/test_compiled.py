@@ -27,9 +27,11 @@ from discreto.core.maps import (
     Edges,
     FuzzyPulls,
     FuzzyWeights,
+    LogisticGradient,
     Nearest,
     Partition,
     Present,
+    Scaled,
     Values,
 )
 from discreto.core.query import Block, Everyone, Ones, Shape, Sum
@@ -69,6 +71,11 @@ def test_maps_have_the_same_bits(one, rows, many):
 
 TWO = ("x1", "x3")
 POINTS = ((0.1, -0.3), (0.9, 0.2), (-0.5, -0.5), (0.0, 1.0), (0.1, -0.3))
+SCALED = [
+    Scaled(TWO, (0.1, -0.2), (0.5, 2.0), 0.5, 1.5, norm, basis=basis)
+    for norm in ("l1", "l2")
+    for basis in ((), ((1.0, 0.5, 0.0), (0.0, 1.0, 0.3), (0.2, 0.0, 1.0)))
+]
 WAYS = ((1, 1), (2, 2), (5, 1))
 CELLS = [
     Everyone(),
@@ -91,6 +98,7 @@ FORMS = [
     Block(Partition(("x1", "y", "x3"))),
     Block(Ones(), "pair"),
     *[Block(Deviations(TWO, POINTS[:many], 0.7, norm)) for many, norm in WAYS],
+    *[Block(LogisticGradient(one, "z", ((0.5, -3.0, 9.0),))) for one in SCALED],
     *[Block(FuzzyPulls(TWO, POINTS[:many], 1.7, 0.7, norm)) for many, norm in WAYS],
 ]
 

@@ -240,11 +240,11 @@ class _Cells:
     ) -> bool:
         """Whether a map's own loop made, clamped and added up all of its numbers."""
         features: Any = way.part.block.features
-        loops = compiled.point_loops(0) if hasattr(features, "add_to") else None
-        if loops is None or out.shape[0] != features.shape(domain).width:
+        if not hasattr(features, "add_to"):
             return False
-        features.add_to(loops, batch, domain, self._length, (*way.bounds, place, out))
-        return True
+        sums = (*way.bounds, place, out)
+        done: bool = features.add_to(batch, domain, self._length, sums)
+        return done
 
 
 class _Way(NamedTuple):

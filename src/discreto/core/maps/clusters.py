@@ -143,15 +143,17 @@ class Deviations:
         x = without_gaps(_from_nearest(self.names, self.centres, batch, domain))
         return _pull_in(x, self.radius, self.norm)
 
-    def add_to(
-        self, loops: Any, batch: Batch, domain: Domain, length: int, sums: Any
-    ) -> None:
+    def add_to(self, batch: Batch, domain: Domain, length: int, sums: Any) -> bool:
         """Clamp and add up the rows in one loop; see ``aggregate``."""
+        loops = compiled.point_loops(0)
+        if loops is None:
+            return False
         x, points, near = _with_nearest(self.names, self.centres, batch, domain)
         near = compiled.plain(near, length if len(points) > 1 else 0)
         x, lines = compiled.plain(x, len(self.names), length), points.T.copy()
         how = float(steps_of(len(x))), float(self.radius), self.norm
         loops.add_deviations(x, lines, near, *how, *sums)
+        return True
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -264,15 +266,17 @@ class FuzzyPulls:
         ways = without_gaps((x[None, :, :] - points[:, :, None]) * weights[:, None, :])
         return _pull_in(ways.reshape(size, x.shape[1]), self.radius, self.norm)
 
-    def add_to(
-        self, loops: Any, batch: Batch, domain: Domain, length: int, sums: Any
-    ) -> None:
+    def add_to(self, batch: Batch, domain: Domain, length: int, sums: Any) -> bool:
         """Clamp and add up the rows in one loop; see ``aggregate``."""
+        loops = compiled.point_loops(0)
+        if loops is None:
+            return False
         points = _array(self.centres)
         weights = compiled.plain(_powers(self, batch, domain), len(points), length)
         x = compiled.plain(_unit(self.names, batch, domain), len(self.names), length)
         how = float(steps_of(points.size)), float(self.radius), self.norm
         loops.add_pulls(x, points, weights, *how, *sums)
+        return True
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)

@@ -231,6 +231,26 @@ def test_a_broken_numba_prevents_no_answer(monkeypatch):
     compiled.load.cache_clear()
 
 
+_FAR = st.sampled_from([-1e300, -1.0, 0.0, 5e-324, 1e-300, 1.0, 1e300])
+
+
+@FAST
+@given(
+    st.lists(st.floats(-1e300, 1e300) | st.floats(-1, 1) | _FAR, max_size=40),
+    st.lists(ANY | EXTREME | st.floats(-2, 2) | _FAR, max_size=60),
+)
+@example([-1e300, 1e300], [np.inf, -np.inf, np.nan, 0.0])
+def test_codes_between_cuts_are_found_alike(cuts, values):
+    """Many of them, as in a grid, or all in one part of their range."""
+    ends = np.unique(np.array(cuts, dtype=float))
+    numbers = np.array([*values, *ends, *np.nextafter(ends, np.inf)])
+    found = np.zeros(len(numbers), dtype=np.uint16)
+    loops = compiled.load("discreto.core.maps.trees_numba")
+    loops.place(numbers, ends, 99, found)
+    wanted = np.searchsorted(ends, numbers, side="left")
+    np.testing.assert_array_equal(found, np.where(np.isnan(numbers), 99, wanted))
+
+
 def test_little_work_loads_nothing(monkeypatch):
     compiled.load.cache_clear()
     monkeypatch.setattr(compiled, "_folded", 0)

@@ -153,7 +153,6 @@ def _mark(place, cell, out):
 
 @njit(cache=True, nogil=True)
 def _add_lines(rows, start, stop, place, out):
-    """Add lines of whole numbers to the sums of their cells."""
     count = out.shape[1] - 1
     if place.shape[0] == 0 or count > FEW or rows.shape[0] == 1:
         for w in range(rows.shape[0]):
@@ -344,7 +343,8 @@ def _part(value, lower, upper, scale, last):
 
 
 @njit(cache=True, nogil=True)
-def _parts(values, lower, upper, scale, last, out):
+def place_parts(values, lower, upper, scale, last, out):
+    """The part of a range of each value; the first for NaN."""
     for i in range(values.shape[0]):
         out[i] = _part(values[i], lower, upper, scale, last)
 
@@ -370,7 +370,7 @@ def place_edges(values, cuts, lower, upper, scale, starts, out):
     parts = np.empty(NEAR, dtype=np.int32)
     for start in range(0, values.shape[0], NEAR):
         some, mine = values[start : start + NEAR], out[start : start + NEAR]
-        _parts(some, lower, upper, scale, starts.shape[0] - 2.0, parts)
+        place_parts(some, lower, upper, scale, starts.shape[0] - 2.0, parts)
         for i in range(some.shape[0]):
             v = min(max(some[i], lower), upper)
             below, above = starts[parts[i]], starts[parts[i] + 1]

@@ -14,7 +14,6 @@ from discreto.core.loops_numba import guide, place_parts
 
 BLOCK = 256
 NEAR = 1024  # rows whose codes stay in a processor's cache
-FEW = 4  # cuts that are compared one by one sooner than they are searched
 
 
 @njit(cache=True, nogil=True)
@@ -30,6 +29,8 @@ def place(values, cuts, missing, out):
     if upper - lower > 1e-300:
         scale = (starts.shape[0] - 1) / (upper - lower)  # 0 if the range is infinite
     guide(cuts, lower, upper, scale, starts)
+    ends = np.full(many + 1, np.inf)  # no value is above the last
+    ends[:many] = cuts
     block, parts = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32)
     for start in range(0, values.shape[0], BLOCK):
         size = min(BLOCK, values.shape[0] - start)
@@ -38,15 +39,14 @@ def place(values, cuts, missing, out):
         place_parts(block, lower, upper, scale, starts.shape[0] - 2.0, parts)
         for i in range(size):
             below, above = starts[parts[i]], starts[parts[i] + 1]
-            while above - below > FEW:
+            while above - below > 1:
                 middle = (below + above) >> 1
-                if cuts[middle] < block[i]:
+                if ends[middle] < block[i]:
                     below = middle + 1
                 else:
                     above = middle
-            while below < above and cuts[below] < block[i]:
-                below += 1
-            out[start + i] = missing if np.isnan(block[i]) else below
+            code = below + (ends[below] < block[i])
+            out[start + i] = code if block[i] == block[i] else missing
 
 
 @njit(cache=True, nogil=True)

@@ -90,6 +90,13 @@ def fit(make: Callable[[], Any], folder: Path, target: str) -> tuple[float, Coun
     return cpu(lambda: make().fit(table), 1), engine
 
 
+def boosted(trees: int, depth: int, splits: Any) -> Any:
+    """A boosted model of a given size."""
+    how = models.BoostingSettings(splits=splits)
+    size: dict[str, Any] = {"n_estimators": trees, "max_depth": depth}
+    return models.GradientBoostingClassifier(epsilon=1, settings=how, **size)
+
+
 def rows_of(folder: Path, warm: Path, rows: int) -> dict[str, float]:
     """Nanoseconds a row of each piece of work, by one thread."""
     compiled.load("discreto.core.loops_numba")
@@ -107,8 +114,7 @@ def rows_of(folder: Path, warm: Path, rows: int) -> dict[str, float]:
         out[f"{name} ({engine_.asked} questions)"] = taken / rows * 1e9
 
     def trees() -> Any:
-        wanted = {"n_estimators": TREES, "max_depth": 2}
-        return models.GradientBoostingClassifier(epsilon=1, splits="random", **wanted)
+        return boosted(TREES, 2, "random")
 
     fit(trees, warm, "y")
     taken, engine_ = fit(trees, folder, "y")
@@ -146,8 +152,7 @@ def question_of(trees: int, depth: int) -> tuple[float, float, int]:
             return super().fold(asked, frame)
 
     table = dp.Table(data, domain, dp.testing.simulate(0), engine=Weighing(1))
-    size = {"n_estimators": trees, "max_depth": depth}
-    models.GradientBoostingClassifier(epsilon=1, splits="greedy", **size).fit(table)
+    boosted(trees, depth, "greedy").fit(table)
     return max(sizes) / 1e3, sum(sizes) / 1e3, len(sizes)
 
 
@@ -184,13 +189,13 @@ def _family_cpu() -> float:
 
 def show(found: dict[str, float], cores: int, rows: int, size: int) -> None:
     """The pieces, and what they make together."""
-    print(f"\nCPU hours, and hours on {cores} cores; {size / rows:.0f} bytes a row")
+    print(f"\nCPU hours, and minutes on {cores} cores; {size / rows:.0f} bytes a row")
     print(f"{'':<44} {'ns a row':>9} {'~10^9 rows':>18} {'~10^11 rows':>18}")
     for name, nanoseconds in found.items():
         line = f"{name:<44} {nanoseconds:>9.1f}"
         for many in (1e9, 1e11):
             hours = nanoseconds * many / 3.6e12
-            line += f" {hours:>9.3g}, {hours / cores:>7.2g}"
+            line += f" {hours:>8.2g} h, {hours / cores * 60:>6.2g} m"
         print(line)
 
 

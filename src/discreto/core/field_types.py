@@ -17,7 +17,7 @@ from functools import cache
 from itertools import repeat
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from discreto.core.once import Once
+from discreto.core.once import MadeOnce
 from discreto.errors import ParameterError
 
 WHOLE = 1 << 63  # whole numbers are smaller: they fit the arrays of any loop
@@ -125,7 +125,7 @@ def _are_numbers(several: tuple[Any, ...], form: Any) -> bool:
 
 
 # Trees share what their nodes hold: it is looked at once for all of them.
-_known_numbers = Once(_are_numbers, 1 << 10)
+_known_numbers = MadeOnce(_are_numbers, 1 << 10)
 
 
 def _holds(form: Any) -> bool:

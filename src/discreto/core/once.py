@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class Once(Generic[T]):
+class MadeOnce(Generic[T]):
     """What follows from public facts alone, worked out once for all batches.
 
     Facts are told apart by identity, which is quick; they are kept, so that no other

@@ -10,7 +10,7 @@ import numpy as np
 from discreto.core import compiled
 from discreto.core.aggregate import add_up
 from discreto.core.maps.columns import has_gaps
-from discreto.core.once import Once
+from discreto.core.once import MadeOnce
 from discreto.core.query import Floats, Ints
 from discreto.core.rounding import make_whole, whole
 
@@ -111,7 +111,7 @@ def _work_out(points: Floats) -> tuple[Floats, float, Floats, Floats]:
     return points, scale, -2 * points, (points**2).sum(axis=1)
 
 
-_kept_facts = Once(_work_out)
+_kept_facts = MadeOnce(_work_out, 4)
 
 
 def _facts_of(points: Floats) -> tuple[Floats, float, Floats, Floats]:

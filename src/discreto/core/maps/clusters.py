@@ -28,7 +28,7 @@ from discreto.core.maps.columns import (
     without_gaps,
 )
 from discreto.core.maps.features import SUM_BITS
-from discreto.core.once import Once
+from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.errors import ParameterError
 
@@ -293,7 +293,7 @@ def _as_array(points: Points) -> Floats:
     return out
 
 
-_array = Once(_as_array)
+_array = MadeOnce(_as_array, 4)
 
 
 def _unit(names: tuple[Term, ...], batch: Batch, domain: Domain) -> Floats:
@@ -322,13 +322,9 @@ def _with_nearest(
         x = rows_with_gaps(names, batch, domain)
     if len(points) == 1:
         return x, points, np.empty(0, dtype=np.int64)
-    place = remember(
-        batch,
-        "nearest",
-        (names, centres),
-        lambda: nearest(x, points, gaps=may_lack(names, domain)),
-    )
-    return x, points, place
+    lacks, key = may_lack(names, domain), (names, centres)
+    near = remember(batch, "nearest", key, lambda: nearest(x, points, gaps=lacks))
+    return x, points, near
 
 
 def _from_nearest(

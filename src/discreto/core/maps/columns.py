@@ -15,7 +15,7 @@ import numpy as np
 
 from discreto.core import compiled
 from discreto.core.domain import Domain
-from discreto.core.once import Once
+from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats
 from discreto.errors import ParameterError
 
@@ -195,4 +195,4 @@ def _work_out(terms: tuple[Term, ...], domain: Domain) -> Facts:
     return Facts(tuple(names), centres, scales, plain, tuple(marks), tuple(lacking))
 
 
-facts_of: Callable[[tuple[Term, ...], Domain], Facts] = Once(_work_out)
+facts_of: Callable[[tuple[Term, ...], Domain], Facts] = MadeOnce(_work_out)

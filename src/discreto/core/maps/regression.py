@@ -35,7 +35,7 @@ from discreto.core.maps.columns import (
     unit_rows,
 )
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
-from discreto.core.once import Once
+from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Shape
 from discreto.core.rounding import make_whole, whole
 from discreto.errors import ParameterError
@@ -368,8 +368,8 @@ def _put_on_grid(scaled: Scaled) -> tuple[Floats, float, float]:
     return whole(matrix * first), first, second
 
 
-_whole_basis = Once(_put_on_grid, 4)  # they may be large
-_array = Once(np.array, 4)
+_whole_basis = MadeOnce(_put_on_grid, 4)  # they may be large
+_array = MadeOnce(np.array, 4)
 
 
 def _unit_shape(width: int, norm: Norm, top: int = _TOP, limit: int = _TOP) -> Shape:

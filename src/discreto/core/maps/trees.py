@@ -21,7 +21,7 @@ from discreto.core.domain import Category, Domain
 from discreto.core.maps import trees_numpy as kernels
 from discreto.core.maps._batch_cache import Chosen, recall, remember
 from discreto.core.maps._names import check_names
-from discreto.core.once import Once
+from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Ints
 from discreto.errors import ParameterError
 
@@ -318,8 +318,8 @@ def _count_children(route: object) -> int:
 
 
 # Trees share their routes: each is looked at once for all of them.
-_known_children = Once(_count_children, 1 << 10)
-_known_codes = Once(np.array, 1 << 10)
+_known_children = MadeOnce(_count_children, 1 << 10)
+_known_codes = MadeOnce(np.array, 1 << 10)
 
 
 def _children(route: object) -> int:

@@ -44,12 +44,9 @@ class Margins:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         scores, target = self.of.totals(batch, domain), batch[self.of.target]
-        every = np.arange(scores.shape[1])
-        best = scores.argmax(axis=0)
-        rest = scores.copy()
-        rest[best, every] = -np.inf
-        second = rest.argmax(axis=0)
-        lead = scores[best, every] - scores[second, every]
+        best, top = _largest(scores, np.full(scores.shape[1], -1))
+        second, next_top = _largest(scores, best)
+        lead = top - next_top
         far = np.maximum(lead / _LEAST, 2.0**-8)
         place = np.clip(np.floor(_PER_DOUBLING * np.log2(far)) + 1, 0, self.bins - 1)
         right = np.where(target == best, 0, np.where(target == second, self.bins, -1))
@@ -66,6 +63,17 @@ class Margins:
     def batch_rows(self) -> int:
         """How many rows to fold at once."""
         return BATCH_ROWS
+
+
+def _largest(scores: Floats, without: Ints) -> tuple[Ints, Floats]:
+    """The class of the largest score but for one class each, and that score."""
+    place = np.zeros(scores.shape[1], dtype=np.int64)
+    top = np.full(scores.shape[1], -np.inf)
+    for number, line in enumerate(scores):
+        larger = (line > top) & (without != number)
+        np.copyto(place, number, where=larger)
+        np.copyto(top, line, where=larger)
+    return place, top
 
 
 __all__ = ["Margins"]

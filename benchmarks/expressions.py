@@ -296,13 +296,8 @@ def check_engine(source: Any, several: list[Any], table: pa.Table) -> int:
 
 def groups(several: list[Any], many: int) -> list[list[Any]]:
     """Expressions that engines are asked for, so many at once."""
-    kept = [e for e in several if not has_log(e) and _has_bounds(e)]
+    kept = [e for e in several if _has_bounds(e)]
     return [kept[i : i + many] for i in range(0, len(kept), many)]
-
-
-def has_log(e: Any) -> bool:
-    """Whether it takes a logarithm, for which rows are read."""
-    return "log1p(" in str(e)
 
 
 def makers(postgres: str | None) -> dict[str, Callable[[pa.Table], Any]]:

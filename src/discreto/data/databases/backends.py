@@ -7,6 +7,7 @@ Polars, PostgreSQL and Spark. From all others, rows are read and folded here.
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,8 @@ from discreto.errors import DomainError
 
 _PART = float(1 << 16)  # sums of long numbers are made of two sums of short ones
 _EXACT_IBIS = ("duckdb", "postgres")
+_WRITING = threading.Lock()
+_DEEPEST = 4000  # calls inside of each other; a stage of a query takes about forty
 # In the plans of Polars, DuckDB and pyarrow.
 _READERS_OF_TEXT = (
     *("csv scan", "json scan", "read_csv", "read_json", "sniff_csv"),
@@ -242,7 +245,7 @@ class Ibis(Split):
 
         native = frame.to_native()
         try:
-            with _silence():
+            with _silence(), _deep():
                 return native.get_backend(), str(ibis.to_sql(native))
         except Exception:  # nested too deeply, or unknown to this dialect
             raise Untranslated("a question that Ibis cannot write") from None
@@ -338,6 +341,18 @@ def _silence() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Room for queries inside of queries, one writer at a time."""
+    with _WRITING:
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(before, _DEEPEST))
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(before)
 
 
 def _listed(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:

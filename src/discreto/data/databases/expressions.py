@@ -44,6 +44,7 @@ from discreto.core.expressions.kinds import LARGEST, SMALLEST, code_of, gather
 from discreto.data.databases import Untranslated
 from discreto.data.databases import date_expressions as dates
 from discreto.data.databases.columns import Columns, Expr, search, table
+from discreto.data.databases.exponentials import log1p
 from discreto.data.databases.sql_terms import either, real, whole
 
 
@@ -148,8 +149,9 @@ def _apply(part: Apply, rows: Columns) -> Expr:
     elif part.function == "sqrt":
         (inside,) = rows.let([nw.when(found >= 0).then(found)])
         out = inside.sqrt()
-    else:  # logarithms differ in the last bit from engine to engine
-        raise Untranslated(part.function)
+    else:
+        inside = nw.when(found > real(-1.0)).then(found)
+        out = log1p(inside, part.inside.kind(rows.domain).upper, rows)  # type: ignore[union-attr]
     return _cut(_tidy(out, rows), kind.lower, kind.upper)
 
 

@@ -73,8 +73,6 @@ def _of(part: Any, rows: Columns) -> Expr:
         made = rows.apart(lambda: translate(part, rows))
     else:  # worked out here: databases add up constants as decimals
         made = _constant(part.rows({}, rows.domain))
-    if isinstance(part.kind(rows.domain), Real):
-        made = rows.backend.as_float(made)
     (made,) = rows.let([made])
     return made
 

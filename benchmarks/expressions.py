@@ -251,7 +251,7 @@ def columns_of(source: Any, several: list[Any]) -> list[list[Any]]:
     rows.open(tuple(PLACED))
     named = tuple(core.Named(f"new{i}", e) for i, e in enumerate(several))
     views = [n for n in named if _has_bounds(n.expression)]
-    apply_step(core.WithColumns(tuple(views)), rows)
+    apply_step(core.WithColumns(tuple(views)), rows, [one.name for one in views])
     picked = {"place": rows.value("place")}
     for one in views:
         value, absent = rows._made[one.name]

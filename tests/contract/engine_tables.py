@@ -20,6 +20,7 @@ from discreto.core.maps import (
     Block,
     Categories,
     ClippedGradient,
+    CodeCounts,
     Completeness,
     Cross,
     Deviations,
@@ -34,6 +35,7 @@ from discreto.core.maps import (
     Indicator,
     LogisticGradient,
     Magnitudes,
+    Margins,
     Nearest,
     NearestRows,
     Ones,
@@ -118,12 +120,20 @@ TURNED = Scaled(
 SCALED_2 = replace(SCALED, norm="l2", constant=0.7)
 SCORES = ((1.0, 2.0, 3.0), (-5.0, 0.3, 0.1), (0.2, 0.0, -70.0))
 TURN = ((0.3, -1.0, 2.0), (1.1, 0.0, 0.5), (0.1, 1e-310, -0.3))
+TINY = (0.1, -1.0, 1e-300)
 VOTES = (
     (0.1, 2.0, -0.7, 1e-300, 0.3, 1.0, -2.0, 0.0, 0.5),
     (0.0, -3.0, 40.0, -40.0, 0.1, 0.2, 0.3, 0.4, 0.5),
     (0.3, 0.3, 0.1, 0.0, 90.0, 0.0, 0.0, -3.0, 7.0),
 )
 GRID = Grid(("a", "s"), ((2.0, 5.0), ()))
+CODES = Grid(("a", "far", ODD), ((0.0, 2.0, 5.0), (100.5,), ()))
+STUMPS = (
+    Tree(
+        (0,), ((0, 1, 2, 1, 0),), ((0.5, 0.1, 0.3), (-1.0, 0.1, 0.2), (0.0, 0.7, 0.7))
+    ),
+    Tree((2,), ((0, 1, 1, 0, 1, 1),), ((0.3, 0.3, 0.1), (0.1, -0.2, 1e-310))),
+)
 TREE = Tree((0,), ((0, 0, 1, 1),), ((0.5,), (-1.0,)))
 
 
@@ -191,9 +201,13 @@ TRANSLATED = {
         several(
             Block(LogisticGradient(SCALED, "label", ((1.0, 2.0, 3.0),))),
             Block(LogisticGradient(TURNED, "label", ((40.0, -90.0),), 0.3, (0.2, 1.0))),
-            Block(ClippedGradient(SCALED, "label", (0.1, -1.0, 1e-300), 0.7, "logistic")),
-            Block(ClippedGradient(SCALED, "far", (0.1, -1.0, 0.3), 0.5, "squared", TURN)),
+            Block(ClippedGradient(SCALED, "label", TINY, 0.7, "logistic")),
+            Block(ClippedGradient(SCALED, "far", TINY, 0.5, "squared", TURN)),
         ),
+    ),
+    "codes": Sum(
+        Margins(Gradients(CODES, "s", "softmax", (0.1, 0.2, 0.3), STUMPS), 12),
+        several(Block(Ones()), Block(CodeCounts(CODES))),
     ),
     "several classes": Sum(
         Everyone(),

@@ -50,10 +50,14 @@ class Margins:
         rest[best, every] = -np.inf
         second = rest.argmax(axis=0)
         lead = scores[best, every] - scores[second, every]
-        far = np.maximum(lead / _LEAST, 2.0**-8)
-        place = np.clip(np.floor(_PER_DOUBLING * np.log2(far)) + 1, 0, self.bins - 1)
+        place = np.searchsorted(self.ends(), lead, side="right")
         right = np.where(target == best, 0, np.where(target == second, self.bins, -1))
         return np.where(right >= 0, right + place, -1).astype(np.int64)
+
+    def ends(self) -> tuple[float, ...]:
+        """Where each cell of either half but the first begins."""
+        steps = range(self.bins - 1)
+        return tuple(_LEAST * 2.0 ** (step / _PER_DOUBLING) for step in steps)
 
     def middles(self) -> Floats:
         """A lead that stands for each cell of either half."""

@@ -6,7 +6,7 @@ of the same name in :mod:`discreto.core.expressions`, operation by operation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import narwhals as nw
@@ -48,14 +48,15 @@ from discreto.data.databases.exponentials import log1p
 from discreto.data.databases.sql_terms import either, real, whole
 
 
-def apply_step(step: Step, rows: Columns) -> None:
-    """The rows of a view from those of a table."""
+def apply_step(step: Step, rows: Columns, names: Collection[str]) -> None:
+    """The rows of a view, with these of its columns, from those of a table."""
     if isinstance(step, Where):
         rows.keep(_of(step.condition, rows) == 1)
         rows.domain = step.domain(rows.domain)
     elif isinstance(step, WithColumns):
         domain = step.domain(rows.domain)
-        made = [(named.name, _of(named.expression, rows)) for named in step.columns]
+        wanted = [named for named in step.columns if named.name in names]
+        made = [(named.name, _of(named.expression, rows)) for named in wanted]
         for name, expr in made:
             rows.add_column(name, expr, domain[name])
         _ = rows.frame  # what follows is built on these columns

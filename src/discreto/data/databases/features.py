@@ -22,14 +22,13 @@ from discreto.core.maps.simplex_features import Partition
 from discreto.core.query import Shape
 from discreto.core.rounding import whole
 from discreto.data.databases.cells import (
-    added,
     from_nearest,
     indicator,
     norm_of,
     unit_rows,
 )
 from discreto.data.databases.columns import Columns, Expr
-from discreto.data.databases.sql_terms import clip, either, real
+from discreto.data.databases.sql_terms import added, clip, either, real
 
 _ONE = float(1 << SUM_BITS)
 _VISIBLE = 2.0**-300

@@ -20,13 +20,14 @@ from discreto.core.maps.clusters import (
     FuzzyWeights,
     steps_of,
 )
+from discreto.core.maps.code_counts import CodeCounts
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.regression import LogisticGradient
 from discreto.core.maps.simplex_features import SoftVotes, weights_of
 from discreto.core.query import Shape
 from discreto.data.databases import Untranslated
-from discreto.data.databases.cells import added, gaps_of, norm_of, unit_rows
+from discreto.data.databases.cells import gaps_of, norm_of, unit_rows
 from discreto.data.databases.columns import Columns, Expr, table
 from discreto.data.databases.exponentials import exps, logs
 from discreto.data.databases.features import (
@@ -38,7 +39,8 @@ from discreto.data.databases.features import (
     mixed,
     visible,
 )
-from discreto.data.databases.sql_terms import clip, either, real
+from discreto.data.databases.grid_codes import codes_of
+from discreto.data.databases.sql_terms import added, clip, either, real
 
 _TOP = float(1 << SUM_BITS)
 
@@ -218,8 +220,18 @@ def _squared_distances(names: Any, centres: Any, rows: Columns) -> list[Expr]:
     return rows.let(out)
 
 
+def _code_counts(features: CodeCounts, shape: Shape, rows: Columns) -> list[Expr]:
+    sizes = features.sizes(rows.domain)
+    return [
+        either(code == place, real(1.0), real(0.0))
+        for code, size in zip(codes_of(features.grid, rows), sizes, strict=True)
+        for place in range(size)
+    ]
+
+
 _SOFT: dict[type, Translation] = {
     ClippedGradient: _clipped,
+    CodeCounts: _code_counts,
     FuzzyPresence: _presence,
     FuzzyPulls: _pulls,
     FuzzyWeights: _fuzzy,

@@ -22,6 +22,7 @@ from discreto.data.databases.expressions import apply_step
 from discreto.data.databases.parts import gathered
 from discreto.data.databases.people import bounded
 from discreto.data.databases.several import Portion, portions_of
+from discreto.data.databases.soft_features import costly
 from discreto.data.databases.sums import SumQuery
 from discreto.data.frames.base import Array, Frame, asked, need_columns
 from discreto.data.frames.convert import convert
@@ -95,6 +96,11 @@ class DatabaseFrame:
             )
             self._last = key, query
         return query
+
+    def costly(self, question: Bound) -> bool:
+        """Whether a copy of the rows would answer many times faster than a query."""
+        features = [part.block.features for part in question.blocks]
+        return costly(getattr(question.query, "cells", None), features)
 
     def queries(self, several: Sequence[Bound]) -> list[Portion]:
         """Few queries for several questions; some may have to be asked alone."""

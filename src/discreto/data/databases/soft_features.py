@@ -23,6 +23,7 @@ from discreto.core.maps.clusters import (
 from discreto.core.maps.code_counts import CodeCounts
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.maps.gradients import ClippedGradient
+from discreto.core.maps.margins import Margins
 from discreto.core.maps.regression import LogisticGradient
 from discreto.core.maps.simplex_features import SoftVotes, weights_of
 from discreto.core.query import Shape
@@ -238,6 +239,11 @@ _SOFT: dict[type, Translation] = {
     LogisticGradient: _logistic,
     SoftVotes: _votes,
 }
+
+
+def costly(cells: Any, features: Sequence[Any]) -> bool:
+    """Whether a copy of the rows would answer many times faster than a query."""
+    return isinstance(cells, Margins) or any(type(one) in _SOFT for one in features)
 
 
 def numbers_of(features: Any, shape: Shape, rows: Columns) -> list[Expr]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -184,7 +185,7 @@ def _log1p(numbers: Floats) -> Floats:
     return np.where(numbers > -1, exponentials.log1p(numbers), outside)
 
 
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "abs": np.abs,
     "ceil": np.ceil,
     "floor": np.floor,

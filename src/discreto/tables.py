@@ -20,10 +20,6 @@ from discreto.data.engines import DatabaseEngine, LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
 from discreto.errors import DomainError, ParameterError
 from discreto.markup import escape
-from discreto.plan import (
-    Plan,
-    Statistic,
-)
 from discreto.rows import Engine, TableRows
 from discreto.table_answers import TableAnswers
 
@@ -98,7 +94,7 @@ class Table(TableAnswers):
         default = DatabaseEngine() if lazy else LocalEngine()
         self._rows = TableRows(frame, engine or default)
         self.choosy = not getattr(engine, "fetch", True)
-        self._plans: dict[tuple[Statistic, Cost], tuple[Plan, str]] = {}
+        self._plans = {}
 
     @classmethod
     def scan(

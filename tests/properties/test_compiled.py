@@ -277,3 +277,24 @@ def test_texts_of_numbers_are_found_alike(texts, data):
         convert(pa.chunked_array([column, column]), dp.Number(0, 1)),
         np.concatenate([quick, quick]),
     )
+
+
+@pytest.mark.parametrize("total", [1 << 29, 3 << 28, (1 << 30) - 1])
+def test_a_total_below_the_sum_of_polynomials_is_kept(total):
+    """The loop looks at all three of them, though as things are none is too large."""
+    shape = Shape(3, 1 << 30, total=total, signed=False)
+    column = DOMAIN.number("x3")
+    values = np.linspace(column.lower, column.upper, 9)
+    rows = Bernstein(("x3",), 2).rows({"x3": values}, DOMAIN)
+    wanted = aggregate.clamp(rows.copy(), shape).sum(axis=1).astype(np.int64)
+    bounds = 0.0, float(shape.limit), float(total), -1.0
+    facts = float(column.centre), float(column.half), float(1 << 30)
+    out = np.zeros((3, 2), dtype=np.int64)
+    loops = importlib.import_module("discreto.core.loops_numba")
+    loops.add_quadratic(values, *facts, *bounds, np.empty(0, dtype=np.int64), out)
+    assert out[:, 0].tolist() == wanted.tolist()
+    for one in values:  # and row by row: no row hides another's
+        out = np.zeros((3, 2), dtype=np.int64)
+        some = np.array([one])
+        loops.add_quadratic(some, *facts, *bounds, np.empty(0, dtype=np.int64), out)
+        assert out[:, 0].sum() <= total

@@ -366,7 +366,7 @@ def main() -> int:
     toss, seen, faults = random.Random(given.seed), Counter[str](), 0
     begun = time.process_time()
     for number, (several, rows) in enumerate(chunks(given.count, given.seed)):
-        if number % 25 == 24:
+        if number % 5 == 4:
             print(f"so far: {dict(seen)}, {faults} faults", flush=True)
         for e in several:
             try:

@@ -61,7 +61,7 @@ def _each(numbers: Floats, name: str, plain: Callable[[Floats], Floats]) -> Floa
     flat, out = values.reshape(-1), np.empty(values.shape)
     fast, place = compiled.loops(values.size, _LOOPS), out.reshape(-1)
     if fast is not None:
-        getattr(fast, name)(flat, place)
+        getattr(fast, name)(compiled.plain(flat, flat.size), place)
         return out
     for start in range(0, flat.size, _HELD):
         part = slice(start, start + _HELD)

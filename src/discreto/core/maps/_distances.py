@@ -9,6 +9,7 @@ import numpy as np
 
 from discreto.core import compiled
 from discreto.core.aggregate import add_up
+from discreto.core.exponentials import exp, log
 from discreto.core.maps.columns import has_gaps
 from discreto.core.once import MadeOnce
 from discreto.core.query import Floats, Ints
@@ -74,12 +75,17 @@ def memberships(x: Floats, points: Floats, power: float) -> Floats:
     Distances are over the numbers that are there; a row without any is in all alike.
     """
     far = _squared_distances(x, points)
-    logs = np.log(np.maximum(far, 1e-3, out=far), out=far)
+    logs = log(np.maximum(far, 1e-3, out=far))
     logs /= 1 - power
     logs -= logs.max(axis=0)
-    out = np.exp(logs, out=logs)
+    out = exp(logs)
     out /= add_up(out)
     return out
+
+
+def raised(parts: Floats, power: float) -> Floats:
+    """Parts of one to a power of at least one."""
+    return parts * parts if power == 2 else exp(log(parts) * power)
 
 
 def _squared_distances(x: Floats, points: Floats) -> Floats:

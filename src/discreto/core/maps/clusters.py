@@ -16,7 +16,7 @@ import numpy as np
 from discreto.core import compiled
 from discreto.core.domain import Domain
 from discreto.core.maps._batch_cache import remember, share, taken
-from discreto.core.maps._distances import memberships, nearest
+from discreto.core.maps._distances import memberships, nearest, raised
 from discreto.core.maps.columns import (
     Term,
     check_numbers,
@@ -308,7 +308,8 @@ def _powers(of: FuzzyWeights | FuzzyPulls, batch: Batch, domain: Domain) -> Floa
 
     def make() -> Floats:
         x = _unit(of.names, batch, domain)
-        return memberships(x, _array(of.centres), of.power) ** of.power
+        parts = memberships(x, _array(of.centres), of.power)
+        return raised(parts, of.power)
 
     return share(batch, "powers", (of.names, of.centres, of.power, domain), make)
 

@@ -46,11 +46,14 @@ class Margins:
         scores, target = self.of.totals(batch, domain), batch[self.of.target]
         best, top = _largest(scores, np.full(scores.shape[1], -1))
         second, next_top = _largest(scores, best)
-        lead = top - next_top
-        far = np.maximum(lead / _LEAST, 2.0**-8)
-        place = np.clip(np.floor(_PER_DOUBLING * np.log2(far)) + 1, 0, self.bins - 1)
+        place = np.searchsorted(self.ends(), top - next_top, side="right")
         right = np.where(target == best, 0, np.where(target == second, self.bins, -1))
         return np.where(right >= 0, right + place, -1).astype(np.int64)
+
+    def ends(self) -> tuple[float, ...]:
+        """Where each cell of either half but the first begins."""
+        steps = range(self.bins - 1)
+        return tuple(_LEAST * 2.0 ** (step / _PER_DOUBLING) for step in steps)
 
     def middles(self) -> Floats:
         """A lead that stands for each cell of either half."""

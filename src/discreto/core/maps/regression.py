@@ -17,6 +17,7 @@ import numpy as np
 
 from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
+from discreto.core.exponentials import exp
 from discreto.core.maps._lines import (
     add_products,
     mix,
@@ -246,6 +247,10 @@ class LogisticGradient:
         """The largest norm of a row's gradient: 2^30 grid steps."""
         return self.clip * self.of.reach * self._factor()
 
+    def most(self) -> float:
+        """The largest norm of a row's residuals."""
+        return self.clip * self._factor()
+
     def _factor(self) -> float:
         if len(self.weights) == 1:
             return 1.0
@@ -270,15 +275,14 @@ class LogisticGradient:
 
     def _residuals(self, scores: Floats, codes: Floats) -> Floats:
         if len(scores) == 1:
-            chance = 1 / (1 + np.exp(-np.clip(scores, -500, 500)))
+            chance = 1 / (1 + exp(-scores))
             residuals = chance - (codes == 1)[None, :]
             np.clip(residuals, -self.clip, self.clip, out=residuals)
         else:
-            scores = scores - scores.max(axis=0)
-            residuals = np.exp(np.maximum(scores, -500))
+            residuals = exp(scores - scores.max(axis=0))
             residuals /= add_up(residuals)
             residuals -= codes[None, :] == np.arange(len(scores))[:, None]
-            most = self.clip * self._factor()
+            most = self.most()
             sizes = sizes_of(residuals, self.of.norm)
             residuals *= most / np.maximum(sizes, most)
         if self.importance:

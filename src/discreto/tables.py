@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreto.core.accounting import check_steps
 from discreto.core.charge import Charger, Event, Reservation
@@ -95,6 +95,15 @@ class Table(TableAnswers):
         self._rows = TableRows(frame, engine or default)
         self.choosy = not getattr(engine, "fetch", True)
         self._plans = {}
+
+    if not TYPE_CHECKING:  # a type checker would take every name for one of these
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f"a Table has no {name!r}."
+            if not name.startswith("_"):
+                hint += " Rows are not shown, and statistics are functions with a "
+                hint += "price: dp.stats.mean(table, 'age', epsilon=0.1)."
+            raise AttributeError(hint)
 
     @classmethod
     def scan(

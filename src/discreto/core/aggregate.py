@@ -229,11 +229,22 @@ class _Cells:
             codes = features.ones(batch, domain)
             codes = compiled.plain(codes, self._length, len(way.ones))
             self.fast.add_ones(codes, np.cumsum([0, *way.ones]), place, out)
-        elif not way.loops:
+        elif not way.loops and not self._fused(way, batch, domain, place, out):
             rows = features.rows(batch, domain)
             rows = _fitting(rows, shape.width, self._length)
             self.fast.add_clamped(rows, *bounds, place, out)
         return out[:, : self.count].T
+
+    def _fused(
+        self, way: _Way, batch: Batch, domain: Domain, place: Ints, out: Ints
+    ) -> bool:
+        """Whether a map's own loop made, clamped and added up all of its numbers."""
+        features: Any = way.part.block.features
+        if not hasattr(features, "add_to"):
+            return False
+        sums = (*way.bounds, place, out)
+        done: bool = features.add_to(batch, domain, self._length, sums)
+        return done
 
 
 class _Way(NamedTuple):

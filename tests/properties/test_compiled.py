@@ -333,3 +333,18 @@ def test_a_total_below_the_sum_of_polynomials_is_kept(total):
         some = np.array([one])
         loops.add_quadratic(some, *facts, *bounds, np.empty(0, dtype=np.int64), out)
         assert out[:, 0].sum() <= total
+
+
+class Boastful(Given):
+    """A map of somebody else that would add up its numbers by itself."""
+
+    def add_to(self, batch: Any, domain: Any, length: int, sums: Any) -> bool:
+        sums[-1][:] = 10**9
+        return True
+
+
+def test_only_maps_of_the_core_are_believed_to_clamp():
+    rows = Boastful(np.full((1, 3), 50.0), Shape(1, 7, signed=False))
+    asked = inside(Sum(Everyone(), (Block(rows),)), DOMAIN)
+    plain, quick = both(lambda: aggregate.fold(asked, {"x1": np.zeros(3)}, 3))
+    assert plain[0].tolist() == quick[0].tolist() == [[21]]

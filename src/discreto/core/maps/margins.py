@@ -46,7 +46,8 @@ class Margins:
         scores, target = self.of.totals(batch, domain), batch[self.of.target]
         best, top = _largest(scores, np.full(scores.shape[1], -1))
         second, next_top = _largest(scores, best)
-        place = np.searchsorted(self.ends(), top - next_top, side="right")
+        lead = top - next_top
+        place = np.searchsorted(self.ends(), lead, side="right")
         right = np.where(target == best, 0, np.where(target == second, self.bins, -1))
         return np.where(right >= 0, right + place, -1).astype(np.int64)
 

@@ -93,11 +93,8 @@ def by_means(ask: Ask, task: Task, share: Fraction) -> Start:
         turned[:, task.numbers] = numbers
     overall = turned.sum(axis=0) / total
     overall = overall * part_signal(overall, task.classes * variance / total**2)
-    apart = turned / sizes[:, None] - overall
-    heard = _heard(apart, variance / sizes**2)
-    apart *= heard[:, None]
-    # The variance of scores that is left to noise.
-    unsure = float(np.mean(heard * variance / sizes**2)) * task.columns
+    apart, left = _signal(turned, sizes, overall, variance, constant)
+    unsure = left * task.columns  # the variance of scores that is left to noise
     means = overall + apart
     # As sure of itself as a logistic score with that noise on it can be (MacKay 1992).
     sure = 1 / math.sqrt(1 + math.pi / 2 * unsure)
@@ -126,6 +123,26 @@ def by_wide_means(ask: Ask, task: Task, room: float) -> Start:
     return replace(start, weights=weights, typical=wide)
 
 
+def _signal(
+    sums: Floats, sizes: Floats, overall: Floats, variance: float, constant: float
+) -> tuple[Floats, float]:
+    """What differs between the means of classes, without noise; what is left of it.
+
+    Where all rows are far from the origin, noise in the size of a class moves its mean
+    along the mean row. That direction has a noise, and a signal, of its own.
+    """
+    apart = sums / sizes[:, None] - overall
+    noise, far = variance / sizes**2, float(overall @ overall)
+    way = overall / max(math.sqrt(far), 1e-12)
+    along = (apart @ way)[:, None]
+    apart = apart - along * way
+    heard = _heard(apart, noise)
+    more = noise * (1 + far / constant**2)
+    clear = _heard(along, more)
+    left = heard * noise + clear * (more - noise) / apart.shape[1]
+    return apart * heard[:, None] + along * clear[:, None] * way, float(left.mean())
+
+
 def _heard(apart: Floats, variances: Floats) -> Floats:
     """How much of each class's distance from the mean row is signal, 0 to 1.
 
@@ -134,8 +151,7 @@ def _heard(apart: Floats, variances: Floats) -> Floats:
     """
     squares = (apart**2).mean(axis=1)
     sure = 1 / variances
-    doubt = math.sqrt(5 / apart.size)  # Laplace noise varies so much of itself
-    signal = float(((squares - (1 + doubt) * variances) * sure).sum() / sure.sum())
+    signal = float(((squares - variances) * sure).sum() / sure.sum())
     signal = min(max(signal, 0.0), 1.0)
     return np.asarray(signal / (signal + variances))
 

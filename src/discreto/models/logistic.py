@@ -28,11 +28,13 @@ from discreto.models._strength import (
     unit_strength,
 )
 from discreto.models._terms import Encoding, affordable, spread_out
+from discreto.models._views import Search, Seen, ask_windows, window_share
 from discreto.parameters import Reader
 from discreto.session import Ask
 
 _METHODS = ("auto", "gradient", "means", "functional")
 _MOST_STEPS = 15
+_SEARCH = Search(cells=12, inside=0.95, surely=0.6, caution=2.0, margin=0.5)
 _CLOSE = 1e-9  # scores that are further apart have different chances
 _ASSUMED = 5000  # rows for which steps are planned, where nobody says how many
 
@@ -147,16 +149,19 @@ class LogisticRegression(PrivateClassifier):
         self.random_state = random_state
 
     def _learn(self, ask: Any, space: Space) -> None:
-        read, whole = Reader(self), Encoding(space)
+        read = Reader(self)
         method = read.choice("method", _METHODS)
-        if not whole.names:
+        if not Encoding(space).names:
             raise ParameterError("LogisticRegression needs at least one feature.")
-        terms, strength, room = whole, math.inf, math.inf
+        strength, room = math.inf, math.inf
         if method == "auto":
             known = present_in((space.goal, *space.numbers), space.domain)
             ask, strength = hear_strength(ask, space.domain.rows, known, COUNT)
             room = strength if ask.cost.rho else strength / math.sqrt(2)
-            terms = Encoding(affordable(space, room, PER_TERM))
+        if method != "functional" and read.truth("clipping"):
+            ask, space = self._look_around(ask, space, room)
+        self.view_, whole = space, Encoding(space)
+        terms = Encoding(affordable(space, room, PER_TERM))
         task = self._task(read, terms, bool(ask.cost.rho))
         steps = self._count(read, ask, task, strength)
         if method == "auto":
@@ -179,6 +184,17 @@ class LogisticRegression(PrivateClassifier):
         slopes = spread_out(weights[:, 1:], terms, whole)
         weights = np.column_stack([weights[:, 0], slopes])
         self._keep(weights, spread_out(middle, terms, whole), whole)
+
+    def _look_around(self, ask: Any, space: Space, room: float) -> tuple[Any, Space]:
+        """A session about the part of the bounds where rows are, and what it is."""
+        if room == math.inf:
+            rows = ask.domain.rows or _ASSUMED
+            room = rows * unit_strength(ask.cost)
+        share = window_share(len(space.numbers), ask.cost, room)
+        if not share:
+            return ask, space
+        seen = Seen(ask_windows(ask, space, share, _SEARCH))
+        return seen.ask(ask.sharing(1 - share), space), seen.space(space)
 
     def _task(self, read: Reader, terms: Encoding, gaussian: bool) -> Task:
         """What is public about a fit on these terms."""
@@ -266,7 +282,7 @@ class LogisticRegression(PrivateClassifier):
         """
         X = self._rows(X)
         fill = getattr(self, "fill_", None)
-        scores = Encoding(self.space_).scores(X, self.coef_, self.intercept_, fill)
+        scores = Encoding(self.view_).scores(X, self.coef_, self.intercept_, fill)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -21,10 +21,10 @@ from discreto.models._bayes_queries import (
     second_share,
 )
 from discreto.models._bayes_shrinkage import TINY
-from discreto.models._class_scores import ask_temper, class_scores, usual_temper
+from discreto.models._class_scores import ask_temper, class_scores
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier
-from discreto.models._strength import CLEAR, SizeUp, size_up
+from discreto.models._strength import CLEAR, SizeUp, size_up, usual_temper
 from discreto.models._views import (
     Seen,
     ask_groups,

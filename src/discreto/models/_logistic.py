@@ -24,7 +24,7 @@ from discreto.models._least_squares import (
     part_signal,
     unfold,
 )
-from discreto.models._strength import likely_counts
+from discreto.models._strength import likely_counts, usual_temper
 from discreto.session import Ask
 
 _WIDTHS = Fraction(1, 10)  # of the cost, to learn how wide columns are
@@ -112,15 +112,30 @@ def by_wide_means(ask: Ask, task: Task, room: float) -> Start:
     noise, too.
     """
     if room * float(_WIDTHS) < 10 * (1 + 0.05 * task.columns):
-        return by_means(ask, task, Fraction(1))
+        start = by_means(ask, task, Fraction(1))
+        return replace(start, weights=_discriminant(task, start))
     start = by_means(ask, task, 1 - _WIDTHS)
     wide = np.maximum(spreads(ask, task, start.mean, _WIDTHS), start.typical)
-    means = start.mean + start.apart
+    start = replace(start, typical=wide)
+    return replace(start, weights=_discriminant(task, start))
+
+
+def _discriminant(task: Task, start: Start) -> Floats:
+    """Scores of rows by normal laws of Numbers, and by how likely categories are.
+
+    The more columns there are, the more of them say the same.
+    """
+    means, numbers = start.mean + start.apart, task.numbers
+    slopes = means / start.typical**2
+    starts = -(slopes * means)[:, numbers].sum(axis=1) / 2
+    # Chances are no surer than the noise on them.
+    least = math.sqrt(start.variance) / start.sizes[:, None] + 1 / start.total
+    shares = np.clip(means, 0, 1)[:, ~numbers] + least
+    usual = np.clip(start.mean, 0, 1)[~numbers] + least
+    slopes[:, ~numbers] = usual_temper(task.columns) * np.log(shares / usual)
     counted = start.sizes * task.weights
-    squares = ((means / wide) ** 2).sum(axis=1)
-    starts = np.log(counted / counted.sum()) - start.sure * squares / 2
-    weights = np.column_stack([starts, start.sure * means / wide**2])
-    return replace(start, weights=weights, typical=wide)
+    starts = np.log(counted / counted.sum()) + start.sure * starts
+    return np.column_stack([starts, start.sure * slopes])
 
 
 def _signal(

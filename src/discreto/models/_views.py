@@ -29,7 +29,7 @@ from discreto.session import Ask
 Array = NDArray[Any]
 MANY_CODES = 64  # a Category with more is merged to as many
 _NOISE = 0.1  # of the rows may be the noise on a cell
-_SHARES = tuple(Fraction(1, part) for part in (6, 12, 24, 48))  # of the cost
+_SHARES = tuple(Fraction(1, part) for part in (8, 16, 32, 64))  # of the cost
 _CLEAR = 4  # so many of them must the number of rows be
 _REST = "(rest)"
 
@@ -48,6 +48,7 @@ class Search(NamedTuple):
     surely: float = 0.85
     caution: float = 1.5
     margin: float = 1.0
+    narrow: float = 0.7  # of the bounds; a wider window is none
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def window_share(columns: int, cost: Cost, room: float) -> Fraction:
     noise = math.sqrt(columns) if cost.rho else float(columns)
     share = noise / max(_NOISE * room, 1e-9)
     share = share**2 if cost.rho else share
-    if not columns or share > 1.6 * _SHARES[0]:
+    if not columns or share > 2 * _SHARES[0]:
         return Fraction(0)
     return min((s for s in _SHARES if s >= share), default=_SHARES[0])
 
@@ -152,7 +153,7 @@ def ask_windows(
     noise = math.sqrt(answer.noises[0].variance)
     # Every column has all rows, so all of them together tell how many there are.
     rows = counts.sum() / len(names)
-    if rows < _CLEAR * noise * math.sqrt(len(counts)) / len(names):
+    if rows <= _CLEAR * noise * math.sqrt(len(counts)) / len(names):
         return {}
     out, start = {}, 0
     for name, column, cuts in zip(names, columns, grid.cuts, strict=True):
@@ -189,9 +190,9 @@ def _window(
                 best = (float(edges[first]), float(edges[last]))
     if best is None:
         return None
-    more = search.margin * (best[1] - best[0])
+    more, whole = search.margin * (best[1] - best[0]), column.upper - column.lower
     low, high = max(best[0] - more, column.lower), min(best[1] + more, column.upper)
-    return (low, high) if high - low < 0.7 * (column.upper - column.lower) else None
+    return (low, high) if high - low < search.narrow * whole else None
 
 
 __all__ = [

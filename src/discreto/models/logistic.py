@@ -17,7 +17,7 @@ from discreto.errors import ParameterError
 from discreto.models._features import Space
 from discreto.models._frames import WIDE, frame, spreads
 from discreto.models._kinds import PrivateClassifier
-from discreto.models._logistic import Task, by_means, by_taylor, by_wide_means
+from discreto.models._logistic import Start, Task, by_means, by_taylor, by_wide_means
 from discreto.models._logistic_steps import by_gradients
 from discreto.models._strength import (
     COUNT,
@@ -34,7 +34,10 @@ from discreto.session import Ask
 
 _METHODS = ("auto", "gradient", "means", "functional")
 _MOST_STEPS = 15
-_SEARCH = Search(cells=12, inside=0.95, surely=0.6, caution=2.0, margin=0.5)
+_SEARCH = Search(12, inside=0.95, surely=0.6, caution=2.0, margin=0.5, narrow=0.4)
+# Rows over the noise on usual ones, with Laplace and with Gaussian noise, from which on
+# steps do more than add noise.
+_STEPS_FROM = (110, 45)
 _CLOSE = 1e-9  # scores that are further apart have different chances
 _ASSUMED = 5000  # rows for which steps are planned, where nobody says how many
 
@@ -163,10 +166,14 @@ class LogisticRegression(PrivateClassifier):
         self.view_, whole = space, Encoding(space)
         terms = Encoding(affordable(space, room, PER_TERM))
         task = self._task(read, terms, bool(ask.cost.rho))
-        steps = self._count(read, ask, task, strength)
+        clear = self._clear(ask, task, strength)
+        steps = _steps_for(clear)
+        if not read.is_auto("max_iter"):
+            steps = read.whole("max_iter", most=1000)
         if method == "auto":
             few = only_shares(strength, ask.cost, space)
-            method = "shares" if few else _method(room, task)
+            enough = clear >= _STEPS_FROM[task.gaussian]
+            method = "shares" if few else "gradient" if enough else "means"
             if not read.is_auto("max_iter"):  # steps were asked for
                 method = "gradient"
         middle = np.zeros(task.width)
@@ -175,11 +182,13 @@ class LogisticRegression(PrivateClassifier):
             weights[:, 0] = np.log(ask_shares(ask, space) * task.weights)
         elif method == "functional":
             weights, middle = by_taylor(ask, task)
-        elif method == "means":
-            start = by_wide_means(ask, task, room)
-            weights, middle = start.weights, start.mean
         else:
-            weights, middle = self._steps(ask, task, steps)
+            if method == "means":
+                start = by_wide_means(ask, task, room)
+                weights = start.weights
+            else:
+                start, weights = self._steps(ask, task, steps)
+            middle = start.mean
         self.n_iter_ = steps if method == "gradient" else 0
         slopes = spread_out(weights[:, 1:], terms, whole)
         weights = np.column_stack([weights[:, 0], slopes])
@@ -213,15 +222,13 @@ class LogisticRegression(PrivateClassifier):
             self._importance(space),
         )
 
-    def _count(self, read: Reader, ask: Ask, task: Task, strength: float) -> int:
-        """How many steps: the more, the less noise there is on them."""
-        if not read.is_auto("max_iter"):
-            return read.whole("max_iter", most=1000)
+    def _clear(self, ask: Ask, task: Task, strength: float) -> float:
+        """How many rows there are, over the noise on a sum of usual ones."""
         rows = float(ask.domain.rows or _ASSUMED)
         if strength < math.inf:
             rows = max(strength, 1.0) / unit_strength(ask.cost)
-        room = max(rows / task.noise(ask, Fraction(1)), 1.0)
-        return int(np.clip(round(2 * math.log10(room)) - 3, 2, _MOST_STEPS))
+        usual = task.usual(task.width + 1.0, task.width + 1.0)
+        return rows / (task.noise(ask, Fraction(1)) * usual)
 
     def _importance(self, space: Space) -> tuple[float, ...]:
         """How much a row of each class counts, the most important one 1."""
@@ -248,8 +255,8 @@ class LogisticRegression(PrivateClassifier):
             return None
         return 1 / read.number("C", 1e-9, 1e12, wanted="'auto' or a number above 0")
 
-    def _steps(self, ask: Ask, task: Task, count: int) -> tuple[Any, Any]:
-        """Class sums, spreads, products, gradients: coefficients, and the mean row."""
+    def _steps(self, ask: Ask, task: Task, count: int) -> tuple[Start, Any]:
+        """Class sums, spreads, products, gradients: the first two, and coefficients."""
         # Shares by measurement (docs/models/logistic.md): class sums are half of it.
         first, second, third = Fraction(1, 2), Fraction(1, 20), Fraction(3, 20)
         if task.width > WIDE:
@@ -260,7 +267,7 @@ class LogisticRegression(PrivateClassifier):
             scales = np.where(task.numbers, scales, 1.0)
         shares = [(1 - first - second - third) / count] * count
         seen = frame(ask, task, start.mean, scales, start.total, third)
-        return by_gradients(ask, task, start, seen, shares), start.mean
+        return start, by_gradients(ask, task, start, seen, shares)
 
     def _keep(self, weights: Any, middle: Any, terms: Encoding) -> None:
         self.classes_ = np.array(terms.space.classes)
@@ -271,6 +278,9 @@ class LogisticRegression(PrivateClassifier):
         self.coef_names_ = terms.labels
         # A missing number counts as the mean of the rows that were learned from.
         self.fill_ = np.where(terms.numbers, middle, 0.0)
+
+    def _unknown_to_old_files(self) -> dict[str, Any]:
+        return {"view_": self.space_}
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """The scores of each row: one for two classes, else one for each class.
@@ -343,7 +353,7 @@ def _chances(scores: NDArray[Any]) -> NDArray[Any]:
     return chances / chances.sum(axis=1, keepdims=True)
 
 
-def _method(room: float, task: Task) -> str:
-    """Steps, unless rows are so few that these would only add noise."""
-    wide = 15 * task.columns if task.gaussian else 150 * task.width
-    return "means" if room < wide else "gradient"
+def _steps_for(clear: float) -> int:
+    """How many steps: the more, the less noise there is on them."""
+    more = 2.7 * math.log10(max(clear / 150, 1.0))
+    return min(2 + round(more), _MOST_STEPS)

@@ -152,7 +152,8 @@ def _signal(
     along = (apart @ way)[:, None]
     apart = apart - along * way
     heard = _heard(apart, noise)
-    more = noise * (1 + far / constant**2)
+    # Sizes were drawn together: about half of their noise is left.
+    more = noise * (1 + far / (2 * constant**2))
     clear = _heard(along, more)
     left = heard * noise + clear * (more - noise) / apart.shape[1]
     return apart * heard[:, None] + along * clear[:, None] * way, float(left.mean())

@@ -37,7 +37,7 @@ _MOST_STEPS = 15
 _SEARCH = Search(12, inside=0.95, surely=0.6, caution=2.0, margin=0.5, narrow=0.4)
 # Rows over the noise on usual ones, with Laplace and with Gaussian noise, from which on
 # steps do more than add noise.
-_STEPS_FROM = (110, 45)
+_STEPS_FROM = (110, 60)
 _CLOSE = 1e-9  # scores that are further apart have different chances
 _ASSUMED = 5000  # rows for which steps are planned, where nobody says how many
 

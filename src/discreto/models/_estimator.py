@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
-from discreto.errors import DomainError, ParameterError
+from discreto.errors import BudgetError, DomainError, ParameterError
 from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
 from discreto.models._exports import to_sklearn
@@ -87,8 +87,8 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         Plan
             The questions and their cost, which ``fit`` will keep to.
         """
-        cost = Reader(self).cost()
         space = self._space(domain, target)
+        cost = self._charged(Reader(self).cost(), space)
         number = domain.rows or TYPICAL_ROWS if rows is None else rows
         return clone(self)._rehearse(space, cost, number)
 
@@ -130,7 +130,13 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         """
         cost = Reader(self).cost()
         table, target = self._table(X, y)
-        self._fit_table(table, target, cost)
+        charged = self._charged(cost, self._space(table.domain, target))
+        try:
+            self._fit_table(table, target, charged)
+        except BudgetError:  # nothing was charged
+            if charged == cost:
+                raise
+            self._fit_table(table, target, cost)
         if isinstance(X, Table):
             self.feature_names_in_ = np.array(self.space_.features, dtype=object)
             self._from_table = True
@@ -139,6 +145,10 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         for after in AFTER_FIT.values():
             after(self)
         return self
+
+    def _charged(self, cost: Cost, space: Space) -> Cost:
+        """What a fit is charged: another cost that (epsilon, delta) allows, or it."""
+        return cost
 
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
         space = self._space(table.domain, target)

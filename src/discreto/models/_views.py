@@ -130,7 +130,7 @@ def window_share(columns: int, cost: Cost, room: float) -> Fraction:
     noise = math.sqrt(columns) if cost.rho else float(columns)
     share = noise / max(_NOISE * room, 1e-9)
     share = share**2 if cost.rho else share
-    if not columns or share > 2 * _SHARES[0]:
+    if not columns or share > 2.4 * _SHARES[0]:
         return Fraction(0)
     return min((s for s in _SHARES if s >= share), default=_SHARES[0])
 

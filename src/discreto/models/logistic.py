@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.charge import Charger
-from discreto.core.cost import Amount
+from discreto.core.cost import Amount, Cost
 from discreto.core.domain import Domain
 from discreto.core.maps import present_in
 from discreto.errors import ParameterError
@@ -34,10 +34,11 @@ from discreto.session import Ask
 
 _METHODS = ("auto", "gradient", "means", "functional")
 _MOST_STEPS = 15
-_SEARCH = Search(12, inside=0.95, surely=0.6, caution=2.0, margin=0.5, narrow=0.4)
+_SEARCH = Search(12, inside=0.95, surely=0.5, caution=3.0, margin=1.0, narrow=0.4)
 # Rows over the noise on usual ones, with Laplace and with Gaussian noise, from which on
 # steps do more than add noise.
 _STEPS_FROM = (110, 60)
+_CLEARLY = 0.75
 _CLOSE = 1e-9  # scores that are further apart have different chances
 _ASSUMED = 5000  # rows for which steps are planned, where nobody says how many
 
@@ -150,6 +151,15 @@ class LogisticRegression(PrivateClassifier):
         self.classes = classes
         self.ledger = ledger
         self.random_state = random_state
+
+    def _charged(self, cost: Cost, space: Space) -> Cost:
+        """Pure epsilon also with a delta, if Laplace noise on a row is clearly less."""
+        if not cost.rho:
+            return cost
+        terms, pure = len(Encoding(space).names) + 1, Cost.of(self.epsilon)
+        laplace = 0.8 * terms * math.sqrt(2) / unit_strength(pure)
+        gaussian = math.sqrt(terms) / unit_strength(cost)
+        return pure if laplace < _CLEARLY * gaussian else cost
 
     def _learn(self, ask: Any, space: Space) -> None:
         read = Reader(self)

@@ -90,6 +90,8 @@ def by_gradients(
     kept = min(reach / usual, 1.0)
     curve = start.total * kept * (0.25 if task.classes == 2 else 0.5)
     curve *= min(2 * float(start.shares @ task.weights), 1.0)
+    # Where noise rules the products, directions may be wider than they seem.
+    curve *= math.sqrt(max(frame.doubt / frame.size, 1.0))
     ridge = _ridge(task, frame, kept)
     path: list[tuple[Floats, Floats]] = []
     for number, share in enumerate(shares, start=1):

@@ -154,12 +154,12 @@ def _signal(
     heard = _heard(apart, noise)
     # Sizes were drawn together: about half of their noise is left.
     more = noise * (1 + far / (2 * constant**2))
-    clear = _heard(along, more)
+    clear = _heard(along, more, doubt=1.0)  # few numbers vary by so much of it
     left = heard * noise + clear * (more - noise) / apart.shape[1]
     return apart * heard[:, None] + along * clear[:, None] * way, float(left.mean())
 
 
-def _heard(apart: Floats, variances: Floats) -> Floats:
+def _heard(apart: Floats, variances: Floats, doubt: float = 0.0) -> Floats:
     """How much of each class's distance from the mean row is signal, 0 to 1.
 
     All classes have one signal: a class that noise alone makes stand out would win or
@@ -167,7 +167,7 @@ def _heard(apart: Floats, variances: Floats) -> Floats:
     """
     squares = (apart**2).mean(axis=1)
     sure = 1 / variances
-    signal = float(((squares - variances) * sure).sum() / sure.sum())
+    signal = float(((squares - (1 + doubt) * variances) * sure).sum() / sure.sum())
     signal = min(max(signal, 0.0), 1.0)
     return np.asarray(signal / (signal + variances))
 

@@ -36,8 +36,8 @@ _METHODS = ("auto", "gradient", "means", "functional")
 _MOST_STEPS = 15
 _SEARCH = Search(12, inside=0.95, surely=0.5, caution=3.0, margin=1.0, narrow=0.4)
 # Rows over the noise on usual ones, with Laplace and with Gaussian noise, from which on
-# steps do more than add noise.
-_STEPS_FROM = (110, 60)
+# steps do more than add noise; a third more for more than two classes.
+_STEPS_FROM = (110, 45)
 _CLEARLY = 0.75
 _CLOSE = 1e-9  # scores that are further apart have different chances
 _ASSUMED = 5000  # rows for which steps are planned, where nobody says how many
@@ -49,12 +49,15 @@ class LogisticRegression(PrivateClassifier):
     Parameters
     ----------
     epsilon, delta
-        What a fit costs; with ``delta`` the noise is Gaussian.
+        What a fit costs. With ``delta`` the noise is Gaussian, unless columns are so
+        few that Laplace noise is clearly smaller: then a fit costs pure ``epsilon``, as
+        its plan says. (Gaussian noise it is where a ledger has no room for that.)
     method
         ``"auto"`` (default): class shares alone where rows are so few that nothing else
         can be known, ``"means"`` where steps would only add noise, else ``"gradient"``.
         Where the domain does not declare its rows, a twentieth of the cost counts them;
-        of many Categories those of short lists take part first.
+        of many Categories those of short lists take part first. Where rows allow it, up
+        to an eighth of the cost looks for the part of the bounds where numbers are.
         ``"gradient"``: class sums, products of the columns, then steps down the true
         loss that cannot overshoot.
         ``"means"``: class sums alone, a linear discriminant. ``"functional"``: the
@@ -64,8 +67,9 @@ class LogisticRegression(PrivateClassifier):
         or counted number of rows is against the noise (5,000 rows if ``method`` is
         given and none are declared).
     C
-        scikit-learn's inverse ridge on features scaled to [-1, 1]. ``"auto"`` is 1, and
-        shrinks every release by its known noise as well.
+        scikit-learn's inverse ridge on features scaled to [-1, 1]. ``"auto"`` is 1, a
+        lighter ridge for columns that fill a small part of their bounds, and shrinks
+        every release by its known noise as well.
     clipping
         Whether rows of a large norm get a smaller weight and misclassified rows a
         bounded pull; both fade where noise is small. Without, steps lead to
@@ -85,6 +89,9 @@ class LogisticRegression(PrivateClassifier):
     fill_
         Where a missing number of a row to predict is put, on [-1, 1]: the released
         mean. Rows with gaps are not learned from.
+    view_
+        The columns as the model sees them: Numbers in narrower bounds, to which rows
+        are clipped.
     classes_
         The declared classes.
 
@@ -93,11 +100,13 @@ class LogisticRegression(PrivateClassifier):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         rows (1/20) unless the domain declares them; then class counts alone,
-                 or class sums, spreads, products and a gradient for each step.
-    Bound        every row's numbers are scaled to a norm of 2^30 grid steps at most
-                 (l1, or l2 with ``delta``; 2^15 for products); twice that for replaced
-                 rows. A category is one indicator of its column, the others are 0.
+    Asks         rows (1/20) unless the domain declares them; where the numbers are;
+                 then class counts alone, or class sums, spreads, products and a
+                 gradient for each step.
+    Bound        a row is in one cell of each column. Else its numbers are scaled to a
+                 norm of 2^30 grid steps at most (l1, or l2 with Gaussian noise; 2^15
+                 for products); twice that for replaced rows. A category is one
+                 indicator of its column, the others are 0.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
     Free         centring, scaling, shrinking, step lengths, predictions.
     Not covered  choosing ``method``, ``C`` or ``max_iter`` by looking at the data.
@@ -106,7 +115,8 @@ class LogisticRegression(PrivateClassifier):
     >>> columns = {"a": Number(0, 1), "b": Number(0, 9), "c": Category(["x", "y"])}
     >>> domain = Domain(columns, rows=10_000)
     >>> plan = LogisticRegression(epsilon=1).plan(domain, "c")
-    >>> [question.sensitivity for question in plan] == [(1 << 30,)] * len(plan)
+    >>> cells, *sums = [question.sensitivity for question in plan]
+    >>> cells == (2,) and sums == [(1 << 30,)] * (len(plan) - 1)
     True
     >>> sum(question.cost.epsilon for question in plan) == plan.total.epsilon == 1
     True
@@ -182,8 +192,9 @@ class LogisticRegression(PrivateClassifier):
             steps = read.whole("max_iter", most=1000)
         if method == "auto":
             few = only_shares(strength, ask.cost, space)
-            enough = clear >= _STEPS_FROM[task.gaussian]
-            method = "shares" if few else "gradient" if enough else "means"
+            least = _STEPS_FROM[task.gaussian] * (4 / 3 if task.classes > 2 else 1)
+            method = "gradient" if clear >= least else "means"
+            method = "shares" if few else method
             if not read.is_auto("max_iter"):  # steps were asked for
                 method = "gradient"
         middle = np.zeros(task.width)

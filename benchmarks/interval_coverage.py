@@ -1,6 +1,7 @@
 """How often the intervals of statistics hold the truth, over many simulated tables.
 
-Run: python benchmarks/interval_coverage.py 2000
+    python benchmarks/interval_coverage.py 2000
+    python benchmarks/interval_coverage.py 500 --first 1500 --setting 2   a piece
 
 Prints a line for each size and budget: the share of tables in which the 95 % interval
 held the truth; of the population for differences and trends, of the table for the
@@ -9,7 +10,7 @@ others; and how often a test of independence at 5 % was silent, rightly.
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections import Counter
 
 import numpy as np
@@ -99,29 +100,52 @@ def truths(data: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
+def counted(
+    setting: tuple[int, float, float],
+    seeds: range,
+    population: dict[str, np.ndarray],
+    only: str,
+) -> Counter[str]:
+    """In how many tables each interval held the truth."""
+    rows, epsilon, delta = setting
+    inside: Counter[str] = Counter()
+    for seed in seeds:
+        data = made(seed, rows)
+        here = truths(data)
+        for name in POPULATION:
+            here[name] = population[name]
+        table = dp.Table(data, DOMAIN, simulate(seed))
+        for name, text in QUESTIONS.items():
+            if only not in name:
+                continue
+            found = table.answer(sentence(text), epsilon=epsilon, delta=delta)
+            if name == "independence":
+                inside[name] += float(np.ravel(found.value)[1] > 0.05)
+                continue
+            wanted = here[name]
+            low, high = np.ravel(found.low), np.ravel(found.high)
+            held = (low[: wanted.size] <= wanted) & (wanted <= high[: wanted.size])
+            inside[name] += float(held.mean())
+    return inside
+
+
 def main() -> None:
     """Print how often truths were covered."""
-    tables = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tables", type=int, nargs="?", default=2000)
+    parser.add_argument("--first", type=int, default=0, help="the first table's seed")
+    parser.add_argument("--setting", type=int, choices=range(len(SETTINGS)))
+    parser.add_argument("--only", default="", help="intervals with this in their name")
+    given = parser.parse_args()
     population = truths(made(10**6, 2_000_000))
-    for rows, epsilon, delta in SETTINGS:
-        inside: Counter[str] = Counter()
-        for seed in range(tables):
-            data = made(seed, rows)
-            here = truths(data)
-            for name in POPULATION:
-                here[name] = population[name]
-            table = dp.Table(data, DOMAIN, simulate(seed))
-            for name, text in QUESTIONS.items():
-                found = table.answer(sentence(text), epsilon=epsilon, delta=delta)
-                if name == "independence":
-                    inside[name] += float(np.ravel(found.value)[1] > 0.05)
-                    continue
-                wanted = here[name]
-                low, high = np.ravel(found.low), np.ravel(found.high)
-                held = (low[: wanted.size] <= wanted) & (wanted <= high[: wanted.size])
-                inside[name] += float(held.mean())
-        shown = ", ".join(f"{name} {inside[name] / tables:.3f}" for name in QUESTIONS)
-        print(f"{rows} rows, ({epsilon}, {delta}): {shown}", flush=True)
+    seeds = range(given.first, given.first + given.tables)
+    for number, setting in enumerate(SETTINGS):
+        if given.setting not in (None, number):
+            continue
+        inside = counted(setting, seeds, population, given.only)
+        rows, epsilon, delta = setting
+        shown = [f"{name} {inside[name] / given.tables:.4f}" for name in inside]
+        print(f"{rows} rows, ({epsilon}, {delta}): {', '.join(shown)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ Peers do what a simulation of ``GraphLearning`` does, number by number (the test
 so), so errors are taken from simulations, with data as in benchmarks/federated.py. The
 second part starts real processes over HTTPS on loopback at epsilon 1, RUNS times
 undisturbed and once with a node that is killed and comes back and a link that is cut,
-beside 200 runs of a coordinator who averages the same rows.
+beside 200 simulated runs of the same peers and of a coordinator who averages the same
+rows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from discreto.federated import FederatedAveraging, GraphLearning, simulate
 
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path += [str(TESTS / "unit"), str(TESTS / "integration")]
-SEEDS, RUNS = 200, 4
+SEEDS, RUNS = 200, 6
 ROUNDS = (5, 10, 20, 30, 50)
 
 
@@ -72,20 +73,40 @@ def processes() -> None:
 
     tested.EPSILON, tested.ROUNDS = 1, 50
     rows = [tested.rows_of(k) for k in range(7)]
-    learner = FederatedAveraging(epsilon=1, rounds=50)
-    runs = simulate(learner, rows, tested.DOMAIN, seeds=range(SEEDS))
-    curves = [[tested.loss(model, k - 1) for k in ROUNDS] for model in runs.models]
-    print("coordinator   ", " ".join(f"{one:.4f}" for one in np.mean(curves, axis=0)))
+
+    def simulated(name: str, learner: object) -> np.ndarray:
+        runs = simulate(learner, rows, tested.DOMAIN, seeds=range(SEEDS))
+        paths = [model.path_ for model in runs.models]
+        found = np.array([[worst(path[k - 1]) for k in ROUNDS] for path in paths])
+        show(name, found.mean(axis=0))
+        return found[:, -1]
+
+    def worst(nodes: np.ndarray) -> float:
+        return max(tested.excess(weights) for weights in nodes)
+
+    peers = GraphLearning(epsilon=1, rounds=50, graph="seven", mixes=2)
+    base = simulated("coordinator", FederatedAveraging(epsilon=1, rounds=50))
+    drawn = simulated("simulated", peers)
+    ends = []
     for disturbed in (*[False] * RUNS, True):
         with tempfile.TemporaryDirectory() as folder:
             nodes = tested.whole_run(Path(folder), disturbed=disturbed)
             models = [node.ended() for node in nodes.values()]
-        worst = [max(tested.loss(m, k - 1) for m in models) for k in ROUNDS]
-        print(
-            "killed and cut" if disturbed else "undisturbed   ",
-            " ".join(f"{one:.4f}" for one in worst),
-            flush=True,
-        )
+        path = np.concatenate([model.path_ for model in models], axis=1)
+        curve = np.array([worst(path[k - 1]) for k in ROUNDS])
+        show("killed and cut" if disturbed else "undisturbed", curve)
+        ends += [] if disturbed else [curve[-1]]
+    print(
+        f"excess: {RUNS} runs {np.mean(ends):.5f} ({min(ends):.5f} to "
+        f"{max(ends):.5f}), simulated {drawn.mean():.5f} (sd {drawn.std():.5f}), "
+        f"coordinator {base.mean():.5f}; error "
+        f"{(1 + np.mean(ends)) / (1 + base.mean()):.4f} of the coordinator's",
+        flush=True,
+    )
+
+
+def show(name: str, curve: np.ndarray) -> None:
+    print(f"{name:14}", " ".join(f"{one:.4f}" for one in curve), flush=True)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,14 @@ import duckdb
 
 import discreto as dp
 from discreto.core.bound import bind
+from discreto.core.expressions import (
+    Col,
+    IsIn,
+    Named,
+    Recode,
+    Where,
+    WithColumns,
+)
 from discreto.core.maps import (
     Bins,
     Block,
@@ -226,37 +234,70 @@ def boosting(rows: int) -> None:
     print(f"ratio {ours[0] / own[0]:.2f}")
 
 
-def fuzz(examples: int) -> None:
+def fuzz(examples: int, seed: int) -> None:
     """No name or text in a query that is not ours or the domain's."""
-    import sqlglot
-
-    toss = random.Random(1)
+    toss, asked = random.Random(seed), 0
+    connection = duckdb.connect()
+    connection.execute("SET threads = 1")
     letters = "'\"`;-/*%{}\\$?:@\n\t aA1é\u202e\u2028😀()," + string.ascii_letters
-    for number in range(examples):
-        name, other = (
-            "".join(toss.choices(letters, k=toss.randint(1, 12))) for _ in "ab"
-        )
-        if name.lower() == other.lower() or "*" in (name, other):  # which is refused
+
+    def text(least: int, most: int) -> str:
+        return "".join(toss.choices(letters, k=toss.randint(least, most)))
+
+    while asked < examples:
+        name, other, made = (text(1, 12) for _ in range(3))
+        few = {name.lower(), other.lower(), made.lower()}
+        if len(few) < 3 or "*" in few:  # which is refused
             continue
-        words = {"".join(toss.choices(letters, k=toss.randint(0, 9))) for _ in range(4)}
-        domain = dp.Domain({name: dp.Number(0, 10), other: dp.Category(sorted(words))})
-        connection = duckdb.connect()
+        words = sorted({text(0, 9) for _ in range(4)})
+        domain = dp.Domain({name: dp.Number(0, 10), other: dp.Category(words)})
         quoted = [f'"{n.replace(chr(34), chr(34) * 2)}"' for n in (name, other)]
+        connection.execute("DROP TABLE IF EXISTS t")
         connection.execute(f"CREATE TABLE t ({quoted[0]} DOUBLE, {quoted[1]} VARCHAR)")
-        question = Sum(
-            Cross(Bins(name, 3), Categories((other,))), (Block(Values((name,))),)
-        )
         frame = open_frame(connection.table("t"), domain)
-        query = frame.query(bind(question, domain))
-        text = query.plan.to_native().sql_query()
-        (parsed,) = sqlglot.parse(text, dialect="duckdb")
-        names = {one.this for one in parsed.find_all(sqlglot.exp.Identifier)}
-        odd = {n for n in names if n not in (name, other)}
-        texts = {o.this for o in parsed.find_all(sqlglot.exp.Literal) if o.is_string}
-        assert all(n.isascii() and n.isidentifier() for n in odd), (number, odd)
-        assert texts <= words, (number, texts - words)
-        query.run()
-    print(f"{examples} questions: every name and text came from the domain")
+        for view, question in fuzzed(name, other, made, words, toss):
+            seen = frame.seen(view) if view else frame
+            own = view.domain(domain) if view else domain
+            query = seen.query(bind(question, own))
+            check_names(query.plan.to_native().sql_query(), {name, other}, set(words))
+            query.run()
+            asked += 1
+    print(f"{asked} questions, seed {seed}: every name and text came from the domain")
+
+
+def fuzzed(
+    name: str, other: str, made: str, words: list[str], toss: random.Random
+) -> list[tuple[Any, Any]]:
+    """Views, or None, and questions about a number and a text of any names."""
+    by_text = Cross(Bins(name, 3), Categories((other,)))
+    some, texts = toss.choice(words), Col(other)
+    recoded = Recode(texts, (some,), (made,))
+    values = Sum(Everyone(), (Block(Values((name,))),))
+    return [
+        (None, Sum(by_text, (Block(Values((name,))),))),
+        (None, Sum(Categories((other,)), (Block(Partition((name, other))),))),
+        (Where(IsIn(texts, (some,))), values),
+        (
+            WithColumns((Named(made, recoded),)),
+            Sum(Categories((made,)), (Block(Values((name,))),)),
+        ),
+    ]
+
+
+def check_names(text: str, ours: set[str], words: set[str]) -> None:
+    """Every name is one of ours or plain, every text a category."""
+    from sqlglot.dialects import DuckDB
+    from sqlglot.tokens import TokenType as Kind
+
+    found = DuckDB().tokenize(text)
+    kinds = {token.token_type for token in found}
+    names = {token.text for token in found if token.token_type == Kind.IDENTIFIER}
+    texts = {token.text for token in found if token.token_type == Kind.STRING}
+    odd = names - ours
+    assert Kind.SEMICOLON not in kinds, text
+    assert all(n.isascii() and n.isidentifier() for n in odd), odd
+    assert texts <= words, texts - words
+    assert not any(token.comments for token in found), text
 
 
 def main() -> None:
@@ -265,6 +306,7 @@ def main() -> None:
     parser.add_argument("what", choices=["hand", "billion", "boosting", "fuzz"])
     parser.add_argument("--rows", type=int)
     parser.add_argument("--examples", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1, help="fuzz: other questions")
     parser.add_argument("--runs", type=int, default=3, help="hand: interleaved runs")
     parser.add_argument("--only", default="", help="questions that begin like this")
     given = parser.parse_args()
@@ -275,7 +317,7 @@ def main() -> None:
     elif given.what == "boosting":
         boosting(given.rows or 1_000_000)
     else:
-        fuzz(given.examples)
+        fuzz(given.examples, given.seed)
 
 
 if __name__ == "__main__":

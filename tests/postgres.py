@@ -6,15 +6,17 @@ run as root, so root starts it as another user.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
+
+from discreto.service.scratch import scratch
 
 
 def programs() -> Path | None:
@@ -36,13 +38,18 @@ class Postgres:
 
     def __init__(self) -> None:
         self._bin = programs()
-        self._home = Path(tempfile.mkdtemp(prefix="pg"))
+        self._folder = contextlib.ExitStack()
+        around = self._folder.enter_context(scratch("discreto-pg-"))
+        around.chmod(0o755)  # the server's user passes through it
+        self._home = around / "home"
+        self._home.mkdir(mode=0o700)
         self._user = "postgres" if _exists("postgres") else "nobody"
         self._server: subprocess.Popen[bytes] | None = None
         self.url = f"postgresql://postgres@/discreto?host={self._home}"
         if os.getuid() == 0:
             shutil.chown(self._home, self._user)
-        self._run("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-N")
+        words = ["-D", self._data, "-U", "postgres", "-A", "trust", "-N"]
+        self._run("initdb", *words, "--encoding=UTF8")
         self.start()
         self._run("createdb", "-h", str(self._home), "-U", "postgres", "discreto")
 
@@ -98,7 +105,7 @@ class Postgres:
         if self._server is not None and self._server.poll() is None:
             self._server.send_signal(signal.SIGQUIT)  # its folder goes anyway
             self._server.wait(timeout=30)
-        shutil.rmtree(self._home, ignore_errors=True)
+        self._folder.close()
 
 
 def _exists(user: str) -> bool:

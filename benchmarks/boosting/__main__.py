@@ -21,8 +21,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 import report
 from candidates import PLAIN, PRIVATE
 from peer_runs import run_peer

@@ -15,9 +15,6 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from report import Lines, gather, one
 from results import Results
 from tables import OTHERS, SETS

@@ -1,9 +1,11 @@
 """Plant bugs one by one in a copy of the tree and say which test sees each.
 
     python benchmarks/mutants [--only NAME ...] [--jobs 2] [--narrow]
+    python benchmarks/mutants --chance 100 [--seed 1] [--only FILE ...]
 
 Each mutant's own tests are tried first; only if they pass, a wider list. Prints a table
 in Markdown; the exit code is 1 if a mutant survives or does not fit the code any more.
+``--chance`` plants slips at random places instead (``chance.py``).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import NoReturn
 
 import pytest
 from catalogue import ROOT, SOURCE, Mutant, Stale, mutants
+from chance import by_chance
 
 WIDE = (
     "tests/properties",
@@ -216,8 +219,14 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--narrow", action="store_true", help="own tests only")
+    parser.add_argument("--chance", type=int, default=0, metavar="COUNT")
+    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    wanted, stale = fitting(options.only)
+    if options.chance:
+        wanted = by_chance(options.chance, options.seed, options.only)
+        stale: list[Mutant] = []
+    else:
+        wanted, stale = fitting(options.only)
     for name in LOADED:  # once for all: most of the time of a short test
         with suppress(ImportError):
             importlib.import_module(name)

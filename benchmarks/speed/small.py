@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -69,12 +70,18 @@ def _shell(folder: Path) -> Iterator[Line]:
     data.write_text("age\n" + "\n".join(str(20 + i % 60) for i in range(1000)))
     dp.Domain({"age": dp.Number(0, 120, missing=False)}).save(domain)
 
+    # As where it is installed: what was compiled the last time is still there.
+    kept = {n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}
+
     def query() -> None:
         words = ["query", str(data), "mean", "age", "--domain", str(domain)]
         words += ["--ledger", str(folder / "shell.ledger"), "--epsilon", "0.001"]
         words += ["--budget", "1000"]
         done = subprocess.run(
-            [sys.executable, "-m", "discreto", *words], capture_output=True, text=True
+            [sys.executable, "-m", "discreto", *words],
+            capture_output=True,
+            text=True,
+            env=kept,
         )
         if done.returncode:
             sys.exit(done.stdout + done.stderr)

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-from pathlib import Path
 
 MODULES = ("naive_bayes", "logistic", "linear", "kmeans", "neighbors")
 
 
 def main(seeds: int) -> None:
     """Print one table for all models."""
-    sys.path.insert(0, str(Path(__file__).parent))
     print("| data | model | ε | ours, mean (spread) | diffprivlib | |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name in MODULES:

@@ -11,15 +11,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.naive_bayes import GaussianNB as PlainNB
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from naive_bayes import tables
+from sklearn.naive_bayes import GaussianNB as PlainNB
 
 from discreto.local import LocalLearner
 from discreto.models import GaussianNB

@@ -12,13 +12,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from naive_bayes import EPSILONS, tables
 
 from discreto.models import (

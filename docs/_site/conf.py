@@ -51,6 +51,7 @@ html_theme = "furo"
 html_title = f"discreto {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sphinx = False
 pygments_style = "a11y-light"

@@ -8,7 +8,7 @@ the rows, question by question as planned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -64,6 +64,7 @@ def perform(
     plan: Plan | None = None,
     facts: Mapping[str, Any] | None = None,
     kept: Kept[T] | None = None,
+    known: Sequence[Bound] = (),
 ) -> Done[T]:
     """Pay for ``work`` as a whole, and hold it with the rows of a table.
 
@@ -75,6 +76,8 @@ def perform(
         What the ledger's entry says besides the questions.
     kept
         With a key, what was paid for under it before is read and costs nothing more.
+    known
+        Sums that the rehearsal has bound, in the order in which they are asked.
     """
     ahead: list[Bound] = []
     if plan is None:
@@ -91,7 +94,9 @@ def perform(
     gate = table.gate(Reservation(table.ledger, receipt))
     if isinstance(gate, Gate):  # silos fold what they are asked, one by one
         gate = gate.folded_ahead(ahead, label)
-    session = Session(gate, cost, plan.forms)
+    else:
+        known = ()
+    session = Session(gate, cost, plan.forms, known=known)
     result = work(session)
     if plan.others:  # what was asked in the end is public, like what decided it
         plan = replace(plan, questions=tuple(session.asked), others=())

@@ -250,12 +250,14 @@ def plan_of(
     rows: int,
     shares: Sequence[Fraction] | None = None,
     gate: Gate | None = None,
+    ahead: list[Bound] | None = None,
 ) -> Plan:
     """The plan for statistics that share ``cost``, by default equally.
 
     With ``rows=0`` the questions are right but expected errors mean nothing.
     """
-    plan, expected = rehearse(domain, together(several, shares), cost, rows, gate)
+    work = together(several, shares)
+    plan, expected = rehearse(domain, work, cost, rows, gate, ahead)
     return replace(plan, expected=tuple(expected))
 
 

@@ -310,8 +310,9 @@ class Release:
         return replace(self, names=tuple(names)) if self._fits(names) else self
 
     def _fits(self, names: Sequence[str]) -> bool:
-        keys = [key if isinstance(key, tuple) else (key,) for key in self.keys]
-        return bool(keys) and all(len(key) == len(names) for key in keys)
+        # By lengths, of which there are few, however many keys there are.
+        sizes = {len(key) if isinstance(key, tuple) else 1 for key in self.keys}
+        return sizes == {len(names)}
 
     def to_frame(self, library: str | None = None) -> Any:
         """The answer as a data frame, one row for each key.

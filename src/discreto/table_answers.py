@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any
 
+from discreto.core.bound import Bound
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount, Cost
 from discreto.core.expressions import Where, view_to_json
@@ -148,7 +149,8 @@ class TableAnswers(TableViews):
         and how far a row can move it.
         """
         cost, relation = cost_of([statistic], epsilon, delta), self.domain.neighbours
-        plan, name = self._plan(statistic, cost)
+        plan, name, known = self._plan(statistic, cost)
+        cost = plan.total
         facts = self._facts(key) | {"statistic": name}
         kept = Kept(
             key,
@@ -163,18 +165,23 @@ class TableAnswers(TableViews):
             plan=plan,
             facts=facts,
             kept=kept,
+            known=known,
         )
         return done.result.paid(done.receipt, cost, relation)
 
-    def _plan(self, statistic: Statistic, cost: Cost) -> tuple[Plan, str]:
-        """A statistic's plan and digest, kept for when it is asked again."""
-        if (statistic, cost) not in self._plans:
+    def _plan(
+        self, statistic: Statistic, cost: Cost
+    ) -> tuple[Plan, str, tuple[Bound, ...]]:
+        """A statistic's plan, digest and sums, kept for when it is asked again."""
+        kept = self._plans.get((statistic, cost))
+        if kept is None:
             if len(self._plans) >= 64:
                 self._plans.clear()
-            gate = choosy_gate(self)
-            plan = plan_of(self.domain, [statistic], cost, 0, gate=gate)
-            self._plans[statistic, cost] = plan, _digest(statistic)
-        return self._plans[statistic, cost]
+            gate, sums = choosy_gate(self), list[Bound]()
+            plan = plan_of(self.domain, [statistic], cost, 0, gate=gate, ahead=sums)
+            kept = plan, _digest(statistic), tuple(sums)
+            self._plans[statistic, cost] = kept
+        return kept
 
     def answers(
         self,

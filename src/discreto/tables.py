@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreto.core.accounting import check_steps
 from discreto.core.charge import Charger, Event, Reservation
@@ -20,10 +20,6 @@ from discreto.data.engines import DatabaseEngine, LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
 from discreto.errors import DomainError, ParameterError
 from discreto.markup import escape
-from discreto.plan import (
-    Plan,
-    Statistic,
-)
 from discreto.rows import Engine, TableRows
 from discreto.table_answers import TableAnswers
 
@@ -98,7 +94,16 @@ class Table(TableAnswers):
         default = DatabaseEngine() if lazy else LocalEngine()
         self._rows = TableRows(frame, engine or default)
         self.choosy = not getattr(engine, "fetch", True)
-        self._plans: dict[tuple[Statistic, Cost], tuple[Plan, str]] = {}
+        self._plans = {}
+
+    if not TYPE_CHECKING:  # a type checker would take every name for one of these
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f"a Table has no {name!r}."
+            if not name.startswith("_"):
+                hint += " Rows are not shown, and statistics are functions with a "
+                hint += "price: dp.stats.mean(table, 'age', epsilon=0.1)."
+            raise AttributeError(hint)
 
     @classmethod
     def scan(

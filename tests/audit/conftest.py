@@ -79,6 +79,7 @@ def estimators() -> list[Case]:
         Case("Synthesizer", Synthesizer, small),
         Case("Synthesizer of sums", Synthesizer, small | {"selection": "counts"}),
         Case("Synthesizer with weights", Synthesizer, small | {"weights": {"a": 3}}),
+        Case("Synthesizer of a tree", Synthesizer, small | {"structure": "tree"}),
         Case("Synthesizer with labels", Synthesizer, small | labels),
     ]
 

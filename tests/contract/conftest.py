@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -118,8 +117,10 @@ def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
     os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
     pgserver = pytest.importorskip("pgserver", reason="pgserver is not installed")
     # Not among pytest's folders: the server runs as a user who may not enter them.
-    with tempfile.TemporaryDirectory(prefix="discreto-pg-") as folder:
-        os.chmod(folder, 0o755)
+    from discreto.service.scratch import scratch
+
+    with scratch("discreto-pg-") as folder:
+        folder.chmod(0o755)
         server = pgserver.get_server(f"{folder}/data", cleanup_mode="stop")
         yield server.get_uri()
         server.cleanup()

@@ -19,11 +19,15 @@ from discreto.core.maps import (
     Bins,
     Block,
     Categories,
+    ClippedGradient,
+    CodeCounts,
     Completeness,
     Cross,
     Deviations,
     Edges,
     Everyone,
+    FuzzyPresence,
+    FuzzyPulls,
     FuzzyWeights,
     Gradients,
     Grid,
@@ -31,6 +35,7 @@ from discreto.core.maps import (
     Indicator,
     LogisticGradient,
     Magnitudes,
+    Margins,
     Nearest,
     NearestRows,
     Ones,
@@ -39,6 +44,7 @@ from discreto.core.maps import (
     Present,
     Rings,
     Scaled,
+    SoftVotes,
     SplitHistogram,
     SquaredGradient,
     Tree,
@@ -111,7 +117,23 @@ TURNED = Scaled(
     2.5,
     basis=((0.3, -1.0, 2.0, 0.7), (1.1, 0.0, 0.5, -0.9)),
 )
+SCALED_2 = replace(SCALED, norm="l2", constant=0.7)
+SCORES = ((1.0, 2.0, 3.0), (-5.0, 0.3, 0.1), (0.2, 0.0, -70.0))
+TURN = ((0.3, -1.0, 2.0), (1.1, 0.0, 0.5), (0.1, 1e-310, -0.3))
+TINY = (0.1, -1.0, 5e-324)
+VOTES = (
+    (0.1, 2.0, -0.7, 1e-300, 0.3, 1.0, -2.0, 0.0, 0.5),
+    (0.0, -3.0, 40.0, -40.0, 0.1, 0.2, 0.3, 0.4, 0.5),
+    (0.3, 0.3, 0.1, 0.0, 90.0, 0.0, 0.0, -3.0, 7.0),
+)
 GRID = Grid(("a", "s"), ((2.0, 5.0), ()))
+CODES = Grid(("a", "far", ODD), ((0.0, 2.0, 5.0), (100.5,), ()))
+STUMPS = (
+    Tree(
+        (0,), ((0, 1, 2, 1, 0),), ((0.5, 0.1, 0.3), (-1.0, 0.1, 0.2), (0.0, 0.7, 0.7))
+    ),
+    Tree((2,), ((0, 1, 1, 0, 1, 1),), ((0.3, 0.3, 0.1), (0.1, -0.2, 1e-310))),
+)
 TREE = Tree((0,), ((0, 0, 1, 1),), ((0.5,), (-1.0,)))
 
 
@@ -174,13 +196,41 @@ TRANSLATED = {
     "edges": Sum(Cross(Edges("a", (0.0, 1, 1, 2.5, 99)), Bins("big", 3)), SOME),
     "magnitudes": Sum(Cross(Magnitudes("big", -9, 60), Magnitudes("b", -3, 3)), SOME),
     "nearest": Sum(Cross(Nearest(XY, POINTS), Rings(XY, POINTS, 5, 2)), SOME),
+    "logistic": Sum(
+        Everyone(),
+        several(
+            Block(LogisticGradient(SCALED, "label", ((1.0, 2.0, 3.0),))),
+            Block(LogisticGradient(TURNED, "label", ((40.0, -90.0),), 0.3, (0.2, 1.0))),
+            Block(ClippedGradient(SCALED, "label", TINY, 0.7, "logistic")),
+            Block(ClippedGradient(SCALED, "far", TINY, 0.5, "squared", TURN)),
+        ),
+    ),
+    "codes": Sum(
+        Margins(Gradients(CODES, "s", "softmax", (0.1, 0.2, 0.3), STUMPS), 12),
+        several(Block(Ones()), Block(CodeCounts(CODES))),
+    ),
+    "several classes": Sum(
+        Everyone(),
+        several(
+            Block(LogisticGradient(SCALED, "s", SCORES, 0.9, (1.0, 0.5, 1e-300))),
+            Block(LogisticGradient(SCALED_2, "s", SCORES)),
+            Block(SoftVotes(("a", "far", ODD), VOTES)),
+        ),
+    ),
+    "fuzzy": Sum(
+        Everyone(),
+        several(
+            Block(FuzzyWeights(XY, POINTS[:3], 2.0)),
+            Block(FuzzyPresence(XY, POINTS[:3], 2.0, ("a",))),
+            Block(FuzzyPulls(XY, POINTS[:3], 2.0, 0.5)),
+        ),
+    ),
+    "fuzzier": Sum(
+        Everyone(), (Block(FuzzyPulls(("a", "far"), POINTS[:3], 1.3, 0.5, 2)),)
+    ),
     "rings": Sum(Within(Categories(("label",)), 1, Rings(XY, POINTS, 9, 1)), SOME),
 }
 READ = {
-    "logistic": Sum(
-        Everyone(), (Block(LogisticGradient(SCALED, "label", ((1.0, 2.0, 3.0),))),)
-    ),
-    "fuzzy": Sum(Everyone(), (Block(FuzzyWeights(XY, POINTS[:3], 2.0)),)),
     "splits": SplitHistogram(
         Gradients(GRID, "label", "logistic", (0.0,), (TREE,), bits=12), Tree()
     ),

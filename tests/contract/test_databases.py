@@ -138,13 +138,36 @@ class TestRefusals:
         engine = DatabaseEngine(fetch=False)
         table = dp.Table(to_duckdb(TABLE), DOMAIN, ledger, engine=engine)
         few = table.select("a", "b", "label")
-        with pytest.raises(ParameterError, match="LogisticGradient"):
-            models.LogisticRegression(epsilon=1).fit(few, "label")
         with pytest.raises(ParameterError, match=r"Leaves|SplitHistogram"):
             models.GradientBoostingClassifier(epsilon=1).fit(few, "label")
         assert ledger.spent().epsilon == 0
         models.LinearRegression(epsilon=1).fit(table.select("a", "b"), "b")
         assert ledger.spent().epsilon == 1
+
+    MODELS = ("NaiveBayes", "LogisticRegression", "FuzzyCMeans", "KMeans")
+
+    @pytest.mark.parametrize("name", MODELS)
+    def test_models_that_need_no_rows_are_those_of_memory(
+        self, name: str, tmp_path: Path
+    ) -> None:
+        domain = DOMAIN.select(["a", "b", "s", "label"])
+        fitted = []
+        for put, engine in ((None, None), (to_polars, DatabaseEngine(fetch=False))):
+            data = TABLE if put is None else put(TABLE)
+            table = dp.Table(data, domain, simulate(3), engine=engine)
+            if name == "LogisticRegression":
+                table = table.with_columns(c="log1p(a)").select("b", "c", "label")
+            coins = {} if name == "NaiveBayes" else {"random_state": 0}
+            model = getattr(models, name)(epsilon=4, **coins)
+            if name in ("FuzzyCMeans", "KMeans"):
+                model.fit(table.select("a", "b"))
+            else:
+                model.fit(table, "label")
+            models.save(model, tmp_path / "model.json")
+            fitted.append(json.loads((tmp_path / "model.json").read_text()))
+        for one in fitted:
+            one.pop("receipts", None)
+        assert fitted[0] == fitted[1]
 
     def test_samples_are_refused_for_free(self) -> None:
         from fractions import Fraction
@@ -291,6 +314,14 @@ class TestCredentials:
         assert not [text for text in everything if SECRET in text]
         assert "visits" in table.name
 
+    def test_a_refusal_says_what_to_look_at(self, postgresql_server: str) -> None:
+        nowhere = "postgresql://reader@127.0.0.1:9/clinic?table=visits"
+        with pytest.raises(DomainError, match=r"cannot be reached\. Is the server up"):
+            dp.Table.scan(nowhere, DOMAIN, dp.Ledger(epsilon=1))
+        missing = postgresql_server + "&table=no_such_schema.visits"
+        with pytest.raises(DomainError, match=r"Is there such a table in this schema"):
+            dp.Table.scan(missing, DOMAIN, dp.Ledger(epsilon=1))
+
     def test_a_role_that_may_only_read_is_enough(self, postgresql_server: str) -> None:
         import psycopg
 
@@ -305,6 +336,32 @@ class TestCredentials:
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
             client.con.execute("CREATE TABLE written (x int)")
         assert dp.stats.count(table, epsilon=1).label == "count"
+
+
+def test_texts_without_an_encoding_are_refused(
+    postgresql_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ibis
+    import psycopg
+
+    monkeypatch.setenv("PGCLIENTENCODING", "utf8")  # read, until a row is not UTF-8
+    with psycopg.connect(postgresql_server, autocommit=True) as owner:
+        owner.execute("DROP DATABASE IF EXISTS bytes")
+        owner.execute(
+            "CREATE DATABASE bytes ENCODING 'SQL_ASCII' LC_COLLATE 'C' "
+            "LC_CTYPE 'C' TEMPLATE template0"
+        )
+    address = postgresql_server.replace("/postgres?", "/bytes?")
+    assert address != postgresql_server
+    with psycopg.connect(address, autocommit=True) as owner:
+        owner.execute("CREATE TABLE visits AS SELECT 1.0::float8 AS a")
+    domain = dp.Domain({"a": dp.Number(0, 10)})
+    with pytest.raises(DomainError, match="SQL_ASCII"):
+        dp.Table.scan(address + "&table=visits", domain, dp.Ledger(epsilon=1))
+    with psycopg.connect(address, autocommit=True) as reader:
+        visits = ibis.postgres.from_connection(reader).table("visits")
+        with pytest.raises(DomainError, match="SQL_ASCII"):
+            dp.Table(visits, domain, dp.Ledger(epsilon=1))
 
 
 @pytest.fixture
@@ -558,6 +615,18 @@ class TestViews:
         "z = log1p(a)",
         "z = a / 1e-140 / 49 * 1e-140",
     )
+
+    def test_columns_that_are_not_asked_about_are_not_made(self) -> None:
+        """Where they were, the question was answered from rows."""
+        engine = DatabaseEngine(fetch=False)
+        answers = []
+        for table in (
+            dp.Table(to_polars(TABLE), DOMAIN, simulate(2), engine=engine),
+            dp.Table(TABLE, DOMAIN, simulate(2)),
+        ):
+            view = table.with_columns(z="a * b", y="b + 1").where("y > 1")
+            answers.append(stats.count(view, by="s", epsilon=1).value.tolist())
+        assert answers[0] == answers[1]
 
     @pytest.mark.parametrize("name", ["duckdb", "polars", "postgresql"])
     @pytest.mark.parametrize("step", STEPS)

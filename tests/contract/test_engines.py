@@ -125,15 +125,15 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Pla
         yield Place(engine, write)
     elif name == "postgresql":
         connect = request.getfixturevalue("postgresql")
-        yield Place(DatabaseEngine(), connect)
+        yield Place(DatabaseEngine(keep=0), connect)
     elif name == "arrow dataset":
 
         def put(table: pa.Table) -> Any:
             return tables.to_dataset(tmp_path_factory.mktemp("files"), table)
 
-        yield Place(DatabaseEngine(), put)
+        yield Place(DatabaseEngine(keep=0), put)
     else:
-        yield Place(DatabaseEngine(), tables.MAKERS[name])
+        yield Place(DatabaseEngine(keep=0), tables.MAKERS[name])
 
 
 def same(first: list[Any], second: list[Any]) -> bool:

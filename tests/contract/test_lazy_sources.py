@@ -168,6 +168,25 @@ def test_dates_that_python_does_not_know_are_read(postgresql_server: str) -> Non
     assert np.count_nonzero(times > 4e9) == 1
 
 
+@pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Asia/Tokyo"])
+def test_times_with_a_zone_that_python_does_not_know_are_read(
+    zone: str, postgresql_server: str
+) -> None:
+    ibis, psycopg = pytest.importorskip("ibis"), pytest.importorskip("psycopg")
+    column = dp.DateTime("1900-01-01", "2100-01-01", zone="Europe/Berlin")
+    odd = ["infinity", "-infinity", "0044-03-15 BC", "12000-01-01", None]
+    with psycopg.connect(postgresql_server, autocommit=True) as connection:
+        connection.execute("CREATE TEMPORARY TABLE clocks (m timestamptz)")
+        for time in [*odd, "2000-01-01 10:00+00"]:
+            connection.execute("INSERT INTO clocks VALUES (%s)", [time])
+        connection.execute(f"SET TIME ZONE '{zone}'")
+        source = ibis.postgres.from_connection(connection).table("clocks")
+        found = open_frame(source, dp.Domain({"m": column})).column("m")
+    known = np.clip(found, column.lower, column.upper)[~np.isnan(found)]
+    ends = [column.lower] * 2, [column.upper] * 2
+    assert np.sort(known).tolist() == [*ends[0], 946724400, *ends[1]]
+
+
 @pytest.mark.parametrize("odd", ["0.12345678901234", "NaN", "1" + "0" * 200])
 def test_decimals_of_any_length_are_read(odd: str, postgresql_server: str) -> None:
     ibis, psycopg = pytest.importorskip("ibis"), pytest.importorskip("psycopg")

@@ -24,10 +24,13 @@ from discreto.testing import simulate
 SMALL = {"rounds": 2, "bins": {"a": 3, "b": 3, "c": 2}}
 SUMS = SMALL | {"rounds": 1, "selection": "counts"}
 WEIGHED = SMALL | {"weights": {"a": 3, ("b", "label"): 2}}
+TREE = {"bins": SMALL["bins"], "structure": "tree"}
 KINDS = ("number", "category")
 
 
-@pytest.fixture(params=[SMALL, SUMS, WEIGHED], ids=["scores", "sums", "weights"])
+@pytest.fixture(
+    params=[SMALL, SUMS, WEIGHED, TREE], ids=["scores", "sums", "weights", "tree"]
+)
 def case(request, all_cases):
     changes = {"params": request.param, "target": "label", "kinds": KINDS}
     return replace(all_cases[0], name="Synthesizer", varies=True, **changes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gettext
 import importlib.util
+import json
 import re
 import string
 from collections.abc import Iterator
@@ -192,3 +193,79 @@ def test_what_people_read_is_marked():
 def test_an_unmarked_text_is_found(line):
     assert list(_unmarked(ast.parse(line)))
     assert not list(_unmarked(ast.parse("page.section(tr('Limits'))")))
+
+
+# The study: its texts are translated where they are shown, by their forms.
+STUDY = SOURCE / "lab" / "study"
+STUDY_FORMS = json.loads((STUDY / "translations.json").read_text(encoding="utf-8"))
+STUDY_NAMES = {
+    *("outside lower center", "upper center", "lower right", "upper left"),
+    *("Zhao 2018", "Liu 2018"),
+    # Columns of results that no page shows.
+    *("best error", "exponent as written", "exponent of (2.3)"),
+    *("as it should be", "model agrees"),
+}
+HOLE = re.compile(r"\{\w*\}")
+SEVERAL = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
+
+
+def _form(node: ast.AST) -> str | None:
+    """A text, with {} for what is filled in."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_form(part) or "{}" for part in node.values)
+    return _text(node)
+
+
+def _sayings(tree: ast.AST) -> Iterator[str]:
+    """Texts of several words outside of docstrings, errors and ``mark``."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Raise) or (
+            isinstance(node, ast.Call) and ast.unparse(node.func) in ELSEWHERE
+        ):
+            continue
+        if isinstance(node, ast.Expr) and _text(node.value) is not None:
+            continue
+        words = _form(node)
+        if words is None:
+            yield from _sayings(node)
+        elif SEVERAL.search(words):
+            yield words
+
+
+def _is_known(words: str) -> bool:
+    """Whether a form has these words, or has them piece by piece."""
+    if any(words.strip() in HOLE.sub("{}", form) for form in STUDY_FORMS):
+        return True
+    pieces = [
+        one for one in re.split(r"; |: |, | \(|\)|\{\}", words) if one.strip(" ;")
+    ]
+    return pieces != [words] and all(
+        not SEVERAL.search(one) or one in STUDY_NAMES or _is_known(one)
+        for one in pieces
+    )
+
+
+def test_every_form_of_the_study_has_three_translations_with_the_same_names():
+    for form, said in STUDY_FORMS.items():
+        assert list(said) == list(catalogues.LANGUAGES), form
+        for text in said.values():
+            assert text, form
+            assert sorted(HOLE.findall(text)) == sorted(HOLE.findall(form)), form
+
+
+def test_what_the_study_says_has_a_translation():
+    skipped = {"diffprivlib_script.py", "workers.py", "__init__.py"}
+    found = [
+        f"{path.name}: {words!r}"
+        for path in sorted(STUDY.glob("*.py"))
+        if path.name not in skipped
+        for words in _sayings(ast.parse(path.read_text(encoding="utf-8")))
+        if words not in STUDY_NAMES and not _is_known(words)
+    ]
+    assert not found, "put these into lab/study/translations.json:\n" + "\n".join(found)
+
+
+def test_a_saying_without_a_translation_is_found():
+    (words,) = _sayings(ast.parse('finding("nobody has {} said this", f"{x}")'))
+    assert not _is_known(words)
+    assert _is_known("least squares {}")

@@ -96,6 +96,40 @@ class Twin:
         return here
 
 
+def test_long_questions_and_domains_go_to_each_worker_once(
+    client: Any, files: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tasks carry handles; if what these stand for is lost, they carry the texts."""
+    from discreto.data.engines import cluster
+
+    monkeypatch.setattr(cluster, "_LONG", 0)
+    engine = dp.engines.dask(client, parts=4)
+    sent: list[Any] = []
+    submit, lost = engine._executor.submit, False
+
+    def watched(work: Any, *parts: Any) -> Any:
+        sent.append([type(part).__name__ for part in parts[:2]])
+        if lost and sent[-1] == ["Future", "Future"]:
+            raise OSError("no worker has it")
+        return submit(work, *parts)
+
+    monkeypatch.setattr(engine._executor, "submit", watched)
+
+    def ask(engine: Any) -> Any:
+        table = dp.Table.scan(files, DOMAIN, simulate(1), engine=engine)
+        return stats.mean(table, "a", by="s", epsilon=1).value.tolist()
+
+    truth = ask(LocalEngine())
+    assert ask(engine) == truth
+    assert sent == [["Future", "Future"]] * 4
+    domain = engine._domain[1]
+    assert ask(engine) == truth
+    assert engine._domain[1] is domain, "sent once for all questions"
+    lost = True
+    assert ask(engine) == truth
+    assert sent[-4:] == [["str", "str"]] * 4
+
+
 # Every statistic
 
 

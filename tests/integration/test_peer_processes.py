@@ -182,15 +182,19 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Node]:
     return whole_run(tmp_path_factory.mktemp("peers"))
 
 
-def loss(model: FederatedModel, number: int = -1) -> float:
+def excess(weights: np.ndarray) -> float:
     """The squared error over all rows, over that of the best line, less 1."""
     parts = [rows_of(k) for k in range(7)]
     x = np.vstack([np.column_stack([p["a"], p["b"]]) for p in parts]).clip(-4, 4)
     y = np.concatenate([p["y"] for p in parts]).clip(-4, 4)
     full = np.column_stack([np.ones(len(x)), x])
     best = full @ np.linalg.lstsq(full, y, rcond=None)[0]
-    found = full @ model.path_[number, 0]
-    return float(((found - y) ** 2).mean() / ((best - y) ** 2).mean() - 1)
+    return float(((full @ weights - y) ** 2).mean() / ((best - y) ** 2).mean() - 1)
+
+
+def loss(model: FederatedModel, number: int = -1) -> float:
+    """The excess of a node's model in a round."""
+    return excess(model.path_[number, 0])
 
 
 def test_a_run_survives_a_killed_node_and_a_cut_link(nodes: dict[str, Node]) -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from brute import ADD, REPLACE, TWICE, Raw, neighbours, tables, to_batch, universe
+from scipy import stats
 
 from discreto.core import aggregate
 from discreto.core.accounting import steps_for
@@ -15,7 +16,7 @@ from discreto.core.bound import inside
 from discreto.core.cost import Cost, epsilon_for
 from discreto.core.maps import Bins, Categories, Values
 from discreto.core.noise.calibration import noises_for
-from discreto.core.noise.gaussian import epsilon_of
+from discreto.core.noise.gaussian import epsilon_of, log_tail
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.errors import ParameterError
 
@@ -197,9 +198,15 @@ def test_the_grid_loses_a_thousandth_of_a_block(epsilon, count):
 @pytest.mark.parametrize("delta", ["1e-9", "1e-3"])
 def test_what_the_grid_loses_is_in_epsilon_and_delta(rho, delta):
     rho, delta = Fraction(rho), Fraction(delta)
-    real = epsilon_of(math.sqrt(2 * rho), float(delta) * 0.999)
+    kept = float(delta) * 0.999 * math.exp(-float(rho) / 2000)
+    real = epsilon_of(math.sqrt(2 * rho), kept)
     assert epsilon_for(rho, delta) >= real + float(rho) / 1000
     assert real > epsilon_of(math.sqrt(2 * rho), float(delta))
+
+
+@pytest.mark.parametrize("x", [-8.0, -1.0, 0.0, 3.0, 24.9, 25.0, 40.0, 1e3, 1e6])
+def test_tails_of_the_normal_law(x):
+    assert log_tail(x) == pytest.approx(stats.norm.logsf(x), rel=1e-11, abs=1e-15)
 
 
 @pytest.mark.parametrize("count", [1, 30, 1000])

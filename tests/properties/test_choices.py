@@ -19,7 +19,7 @@ from brute import (
     counts_of,
     near_counts,
 )
-from scipy import special
+from scipy import integrate, special
 
 from discreto.core.bound import bind
 from discreto.core.cost import Cost
@@ -262,4 +262,4 @@ def _flip(scores, chosen):
     product = np.exp(
         sum(n * np.log1p(-x * w) for w, n in zip(kinds, numbers, strict=True))
     )
-    return float(weights[chosen] * np.trapezoid(product, x))
+    return float(weights[chosen] * integrate.trapezoid(product, x))

@@ -27,8 +27,11 @@ from discreto.core.maps import (
     Edges,
     FuzzyPulls,
     FuzzyWeights,
+    LogisticGradient,
+    Nearest,
     Partition,
     Present,
+    Scaled,
     Values,
 )
 from discreto.core.query import Block, Everyone, Ones, Shape, Sum
@@ -66,6 +69,14 @@ def test_maps_have_the_same_bits(one, rows, many):
     np.testing.assert_array_equal(plain, quick)
 
 
+TWO = ("x1", "x3")
+POINTS = ((0.1, -0.3), (0.9, 0.2), (-0.5, -0.5), (0.0, 1.0), (0.1, -0.3))
+SCALED = [
+    Scaled(TWO, (0.1, -0.2), (0.5, 2.0), 0.5, 1.5, norm, basis=basis)
+    for norm in ("l1", "l2")
+    for basis in ((), ((1.0, 0.5, 0.0), (0.0, 1.0, 0.3), (0.2, 0.0, 1.0)))
+]
+WAYS = ((1, 1), (2, 2), (5, 1))
 CELLS = [
     Everyone(),
     Present(("x3", "w")),
@@ -73,6 +84,7 @@ CELLS = [
     Bins("x1", 7),
     Bins("x1", 40),  # more cells than are added up one after the other
     Edges("x1", (0.0, 1.0)),
+    *[Nearest(TWO, POINTS[:many]) for many in (3, 4, 5)],
 ]
 FORMS = [
     *[
@@ -85,6 +97,9 @@ FORMS = [
     Block(CodeCounts(GRID)),
     Block(Partition(("x1", "y", "x3"))),
     Block(Ones(), "pair"),
+    *[Block(Deviations(TWO, POINTS[:many], 0.7, norm)) for many, norm in WAYS],
+    *[Block(LogisticGradient(one, "z", ((0.5, -3.0, 9.0),))) for one in SCALED],
+    *[Block(FuzzyPulls(TWO, POINTS[:many], 1.7, 0.7, norm)) for many, norm in WAYS],
 ]
 
 
@@ -216,6 +231,26 @@ def test_a_broken_numba_prevents_no_answer(monkeypatch):
     compiled.load.cache_clear()
 
 
+_FAR = st.sampled_from([-1e300, -1.0, 0.0, 5e-324, 1e-300, 1.0, 1e300])
+
+
+@FAST
+@given(
+    st.lists(st.floats(-1e300, 1e300) | st.floats(-1, 1) | _FAR, max_size=40),
+    st.lists(ANY | EXTREME | st.floats(-2, 2) | _FAR, max_size=60),
+)
+@example([-1e300, 1e300], [np.inf, -np.inf, np.nan, 0.0])
+def test_codes_between_cuts_are_found_alike(cuts, values):
+    """Many of them, as in a grid, or all in one part of their range."""
+    ends = np.unique(np.array(cuts, dtype=float))
+    numbers = np.array([*values, *ends, *np.nextafter(ends, np.inf)])
+    found = np.zeros(len(numbers), dtype=np.uint16)
+    loops = compiled.load("discreto.core.maps.trees_numba")
+    loops.place(numbers, ends, 99, found)
+    wanted = np.searchsorted(ends, numbers, side="left")
+    np.testing.assert_array_equal(found, np.where(np.isnan(numbers), 99, wanted))
+
+
 def test_little_work_loads_nothing(monkeypatch):
     compiled.load.cache_clear()
     monkeypatch.setattr(compiled, "_folded", 0)
@@ -277,3 +312,39 @@ def test_texts_of_numbers_are_found_alike(texts, data):
         convert(pa.chunked_array([column, column]), dp.Number(0, 1)),
         np.concatenate([quick, quick]),
     )
+
+
+@pytest.mark.parametrize("total", [1 << 29, 3 << 28, (1 << 30) - 1])
+def test_a_total_below_the_sum_of_polynomials_is_kept(total):
+    """The loop looks at all three of them, though as things are none is too large."""
+    shape = Shape(3, 1 << 30, total=total, signed=False)
+    column = DOMAIN.number("x3")
+    values = np.linspace(column.lower, column.upper, 9)
+    rows = Bernstein(("x3",), 2).rows({"x3": values}, DOMAIN)
+    wanted = aggregate.clamp(rows.copy(), shape).sum(axis=1).astype(np.int64)
+    bounds = 0.0, float(shape.limit), float(total), -1.0
+    facts = float(column.centre), float(column.half), float(1 << 30)
+    out = np.zeros((3, 2), dtype=np.int64)
+    loops = importlib.import_module("discreto.core.loops_numba")
+    loops.add_quadratic(values, *facts, *bounds, np.empty(0, dtype=np.int64), out)
+    assert out[:, 0].tolist() == wanted.tolist()
+    for one in values:  # and row by row: no row hides another's
+        out = np.zeros((3, 2), dtype=np.int64)
+        some = np.array([one])
+        loops.add_quadratic(some, *facts, *bounds, np.empty(0, dtype=np.int64), out)
+        assert out[:, 0].sum() <= total
+
+
+class Boastful(Given):
+    """A map of somebody else that would add up its numbers by itself."""
+
+    def add_to(self, batch: Any, domain: Any, length: int, sums: Any) -> bool:
+        sums[-1][:] = 10**9
+        return True
+
+
+def test_only_maps_of_the_core_are_believed_to_clamp():
+    rows = Boastful(np.full((1, 3), 50.0), Shape(1, 7, signed=False))
+    asked = inside(Sum(Everyone(), (Block(rows),)), DOMAIN)
+    plain, quick = both(lambda: aggregate.fold(asked, {"x1": np.zeros(3)}, 3))
+    assert plain[0].tolist() == quick[0].tolist() == [[21]]

@@ -18,6 +18,7 @@ import discreto as dp
 from discreto.core import aggregate
 from discreto.core import expressions as core
 from discreto.core.bound import bind
+from discreto.core.exponentials import log1p
 from discreto.core.expressions.kinds import LARGEST, SMALLEST, Real
 from discreto.core.maps import Categories, Values
 from discreto.core.query import Block, Everyone, Ones, Sum
@@ -313,7 +314,7 @@ def applied(function: str, a: float | None) -> float | None:
     if a is None:
         return None
     if function == "log1p":
-        return None if a <= -1 else kept(float(np.log1p(np.array([a]))[0]))
+        return None if a <= -1 else kept(float(log1p(np.array([a]))[0]))
     if function == "sqrt":
         return None if a < 0 else kept(math.sqrt(a))
     made = {"abs": abs, "ceil": math.ceil, "floor": math.floor}[function](a)

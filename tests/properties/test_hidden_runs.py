@@ -253,3 +253,10 @@ def test_the_part_is_drawn_as_its_weights_say():
     middle = weights[0] / 3 + weights[1] / 3
     expected = np.array([1 - top - middle, middle, top], dtype=float) * draws
     assert ((counts - expected) ** 2 / expected).sum() < 40  # 2 degrees: 2e-9
+
+
+@pytest.mark.parametrize("z", [0.0, 0.5, 2.0, 7.9])
+def test_tangents_of_the_gaussian_profile(z):
+    law = NormalDist()
+    exact = law.pdf(z) - z * law.cdf(-z)
+    assert exact <= hidden_runs._height(z) <= exact + 2e-12

@@ -88,3 +88,11 @@ def test_parts_are_checked_before_they_are_paid():
     with pytest.raises((ParameterError, DomainError)):
         gate(ledger=ledger).parts(unknown, Cost.of(1), "parts")
     assert not ledger.entries()
+
+
+@pytest.mark.parametrize(
+    "weights", [(), (0,), (1, -1), (1, 2.0), (True, 1), (1 << 41,), [1, 1], "11"]
+)
+def test_weights_of_parts_are_whole_numbers(weights):
+    with pytest.raises(ParameterError, match="whole weights"):
+        HashParts(("x",), weights)

@@ -15,7 +15,7 @@ import pytest
 
 from discreto.core.noise import sampler_exact
 from discreto.core.noise.entropy import Entropy, more_bits
-from discreto.core.noise.sampler import Sampler, check_scale
+from discreto.core.noise.sampler import SCALE_LIMIT, Sampler, check_scale
 
 WORD = 1 << 64
 DIGITS = Context(prec=150, Emax=10**6, Emin=-(10**6))
@@ -192,6 +192,9 @@ def test_words_of_few_bits_get_more():
         Fraction((1 << 60) - 1, 1 << 59),
         Fraction((1 << 70) + 1, (1 << 20) + 1),
         Fraction((1 << 54) - 1),
+        Fraction((1 << 60) - 1, (1 << 120) - 1),
+        Fraction(1) / Fraction(0.1 + 0.2),
+        (Fraction((1 << 54) - 2)) + Fraction(1, 3),
         Fraction(1, 1 << 80),
         Fraction(5, 3),
     ],
@@ -199,7 +202,8 @@ def test_words_of_few_bits_get_more():
 )
 def test_no_scale_is_rounded_down(scale):
     assert check_scale(scale) >= scale
-    assert check_scale(scale) < scale + 1
+    assert check_scale(scale) <= scale + max(1, math.ceil(scale)) / Fraction(1 << 51)
+    assert check_scale(scale).numerator < SCALE_LIMIT
 
 
 def test_the_second_tread_of_a_staircase_is_thinned():

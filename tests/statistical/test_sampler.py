@@ -16,7 +16,8 @@ from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
 
 DRAWS = 200_000
-SMALL = [Fraction(1, 3), Fraction(1), Fraction(10, 7), Fraction(2), 10, 100]
+LONG = 1 / Fraction(0.1 + 0.2)  # a numerator of 54 digits: rounded up at the last
+SMALL = [Fraction(1, 3), Fraction(1), Fraction(10, 7), Fraction(2), LONG, 10, 100]
 LARGE = [1 << 22, 1 << 30, 3 * 10**11]
 VARIANCES = [Fraction(1, 4), Fraction(1), 4, 25, 1600]
 

@@ -14,6 +14,7 @@ from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Leaves
 from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
 from discreto.errors import DomainError, ParameterError
+from discreto.session import Session
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain({"x": dp.Number(0, 10, missing=False)})
@@ -54,6 +55,28 @@ def test_maps_are_asked_once_for_a_mean(monkeypatch):
     dp.stats.mean(table(), "x", epsilon=1)
     assert {where[:2] for where in asked} == {(k.__name__, n) for k, n in methods}
     assert set(asked.values()) == {1}
+
+
+def test_a_mean_that_is_asked_again_asks_no_map(monkeypatch):
+    rows = table()
+    first = dp.stats.mean(rows, "x", epsilon=1)
+    asked = spied(monkeypatch, [(Values, "shape"), (Values, "check")])
+    assert dp.stats.mean(rows, "x", epsilon=1).value == first.value
+    assert not asked
+
+
+def test_another_question_than_the_known_one_is_bound_for_itself():
+    rows, known = table(), bind(MEAN, DOMAIN)
+    count = Sum(Everyone(), (Block(Ones()),))
+    session = Session(rows.gate(), ONE, known=[known])
+    assert session.measure(count, "count").tables[0].tolist() == [[5]]
+    # A question that was bound to other bounds is bound again.
+    wide = dp.Domain({"x": dp.Number(0, 1000, missing=False)})
+    session = Session(rows.gate(), ONE, known=[bind(MEAN, wide)])
+    tables = session.measure(MEAN, "mean").tables
+    assert (
+        tables[0].tolist() == rows.gate().measure(MEAN, ONE, "mean").tables[0].tolist()
+    )
 
 
 def test_maps_are_asked_once_for_trees(monkeypatch):

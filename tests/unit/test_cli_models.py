@@ -54,6 +54,16 @@ FIT = ("fit", "NaiveBayes", "train.parquet", "--domain", "d.json", "--epsilon", 
 PAY = ("--ledger", "l.ledger", "--out", "m.json")
 
 
+def test_without_matplotlib_a_card_has_no_pictures(place, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = run(*FIT, *PAY, "--budget", 9, "--evaluate", 1)
+    assert done.exit_code == 0, done.output
+    card = (place / "m.html").read_text(encoding="utf-8")
+    assert "Pictures need matplotlib: pip install matplotlib" in card
+    assert "<svg" not in card.split("<main", 1)[-1]
+    assert dp.Ledger(place / "l.ledger").spent().epsilon == 2
+
+
 class TestScores:
     def test_on_its_own_rows_it_says_so(self, place):
         done = run(*FIT, *PAY, "--budget", 9, "--evaluate", 1)

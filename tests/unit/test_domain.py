@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import discreto as dp
 from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.errors import DomainError
 
@@ -41,6 +42,17 @@ def test_bounds_beyond_floats():
 def test_bounds_too_near_for_a_grid():
     with pytest.raises(DomainError):
         Number(0.0, 5e-324)
+
+
+@pytest.mark.parametrize("end", [2**63, 10**20, 10**30])
+def test_whole_bounds_that_no_array_holds(end):
+    number = Number(-end - 1, end)
+    assert number == Number(float(-end - 1), float(end))
+    assert {type(number.lower), type(number.upper)} == {float}
+    table = dp.Table({"x": [1, 2]}, Domain({"x": number}), dp.Ledger(epsilon=9))
+    for ask in (dp.stats.histogram, dp.stats.mean, dp.stats.median):
+        ask(table, "x", epsilon=1, **{"bins": 2} if ask is dp.stats.histogram else {})
+    assert type(Number(0, 2**63 - 1).upper) is int
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import discreto as dp
+from discreto.cli import app
 from discreto.data.domain_file import schema
 from discreto.data.owner_check import exact_shares
 from discreto.errors import DomainError
@@ -82,6 +84,35 @@ def test_the_owner_sees_exact_shares(tmp_path: Path) -> None:
         "Female": (SEX == "Female").sum(),
         "x": (SEX == "x").sum(),
     }
+
+
+def test_the_owner_sees_texts_that_are_no_numbers_or_dates(tmp_path: Path) -> None:
+    rows = ["1.200,5;31/01/2024", "n/a;", "-;2024-01-31", "3,5;31/01/2024"] * 3
+    (tmp_path / "a.csv").write_text("\n".join(["pay;seen", *rows]))
+    columns = {"pay": dp.Number(0, 9000), "seen": dp.Date("2020-01-01", "2025-01-01")}
+    dialect = dp.Dialect(separator=";", decimal=",")
+    found = exact_shares(tmp_path / "a.csv", dp.Domain(columns, dialect=dialect))
+    assert dict(found["pay"].unknown) == {"1.200,5": 3, "-": 3}
+    assert dict(found["seen"].unknown) == {"31/01/2024": 6}
+    dp.Domain(columns, dialect=dialect).save(tmp_path / "d.json")
+    words = ["domain", "check", str(tmp_path / "d.json"), "--owner"]
+    done = CliRunner().invoke(app, [*words, "--data", str(tmp_path / "a.csv")])
+    said = " ".join(done.output.split())
+    assert "texts of 'pay', 'seen' are no number or date" in said
+    assert done.exit_code == 0
+
+
+def test_the_owner_sees_spellings_of_a_database(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(tmp_path / "a.db") as made:
+        made.execute(
+            "CREATE TABLE t AS SELECT range AS x, "
+            "['F', 'f', NULL][range % 3 + 1] AS sex FROM range(9)"
+        )
+    columns = {"x": dp.Number(0, 6), "sex": dp.Category(["F", "M"])}
+    found = exact_shares(f"duckdb:///{tmp_path}/a.db?table=t", dp.Domain(columns))
+    assert (found["sex"].missing, found["sex"].unknown) == (3, (("f", 3),))
+    assert (found["x"].rows, found["x"].missing, found["x"].outside) == (9, 0, 2)
 
 
 def test_the_schema_knows_what_files_may_say() -> None:

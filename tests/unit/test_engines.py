@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from fractions import Fraction
@@ -13,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import discreto as dp
 from discreto.core import aggregate
@@ -21,6 +24,7 @@ from discreto.core.maps import Categories, NearestRows, Values
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.data.engines import ExecutorEngine, LocalEngine, executor
 from discreto.data.frames import StreamFrame, open_frame
+from discreto.data.frames.spans import Span, cut, lone_span, units_of
 from discreto.errors import KernelFault, MissingExtraError, ParameterError
 from discreto.testing import simulate
 
@@ -109,9 +113,45 @@ def test_parts_hold_every_row_group_once(tmp_path):
     frame = open_frame(write(tmp_path, files=5, rows=100, group=100), DOMAIN)
     for parts in (2, 3, 5, 9):
         pieces = frame.split(parts)
-        units = [unit for piece in pieces for unit in piece.units]
-        assert units == frame.units
+        units = [unit for piece in pieces for unit in units_of(piece.spans)]
+        assert units == list(units_of(frame.spans))
         assert len(pieces) == min(parts, 5), "files of one group are split, too"
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 10**9)), max_size=8),
+    st.integers(1, 20),
+)
+@example([(1, 10**9), (9, 1), (1, 10**9)], 3)
+def test_spans_are_cut_by_bytes(files, parts):
+    """Every group once, in order; no part is larger than its share and a group more."""
+    spans = [Span(str(i), 0, many, size) for i, (many, size) in enumerate(files)]
+    found = cut(spans, parts)
+    assert len(found) <= parts
+    units = list(units_of(spans))
+    assert [unit for _, some in found for unit in units_of(some)] == units
+    for first, some in found:
+        assert next(units_of(some)) == units[first]
+        group = max(span.size / (span.stop - span.start) for span in spans)
+        share = sum(span.size for span in spans) / parts
+        assert sum(span.size for span in some) <= share + group + len(spans)
+
+
+def test_tasks_are_cut_by_bytes_unless_their_number_is_given():
+    engine = ExecutorEngine(ThreadPoolExecutor(1))
+    engine.parts = 16
+    sizes = [0, 1 << 20, 60 << 20, 1 << 30, 100 << 30]
+    assert [engine._tasks(size) for size in sizes] == [1, 1, 8, 16, 400]
+    assert ExecutorEngine(ThreadPoolExecutor(1), parts=3)._tasks(100 << 30) == 3
+
+
+def test_row_groups_are_not_listed_one_by_one(tmp_path):
+    """What goes to workers grows with files, not with their row groups."""
+    few = open_frame(write(tmp_path, files=1, rows=1000, group=500), DOMAIN)
+    text = len(pickle.dumps(few.spans))
+    many = open_frame(write(tmp_path, files=1, rows=1000, group=2), DOMAIN)
+    assert len(list(units_of(many.spans))) == 500
+    assert len(pickle.dumps(many.spans)) <= text + 8
 
 
 def test_csv_files_are_split_by_file_and_a_file_named_twice_counts_twice(tmp_path):
@@ -142,8 +182,8 @@ def test_a_task_is_a_question_a_domain_and_a_place(tmp_path):
     for questions, domain, place in pool.seen:
         assert [json.loads(one)["kind"] for one in json.loads(questions)] == ["Sum"]
         assert dp.Domain.from_dict(json.loads(domain)) == DOMAIN
-        assert json.loads(json.dumps(place)) == [[path, group] for path, group in place]
-        assert all(path.startswith(str(tmp_path)) for path, _ in place)
+        assert json.loads(json.dumps(place)) == [list(span) for span in place]
+        assert all(span.path.startswith(str(tmp_path)) for span in place)
 
 
 @pytest.mark.parametrize(
@@ -238,12 +278,12 @@ def test_a_worker_never_raises_or_prints(tmp_path, monkeypatch, capfd):
     frame = open_frame(write(tmp_path), DOMAIN)
     texts = json.dumps([executor.write_question(SUMS)])
     question = texts, json.dumps(DOMAIN.to_dict())
-    assert executor.fold_place(*question, frame.units) is not None
-    gone = [(str(tmp_path / "gone.parquet"), 0)]
+    assert executor.fold_place(*question, frame.spans) is not None
+    gone = [lone_span((str(tmp_path / "gone.parquet"), 0))]
     assert executor.fold_place(*question, gone) is None
-    assert executor.fold_place("no question", "no domain", frame.units) is None
+    assert executor.fold_place("no question", "no domain", frame.spans) is None
     monkeypatch.setattr(executor, "fold_all", burst)
-    assert executor.fold_place(*question, frame.units) is None
+    assert executor.fold_place(*question, frame.spans) is None
     assert capfd.readouterr() == ("", "")
 
 
@@ -336,5 +376,5 @@ def test_without_dask_the_install_command_is_named(monkeypatch):
 
 def test_a_stream_of_units_is_a_stream(tmp_path):
     frame = open_frame(write(tmp_path), DOMAIN)
-    part = StreamFrame.of(frame.units[3:5], DOMAIN)
+    part = StreamFrame.of(map(lone_span, [*units_of(frame.spans)][3:5]), DOMAIN)
     assert part.length() == sum(rows for _, rows in part.batches(["x"], 64)) == 400

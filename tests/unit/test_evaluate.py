@@ -36,6 +36,21 @@ def fitted(kind, domain, **params):
     return kind(epsilon=1, **params).fit(table)
 
 
+@pytest.mark.parametrize("kind", [GaussianNB, LinearRegression])
+def test_scores_and_predictions_of_private_rows_are_refused(kind):
+    x = np.arange(100.0)
+    target = np.where(x > 50, "b", "a") if kind is GaussianNB else x
+    column = dp.Category(["a", "b"]) if kind is GaussianNB else dp.Number(0, 100)
+    domain = dp.Domain({"x": dp.Number(0, 100), "y": column}, target="y")
+    table = dp.Table({"x": x, "y": target}, domain, simulate(1))
+    model = kind(epsilon=1).fit(table)
+    with pytest.raises(ParameterError, match=r"models\.evaluate\("):
+        model.score(table)
+    with pytest.raises(ParameterError, match="Give rows of your own"):
+        model.predict(table)
+    assert model.score(x[:, None], target) <= 1
+
+
 def test_confusion_and_accuracy_are_exact_without_noise():
     model = fitted(GaussianNB, CLASSES)
     data = people(400, seed=1)

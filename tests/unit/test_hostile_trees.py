@@ -32,6 +32,12 @@ WRONG = {
 }
 
 
+def test_a_grid_is_sized_for_the_domain_that_is_asked():
+    wide = Domain({"x": Number(0, 1), "c": Category(("u", "v", "w"), missing=False)})
+    for domain in (DOMAIN, wide, DOMAIN, wide):  # 2 codes, or 3 with the missing
+        assert GRID.sizes(domain) == ((2, 3) if domain is DOMAIN else (3, 4))
+
+
 def gradients(*trees, **options):
     return Gradients(GRID, "t", "squared", (0.0,), trees, **options)
 

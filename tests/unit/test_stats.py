@@ -352,3 +352,12 @@ def test_a_quantile_reads_its_probability_as_people_write_it() -> None:
     assert Quantile("age", 0.5) == Quantile("age") == Quantile("age", "1/2")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="probability must be"):
         Quantile("age", 1.5)  # type: ignore[arg-type]
+
+
+def test_whoever_looks_for_statistics_on_a_table_is_told() -> None:
+    table = dp.Table(
+        {"x": [1.0, 2.0]}, dp.Domain({"x": dp.Number(0, 3)}), dp.Ledger(epsilon=1)
+    )
+    with pytest.raises(AttributeError, match=r"dp\.stats\.mean\(table"):
+        table.mean("x", epsilon=1)
+    assert not hasattr(table, "__array__")

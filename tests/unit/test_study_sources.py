@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,12 +32,15 @@ from discreto.lab.study import (
 from discreto.lab.study.arrays import points
 from discreto.lab.study.deaths_data import VIOLENT, deaths
 from discreto.lab.study.scores import score_table
+from discreto.lab.study.words import in_words
+from discreto.language import speaking
 from discreto.testing import simulate
 
 MODULES = (
     *(s0, s0_categories, s1, s3_examples, s3_mechanisms, s3_statistics, s3_regression),
     *(s3_models, s3_rows, s4_pima, s4_examples, s4_k_means),
 )
+ENGLISH = re.compile(r"\b(the|of|with|and|is|are|by|printed|rows|true)\b")
 EXPERIMENTS = [one for module in MODULES for one in module.EXPERIMENTS]
 
 
@@ -56,6 +62,25 @@ def test_a_quick_run_makes_everything(one: study.Experiment, tmp_path: Path) -> 
     manifest = json.loads((outcome.folder / "manifest.json").read_text("utf-8"))
     assert manifest["findings"]
     assert manifest["tables"] or manifest["pictures"]
+    with speaking("pt"):
+        said = [in_words(text) for text in _texts(outcome.folder, manifest)]
+    assert not [text for text in said if ENGLISH.search(text)]
+
+
+def _texts(folder: Path, manifest: dict[str, Any]) -> Iterator[str]:
+    """What a page would show."""
+    for one in manifest["findings"]:
+        yield from (one["claim"], one["seen"], one["why"])
+    for one in (*manifest["pictures"], *manifest["tables"]):
+        yield from (one["title"], one["note"])
+    for one in manifest["tables"]:
+        table = json.loads((folder / one["file"]).read_text("utf-8"))
+        yield from table["columns"]
+        cells = [cell for row in table["rows"] for cell in row]
+        yield from (cell for cell in cells if isinstance(cell, str))
+    for one in manifest["pictures"]:
+        svg = (folder / one["file"]).read_text("utf-8")
+        yield from re.findall(r"<text[^>]*>([^<(]*)</text>", svg)
 
 
 def findings(name: str, tmp_path: Path) -> dict[str, dict]:

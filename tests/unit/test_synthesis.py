@@ -336,5 +336,13 @@ def test_the_command_writes_rows_a_model_and_a_report(tmp_path):
     again = Synthesizer.load(tmp_path / "m.json").sample(250, 3)
     assert again["sex"].tolist() == made["sex"].tolist()
     assert dp.Ledger(tmp_path / "made.ledger").spent().epsilon == 1
+    assert "\\n" not in found.output
+    card = tmp_path / "card.html"
+    model = str(tmp_path / "m.json")
+    told = CliRunner().invoke(
+        app, ["--lang", "fr", "report", model, "--out", str(card)]
+    )
+    assert told.exit_code == 0, told.output
+    assert "Invente des lignes de" in card.read_text(encoding="utf-8")
     assert CliRunner().invoke(app, [*words, str(out)]).exit_code != 0
     assert CliRunner().invoke(app, [*words, str(tmp_path / "x.txt")]).exit_code != 0

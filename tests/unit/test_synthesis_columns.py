@@ -51,6 +51,30 @@ def test_weights_say_which_pairs_are_measured(selection):
     assert apart == set()
 
 
+@pytest.mark.parametrize("selection", ["scores", "counts"])
+@pytest.mark.parametrize("delta", [0, "1e-5"])
+def test_a_tree_joins_all_columns_without_a_circle(selection, delta):
+    """As MST has it: the strongest pairs, and never the third of three."""
+    table = dp.Table(fives(), FIVE, simulate(1))
+    made = Synthesizer(8, delta, structure="tree", selection=selection)
+    plan = made.plan(FIVE)
+    assert sum(ask.label.startswith("marginal") for ask in plan) == 4
+    made.fit(table)
+    pairs = [places for places in made.model_.factors if len(places) == 2]
+    assert len(pairs) == 4
+    assert {place for pair in pairs for place in pair} == set(range(5))
+    assert {(0, 1), (0, 2), (3, 4)} < set(pairs)
+    assert persist.loads(persist.dumps(made)).sample(20, 1).equals(made.sample(20, 1))
+
+
+def test_rounds_beyond_a_tree_measure_its_pairs_again():
+    table = dp.Table(fives(), FIVE, simulate(1))
+    made = Synthesizer(8, structure="tree", rounds=7).fit(table)
+    assert sum(len(places) == 2 for places in made.model_.factors) == 4
+    with pytest.raises(ParameterError, match="structure"):
+        Synthesizer(1, structure="star").fit(table)
+
+
 def test_weights_cost_nothing_and_change_no_plan():
     plans = [
         Synthesizer(1, rounds=2, weights=weights).plan(FIVE).questions

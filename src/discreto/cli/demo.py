@@ -85,8 +85,11 @@ def demo(
     _refuse(table)
     _step(5, tr("The ledger: everything that was spent, in a chain of hashes"))
     print_ledger(Ledger(files.ledger))
-    with terminal.working(tr("drawing")):
-        _draw(files.picture, releases, people)
+    try:
+        with terminal.working(tr("drawing")):
+            _draw(files.picture, releases, people)
+    except ImportError:
+        _say(tr("Pictures need matplotlib: pip install matplotlib"))
     made = _learn(demo_models.ModelFiles(out), download=download)
     _finish(files, made)
 

@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 from discreto import Ledger, Table
 from discreto.cli import options, terminal
 from discreto.cli.files import read_dialect, read_domain, write_new
-from discreto.core.domain import Domain, Opaque
+from discreto.core.domain import Domain, Number, Opaque
 from discreto.data.code_books import from_code_book
 from discreto.data.domain_file import KINDS, schema, stored_types
 from discreto.data.domain_file import draft as drafted_from
@@ -192,6 +192,22 @@ def _show_exact(data: str, known: Domain) -> None:
     for column, part in found.items():
         grid.add_row(*map(terminal.plain, _line(column, part)))
     console.print(grid)
+    numbers = [n for n, part in found.items() if _unread(known[n], part)]
+    if numbers:
+        text = tr(
+            "Many texts of {shown} are no number or date as the dialect has them. How "
+            "does the file write decimals, thousands, dates and gaps? Say it in "
+            '"dialect": decimal, thousands, dates ("dmy", "mdy"), missing.',
+            shown=some(numbers),
+        )
+        console.print(terminal.plain(text))
+
+
+def _unread(column: object, part: Shares) -> bool:
+    """Whether more than 5 % of a column of numbers are missing for their spelling."""
+    return isinstance(column, Number) and bool(
+        part.unknown and part.missing > part.rows / 20
+    )
 
 
 def _line(column: str, part: Shares) -> tuple[str, str, str, str]:

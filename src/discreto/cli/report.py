@@ -122,11 +122,11 @@ def page_of(
     said: Mapping[str, Any] | None = None,
 ) -> Page:
     """The page of whatever a file or folder holds."""
-    study_page = importlib.import_module("discreto.lab.report").study_page
     from discreto.report import ledger_page
 
     if source.is_dir():
-        return study_page(source)
+        page: Page = importlib.import_module("discreto.lab.report").study_page(source)
+        return page
     if not source.is_file():
         raise ParameterError(f"there is no file or folder {str(source)!r}.")
     if _is_ledger(source):
@@ -136,6 +136,7 @@ def page_of(
 
 
 def _json_page(source: Path, said: Mapping[str, Any]) -> Page:
+    import discreto.synthesis  # noqa: F401  (so that its files are known)
     from discreto.models.persist import loads
     from discreto.report import audit_page, model_page
 

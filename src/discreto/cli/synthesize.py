@@ -149,7 +149,7 @@ def _deliver(
         with terminal.working(tr("expected errors")):
             found = expected(learner)
         write_new(files["report"], json.dumps(found.to_dict(), indent=1))
-        console.print(terminal.plain(str(found)), soft_wrap=True)
+        console.print(terminal.plain_lines(str(found)), soft_wrap=True)
     for what, path in files.items():
         if path is not None:
             console.print(terminal.plain(f"{tr(what):<9} {path}"), soft_wrap=True)

@@ -222,6 +222,7 @@ class _Cells:
             return _by_cell(rows, self.place, self.count).astype(np.int64)
         place = _EVERYONE if self.place is None else self.place
         out = np.zeros((shape.width, self.count + 1), dtype=np.int64)
+        added = (*bounds, place, out)
         for loop, name, facts, lines in way.loops:
             values = compiled.plain(batch[name], self._length)
             getattr(self.fast, loop)(values, *facts, *bounds, place, out[lines])
@@ -229,10 +230,12 @@ class _Cells:
             codes = features.ones(batch, domain)
             codes = compiled.plain(codes, self._length, len(way.ones))
             self.fast.add_ones(codes, np.cumsum([0, *way.ones]), place, out)
+        elif way.fused and features.add_to(batch, domain, self._length, added):
+            pass
         elif not way.loops:
             rows = features.rows(batch, domain)
             rows = _fitting(rows, shape.width, self._length)
-            self.fast.add_clamped(rows, *bounds, place, out)
+            self.fast.add_clamped(rows, *added)
         return out[:, : self.count].T
 
 
@@ -241,13 +244,15 @@ class _Way(NamedTuple):
 
     ``loops`` make, clamp and add up the numbers of one column each: (loop, column,
     facts, lines). ``ones`` are how many codes each column has, where a row is nothing
-    but a one for each of them; these are counted.
+    but a one for each of them; these are counted. ``fused``: whether the map has a loop
+    that makes, clamps and adds up its numbers. Only maps of the core are believed so.
     """
 
     part: BoundBlock
     bounds: tuple[float, float, float, float]
     loops: tuple[tuple[str, str, tuple[float, ...], slice], ...]
     ones: tuple[int, ...]
+    fused: bool
 
     def held(self) -> int:
         """How many numbers of a row are held at once."""
@@ -276,7 +281,9 @@ def _way(part: BoundBlock, domain: Domain) -> _Way:
         # None of them is above the limit, all together are no more than the total.
         within = len(ones) <= min(shape.total, shape.square) and shape.limit >= 1
         ones = ones if within and sum(ones) == shape.width else ()
-    return _Way(part, bounds, loops, ones)
+    own = type(features).__module__.startswith("discreto.core.maps.")
+    fused = own and hasattr(features, "add_to") and not loops
+    return _Way(part, bounds, loops, ones, fused)
 
 
 def held(asked: Bound) -> int:

@@ -54,6 +54,11 @@ class Number:
                     f"Number bounds must be finite (at most 1e150). Got {end!r}. "
                     "Choose the widest range that the code book allows."
                 )
+        for name in ("lower", "upper"):
+            end = getattr(self, name)
+            if isinstance(end, int) and not -(2**63) <= end < 2**63:
+                # No array of integers holds it: the nearest float stands for it.
+                object.__setattr__(self, name, float(end))
         if not self.lower < self.upper or self.half < 1e-290:
             raise DomainError(
                 f"Number needs lower < upper. Got {self.lower!r} and {self.upper!r}."

@@ -27,6 +27,7 @@ _FINEST = 10**18  # amounts are kept to this denominator, rounded up
 # "ln 3", "ln(3)", "ln 3/2", "ln 1.5"
 _NUMBER = r"(\d{1,9}(?:[./]\d{1,9})?)"
 _LOGARITHM = re.compile(rf"ln\s*(?:{_NUMBER}|\(\s*{_NUMBER}\s*\))", re.ASCII)
+_NONE = Fraction(0)
 FINEST_TOTAL = 10**60  # totals whose denominator grows past this are rounded up
 
 
@@ -118,14 +119,16 @@ class Cost:
     Cost(ε 0.75)
     """
 
-    epsilon: Fraction = Fraction(0)
-    rho: Fraction = Fraction(0)
-    block_epsilon: Fraction = Fraction(0)
-    delta: Fraction = Fraction(0)
+    epsilon: Fraction = _NONE
+    rho: Fraction = _NONE
+    block_epsilon: Fraction = _NONE
+    delta: Fraction = _NONE
     infinite: bool = False
 
     def __post_init__(self) -> None:
         for part in (self.epsilon, self.rho, self.block_epsilon, self.delta):
+            if part is _NONE:
+                continue
             if not isinstance(part, int | Fraction) or part < 0:
                 raise ParameterError("a cost is made of exact numbers from 0 up.")
 
@@ -156,10 +159,10 @@ class Cost:
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(
-            _tidy(self.epsilon + other.epsilon),
-            _tidy(self.rho + other.rho),
-            _tidy(self.block_epsilon + other.block_epsilon),
-            _tidy(self.delta + other.delta),
+            _add(self.epsilon, other.epsilon),
+            _add(self.rho, other.rho),
+            _add(self.block_epsilon, other.block_epsilon),
+            _add(self.delta, other.delta),
             self.infinite or other.infinite,
         )
 
@@ -277,7 +280,11 @@ def read_delta(value: Amount) -> Fraction:
     return chance
 
 
-def _tidy(total: Fraction) -> Fraction:
+def _add(first: Fraction, second: Fraction) -> Fraction:
+    if first is _NONE or second is _NONE:
+        total = second if first is _NONE else first
+    else:
+        total = first + second
     if total.denominator <= FINEST_TOTAL:
         return total
     return Fraction(math.ceil(total * _FINEST), _FINEST)

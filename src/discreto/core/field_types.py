@@ -17,10 +17,12 @@ from functools import cache
 from itertools import repeat
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+from discreto.core.once import MadeOnce
 from discreto.errors import ParameterError
 
 WHOLE = 1 << 63  # whole numbers are smaller: they fit the arrays of any loop
 LONGEST = 1000  # letters of a text that came from outside
+_LONG = range(16, 257)  # numbers in a tuple that are worth remembering
 _FRACTION = re.compile("([0-9]+)(?:/([0-9]+))?")
 
 
@@ -97,7 +99,10 @@ def _test_of(form: Any) -> Callable[[Any], bool]:
 
 def _test_of_tuple(form: Any) -> Callable[[Any], bool]:
     if form in (int, float):
-        return lambda value: isinstance(value, tuple) and _are_numbers(value, form)
+        return lambda value: (
+            isinstance(value, tuple)
+            and (_known_numbers if len(value) in _LONG else _are_numbers)(value, form)
+        )
     test = _test_of(form)
     # Each once, by identity: most nodes of a tree share what they hold.
     return lambda value: (
@@ -117,6 +122,10 @@ def _are_numbers(several: tuple[Any, ...], form: Any) -> bool:
         return all(map(math.isfinite, several))
     except OverflowError:  # a whole number that no float can hold
         return False
+
+
+# Trees share what their nodes hold: it is looked at once for all of them.
+_known_numbers = MadeOnce(_are_numbers, 1 << 10)
 
 
 def _holds(form: Any) -> bool:

@@ -17,7 +17,8 @@ from numba import njit
 
 NEAR = 1024  # rows at a time
 NEAR_NUMBERS = 1 << 14  # numbers of wide rows at a time
-FEW = 12  # cells that are added up one after the other, several rows at a time
+FEW = 16  # cells that are added up four at a time
+WHOLE = {"contract", "reassoc"}  # for sums of whole numbers, exact in any order
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc"})
@@ -132,15 +133,57 @@ def _add(numbers, place, out):
         out[cell if 0 <= cell < count else count] += np.int64(numbers[i])
 
 
+@njit(cache=True, nogil=True, fastmath=WHOLE)
+def _totals(numbers, a, b, c, d):
+    """The sums over four cells, whose rows have a 1 and all others a 0."""
+    p, q, r, s = 0.0, 0.0, 0.0, 0.0
+    for i in range(numbers.shape[0]):
+        p += numbers[i] * a[i]
+        q += numbers[i] * b[i]
+        r += numbers[i] * c[i]
+        s += numbers[i] * d[i]
+    return p, q, r, s
+
+
+@njit(cache=True, nogil=True)
+def _mark(place, cell, out):
+    for i in range(place.shape[0]):
+        out[i] = 1.0 if place[i] == cell else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _add_lines(rows, start, stop, place, out):
+    count = out.shape[1] - 1
+    if place.shape[0] == 0 or count > FEW or rows.shape[0] == 1:
+        for w in range(rows.shape[0]):
+            _add(rows[w][start:stop], place, out[w])
+        return
+    marks = np.zeros(((count + 3) // 4 * 4, stop - start))
+    for cell in range(count):
+        _mark(place, cell, marks[cell])
+    for w in range(rows.shape[0]):
+        line = rows[w][start:stop]
+        for cell in range(0, count, 4):
+            some = marks[cell : cell + 4]
+            sums = _totals(line, some[0], some[1], some[2], some[3])
+            for k in range(min(4, count - cell)):
+                out[w, cell + k] += np.int64(sums[k])
+
+
+@njit(cache=True, nogil=True)
+def add_block(rows, start, stop, low, limit, total, reach, place, out):
+    """Clamp some rows and add them up by cell; ``place`` is of these and later rows."""
+    _clamp(rows, start, stop, low, limit, total, reach)
+    _add_lines(rows, start, stop, place[: stop - start], out)
+
+
 @njit(cache=True, nogil=True)
 def add_clamped(rows, low, limit, total, reach, place, out):
     """Clamp rows and add them up by cell."""
-    near = max(NEAR_NUMBERS // rows.shape[0], 64)
+    near = min(max(NEAR_NUMBERS // rows.shape[0], 64), NEAR)
     for start in range(0, rows.shape[1], near):
         stop = min(start + near, rows.shape[1])
-        _clamp(rows, start, stop, low, limit, total, reach)
-        for w in range(rows.shape[0]):
-            _add(rows[w][start:stop], place[start:stop], out[w])
+        add_block(rows, start, stop, low, limit, total, reach, place[start:], out)
 
 
 @njit(cache=True, nogil=True)
@@ -300,7 +343,8 @@ def _part(value, lower, upper, scale, last):
 
 
 @njit(cache=True, nogil=True)
-def _parts(values, lower, upper, scale, last, out):
+def place_parts(values, lower, upper, scale, last, out):
+    """The part of a range of each value; the first for NaN."""
     for i in range(values.shape[0]):
         out[i] = _part(values[i], lower, upper, scale, last)
 
@@ -326,7 +370,7 @@ def place_edges(values, cuts, lower, upper, scale, starts, out):
     parts = np.empty(NEAR, dtype=np.int32)
     for start in range(0, values.shape[0], NEAR):
         some, mine = values[start : start + NEAR], out[start : start + NEAR]
-        _parts(some, lower, upper, scale, starts.shape[0] - 2.0, parts)
+        place_parts(some, lower, upper, scale, starts.shape[0] - 2.0, parts)
         for i in range(some.shape[0]):
             v = min(max(some[i], lower), upper)
             below, above = starts[parts[i]], starts[parts[i] + 1]

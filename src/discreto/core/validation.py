@@ -68,7 +68,12 @@ def _walk(part: Any, domain: Domain, depth: int) -> None:
             )
         if not field.holds_parts:
             continue
-        for inner in value if isinstance(value, tuple) else (value,):
+        if isinstance(value, tuple):
+            # Most trees of a growing ensemble are known: no call for each of them.
+            several = [v for v in value if getattr(v, "_valid", None) is not domain]
+        else:
+            several = [value]
+        for inner in several:
             if type(inner) is not str and is_part(inner):
                 _walk(inner, domain, depth + 1)
     own = _own_check(kind)

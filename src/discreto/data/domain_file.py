@@ -23,6 +23,7 @@ from discreto.data.frames.files import (
 )
 from discreto.data.frames.records import split_line
 from discreto.errors import DomainError
+from discreto.language import tr
 
 TODO = "TODO"
 KINDS = "Number, Category, Boolean, Date, DateTime or Opaque"
@@ -35,6 +36,8 @@ _HELP = [
     "missing: false is a promise that there are no gaps. A Category may also have "
     "aliases, case: false and strip: true.",
     "person: the column that says whose row it is, if one person can have several.",
+    'dialect: how a text file writes values, such as {"decimal": ",", "thousands": '
+    '".", "dates": "dmy", "missing": ["", "n/a", "-9"]}.',
 ]
 _SEPARATORS = (";", "\t", "|", ",")
 _MOST = 1 << 16  # bytes of a header
@@ -91,11 +94,12 @@ def detect(path: Path) -> tuple[Dialect, list[str]]:
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DomainError(f"{path.name!r} is UTF-16. Save it as UTF-8.")
     line = start.split(b"\n")[0]
-    encoding, words = "utf-8", ["it is UTF-8 (encoding)"]
+    encoding, words = "utf-8", [tr("it is UTF-8 (encoding)")]
     try:
         line.decode("utf-8")
     except UnicodeDecodeError:
-        encoding, words = "windows-1252", ["it is Windows-1252, since it is no UTF-8"]
+        encoding = "windows-1252"
+        words = [tr("it is Windows-1252, since it is no UTF-8")]
     counts = {
         mark: len(split_line(line, mark.encode(), len(line) + 1))
         for mark in _SEPARATORS
@@ -103,11 +107,14 @@ def detect(path: Path) -> tuple[Dialect, list[str]]:
     best = max(_SEPARATORS, key=lambda mark: counts[mark])
     best = best if counts[best] > 1 else layout_of(path, None).separator
     usual = layout_of(path, None).separator
-    shown = {"\t": "a tab"}.get(best, repr(best))
-    words.append(f"fields are separated by {shown} (separator)")
-    decimal = "," if best == ";" else "."
-    why = ", as usual with ';'" if best == ";" else ""
-    words.append(f"numbers have a decimal {decimal!r} (decimal){why}")
+    shown = tr("a tab") if best == "\t" else repr(best)
+    words.append(tr("fields are separated by {shown} (separator)", shown=shown))
+    if best == ";":
+        decimal = ","
+        words.append(tr("numbers have a decimal ',' (decimal), as usual with ';'"))
+    else:
+        decimal = "."
+        words.append(tr("numbers have a decimal '.' (decimal)"))
     separator = None if best == usual else best
     return Dialect(separator=separator, decimal=decimal, encoding=encoding), words
 

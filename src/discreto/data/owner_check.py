@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.frame import BATCH
 from discreto.data.frames import StreamFrame, open_frame
-from discreto.data.frames.convert import MISSING, UNKNOWN
+from discreto.data.frames.convert import MISSING, UNKNOWN, convert
 
 _SHOWN = 5  # spellings of unknown values
 _KEPT = 1 << 16  # different spellings that are counted at most
@@ -28,9 +28,9 @@ class Shares:
     """How many values of a column are missing, or outside of what is declared."""
 
     rows: int
-    missing: int  # no value, or a text that is no number
+    missing: int  # no value, or a text that is no number or date
     outside: int  # clipped numbers, unknown categories
-    unknown: tuple[tuple[str, int], ...] = ()
+    unknown: tuple[tuple[str, int], ...] = ()  # texts that are nothing declared
 
 
 def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
@@ -39,16 +39,17 @@ def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
     names = [n for n, c in domain.columns.items() if isinstance(c, Number | Category)]
     counts = {name: np.zeros(3, dtype=np.int64) for name in names}
     seen: dict[str, Counter[str]] = {name: Counter() for name in names}
-    texts = frame.texts(names) if isinstance(frame, StreamFrame) else _nothing()
-    for batch, rows in frame.batches(names, BATCH):
-        raw = next(texts, None)
+    gaps = set((domain.dialect or Dialect()).missing)
+    for batch, rows, raw in _pieces(frame, domain, names):
         for name in names:
             missing, outside = _odd(batch[name], domain[name])
             counts[name] += (rows, missing.sum(), outside.sum())
-            if raw is not None and isinstance(domain[name], Category):
-                values = [raw[name][int(i)].as_py() for i in np.flatnonzero(outside)]
-                if len(seen[name]) < _KEPT:
-                    seen[name].update(map(str, values))
+            if raw is not None and len(seen[name]) < _KEPT:
+                number = isinstance(domain[name], Number)
+                odd = np.flatnonzero(missing if number else outside)
+                values = raw[name].take(odd).to_pylist()
+                spellings = _not_read(values, gaps) if number else map(str, values)
+                seen[name].update(spellings)
     out = {}
     for name in names:
         rows, missing, outside = counts[name].tolist()
@@ -57,8 +58,26 @@ def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
     return out
 
 
-def _nothing() -> Iterator[Any]:
-    return islice((), 0)
+def _pieces(
+    frame: Any, domain: Domain, names: list[str]
+) -> Iterator[tuple[dict[str, Any], int, Any]]:
+    """Columns as the domain reads them, the number of rows, and columns as stored."""
+    if hasattr(frame, "query"):  # of a database
+        for part in frame.tables(names):
+            stored = {name: part.column(name) for name in names}
+            read = {n: convert(stored[n], domain[n], domain.dialect) for n in names}
+            yield read, part.num_rows, stored
+        return
+    texts = frame.texts(names) if isinstance(frame, StreamFrame) else iter(())
+    for batch, rows in frame.batches(names, BATCH):
+        yield batch, rows, next(texts, None)
+
+
+def _not_read(values: list[Any], gaps: set[str]) -> Iterator[str]:
+    """Texts that should be a number or a date, and are no word for a gap either."""
+    for value in values:
+        if isinstance(value, str) and value.strip() not in gaps:
+            yield value
 
 
 def _odd(values: Any, column: object) -> tuple[Any, Any]:

@@ -13,6 +13,11 @@
     [dialect]                       # how a text file is written, if the domain file
     separator = ";"                 # does not say so: see Dialect
 
+    [history]                       # earlier rows of the same person beside each row
+    order = "day"
+    before = {lag = "kg", rows = 1}
+    lately = {rolling_mean = "kg", rows = 5}
+
     [policy]                        # see Policy
     per_round = 1
 
@@ -45,6 +50,7 @@ from typing import Any
 
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
+from discreto.core.history import Lag, NamedPast, Past, PersonHistory, RollingMean
 from discreto.core.ledger import Ledger
 from discreto.data.databases.address import within
 from discreto.data.engines import DatabaseEngine
@@ -62,6 +68,7 @@ _KEYS = (
     "fetch",
     "policy",
     "dialect",
+    "history",
 )
 _SECTIONS = ("flower", "https", "peer")
 
@@ -138,7 +145,32 @@ def read_silo(path: str | Path) -> Silo:
     source, said = within(folder, str(data["data"])), _part(data, "dialect", path)
     dialect = Dialect.from_dict(said) if said else None
     table = Table(source, domain, ledger, engine=engine, dialect=dialect)
+    if "history" in data:
+        table = table.remembering(_history(_part(data, "history", path), path))
     return Silo(table, policy, rows=data.get("rows"))
+
+
+def _history(part: dict[str, Any], path: str | Path) -> PersonHistory:
+    """The columns from earlier rows that an owner declares."""
+    order = part.pop("order", None)
+    columns = tuple(NamedPast(name, _past(one, path)) for name, one in part.items())
+    if not isinstance(order, str):
+        raise ParameterError(
+            f"[history] in {str(path)!r} needs order: the column that says which row "
+            "was earlier."
+        )
+    return PersonHistory(order, columns)
+
+
+def _past(said: Any, path: str | Path) -> Past:
+    for name, kind in (("lag", Lag), ("rolling_mean", RollingMean)):
+        if isinstance(said, dict) and set(said) == {name, "rows"}:
+            past: Past = kind(str(said[name]), said["rows"])
+            return past
+    raise ParameterError(
+        f'a column of [history] in {str(path)!r} is {{lag = "x", rows = 1}} or '
+        '{rolling_mean = "x", rows = 5}.'
+    )
 
 
 def read_wire(path: str | Path) -> Wire:

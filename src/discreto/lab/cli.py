@@ -104,9 +104,12 @@ def _go(
 
 
 def _report(outcomes: list[Outcome], out: Path) -> None:
+    from discreto.lab.study.words import in_words
+
     console = terminal.out()
     for reason in dict.fromkeys(s["why"] for o in outcomes for s in o.skipped):
-        console.print(terminal.plain(tr("skipped: {reason}", reason=reason)))
+        words = tr("skipped: {reason}", reason=in_words(reason))
+        console.print(terminal.plain(words))
     failed = [(o.experiment.name, f) for o in outcomes for f in o.failed]
     for name, failure in failed:
         console.print(terminal.plain(f"{name} {failure['cell']}: {failure['error']}"))
@@ -117,7 +120,8 @@ def _report(outcomes: list[Outcome], out: Path) -> None:
             if found["expected"]
             else tr("should not hold")
         )
-        words = f"{name}: {found['claim']!r} {verb}: {found['seen']}"
+        claim, seen = in_words(found["claim"]), in_words(found["seen"])
+        words = f"{name}: {claim!r} {verb}: {seen}"
         console.print(terminal.plain(words), soft_wrap=True)
     console.print(terminal.plain(tr("results in {out}", out=out)), soft_wrap=True)
     command = f"discreto report {out}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from discreto.errors import ParameterError
-from discreto.language import mark, speaking, tr
+from discreto.lab.study.words import in_words
+from discreto.language import language, mark, speaking, tr
 from discreto.report.markup import (
     Html,
     Measured,
@@ -94,7 +96,7 @@ def _glance(parts: list[Any]) -> list[Html]:
         [
             tag("a", manifest["name"], href=f"#{anchor(_title(manifest))}"),
             tr(str(manifest["title"])),
-            manifest.get("source", ""),
+            in_words(str(manifest.get("source", ""))),
             tr(
                 "{done} of {cells}",
                 done=manifest.get("done", 0),
@@ -130,15 +132,17 @@ def _experiment(path: Path, manifest: Mapping[str, Any]) -> list[Html]:
     found = manifest.get("findings", [])
     if found:
         blocks.append(_findings(found))
+    again = _drawn_again(path, manifest)
     for picture in manifest.get("pictures", []):
-        blocks.append(_picture(path, picture))
+        blocks.append(_picture(path, picture, again))
     for entry in manifest.get("tables", []):
         blocks.append(_table(path, entry))
     for failure in manifest.get("failed", []):
         blocks.append(note(tr("Failed: {failure}", failure=failure), kind="warn"))
     skipped = manifest.get("skipped", [])
     if skipped:
-        reasons = list(dict.fromkeys(str(one.get("why", "")) for one in skipped))
+        found = dict.fromkeys(str(one.get("why", "")) for one in skipped)
+        reasons = list(map(in_words, found))
         blocks.append(
             note(
                 tr(
@@ -159,20 +163,36 @@ def _findings(found: list[Any]) -> Html:
         word = tag("span", tr(AGREES.get(agrees, "?")), class_=kind)
         lines.append(
             [
-                finding.get("claim", ""),
-                finding.get("seen", ""),
+                in_words(str(finding.get("claim", ""))),
+                in_words(str(finding.get("seen", ""))),
                 word,
-                finding.get("why", ""),
+                in_words(str(finding.get("why", ""))),
             ]
         )
     return table([tr("the source says"), tr("seen here"), "", tr("why")], lines)
 
 
-def _picture(path: Path, entry: Mapping[str, Any]) -> Html:
-    caption = join([entry.get("title", ""), _tail(entry)])
+def _drawn_again(path: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Pictures in the language of the page, if those of the folder have another."""
+    if not manifest.get("pictures") or manifest.get("language", "en") == language():
+        return {}
+    from discreto.lab.study.runner import pictures_of
+
     try:
-        svg = _inside(path, entry).read_text(encoding="utf-8")
-        return figure(svg, caption=caption, alt=str(entry.get("title", "")))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about cells that were skipped
+            return pictures_of(path, manifest)
+    except ImportError:  # no matplotlib: the pictures of the folder are shown
+        return {}
+
+
+def _picture(path: Path, entry: Mapping[str, Any], again: Mapping[str, str]) -> Html:
+    title = in_words(str(entry.get("title", "")))
+    caption = join([title, _tail(entry)])
+    try:
+        file = _inside(path, entry)
+        svg = again.get(file.name) or file.read_text(encoding="utf-8")
+        return figure(svg, caption=caption, alt=title)
     except (OSError, UnicodeDecodeError, ParameterError):
         return note(
             tr("The picture {file} cannot be shown.", file=repr(entry.get("file"))),
@@ -183,9 +203,9 @@ def _picture(path: Path, entry: Mapping[str, Any]) -> Html:
 def _table(path: Path, entry: Mapping[str, Any]) -> Html:
     try:
         data = read_json(_inside(path, entry))
-        columns = [str(column) for column in data["columns"]]
+        columns = [in_words(str(column)) for column in data["columns"]]
         rows = [[_cell(cell) for cell in row] for row in data["rows"]]
-        caption = join([data.get("title", ""), _tail(data)])
+        caption = join([in_words(str(data.get("title", ""))), _tail(data)])
         return table(columns, rows, caption=caption)
     except (ParameterError, KeyError, TypeError, ValueError):
         return note(
@@ -203,13 +223,13 @@ def _inside(path: Path, entry: Mapping[str, Any]) -> Path:
 
 
 def _tail(entry: Mapping[str, Any]) -> str:
-    return f". {entry['note']}" if entry.get("note") else ""
+    return f". {in_words(str(entry['note']))}" if entry.get("note") else ""
 
 
 def _cell(cell: Any) -> Any:
     if isinstance(cell, Mapping):
         return Measured(float(cell["mean"]), float(cell["spread"]))
-    return cell
+    return in_words(cell) if isinstance(cell, str) else cell
 
 
 def _versions(parts: list[Any]) -> list[Html]:

@@ -13,6 +13,7 @@ from discreto.core.domain import Category, Domain, Number
 from discreto.data.frames import convert
 from discreto.data.frames.native import frame_of
 from discreto.errors import DomainError, ParameterError
+from discreto.tables import Table
 
 Array = NDArray[Any]
 
@@ -122,6 +123,11 @@ def as_matrix(X: Any) -> Array:
     if hasattr(X, "tocsr") or hasattr(X, "todense"):
         raise TypeError(
             "Sparse data was passed, but this model needs a dense array: X.toarray()."
+        )
+    if isinstance(X, Table):
+        raise ParameterError(
+            "what a model says about a Table's rows is private. Give rows of your own, "
+            "such as a data frame; evaluate(model, table, epsilon=0.5) measures it."
         )
     array = np.asarray(X)
     if array.ndim != 2:

@@ -98,6 +98,27 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         """
         raise NotImplementedError
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of right classes on rows of your own, as scikit-learn has it.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        y
+            Their classes.
+        sample_weight
+            Weights of the rows.
+
+        Raises
+        ------
+        ParameterError
+            The rows are a Table: an exact score of private rows has no price. Use
+            ``evaluate``.
+        """
+        _refuse_table(X)
+        return float(super().score(X, y, sample_weight))
+
 
 class PrivateRegressor(RegressorMixin, PrivateEstimator):
     """A model of a Number target with declared bounds."""
@@ -117,6 +138,35 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
             return Number(float(low[0]), float(high[0]))
         low, high = self.target_bounds
         return Number(float(low), float(high))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R² on rows of your own, as scikit-learn has it.
+
+        Parameters
+        ----------
+        X
+            Rows of your own: a data frame or a 2-d array with the features of the fit.
+        y
+            Their targets.
+        sample_weight
+            Weights of the rows.
+
+        Raises
+        ------
+        ParameterError
+            The rows are a Table: an exact score of private rows has no price. Use
+            ``evaluate``.
+        """
+        _refuse_table(X)
+        return float(super().score(X, y, sample_weight))
+
+
+def _refuse_table(X: Any) -> None:
+    if isinstance(X, Table):
+        raise ParameterError(
+            "an exact score of a Table's rows would be private. Measure the model for "
+            "a price: discreto.models.evaluate(model, table, epsilon=0.5)."
+        )
 
 
 def _plain(value: Any) -> Any:

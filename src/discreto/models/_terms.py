@@ -172,7 +172,8 @@ class Encoding:
         rows, pieces = self._pieces(X, None, gaps=True)
         out = np.zeros(rows, dtype=np.int64)
         for start, unit in pieces:
-            out[start : start + unit.shape[1]] = nearest(unit, centres)
+            near = nearest(unit, centres, gaps=bool(self._may_lack.any()))
+            out[start : start + unit.shape[1]] = near
         return out
 
     def _pieces(
@@ -224,7 +225,7 @@ class Encoding:
             if len(part) != unit.shape[1]:
                 unit = np.empty((width, len(part)))
             fast.unit_table(part, known.centres, known.scales, away, away, unit)
-            if gaps:
+            if gaps and self._may_lack.any():
                 absent = np.isnan(part.T) & self._may_lack[:, None]
                 unit[absent] = np.nan
             yield start, unit

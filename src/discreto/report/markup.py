@@ -240,8 +240,15 @@ def figure(shown: Any, *, caption: Any = "", alt: str = "") -> Html:
         Stands below the picture.
     alt
         What those hear who do not see it; by default the caption.
+
+    Notes
+    -----
+    Without matplotlib a line stands in its place: what the page tells was paid for.
     """
-    drawn = Html(svg_of(shown, alt=alt or str(caption)))
+    try:
+        drawn = Html(svg_of(shown, alt=alt or str(caption)))
+    except ImportError:
+        drawn = tag("p", tr("Pictures need matplotlib: pip install matplotlib"))
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawn)
     wide = box is not None and float(box[1]) > WIDE * float(box[2])
     text = tag("figcaption", caption) if caption else ""

@@ -139,6 +139,9 @@ def model_blocks(model: Any, evaluation: Any = None) -> list[Html]:
 
 def _purpose(model: Any) -> str:
     space = model.space_
+    if hasattr(model, "marginals_"):
+        many = len(space.features) + (space.target is not None)
+        return tr("Makes up rows with {count} columns.", count=many)
     if space.target is None:
         return tr("Groups rows by {count} columns.", count=len(space.features))
     return tr(

@@ -29,6 +29,8 @@ def learned(model: Any) -> list[Html]:
     if hasattr(model, "cluster_centers_") and len(model.space_.numbers) >= 2:
         shown = CentroidsDisplay.from_model(model)
         blocks.append(figure(shown, caption=tr("Released centres, {cost}.", cost=cost)))
+    if hasattr(model, "marginals_"):
+        blocks.append(_marginals(model))
     arrays = {n: v for n, v in vars(model).items() if _is_released(n, v)}
     for name in TITLES:
         if name in arrays and 0 < arrays[name].size <= MOST:
@@ -57,6 +59,23 @@ def learned(model: Any) -> list[Html]:
         )
     doubts = tr("± is one standard deviation of the noise, where the fit released it.")
     return [text(f"{about} {doubts}"), *blocks]
+
+
+def _marginals(model: Any) -> Html:
+    """Which counts a synthesizer has, and how noisy they are."""
+    spreads = dict(zip((1, 2), model.spreads_, strict=True))
+    rows = [
+        [" × ".join(names), counts.size, Measured(spreads[len(names)], None)]
+        for names, counts in model.marginals_.items()
+    ]
+    caption = tr(
+        "Released counts of about {rows} rows, {cost}; rows are drawn from a model of "
+        "them.",
+        rows=number(round(model.rows_)),
+        cost=number(model.privacy_.cost),
+    )
+    heads = [tr("columns"), tr("counts"), tr("noise of each")]
+    return table(heads, rows, caption=caption)
 
 
 def _is_released(name: str, value: Any) -> bool:

@@ -12,10 +12,11 @@ import os
 import signal
 import socket
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from discreto.service.scratch import scratch
 
 _GRACE = 30  # seconds for what is under way when the service is stopped
 _PAUSE = 0.5  # seconds before a worker that ended at once is started again
@@ -34,12 +35,12 @@ def serve(config: Path, *, host: str, port: int, workers: int) -> None:
         Processes that share the port, the state and the ledgers.
     """
     # Before the first import of the metrics: several workers add theirs up from files.
-    folder = tempfile.mkdtemp(prefix="discreto-metrics-")
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-    import discreto.report  # noqa: F401 - loaded once, for all workers
-    from discreto.service import app  # noqa: F401
+    with scratch("discreto-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+        import discreto.report  # noqa: F401 - loaded once, for all workers
+        from discreto.service import app  # noqa: F401
 
-    Supervisor(config, _listen(host, port), workers).run()
+        Supervisor(config, _listen(host, port), workers).run()
 
 
 def _listen(host: str, port: int) -> socket.socket:

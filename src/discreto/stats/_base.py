@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,8 @@ def spread(
 def gaps_note(counts: Any, lows: Any, keys: tuple[Any, ...]) -> str:
     """A remark, if surely many rows are in cells of missing or other values."""
     parts = [key if isinstance(key, tuple) else (key,) for key in keys]
+    if MISSING not in set(chain.from_iterable(parts)):
+        return ""
     odd = np.array([MISSING in part for part in parts], dtype=bool)
     sizes = np.maximum(np.ravel(counts).astype(float), 0.0)
     if not odd.any() or np.ravel(lows)[odd].sum() < _MANY * max(sizes.sum(), 1.0):

@@ -209,22 +209,22 @@ class Mean:
         Release
             The answer with its error bar.
         """
-        domain = ask.domain
+        domain, label = ask.domain, self.label
         column = domain.number(self.column)
         values = Values((self.column,))
         cells = grouped(self.by, present_in((self.column,), domain), domain)
         keys = group_keys(self.by, domain)
         if domain.neighbours == "replace" and isinstance(cells, Everyone):
-            answer = ask.measure(Sum(cells, (Block(values),)), self.label)
+            answer = ask.measure(Sum(cells, (Block(values),)), label)
             rows = float(domain.rows or 1)
             value = answer.tables[0][0, 0] / STEP / rows
             far = combined_reach([1 / STEP / rows], answer.noises[0])
             parts = np.clip([[value, value - far, value + far]], -1, 1)
         else:
-            answer = ask.measure(Sum(cells, (Block(values, "pair"),)), self.label)
+            answer = ask.measure(Sum(cells, (Block(values, "pair"),)), label)
             parts = ratio_intervals(answer.tables[0], answer.noises[0])
         values_, lows, highs = (column.centre + column.half * parts).T
-        return spread(self.label, values_, lows, highs, keys, column.unit)
+        return spread(label, values_, lows, highs, keys, column.unit)
 
 
 @dataclass(frozen=True)

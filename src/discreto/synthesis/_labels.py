@@ -9,9 +9,10 @@ row, and the released counts as a whole. All of it is post-processing.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,25 @@ def draw_classes(
     above = np.cumsum(law, axis=1)
     spot = rng.random(rows)[:, None] * above[:, -1:]
     return np.minimum((above <= spot).sum(axis=1), law.shape[1] - 1)
+
+
+def labelling(made: Any) -> Callable[..., dict[str, Any]]:
+    """What adds the target to drawn rows of a synthesizer whose model labels them."""
+    space, labeller = made.space_, made.labeller_
+    if labeller is None:
+        return lambda drawn, rows, rng: drawn
+    draw: Any
+    if isinstance(labeller, AutoClassifier):
+        draw = partial(draw_classes, labeller)
+    else:
+        draw = NumberLabels(
+            labeller,
+            target_coding(space, made.bins),
+            made.target_counts_,
+            made.target_spread_,
+            (made._draw(REFERENCE, generator(0)), REFERENCE),
+        ).draw
+    return lambda drawn, rows, rng: drawn | {space.goal: draw(drawn, rows, rng)}
 
 
 def _cell_law(coding: Coding, counts: Floats, spread: float) -> Floats:

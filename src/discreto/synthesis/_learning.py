@@ -52,9 +52,11 @@ def first_share(gaussian: bool, columns: int) -> Fraction:
     return Fraction(3, 20) if gaussian else Fraction(1, 4)
 
 
-def default_rounds(columns: int) -> int:
+def default_rounds(columns: int, tree: bool = False) -> int:
     """How many marginals are asked for."""
-    return 0 if columns == 1 else 2 * columns
+    if columns == 1:
+        return 0
+    return columns - 1 if tree else 2 * columns
 
 
 class Conversation:
@@ -72,6 +74,8 @@ class Conversation:
         How many cells the model may have.
     sums_only
         Whether choices are made from measured pairs, not by the gate.
+    tree
+        Whether pairs must join columns that no chosen pairs join yet.
     weights
         How much each pair matters, in thousandths. Those of 0 are not asked for.
     """
@@ -84,10 +88,12 @@ class Conversation:
         rounds: int,
         most_cells: int,
         sums_only: bool,
+        tree: bool,
         weights: Mapping[Places, int],
     ) -> None:
         self.ask, self.codings, self.weights = ask, list(codings), weights
         self.rounds, self.most_cells, self.sums_only = rounds, most_cells, sums_only
+        self.tree = tree
         self.names = tuple(c.name for c in self.codings)
         self.out = Learned()
         self.measured: list[NoisyMarginal] = []
@@ -199,6 +205,8 @@ class Conversation:
         sizes = [len(present) for present in self.out.present]
         room = max(self.most_cells * (number + 1) / self.rounds, self.most_cells / 4)
         out, every = [], [p for p in all_pairs(len(sizes)) if self.weights[p]]
+        if self.tree:
+            every = _joining(every, self.chosen) or self.chosen
         for pair in every:
             if (
                 pair in self.chosen
@@ -269,3 +277,16 @@ def _rows(domain: Domain, counts: Sequence[Floats]) -> float:
     weights = np.array([1 / len(part) for part in counts])
     totals = np.array([part.sum() for part in counts])
     return max(float((weights * totals).sum() / weights.sum()), 1.0)
+
+
+def _joining(pairs: Sequence[Places], chosen: Sequence[Places]) -> list[Places]:
+    """The pairs whose columns no chosen pairs join yet.
+
+    >>> _joining([(0, 1), (0, 2), (1, 2), (2, 3)], [(0, 1), (1, 2)])
+    [(2, 3)]
+    """
+    part = {place: place for pair in pairs for place in pair}
+    for one, two in chosen:
+        old, new = part[one], part[two]
+        part = {place: new if now == old else now for place, now in part.items()}
+    return [pair for pair in pairs if part[pair[0]] != part[pair[1]]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +18,6 @@ from discreto.errors import DomainError, ParameterError
 from discreto.models import persist
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Space
-from discreto.models.auto import AutoClassifier
 from discreto.parameters import Reader, whole
 from discreto.rng import Generator, generator
 from discreto.synthesis import _labels
@@ -49,7 +47,10 @@ class Synthesizer(PrivateEstimator):
         What a fit costs. ``delta`` above 0 takes Gaussian noise, which is better here.
     rounds
         How many pairs of columns are measured; by default twice as many as there are
-        columns.
+        columns, and as many as a tree has.
+    structure
+        ``"graph"``: any pairs, as AIM does. ``"tree"``: pairs that join all columns
+        without a circle, as MST does: quicker, and less is known of other pairs.
     bins
         Cells of Number columns: ``{"age": 20}`` for equal ones, ``{"income": [0, 1000,
         10000]}`` for where they begin. By default 32 equal ones and others that get
@@ -139,6 +140,7 @@ class Synthesizer(PrivateEstimator):
         delta: Amount = 0,
         *,
         rounds: int | None = None,
+        structure: str = "graph",
         bins: Mapping[str, Any] | None = None,
         weights: Any = None,
         constraints: Any = (),
@@ -154,6 +156,7 @@ class Synthesizer(PrivateEstimator):
         self.epsilon = epsilon
         self.delta = delta
         self.rounds = rounds
+        self.structure = structure
         self.bins = bins
         self.weights = weights
         self.constraints = constraints
@@ -196,7 +199,8 @@ class Synthesizer(PrivateEstimator):
         known = self._codings(space)
         weights = pair_weights(self.weights, space.features)
         left = self._label(ask, space)
-        rounds = default_rounds(len(known))
+        tree = self.structure == "tree"
+        rounds = default_rounds(len(known), tree)
         if self.rounds is not None and len(known) > 1:
             rounds = self.rounds
         found = Conversation(
@@ -205,6 +209,7 @@ class Synthesizer(PrivateEstimator):
             rounds=rounds,
             most_cells=self.max_cells,
             sums_only=self.selection == "counts",
+            tree=tree,
             weights=weights,
         ).hold()
         self.rows_ = found.rows
@@ -243,6 +248,7 @@ class Synthesizer(PrivateEstimator):
     def _check(self) -> None:
         read = Reader(self)
         read.choice("selection", ("auto", "scores", "counts"))
+        read.choice("structure", ("graph", "tree"))
         if self.rounds is not None:
             whole(self.rounds, "rounds", least=1, most=10_000, of="Synthesizer")
         read.whole("max_cells", least=1 << 8, most=1 << 26)
@@ -306,7 +312,7 @@ class Synthesizer(PrivateEstimator):
         number = whole(number, "n", least=1, most=MOST_ROWS, of="sample")
         rng = generator(random_state)
         rules = Rules.read(self, self.space_.domain)
-        label = self._labelling()
+        label = _labels.labelling(self)
         batch = rules.kept(
             lambda rows: label(self._draw(rows, rng), rows, rng), number, _TRIES
         )
@@ -330,25 +336,6 @@ class Synthesizer(PrivateEstimator):
             fine = draw_cells(chosen, members, laws, rng.random(rows))
             out[coding.name] = coding.draw(fine, rng)
         return out
-
-    def _labelling(self) -> Any:
-        """What adds the target to drawn rows, where a model labels them."""
-        space, labeller = self.space_, self.labeller_
-        if labeller is None:
-            return lambda drawn, rows, rng: drawn
-        draw: Any
-        if isinstance(labeller, AutoClassifier):
-            draw = partial(_labels.draw_classes, labeller)
-        else:
-            many = _labels.REFERENCE
-            draw = _labels.NumberLabels(
-                labeller,
-                _labels.target_coding(space, self.bins),
-                self.target_counts_,
-                self.target_spread_,
-                (self._draw(many, generator(0)), many),
-            ).draw
-        return lambda drawn, rows, rng: drawn | {space.goal: draw(drawn, rows, rng)}
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a JSON file.

@@ -34,6 +34,7 @@ class SimulationLedger:
         self.simulation = simulation
         self._limit = None if epsilon is None else read_amount(epsilon, "epsilon")
         self._entries: list[Receipt] = []
+        self._spent = Cost()
         self._events: list[dict[str, Any]] = []
         self._keys: dict[str, int] = {}
         self._answers: dict[int, str] = {}
@@ -66,6 +67,7 @@ class SimulationLedger:
             len(self._entries) + 1, label, cost, "simulated", simulated=True
         )
         self._entries.append(receipt)
+        self._spent += cost
         self._events.append(dict(event or {}))
         if key is not None:
             self._keys[key] = receipt.seq
@@ -132,7 +134,7 @@ class SimulationLedger:
 
     def spent(self) -> Cost:
         """What has been charged so far; infinite after a leak."""
-        return sum((receipt.cost for receipt in self._entries), Cost())
+        return self._spent
 
     def entries(self) -> list[dict[str, Any]]:
         """Every charge, oldest first."""

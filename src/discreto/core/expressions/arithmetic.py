@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from discreto.core import exponentials
 from discreto.core.domain import Domain
 from discreto.core.expressions.kinds import (
     LARGEST,
@@ -22,6 +24,7 @@ from discreto.core.query import Batch, Floats
 from discreto.errors import ParameterError
 
 HIGHEST_POWER = 8
+_LEAST_LOG = float(exponentials.log1p(np.array(2.0**-53 - 1)))  # of all that have one
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,7 @@ class Apply(Operation):
         with np.errstate(all="ignore"):
             low, high = tidy(_FUNCTIONS[self.function](ends)).tolist()
         if outside:
-            low = -LARGEST if strict else 0.0
+            low = _LEAST_LOG if strict else 0.0
         if math.isnan(high):  # no value at all has one
             low, high = 0.0, 0.0
         whole = self.function in ("ceil", "floor")
@@ -177,10 +180,15 @@ class Apply(Operation):
         return f"{self.function}({self.inside})"
 
 
-_FUNCTIONS = {
+def _log1p(numbers: Floats) -> Floats:
+    outside = np.where(numbers == -1, -np.inf, np.nan)
+    return np.where(numbers > -1, exponentials.log1p(numbers), outside)
+
+
+_FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "abs": np.abs,
     "ceil": np.ceil,
     "floor": np.floor,
-    "log1p": np.log1p,
+    "log1p": _log1p,
     "sqrt": np.sqrt,
 }

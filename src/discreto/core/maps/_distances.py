@@ -9,7 +9,9 @@ import numpy as np
 
 from discreto.core import compiled
 from discreto.core.aggregate import add_up
+from discreto.core.exponentials import exp, log
 from discreto.core.maps.columns import has_gaps
+from discreto.core.once import MadeOnce
 from discreto.core.query import Floats, Ints
 from discreto.core.rounding import make_whole, whole
 
@@ -17,15 +19,14 @@ _HELD = 1 << 22  # distances held at once
 _FEW = 64  # points; distances from many are a matrix product
 
 
-def nearest(x: Floats, points: Floats) -> Ints:
+def nearest(x: Floats, points: Floats, *, gaps: bool = True) -> Ints:
     """The index of the nearest point for each column of ``x``; the first of equals.
 
     Distances are over the numbers that are there. A row without any is near none: -1.
+    Without ``gaps`` all numbers are there for sure.
     """
-    points, scale = whole_points(points)
-    # |x - c|^2 without |x|^2, which is the same for all centres.
-    twice, squares = -2 * points, (points**2).sum(axis=1)
-    if has_gaps(x):
+    points, scale, twice, squares = _facts_of(points)
+    if gaps and has_gaps(x):
         absent = np.isnan(x)
         full, weights = _filled(x, absent, points, scale)
         out = _nearest(full, scale, weights, squares)
@@ -74,18 +75,22 @@ def memberships(x: Floats, points: Floats, power: float) -> Floats:
     Distances are over the numbers that are there; a row without any is in all alike.
     """
     far = _squared_distances(x, points)
-    logs = np.log(np.maximum(far, 1e-3, out=far), out=far)
+    logs = log(np.maximum(far, 1e-3, out=far))
     logs /= 1 - power
     logs -= logs.max(axis=0)
-    out = np.exp(logs, out=logs)
+    out = exp(logs)
     out /= add_up(out)
     return out
 
 
+def raised(parts: Floats, power: float) -> Floats:
+    """Parts of one to a power of at least one."""
+    return parts * parts if power == 2 else exp(log(parts) * power)
+
+
 def _squared_distances(x: Floats, points: Floats) -> Floats:
     """Squared distances (points x rows) over what is there, in grid steps."""
-    points, scale = whole_points(points)
-    squares = (points**2).sum(axis=1)
+    points, scale, twice, squares = _facts_of(points)
     if has_gaps(x):
         # Lines of gaps are no part of a row's own square, so it is taken without them.
         full, weights = _filled(x, np.isnan(x), points, scale)
@@ -97,13 +102,27 @@ def _squared_distances(x: Floats, points: Floats) -> Floats:
     if fast is not None and len(points) <= _FEW:
         far = np.empty((len(points), x.shape[1]))
         x = compiled.plain(x, *x.shape)
-        fast.squared_distances(x, scale, -2 * points, squares, far)
+        fast.squared_distances(x, scale, twice, squares, far)
         return far
     x = make_whole(x * scale)
     far = -2 * (points @ x)
     far += squares[:, None]
     far += (x**2).sum(axis=0)
     return far
+
+
+def _work_out(points: Floats) -> tuple[Floats, float, Floats, Floats]:
+    """Whole points, their steps, and |x - c|^2 without |x|^2, alike for all centres."""
+    points, scale = whole_points(points)
+    return points, scale, -2 * points, (points**2).sum(axis=1)
+
+
+_kept_facts = MadeOnce(_work_out, 4)
+
+
+def _facts_of(points: Floats) -> tuple[Floats, float, Floats, Floats]:
+    """The same, once for points that nobody can change."""
+    return _work_out(points) if points.flags.writeable else _kept_facts(points)
 
 
 def whole_points(points: Floats) -> tuple[Floats, float]:

@@ -53,14 +53,14 @@ def scaled_lines(
     out = np.empty((before + len(terms), length))
     if before:
         out[0] = np.floor(constant * steps + 0.5) if steps else constant
-    middles = known.centres.tolist(), known.scales.tolist()
     columns = [batch[name] for name in known.names]
     for i in known.marks:
         columns[i] = terms[i].values(batch, domain)  # type: ignore[union-attr]
-    for line, values, *own in zip(out[before:], columns, *middles, *away, strict=True):
+    facts = known.pairs, *away
+    for line, values, unit, *own in zip(out[before:], columns, *facts, strict=True):
         if values.dtype != np.float64:
             values = values.astype(np.float64)
-        fast.scale_line(compiled.plain(values, length), *own, steps, line)
+        fast.scale_line(compiled.plain(values, length), *unit, *own, steps, line)
     return out
 
 
@@ -101,6 +101,28 @@ def products(residuals: Floats, rows: Floats) -> Floats:
     out = rows if len(residuals) == 1 else np.empty((width, rows.shape[1]))
     fast.products(np.ascontiguousarray(residuals), rows, out)
     return out
+
+
+def add_products(
+    residuals: Floats,
+    rows: Floats,
+    short: tuple[float, Floats, float],
+    length: int,
+    sums: Any,
+) -> bool:
+    """Whether products with shortened rows were clamped and added up in one loop.
+
+    ``short`` is what ``shortened`` takes; the rows are not changed.
+    """
+    fast = compiled.loops(0, _LOOPS)
+    if fast is None:
+        return False
+    reach, sizes, steps = short
+    residuals = compiled.plain(residuals, len(residuals), length)
+    rows, sizes = compiled.plain(rows, len(rows), length), compiled.plain(sizes, length)
+    how = float(reach), sizes, float(steps)
+    fast.add_products(residuals, rows, *how, *sums)
+    return True
 
 
 def sizes_of(rows: Floats, norm: str) -> Floats:

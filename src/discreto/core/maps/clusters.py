@@ -9,23 +9,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from discreto.core import compiled
 from discreto.core.domain import Domain
 from discreto.core.maps._batch_cache import remember, share, taken
-from discreto.core.maps._distances import memberships, nearest
+from discreto.core.maps._distances import memberships, nearest, raised
 from discreto.core.maps.columns import (
     Term,
     check_numbers,
     check_terms,
     has_gaps,
+    may_lack,
     names_of,
     rows_with_gaps,
     without_gaps,
 )
 from discreto.core.maps.features import SUM_BITS
+from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.errors import ParameterError
 
@@ -53,7 +56,8 @@ class Nearest:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         def find() -> Ints:
-            return nearest(_unit(self.names, batch, domain), _array(self.centres))
+            x, lacks = _unit(self.names, batch, domain), may_lack(self.names, domain)
+            return nearest(x, _array(self.centres), gaps=lacks)
 
         return remember(batch, "nearest", (self.names, self.centres), find)
 
@@ -138,6 +142,18 @@ class Deviations:
     def rows(self, batch: Batch, domain: Domain) -> Floats:
         x = without_gaps(_from_nearest(self.names, self.centres, batch, domain))
         return _pull_in(x, self.radius, self.norm)
+
+    def add_to(self, batch: Batch, domain: Domain, length: int, sums: Any) -> bool:
+        """Clamp and add up the rows in one loop; see ``aggregate``."""
+        loops = compiled.point_loops(0)
+        if loops is None:
+            return False
+        x, points, near = _with_nearest(self.names, self.centres, batch, domain)
+        near = compiled.plain(near, length if len(points) > 1 else 0)
+        x, lines = compiled.plain(x, len(self.names), length), points.T.copy()
+        how = float(steps_of(len(x))), float(self.radius), self.norm
+        loops.add_deviations(x, lines, near, *how, *sums)
+        return True
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -247,14 +263,20 @@ class FuzzyPulls:
         weights, points = _powers(self, batch, domain), _array(self.centres)
         x = _unit(self.names, batch, domain)
         size = len(points) * len(x)  # -1 would fail without rows
-        fast = compiled.point_loops(size * x.shape[1])
-        if fast is not None:
-            out = np.empty((size, x.shape[1]))
-            facts = float(steps_of(size)), float(self.radius), self.norm
-            fast.pulls(x, points, weights, *facts, out)
-            return out
         ways = without_gaps((x[None, :, :] - points[:, :, None]) * weights[:, None, :])
         return _pull_in(ways.reshape(size, x.shape[1]), self.radius, self.norm)
+
+    def add_to(self, batch: Batch, domain: Domain, length: int, sums: Any) -> bool:
+        """Clamp and add up the rows in one loop; see ``aggregate``."""
+        loops = compiled.point_loops(0)
+        if loops is None:
+            return False
+        points = _array(self.centres)
+        weights = compiled.plain(_powers(self, batch, domain), len(points), length)
+        x = compiled.plain(_unit(self.names, batch, domain), len(self.names), length)
+        how = float(steps_of(points.size)), float(self.radius), self.norm
+        loops.add_pulls(x, points, weights, *how, *sums)
+        return True
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -265,8 +287,13 @@ def diameter(width: int, norm: int) -> float:
     return 2.0 * (width if norm == 1 else math.sqrt(width))
 
 
-def _array(points: Points) -> Floats:
-    return np.array(points, dtype=float)
+def _as_array(points: Points) -> Floats:
+    out = np.array(points, dtype=float)
+    out.flags.writeable = False
+    return out
+
+
+_array = MadeOnce(_as_array, 4)
 
 
 def _unit(names: tuple[Term, ...], batch: Batch, domain: Domain) -> Floats:
@@ -281,26 +308,33 @@ def _powers(of: FuzzyWeights | FuzzyPulls, batch: Batch, domain: Domain) -> Floa
 
     def make() -> Floats:
         x = _unit(of.names, batch, domain)
-        return memberships(x, _array(of.centres), of.power) ** of.power
+        parts = memberships(x, _array(of.centres), of.power)
+        return raised(parts, of.power)
 
     return share(batch, "powers", (of.names, of.centres, of.power, domain), make)
+
+
+def _with_nearest(
+    names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
+) -> tuple[Floats, Floats, Ints]:
+    """Rows to be written over, the centres, and which is nearest; none of one."""
+    x, points = taken(batch, "unit", (names, domain)), _array(centres)
+    if x is None:
+        x = rows_with_gaps(names, batch, domain)
+    if len(points) == 1:
+        return x, points, np.empty(0, dtype=np.int64)
+    lacks, key = may_lack(names, domain), (names, centres)
+    near = remember(batch, "nearest", key, lambda: nearest(x, points, gaps=lacks))
+    return x, points, near
 
 
 def _from_nearest(
     names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
 ) -> Floats:
     """The way from the nearest centre to each row; NaN along what is missing."""
-    x, points = taken(batch, "unit", (names, domain)), _array(centres)
-    if x is None:
-        x = rows_with_gaps(names, batch, domain)
+    x, points, place = _with_nearest(names, centres, batch, domain)
     if len(points) == 1:
         x -= points.T
-        return x
-    place = remember(batch, "nearest", (names, centres), lambda: nearest(x, points))
-    fast = compiled.point_loops(x.size)
-    if fast is not None:
-        place = compiled.plain(place, x.shape[1])
-        fast.leave(x, np.ascontiguousarray(points.T), place)
         return x
     shift = np.empty(x.shape[1])
     for row, column in zip(x, np.ascontiguousarray(points.T), strict=True):
@@ -319,10 +353,6 @@ def _norms(x: Floats, norm: int) -> Floats:
 
 def _pull_in(x: Floats, radius: float, norm: int) -> Floats:
     """Steps whose norm is at most one radius, once they are rounded; in place."""
-    fast = compiled.point_loops(x.size)
-    if fast is not None and x.flags.c_contiguous:
-        fast.pull_in(x, float(steps_of(len(x))), float(radius), norm)
-        return x
     x *= steps_of(len(x)) / np.maximum(_norms(x, norm), radius)
     return x
 

@@ -6,6 +6,7 @@ column for each of its categories, an ``Indicator``, so a row has one of them at
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ import numpy as np
 
 from discreto.core import compiled
 from discreto.core.domain import Domain
+from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats
 from discreto.errors import ParameterError
 
@@ -116,12 +118,16 @@ def rows_with_gaps(terms: tuple[Term, ...], batch: Batch, domain: Domain) -> Flo
     Where the domain promises that there is no gap, one counts as the middle.
     """
     out = unit_rows(terms, batch, domain)
-    for line, term in zip(out, terms, strict=True):
-        if isinstance(term, str) and domain.number(term).missing:
-            absent = np.isnan(batch[term])
-            if absent.any():
-                line[absent] = np.nan
+    for i in facts_of(terms, domain).lacking:
+        absent = np.isnan(batch[terms[i]])  # type: ignore[index]
+        if absent.any():
+            out[i, absent] = np.nan
     return out
+
+
+def may_lack(terms: tuple[Term, ...], domain: Domain) -> bool:
+    """Whether a number may be missing; else the domain promises that none is."""
+    return bool(facts_of(terms, domain).lacking)
 
 
 def has_gaps(x: Floats) -> bool:
@@ -153,12 +159,11 @@ def _compiled_rows(
     for i in known.marks:
         columns[i] = terms[i].values(batch, domain)  # type: ignore[union-attr]
     out = np.empty((len(terms), length))
-    facts = known.centres.tolist(), known.scales.tolist()
     away = list(map(float, origins)) or [0.0] * len(terms)
-    for values, *own, line in zip(columns, *facts, away, out, strict=True):
+    for values, own, origin, line in zip(columns, known.pairs, away, out, strict=True):
         if values.dtype != np.float64:
             values = values.astype(np.float64)
-        fast.unit_line(compiled.plain(values, length), *own, line)
+        fast.unit_line(compiled.plain(values, length), *own, origin, line)
     return out
 
 
@@ -168,25 +173,13 @@ class Facts(NamedTuple):
     names: tuple[str, ...]
     centres: Floats
     scales: Floats
-    marks: tuple[int, ...]
-
-
-_facts: dict[tuple[int, int], tuple[tuple[Term, ...], Domain, Facts]] = {}
-
-
-def facts_of(terms: tuple[Term, ...], domain: Domain) -> Facts:
-    """The facts of some terms, worked out once for all batches of a question."""
-    key = id(terms), id(domain)
-    kept = _facts.get(key)
-    if kept is None or kept[0] is not terms or kept[1] is not domain:
-        if len(_facts) >= 32:
-            _facts.clear()
-        kept = _facts[key] = (terms, domain, _work_out(terms, domain))
-    return kept[2]
+    pairs: tuple[tuple[float, float], ...]  # the same, as plain numbers
+    marks: tuple[int, ...]  # indicators
+    lacking: tuple[int, ...]  # numbers that may be missing
 
 
 def _work_out(terms: tuple[Term, ...], domain: Domain) -> Facts:
-    names, pairs, marks = [], [], []
+    names, pairs, marks, lacking = [], [], [], []
     for i, term in enumerate(terms):
         if isinstance(term, Indicator):
             names.append(term.column)
@@ -196,5 +189,10 @@ def _work_out(terms: tuple[Term, ...], domain: Domain) -> Facts:
             column = domain.number(term)
             names.append(term)
             pairs.append((float(column.centre), 1 / column.half))
+            lacking += [i] * column.missing
     centres, scales = np.array(pairs, dtype=np.float64).T.copy()
-    return Facts(tuple(names), centres, scales, tuple(marks))
+    plain = tuple(zip(centres.tolist(), scales.tolist(), strict=True))
+    return Facts(tuple(names), centres, scales, plain, tuple(marks), tuple(lacking))
+
+
+facts_of: Callable[[tuple[Term, ...], Domain], Facts] = MadeOnce(_work_out)

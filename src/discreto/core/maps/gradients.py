@@ -16,6 +16,7 @@ import numpy as np
 
 from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
+from discreto.core.exponentials import exp
 from discreto.core.maps._lines import mix
 from discreto.core.maps._names import check_names
 from discreto.core.maps.columns import names_of, unit_rows
@@ -120,11 +121,7 @@ class ClippedGradient:
 def pulls_of(loss: Loss, scores: Floats, goals: Floats, limits: Floats) -> Floats:
     """Bounded residuals; in place of the scores. Element by element, any shape."""
     if loss == "logistic":
-        np.clip(scores, -500, 500, out=scores)
-        np.negative(scores, out=scores)
-        np.exp(scores, out=scores)
-        scores += 1
-        np.divide(1, scores, out=scores)
+        np.divide(1, 1 + exp(-scores), out=scores)
     scores -= goals
     return scores.clip(-limits, limits, out=scores)
 

@@ -10,7 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from discreto.core.loops_numba import add_block
+
 NEAR = 512  # rows at a time
+FEW = 128  # rows at a time, of which many numbers are made
 
 
 @njit(cache=True, nogil=True)
@@ -141,6 +144,31 @@ def products(residuals, rows, out):
             by = residuals[k][start:stop]
             for j in range(width):
                 _times(by, rows[j][start:stop], out[k * width + j][start:stop])
+
+
+@njit(cache=True, nogil=True)
+def _short_times(numbers, by, steps, residuals, out):
+    for i in range(numbers.shape[0]):
+        out[i] = residuals[i] * (numbers[i] * by[i] * steps)
+
+
+@njit(cache=True, nogil=True)
+def add_products(
+    residuals, rows, reach, sizes, steps, low, limit, total, most, place, out
+):
+    """Products with shortened rows (see both above), clamped and added up by cell."""
+    count, width = residuals.shape[0], rows.shape[0]
+    by, made = np.empty(FEW), np.empty((count * width, FEW))
+    for start in range(0, rows.shape[1], FEW):
+        stop = min(start + FEW, rows.shape[1])
+        for i in range(start, stop):
+            by[i - start] = reach / max(sizes[i], reach)
+        for k in range(count):
+            own = residuals[k][start:stop]
+            for j in range(width):
+                line = made[k * width + j]
+                _short_times(rows[j][start:stop], by, steps, own, line)
+        add_block(made, 0, stop - start, low, limit, total, most, place[start:], out)
 
 
 @njit(cache=True, nogil=True)

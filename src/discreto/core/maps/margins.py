@@ -44,16 +44,17 @@ class Margins:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         scores, target = self.of.totals(batch, domain), batch[self.of.target]
-        every = np.arange(scores.shape[1])
-        best = scores.argmax(axis=0)
-        rest = scores.copy()
-        rest[best, every] = -np.inf
-        second = rest.argmax(axis=0)
-        lead = scores[best, every] - scores[second, every]
-        far = np.maximum(lead / _LEAST, 2.0**-8)
-        place = np.clip(np.floor(_PER_DOUBLING * np.log2(far)) + 1, 0, self.bins - 1)
+        best, top = _largest(scores, np.full(scores.shape[1], -1))
+        second, next_top = _largest(scores, best)
+        lead = top - next_top
+        place = np.searchsorted(self.ends(), lead, side="right")
         right = np.where(target == best, 0, np.where(target == second, self.bins, -1))
         return np.where(right >= 0, right + place, -1).astype(np.int64)
+
+    def ends(self) -> tuple[float, ...]:
+        """Where each cell of either half but the first begins."""
+        steps = range(self.bins - 1)
+        return tuple(_LEAST * 2.0 ** (step / _PER_DOUBLING) for step in steps)
 
     def middles(self) -> Floats:
         """A lead that stands for each cell of either half."""
@@ -66,6 +67,17 @@ class Margins:
     def batch_rows(self) -> int:
         """How many rows to fold at once."""
         return BATCH_ROWS
+
+
+def _largest(scores: Floats, without: Ints) -> tuple[Ints, Floats]:
+    """The class of the largest score but for one class each, and that score."""
+    place = np.zeros(scores.shape[1], dtype=np.int64)
+    top = np.full(scores.shape[1], -np.inf)
+    for number, line in enumerate(scores):
+        larger = (line > top) & (without != number)
+        np.copyto(place, number, where=larger)
+        np.copyto(top, line, where=larger)
+    return place, top
 
 
 __all__ = ["Margins"]

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from discreto.core.loops_numba import WHOLE, add_block
+
 NEAR = 512  # rows at a time
 FEW = 128  # rows of a table at a time
 
@@ -165,74 +167,101 @@ def _add_times(numbers, by, out):
         out[i] += numbers[i] * by
 
 
-@njit(cache=True, nogil=True)
-def _add_four(a, b, c, d, of_a, of_b, of_c, of_d, out):
-    for i in range(out.shape[0]):
-        out[i] += (a[i] * of_a + b[i] * of_b) + (c[i] * of_c + d[i] * of_d)
+@njit(cache=True, nogil=True, fastmath=WHOLE)
+def _add_products(a, b, c, d, weights, j, p, q, r, s):
+    """Add four columns, weighed from the ``j``th on, to the sums of four points."""
+    of_p, of_q, of_r, of_s = weights[0], weights[1], weights[2], weights[3]
+    p0, p1, p2, p3 = of_p[j], of_p[j + 1], of_p[j + 2], of_p[j + 3]
+    q0, q1, q2, q3 = of_q[j], of_q[j + 1], of_q[j + 2], of_q[j + 3]
+    r0, r1, r2, r3 = of_r[j], of_r[j + 1], of_r[j + 2], of_r[j + 3]
+    s0, s1, s2, s3 = of_s[j], of_s[j + 1], of_s[j + 2], of_s[j + 3]
+    for i in range(p.shape[0]):
+        e, f, g, h = a[i], b[i], c[i], d[i]
+        p[i] += e * p0 + f * p1 + g * p2 + h * p3
+        q[i] += e * q0 + f * q1 + g * q2 + h * q3
+        r[i] += e * r0 + f * r1 + g * r2 + h * r3
+        s[i] += e * s0 + f * s1 + g * s2 + h * s3
 
 
 @njit(cache=True, nogil=True)
-def _add_product(fine, size, weights, out):
-    """Add up whole numbers times whole weights: exact, in whatever order."""
-    width = weights.shape[0]
-    for j in range(0, width - 3, 4):
-        _add_four(
-            fine[j],
-            fine[j + 1],
-            fine[j + 2],
-            fine[j + 3],
-            weights[j],
-            weights[j + 1],
-            weights[j + 2],
-            weights[j + 3],
-            out[:size],
-        )
-    for j in range(width - width % 4, width):
-        _add_times(fine[j][:size], weights[j], out[:size])
+def _in_fours(twice, squares):
+    """Points and columns filled up to fours, with points that are infinitely far."""
+    count, width = twice.shape
+    weights = np.zeros(((count + 3) // 4 * 4, (width + 3) // 4 * 4))
+    weights[:count, :width] = twice
+    starts = np.full(weights.shape[0], np.inf)
+    starts[:count] = squares
+    return weights, starts
 
 
 @njit(cache=True, nogil=True)
-def _keep_nearer(far, number, best, place):
-    for i in range(far.shape[0]):
-        closer = far[i] < best[i]
-        place[i] = number if closer else place[i]
-        best[i] = far[i] if closer else best[i]
+def _four_distances(fine, weights, starts, k, far):
+    """From the points from the ``k``th on; whole sums, exact in whatever order."""
+    for m in range(4):
+        far[m][:] = starts[k + m]
+    for j in range(0, weights.shape[1], 4):
+        some = weights[k : k + 4]
+        of = fine[j], fine[j + 1], fine[j + 2], fine[j + 3]
+        _add_products(*of, some, j, far[0], far[1], far[2], far[3])
+
+
+@njit(cache=True, nogil=True)
+def _keep_nearer(p, q, r, s, number, best, place):
+    """The nearest of four points more; the first of equals."""
+    for i in range(p.shape[0]):
+        least, at = best[i], place[i]
+        at = number if p[i] < least else at
+        least = p[i] if p[i] < least else least
+        at = number + 1.0 if q[i] < least else at
+        least = q[i] if q[i] < least else least
+        at = number + 2.0 if r[i] < least else at
+        least = r[i] if r[i] < least else least
+        at = number + 3.0 if s[i] < least else at
+        least = s[i] if s[i] < least else least
+        best[i], place[i] = least, at
 
 
 @njit(cache=True, nogil=True)
 def nearest(x, scale, twice, squares, out):
     """The nearest point of each row; sums are whole and exact, in whatever order."""
-    width, count = x.shape[0], twice.shape[0]
-    fine, far, best = np.empty((width, NEAR)), np.empty(NEAR), np.empty(NEAR)
+    weights, starts = _in_fours(twice, squares)
+    fine, far = np.zeros((weights.shape[1], NEAR)), np.empty((4, NEAR))
+    best, place = np.empty(NEAR), np.empty(NEAR)
     for start in range(0, x.shape[1], NEAR):
         stop = min(start + NEAR, x.shape[1])
-        size = stop - start
-        for j in range(width):
+        for j in range(x.shape[0]):
             _grid(x[j][start:stop], scale, fine[j])
-        best[:] = np.inf
-        for k in range(count):
-            far[:] = squares[k]
-            _add_product(fine, size, twice[k], far)
-            _keep_nearer(far[:size], k, best[:size], out[start:stop])
+        best[:], place[:] = np.inf, 0.0
+        for k in range(0, weights.shape[0], 4):
+            _four_distances(fine, weights, starts, k, far)
+            _keep_nearer(far[0], far[1], far[2], far[3], float(k), best, place)
+        for i in range(start, stop):
+            out[i] = np.int64(place[i - start])
 
 
 @njit(cache=True, nogil=True)
 def squared_distances(x, scale, twice, squares, out):
     """Squared distances of rows from points, in whole grid steps."""
-    width, count = x.shape[0], twice.shape[0]
-    fine, own = np.empty((width, NEAR)), np.empty(NEAR)
+    weights, starts = _in_fours(twice, squares)
+    fine, far = np.zeros((weights.shape[1], NEAR)), np.empty((4, NEAR))
+    own = np.empty(NEAR)
     for start in range(0, x.shape[1], NEAR):
         stop = min(start + NEAR, x.shape[1])
         size = stop - start
         own[:] = 0.0
-        for j in range(width):
+        for j in range(x.shape[0]):
             _grid(x[j][start:stop], scale, fine[j])
             _add_square(fine[j][:size], own[:size])
-        for k in range(count):
-            far = out[k][start:stop]
-            far[:] = squares[k]
-            _add_product(fine, size, twice[k], far)
-            _add_times(own[:size], 1.0, far)
+        for k in range(twice.shape[0]):
+            if k % 4 == 0:
+                _four_distances(fine, weights, starts, k, far)
+            _add(far[k % 4][:size], own[:size], out[k][start:stop])
+
+
+@njit(cache=True, nogil=True)
+def _add(first, second, out):
+    for i in range(out.shape[0]):
+        out[i] = first[i] + second[i]
 
 
 @njit(cache=True, nogil=True)
@@ -248,11 +277,18 @@ def _add_size(numbers, out):
 
 
 @njit(cache=True, nogil=True)
-def _leave(numbers, places, place):
+def _leave(numbers, places, place, out):
+    """The way from its own point to each number; none where it is missing."""
     last = places.shape[0] - 1
+    if place.shape[0] == 0:
+        for i in range(numbers.shape[0]):
+            way = numbers[i] - places[0]
+            out[i] = way if way == way else 0.0
+        return
     for i in range(numbers.shape[0]):
         at = place[i] if place[i] > 0 else 0
-        numbers[i] -= places[np.uint64(at if at < last else last)]
+        way = numbers[i] - places[np.uint64(at if at < last else last)]
+        out[i] = way if way == way else 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -262,19 +298,25 @@ def _scale(numbers, by):
 
 
 @njit(cache=True, nogil=True)
-def leave(x, points, place):
-    """The way from its own point to each row, in place; ``points`` line by line."""
-    for start in range(0, x.shape[1], NEAR):
-        stop = min(start + NEAR, x.shape[1])
-        for j in range(x.shape[0]):
-            _leave(x[j][start:stop], points[j], place[start:stop])
+def _leave_all(x, start, stop, points, near, out):
+    for j in range(x.shape[0]):
+        _leave(x[j][start:stop], points[j], near[start:stop], out[j])
 
 
 @njit(cache=True, nogil=True)
-def pull_in(x, steps, radius, norm):
-    """Rows in ``steps`` of at most one radius, in place."""
-    for start in range(0, x.shape[1], NEAR):
-        _pull_in(x, start, min(start + NEAR, x.shape[1]), steps, radius, norm)
+def add_deviations(
+    x, points, near, steps, radius, norm, low, limit, total, reach, place, out
+):
+    """The ways from their own points to rows, pulled in, clamped, added up by cell.
+
+    ``points`` are line by line. Without a list of the nearest all are near the first.
+    """
+    rows = np.empty((x.shape[0], FEW))
+    for start in range(0, x.shape[1], FEW):
+        stop = min(start + FEW, x.shape[1])
+        _leave_all(x, start, stop, points, near, rows)
+        _pull_in(rows, 0, stop - start, steps, radius, norm)
+        add_block(rows, 0, stop - start, low, limit, total, reach, place[start:], out)
 
 
 @njit(cache=True, nogil=True)
@@ -302,14 +344,22 @@ def _way(numbers, point, weights, out):
 
 
 @njit(cache=True, nogil=True)
-def pulls(x, points, weights, steps, radius, norm, out):
-    """The weighed ways from all points to each row, pulled in together."""
+def _pulls(x, start, stop, points, weights, out):
     width = x.shape[0]
+    for k in range(points.shape[0]):
+        by = weights[k][start:stop]
+        for j in range(width):
+            _way(x[j][start:stop], points[k, j], by, out[k * width + j])
+
+
+@njit(cache=True, nogil=True)
+def add_pulls(
+    x, points, weights, steps, radius, norm, low, limit, total, reach, place, out
+):
+    """The weighed ways from all points to each row, pulled in together, added up."""
+    rows = np.empty((points.size, FEW))
     for start in range(0, x.shape[1], FEW):
         stop = min(start + FEW, x.shape[1])
-        for k in range(points.shape[0]):
-            by = weights[k][start:stop]
-            for j in range(width):
-                line = out[k * width + j][start:stop]
-                _way(x[j][start:stop], points[k, j], by, line)
-        _pull_in(out, start, stop, steps, radius, norm)
+        _pulls(x, start, stop, points, weights, rows)
+        _pull_in(rows, 0, stop - start, steps, radius, norm)
+        add_block(rows, 0, stop - start, low, limit, total, reach, place[start:], out)

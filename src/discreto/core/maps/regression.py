@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
+from discreto.core.exponentials import exp
 from discreto.core.maps._lines import (
+    add_products,
     mix,
     products,
     scaled_lines,
@@ -34,6 +36,7 @@ from discreto.core.maps.columns import (
     unit_rows,
 )
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
+from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Shape
 from discreto.core.rounding import make_whole, whole
 from discreto.errors import ParameterError
@@ -182,8 +185,7 @@ class Scaled:
         Both are first put on a grid so coarse that all sums are exact in float64: else
         a row's product could depend, in the last bit, on the rows beside it.
         """
-        matrix = np.array(self.basis)
-        first, second = grids(matrix, self.length(), self.furthest())
+        matrix, first, second = _whole_basis(self)
         away, rows = (self.origins, self.scales), None
         if self.power == 1:
             rows = scaled_lines(self.names, batch, domain, away, self.constant, second)
@@ -191,7 +193,7 @@ class Scaled:
             rows = self._before(batch, domain)
             rows *= second
             make_whole(rows)
-        return whole(matrix * first) @ rows, (1 / first, 1 / second)
+        return matrix @ rows, (1 / first, 1 / second)
 
     def furthest(self) -> float:
         """No number of a row is larger than this before it is multiplied by a basis."""
@@ -245,28 +247,42 @@ class LogisticGradient:
         """The largest norm of a row's gradient: 2^30 grid steps."""
         return self.clip * self.of.reach * self._factor()
 
+    def most(self) -> float:
+        """The largest norm of a row's residuals."""
+        return self.clip * self._factor()
+
     def _factor(self) -> float:
         if len(self.weights) == 1:
             return 1.0
         return 2.0 if self.of.norm == "l1" else math.sqrt(2)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        z, scores, sizes = self.of.weighed(batch, domain, np.array(self.weights))
+        residuals, z, short = self._factors(batch, domain)
+        return products(residuals, shortened(z, *short))
+
+    def add_to(self, batch: Batch, domain: Domain, length: int, sums: Any) -> bool:
+        """Clamp and add up the rows in one loop; see ``aggregate``."""
+        return add_products(*self._factors(batch, domain), length, sums)
+
+    def _factors(
+        self, batch: Batch, domain: Domain
+    ) -> tuple[Floats, Floats, tuple[float, Floats, float]]:
+        """Residuals, rows, and how rows are shortened: reach, norms, grid steps."""
+        z, scores, sizes = self.of.weighed(batch, domain, _array(self.weights))
         residuals = self._residuals(scores, batch[self.target])
         steps = (_TOP - len(residuals) * len(z)) / self.bound()
-        return products(residuals, shortened(z, self.of.reach, sizes, steps))
+        return residuals, z, (self.of.reach, sizes, steps)
 
     def _residuals(self, scores: Floats, codes: Floats) -> Floats:
         if len(scores) == 1:
-            chance = 1 / (1 + np.exp(-np.clip(scores, -500, 500)))
+            chance = 1 / (1 + exp(-scores))
             residuals = chance - (codes == 1)[None, :]
             np.clip(residuals, -self.clip, self.clip, out=residuals)
         else:
-            scores = scores - scores.max(axis=0)
-            residuals = np.exp(np.maximum(scores, -500))
+            residuals = exp(scores - scores.max(axis=0))
             residuals /= add_up(residuals)
             residuals -= codes[None, :] == np.arange(len(scores))[:, None]
-            most = self.clip * self._factor()
+            most = self.most()
             sizes = sizes_of(residuals, self.of.norm)
             residuals *= most / np.maximum(sizes, most)
         if self.importance:
@@ -347,6 +363,17 @@ def grids(matrix: Floats, length: int, largest: float) -> tuple[float, float]:
     steps = float(1 << (52 - math.ceil(math.log2(length + 1))) // 2)
     tall = max(float(np.abs(matrix).max(initial=0.0)), 1e-300)
     return steps / tall, steps / max(largest, 1e-300)
+
+
+def _put_on_grid(scaled: Scaled) -> tuple[Floats, float, float]:
+    """The basis in whole steps, and the steps of a 1 for it and for rows."""
+    matrix = np.array(scaled.basis)
+    first, second = grids(matrix, scaled.length(), scaled.furthest())
+    return whole(matrix * first), first, second
+
+
+_whole_basis = MadeOnce(_put_on_grid, 4)  # they may be large
+_array = MadeOnce(np.array, 4)
 
 
 def _unit_shape(width: int, norm: Norm, top: int = _TOP, limit: int = _TOP) -> Shape:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreto.core import compiled
 from discreto.core.domain import Category, Domain, Number
+from discreto.core.exponentials import exp
 from discreto.core.maps._names import check_names
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Batch, Floats, Shape
@@ -137,8 +138,7 @@ def soft_votes(
         else:
             known = (values >= 0) & (values < width)
             others += np.where(known, mine[:, np.where(known, values, 0)], 0.0)
-    votes -= votes.max(axis=0)
-    np.exp(votes, out=votes)
+    votes = exp(votes - votes.max(axis=0))
     total = votes[0].copy()
     for vote in votes[1:]:
         total += vote

@@ -79,7 +79,7 @@ class Gradients:
         good = all(type(n) in (int, float) and abs(n) <= 1e12 for n in numbers)
         if not good or not self.clip >= 1e-12 or not 0 <= self.weight <= 10:
             raise ParameterError("Gradients take finite numbers.")
-        if not all(isinstance(tree, Tree) for tree in self.trees):
+        if not set(map(type, self.trees)) <= {Tree}:
             raise ParameterError("Gradients need a Grid and a list of trees.")
 
     def shape(self, domain: Domain) -> Shape:

@@ -21,6 +21,7 @@ from discreto.core.domain import Category, Domain
 from discreto.core.maps import trees_numpy as kernels
 from discreto.core.maps._batch_cache import Chosen, recall, remember
 from discreto.core.maps._names import check_names
+from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Ints
 from discreto.errors import ParameterError
 
@@ -155,7 +156,7 @@ class Tree:
             set(map(type, self.features)) <= {int}
             and min(self.features, default=0) >= 0
         )
-        if not good or not all(map(_is_route, _different(self.routes))):
+        if not good or not all(map(_children, _different(self.routes))):
             raise ParameterError("the nodes of a Tree are whole numbers.")
         leaves = self.leaves  # also checks the levels
         if self.values and (
@@ -169,13 +170,12 @@ class Tree:
     def levels(self) -> tuple[int, ...]:
         """How many nodes each level has; the last one holds the leaves."""
         sizes, done, total = [1], 0, 1
-        many = {route: max(route) + 1 for route in set(self.routes)}
         while done < len(self.routes):
             level = self.routes[done : done + sizes[-1]]
             if len(level) < sizes[-1]:
                 raise ParameterError("a level of a Tree is split wholly or not at all.")
             done += len(level)
-            sizes.append(sum(many[route] for route in level))
+            sizes.append(sum(map(_children, level)))
             total += sizes[-1]
             if total > MAX_NODES or len(sizes) > MAX_DEPTH:
                 raise ParameterError("a Tree has too many nodes.")
@@ -197,12 +197,11 @@ class Tree:
         """The nodes as arrays, for the loops."""
         widest = max((len(route) for route in self.routes), default=1)
         narrow = np.uint8 if widest <= 1 << 8 else np.uint16
-        number = {route: i for i, route in enumerate(dict.fromkeys(self.routes))}
-        lines = np.zeros((len(number), widest), dtype=narrow)
-        for route, i in number.items():
-            lines[i, : len(route)] = route
-        routes = lines[[number[route] for route in self.routes]]
-        children = routes.max(axis=1).astype(np.int64) + 1
+        codes = {id(route): _codes(route) for route in _different(self.routes)}
+        routes = np.zeros((len(self.routes), widest), dtype=narrow)
+        for line, route in zip(routes, self.routes, strict=True):
+            line[: len(route)] = codes[id(route)]
+        children = np.array(list(map(_children, self.routes)), dtype=np.int64)
         firsts = 1 + np.cumsum(children) - children
         features = np.array(self.features, dtype=np.int64)
         base = sum(self.levels[:-1])
@@ -307,13 +306,32 @@ def _different(routes: tuple[Any, ...]) -> Iterable[Any]:
     return {id(route): route for route in routes}.values()
 
 
-def _is_route(route: object) -> bool:
+def _count_children(route: object) -> int:
+    """How many children a route leads to; 0 if it is none."""
     if not isinstance(route, tuple) or not 1 <= len(route) <= MAX_CODES:
-        return False
+        return 0
     if set(map(type, route)) != {int} or min(route) < 0:
-        return False
+        return 0
     # Every child is reached by some code: there are no children without a meaning.
-    return len(set(route)) == max(route) + 1
+    many = max(route) + 1
+    return many if len(set(route)) == many else 0
+
+
+# Trees share their routes: each is looked at once for all of them.
+_known_children = MadeOnce(_count_children, 1 << 10)
+_known_codes = MadeOnce(np.array, 1 << 10)
+
+
+def _children(route: object) -> int:
+    """The same, remembered for routes that take little memory."""
+    if isinstance(route, tuple) and len(route) <= 1 << 8:
+        return _known_children(route)
+    return _count_children(route)
+
+
+def _codes(route: tuple[int, ...]) -> Ints:
+    """A route as an array."""
+    return _known_codes(route) if len(route) <= 1 << 8 else np.array(route)
 
 
 def _is_vector(values: object) -> bool:

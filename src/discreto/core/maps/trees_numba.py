@@ -10,33 +10,43 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from discreto.core.loops_numba import guide, place_parts
+
 BLOCK = 256
 NEAR = 1024  # rows whose codes stay in a processor's cache
-FEW = 64  # cuts that are compared one by one sooner than they are searched
 
 
 @njit(cache=True, nogil=True)
 def place(values, cuts, missing, out):
     """The number of cuts below each value; ``missing`` for NaN.
 
-    Few cuts are compared with a block of values each, which a processor does several at
-    a time; many are searched.
+    A value's part of the range of the cuts never falls as the value rises, so cuts in
+    other parts are on their side of it for sure: those of its own part are searched.
     """
-    block, below = np.empty(BLOCK), np.empty(BLOCK)
+    many = cuts.shape[0]
+    lower, upper = (cuts[0], cuts[-1]) if many else (0.0, 0.0)
+    starts, scale = np.zeros(4 * many + 2, dtype=np.int64), 0.0
+    if upper - lower > 1e-300:
+        scale = (starts.shape[0] - 1) / (upper - lower)  # 0 if the range is infinite
+    guide(cuts, lower, upper, scale, starts)
+    ends = np.full(many + 1, np.inf)  # no value is above the last
+    ends[:many] = cuts
+    block, parts = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32)
     for start in range(0, values.shape[0], BLOCK):
         size = min(BLOCK, values.shape[0] - start)
         for i in range(size):
             block[i] = values[start + i]
-            below[i] = 0.0
-        if cuts.shape[0] <= FEW:
-            for cut in cuts:
-                for i in range(BLOCK):
-                    below[i] += 1.0 if cut < block[i] else 0.0
-        else:
-            for i in range(size):
-                below[i] = np.searchsorted(cuts, block[i])
+        place_parts(block, lower, upper, scale, starts.shape[0] - 2.0, parts)
         for i in range(size):
-            out[start + i] = missing if np.isnan(block[i]) else int(below[i])
+            below, above = starts[parts[i]], starts[parts[i] + 1]
+            while above - below > 1:
+                middle = (below + above) >> 1
+                if ends[middle] < block[i]:
+                    below = middle + 1
+                else:
+                    above = middle
+            code = below + (ends[below] < block[i])
+            out[start + i] = code if block[i] == block[i] else missing
 
 
 @njit(cache=True, nogil=True)

@@ -361,10 +361,11 @@ class Sampler:
 
 
 def check_scale(scale: Fraction) -> Fraction:
-    """The scale, rounded up to a whole number where its numerator is too large."""
+    """The scale, rounded up to some 53 binary digits where it has too many."""
     scale = Fraction(scale)
     if scale.numerator >= SCALE_LIMIT:
-        scale = Fraction(math.ceil(scale))
+        digits = 1 << max(0, 53 - math.ceil(scale).bit_length())
+        scale = Fraction(math.ceil(scale * digits), digits)
     if not 0 < scale < SCALE_LIMIT:
         raise ParameterError(
             "the noise would be too large for exact integers (scale 2^54 or more). "

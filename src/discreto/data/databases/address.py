@@ -106,24 +106,55 @@ def _duckdb(parts: Any, table: str, options: dict[str, str]) -> Any:
 
 def _postgresql(parts: Any, table: str, options: dict[str, str], address: str) -> Any:
     try:
-        import ibis
+        import ibis  # noqa: F401
         import psycopg
     except ImportError:
         raise _missing("PostgreSQL") from None
     query = urlencode(options)
     plain = parts._replace(scheme="postgresql", query=query, fragment="").geturl()
-    schema, _, name = table.rpartition(".")
+    shown = public_name(address)
     try:
         connection = psycopg.connect(plain, autocommit=True)
+    except Exception:  # its text may have the password in it
+        raise DomainError(
+            f"{shown!r} cannot be reached. Is the server up, are host, port and "
+            "database right, and may the role connect?"
+        ) from None
+    try:
+        check_encoding(connection)
+    except DomainError:
+        connection.close()
+        raise
+    return _table_of(connection, table, shown)
+
+
+def check_encoding(connection: Any) -> None:
+    """Refuse a PostgreSQL database whose texts are bytes of no known encoding.
+
+    Reading them would fail for some rows and not for others.
+    """
+    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+        raise DomainError(
+            "this PostgreSQL database is SQL_ASCII: nobody knows the encoding of its "
+            "texts. Copy it into one whose encoding is UTF8."
+        )
+
+
+def _table_of(connection: Any, table: str, shown: str) -> Any:
+    import ibis
+
+    schema, _, name = table.rpartition(".")
+    try:
         # What ANSI SQL promises is all that is used; nothing is ever written.
         connection.execute("SET default_transaction_read_only = on")
         client = ibis.postgres.from_connection(connection)
         weakref.finalize(client, connection.close)
         return client.table(name, database=schema or None)
-    except Exception:  # its text may have the password in it
+    except Exception:
+        connection.close()
         raise DomainError(
-            f"{public_name(address)!r} cannot be read. Is the server up, is the role "
-            "allowed to connect, and may it SELECT from that table?"
+            f"{shown!r} cannot be read. Is there such a table in this schema "
+            "(?table=schema.visits names another one), and may the role SELECT from it?"
         ) from None
 
 

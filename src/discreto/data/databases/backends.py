@@ -6,7 +6,7 @@ Polars, PostgreSQL and Spark. From all others, rows are read and folded here.
 
 from __future__ import annotations
 
-import math
+import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,16 @@ from typing import Any
 import narwhals as nw
 
 from discreto.data.databases import Untranslated
-from discreto.data.databases.dates import is_clock, within_calendar
+from discreto.data.databases.address import check_encoding
+from discreto.data.databases.dates import within_calendar
 from discreto.data.databases.parts import DecimalPart, PandasPart
 from discreto.data.databases.probes import check_engine
 from discreto.errors import DomainError
 
 _PART = float(1 << 16)  # sums of long numbers are made of two sums of short ones
 _EXACT_IBIS = ("duckdb", "postgres")
+_WRITING = threading.Lock()
+_DEEPEST = 4000  # calls inside of each other; a stage of a query takes about forty
 # In the plans of Polars, DuckDB and pyarrow.
 _READERS_OF_TEXT = (
     *("csv scan", "json scan", "read_csv", "read_json", "sniff_csv"),
@@ -94,10 +97,6 @@ class Backend:
     def fence(self, frame: Any) -> Any:
         """The same rows; what was worked out so far is not worked out again."""
         return frame
-
-    def as_float(self, expr: Any) -> Any:
-        """A number that is surely calculated with as a float."""
-        return expr
 
     def over(self, expr: Any, divisor: float, some: Any) -> Any:
         """A quotient by a constant; ``some`` is a column of finite numbers."""
@@ -204,6 +203,12 @@ class Ibis(Split):
         self.exact = self._name in _EXACT_IBIS
         self.strict = self._name == "postgres"
 
+    def check_source(self) -> None:
+        """Also refuse texts without an encoding."""
+        super().check_source()
+        if self._name == "postgres":
+            check_encoding(self.frame.to_native().get_backend().con)
+
     def _plan_text(self) -> str:
         if self._name != "duckdb":
             return ""
@@ -221,7 +226,8 @@ class Ibis(Split):
 
     def as_read(self, name: str) -> Any:
         found, dtype = nw.col(name), self.schema[name]
-        if self._name == "postgres" and is_clock(dtype):
+        timed = dtype == nw.Date or isinstance(dtype, nw.Datetime)
+        if self._name == "postgres" and timed:
             return within_calendar(found, dtype).alias(name)
         return found.cast(nw.String).alias(name) if name in self._decimals() else found
 
@@ -230,20 +236,13 @@ class Ibis(Split):
         kinds = self.schema.items() if self._name == "postgres" else ()
         return [name for name, dtype in kinds if dtype == nw.Decimal]
 
-    def as_float(self, expr: Any) -> Any:
-        # Constants are decimals in PostgreSQL; beside a float they become floats.
-        never, float_ = nw.lit(1) == nw.lit(0), nw.lit(math.nan, dtype=nw.Float64)
-        return nw.when(never).then(float_).otherwise(expr)
-
     def prepare(self, frame: Any) -> Any:
         # Ibis writes the query; the driver itself runs it (Ibis 12 calls functions
         # that DuckDB 2 has dropped).
-        import ibis
-
         native = frame.to_native()
         try:
-            with _silence():
-                return native.get_backend(), str(ibis.to_sql(native))
+            with _silence(), _deep():
+                return native.get_backend(), _text_of(native)
         except Exception:  # nested too deeply, or unknown to this dialect
             raise Untranslated("a question that Ibis cannot write") from None
 
@@ -338,6 +337,34 @@ def _silence() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+def _text_of(native: Any) -> str:
+    """The query of an Ibis table, in which fractions are doubles.
+
+    Ibis writes 0.1, which databases take for a decimal: that calculates otherwise, and
+    may overflow for some rows.
+    """
+    import sqlglot.expressions as sql
+
+    compiler = native.get_backend().compiler
+    query = compiler.to_sqlglot(native.unbind())
+    for literal in list(query.find_all(sql.Literal)):
+        if not literal.is_string and not literal.this.isdigit():
+            literal.replace(sql.cast(literal.copy(), "double"))
+    return str(query.sql(dialect=compiler.dialect, copy=False))
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Room for queries inside of queries, one writer at a time."""
+    with _WRITING:
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(before, _DEEPEST))
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(before)
 
 
 def _listed(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:

@@ -25,11 +25,13 @@ from discreto.core.maps.cells import (
 )
 from discreto.core.maps.clusters import Nearest, Rings, diameter
 from discreto.core.maps.columns import Indicator, Term
+from discreto.core.maps.margins import Margins
 from discreto.core.maps.row_partition import Within
 from discreto.core.query import Everyone
 from discreto.data.databases import Untranslated
 from discreto.data.databases.columns import Columns, Expr, search, table
-from discreto.data.databases.sql_terms import clip, either, real, whole
+from discreto.data.databases.grid_codes import margin_cell
+from discreto.data.databases.sql_terms import added, clip, either, real, whole
 
 _MOST_POINTS = 256
 
@@ -213,14 +215,6 @@ def nearest(names: tuple[Term, ...], centres: Any, rows: Columns) -> Expr:
     return rows.remember(("nearest", names, centres), make)
 
 
-def added(terms: list[Expr]) -> Expr:
-    """Terms added up in their order."""
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total
-
-
 def from_nearest(names: tuple[Term, ...], centres: Any, rows: Columns) -> list[Expr]:
     """The way from the nearest centre to each row; 0 along what is missing."""
 
@@ -270,4 +264,5 @@ _TRANSLATIONS: dict[type, Callable[[Any, Columns], Expr]] = {
     Rings: _rings,
     WholeGroups: _whole_groups,
     Within: _within,
+    Margins: margin_cell,
 }

@@ -61,6 +61,9 @@ def _calendar(dtype: Any) -> tuple[Any, Any]:
     """The first and the last date of a type that all engines know."""
     if dtype == nw.Date:
         return dt.date(1, 1, 1), dt.date(9999, 12, 31)
+    if dtype.time_zone is not None:  # a driver may show them by any clock
+        ends = dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30)
+        return tuple(end.replace(tzinfo=dt.UTC) for end in ends)  # type: ignore[return-value]
     return dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59)
 
 

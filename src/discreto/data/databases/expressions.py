@@ -6,7 +6,7 @@ of the same name in :mod:`discreto.core.expressions`, operation by operation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import narwhals as nw
@@ -44,17 +44,19 @@ from discreto.core.expressions.kinds import LARGEST, SMALLEST, code_of, gather
 from discreto.data.databases import Untranslated
 from discreto.data.databases import date_expressions as dates
 from discreto.data.databases.columns import Columns, Expr, search, table
+from discreto.data.databases.exponentials import log1p
 from discreto.data.databases.sql_terms import either, real, whole
 
 
-def apply_step(step: Step, rows: Columns) -> None:
-    """The rows of a view from those of a table."""
+def apply_step(step: Step, rows: Columns, names: Collection[str]) -> None:
+    """The rows of a view, with these of its columns, from those of a table."""
     if isinstance(step, Where):
         rows.keep(_of(step.condition, rows) == 1)
         rows.domain = step.domain(rows.domain)
     elif isinstance(step, WithColumns):
         domain = step.domain(rows.domain)
-        made = [(named.name, _of(named.expression, rows)) for named in step.columns]
+        wanted = [named for named in step.columns if named.name in names]
+        made = [(named.name, _of(named.expression, rows)) for named in wanted]
         for name, expr in made:
             rows.add_column(name, expr, domain[name])
         _ = rows.frame  # what follows is built on these columns
@@ -72,8 +74,6 @@ def _of(part: Any, rows: Columns) -> Expr:
         made = rows.apart(lambda: translate(part, rows))
     else:  # worked out here: databases add up constants as decimals
         made = _constant(part.rows({}, rows.domain))
-    if isinstance(part.kind(rows.domain), Real):
-        made = rows.backend.as_float(made)
     (made,) = rows.let([made])
     return made
 
@@ -148,8 +148,9 @@ def _apply(part: Apply, rows: Columns) -> Expr:
     elif part.function == "sqrt":
         (inside,) = rows.let([nw.when(found >= 0).then(found)])
         out = inside.sqrt()
-    else:  # logarithms differ in the last bit from engine to engine
-        raise Untranslated(part.function)
+    else:
+        inside = nw.when(found > real(-1.0)).then(found)
+        out = log1p(inside, part.inside.kind(rows.domain).upper, rows)  # type: ignore[union-attr]
     return _cut(_tidy(out, rows), kind.lower, kind.upper)
 
 

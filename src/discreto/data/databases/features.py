@@ -21,26 +21,17 @@ from discreto.core.maps.regression import Scaled, SquaredGradient, cosines, grid
 from discreto.core.maps.simplex_features import Partition
 from discreto.core.query import Shape
 from discreto.core.rounding import whole
-from discreto.data.databases import Untranslated
 from discreto.data.databases.cells import (
-    added,
     from_nearest,
     indicator,
     norm_of,
     unit_rows,
 )
 from discreto.data.databases.columns import Columns, Expr
-from discreto.data.databases.sql_terms import clip, either, real
+from discreto.data.databases.sql_terms import added, clip, either, real
 
 _ONE = float(1 << SUM_BITS)
-
-
-def numbers_of(features: Any, shape: Shape, rows: Columns) -> list[Expr]:
-    """The whole numbers of each row, or a refusal that names the map."""
-    translate = _TRANSLATIONS.get(type(features))
-    if translate is None:
-        raise Untranslated(type(features).__name__)
-    return translate(features, shape, rows)
+_VISIBLE = 2.0**-300
 
 
 def clamp(numbers: list[Expr], shape: Shape, rows: Columns) -> list[Expr]:
@@ -130,18 +121,24 @@ def _partition(features: Partition, shape: Shape, rows: Columns) -> list[Expr]:
     return out
 
 
-def _number_parts(names: list[str], rows: Columns) -> dict[str, list[Expr]]:
-    levels, loose = [], []
+def levels(names: list[str], rows: Columns) -> list[Expr]:
+    """Where numbers are between their bounds, from 0 to 1; in the middle if missing."""
+    found, loose = [], []
     for name in names:
         column = rows.domain.number(name)
         tight = (column.upper - column.lower) / (2 * column.half) == 1.0
         away = rows.offset(name, column.lower, tight=tight)
-        levels.append(rows.over(away, 2 * column.half))
+        found.append(rows.over(away, 2 * column.half))
         loose.append(not tight)
-    highs = rows.let(levels)
-    if any(loose):
-        pairs = zip(highs, loose, strict=True)
-        highs = rows.let([clip(x, 0, 1) if wide else x for x, wide in pairs])
+    highs = rows.let(found)
+    if not any(loose):
+        return highs
+    pairs = zip(highs, loose, strict=True)
+    return rows.let([clip(x, 0, 1) if wide else x for x, wide in pairs])
+
+
+def _number_parts(names: list[str], rows: Columns) -> dict[str, list[Expr]]:
+    highs = levels(names, rows)
     # What is missing has parts of 0.
     ones = [either(rows.absent(name), real(0.0), real(_ONE)) for name in names]
     found = rows.let([*[real(1.0) - high for high in highs], *ones])
@@ -164,7 +161,8 @@ def _mark(condition: Expr) -> Expr:
     return either(condition, real(_ONE), real(0.0))
 
 
-def _affine(features: Scaled, rows: Columns) -> list[Expr]:
+def affine(features: Scaled, rows: Columns) -> list[Expr]:
+    """The rows of linear models before their norm is bounded."""
     unit = unit_rows(features.names, rows, features.origins)
     out = [rows.over(x, s) for x, s in zip(unit, features.scales, strict=True)]
     out = rows.let(out)
@@ -173,7 +171,7 @@ def _affine(features: Scaled, rows: Columns) -> list[Expr]:
     if features.rotate:
         places = [i for i, n in enumerate(features.names) if isinstance(n, str)]
         lines = cosines(len(places))
-        turned = rows.let([_mixed(line, [out[i] for i in places]) for line in lines])
+        turned = rows.let([mixed(line, [out[i] for i in places]) for line in lines])
         for i, x in zip(places, turned, strict=True):
             out[i] = x
     if features.constant:
@@ -186,16 +184,26 @@ def _turned(features: Scaled, out: list[Expr], rows: Columns) -> list[Expr]:
     matrix = np.array(features.basis)
     first, second = grids(matrix, len(out), features.furthest())
     fine = rows.let([(x * real(second) + real(0.5)).floor() for x in out])
-    lines = [_mixed(line, fine) for line in whole(matrix * first)]
+    lines = [mixed(line, fine) for line in whole(matrix * first)]
     return [x * real(1 / first) * real(1 / second) for x in rows.let(lines)]
 
 
-def _mixed(weights: Any, numbers: list[Expr]) -> Expr:
-    return added([x * real(w) for x, w in zip(numbers, weights, strict=True)])
+def mixed(weights: Any, numbers: list[Expr]) -> Expr:
+    """Numbers weighed and added up."""
+    pairs = zip(numbers, weights, strict=True)
+    return added([x * real(visible(w)) for x, w in pairs])
+
+
+def visible(constant: float) -> float:
+    """A factor, or 0 if it is so small that no grid shows it.
+
+    A product that underflows is an error in PostgreSQL, for some rows and not others.
+    """
+    return float(constant) if abs(constant) >= _VISIBLE else 0.0
 
 
 def _scaled(features: Scaled, shape: Shape, rows: Columns) -> list[Expr]:
-    out = _affine(features, rows)
+    out = affine(features, rows)
     (size,) = rows.let([norm_of(out, 1 if features.norm == "l1" else 2, rows)])
     reach = real(features.reach)
     (factor,) = rows.let([reach / nw.max_horizontal(size, reach)])
@@ -205,13 +213,13 @@ def _scaled(features: Scaled, shape: Shape, rows: Columns) -> list[Expr]:
 
 def _squared(features: SquaredGradient, shape: Shape, rows: Columns) -> list[Expr]:
     of, target = features.of, features.target
-    z = _affine(of, rows)
+    z = affine(of, rows)
     (goal,) = unit_rows((target,), rows)
     goal = rows.over(goal - real(features.origin), features.scale)
     (size,) = rows.let([norm_of(z, 1 if of.norm == "l1" else 2, rows)])
     reach = real(of.reach)
     (part,) = rows.let([reach / nw.max_horizontal(size, reach)])
-    (left,) = rows.let([(goal - _mixed(features.weights, z)) * part])
+    (left,) = rows.let([(goal - mixed(features.weights, z)) * part])
     left = clip(left, -features.clip, features.clip)
     (left,) = rows.let([either(rows.absent(target), real(0.0), left)])
     (factor,) = rows.let([rows.over(part * left, features.unit())])
@@ -226,7 +234,8 @@ def _deviations(features: Deviations, shape: Shape, rows: Columns) -> list[Expr]
     return clamp([x * factor for x in way], shape, rows)
 
 
-_TRANSLATIONS: dict[type, Callable[[Any, Shape, Columns], list[Expr]]] = {
+Translation = Callable[[Any, Shape, Columns], list[Expr]]
+TRANSLATIONS: dict[type, Translation] = {
     Bernstein: _bernstein,
     Deviations: _deviations,
     Partition: _partition,

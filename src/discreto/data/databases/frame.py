@@ -22,6 +22,7 @@ from discreto.data.databases.expressions import apply_step
 from discreto.data.databases.parts import gathered
 from discreto.data.databases.people import bounded
 from discreto.data.databases.several import Portion, portions_of
+from discreto.data.databases.soft_features import costly
 from discreto.data.databases.sums import SumQuery
 from discreto.data.frames.base import Array, Frame, asked, need_columns
 from discreto.data.frames.convert import convert
@@ -52,6 +53,7 @@ class DatabaseFrame:
         self._frame = backend.frame
         self.steps: tuple[Step, ...] = ()
         self._copies = _Copies(self)
+        self._last: tuple[Any, SumQuery | None] = None, None
 
     def bounded(self, key: bytes, *, fetch: bool = True) -> Frame:
         """The same rows, but at most a few of a person."""
@@ -86,9 +88,19 @@ class DatabaseFrame:
 
     def query(self, question: Bound) -> SumQuery:
         """One query for a question; raises ``Untranslated`` for lack of one."""
-        return self._translated(
-            lambda: SumQuery(question, self._columns(question.columns))
-        )
+        key = question.query, question.domain
+        asked, query = self._last
+        if query is None or asked != key:  # it is looked at before it is asked
+            query = self._translated(
+                lambda: SumQuery(question, self._columns(question.columns))
+            )
+            self._last = key, query
+        return query
+
+    def costly(self, question: Bound) -> bool:
+        """Whether a copy of the rows would answer many times faster than a query."""
+        features = [part.block.features for part in question.blocks]
+        return costly(getattr(question.query, "cells", None), features)
 
     def queries(self, several: Sequence[Bound]) -> list[Portion]:
         """Few queries for several questions; some may have to be asked alone."""
@@ -96,13 +108,15 @@ class DatabaseFrame:
 
     def _columns(self, names: Sequence[str]) -> Columns:
         """The columns of a query, after the steps of the view."""
+        needed = [tuple(names)]  # after each step, the last one first
         for step in reversed(self.steps):
-            names = step.needs(names)
-        rows = Columns(self._backend, self._frame, self.domain, names)
+            needed.append(step.needs(needed[-1]))
+        first = needed.pop()
+        rows = Columns(self._backend, self._frame, self.domain, first)
         if self.steps:
-            rows.open(names)
-        for step in self.steps:
-            apply_step(step, rows)
+            rows.open(first)
+        for step, own in zip(self.steps, reversed(needed), strict=True):
+            apply_step(step, rows, own)
         return rows
 
     def _translated(self, make: Callable[[], T]) -> T:

@@ -26,3 +26,11 @@ def clip(expr: Expr, low: float, high: float) -> Expr:
 def either(condition: Expr, yes: Expr, no: Expr) -> Expr:
     """One of two values."""
     return nw.when(condition).then(yes).otherwise(no)
+
+
+def added(terms: list[Expr]) -> Expr:
+    """Terms added up in their order."""
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total

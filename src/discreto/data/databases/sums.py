@@ -15,7 +15,7 @@ from discreto.core.query import BoundBlock, Everyone, Ints, Ones, Sum
 from discreto.data.databases import Untranslated
 from discreto.data.databases.cells import cell_of
 from discreto.data.databases.columns import Columns, Expr
-from discreto.data.databases.features import numbers_of
+from discreto.data.databases.soft_features import numbers_of
 
 MOST_SUMS = 1500  # of one query: PostgreSQL has a limit of 1,664 columns
 

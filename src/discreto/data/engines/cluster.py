@@ -7,6 +7,8 @@ from typing import Any
 from discreto.data.engines.executor import ExecutorEngine
 from discreto.errors import MissingExtraError, ParameterError
 
+_LONG = 1 << 14  # letters of a text that is worth a way of its own to all workers
+
 
 def dask(cluster: Any, *, parts: int | None = None) -> ExecutorEngine:
     """An engine on a Dask cluster.
@@ -18,7 +20,8 @@ def dask(cluster: Any, *, parts: int | None = None) -> ExecutorEngine:
         example one with TLS. Workers need discreto and must see the files under the
         same paths.
     parts
-        Into how many tasks a table is cut, at most; four for each thread by default.
+        Into how many tasks a table is cut, at most. By default four for each thread,
+        of 8 to 256 MB each.
 
     Notes
     -----
@@ -43,9 +46,34 @@ def dask(cluster: Any, *, parts: int | None = None) -> ExecutorEngine:
         raise ParameterError(
             "dask needs the address of a scheduler or a distributed.Client."
         )
-    if parts is None:
-        parts = 4 * max(1, sum(cluster.nthreads().values()))
-    # Not pure: asking twice must read the files twice. Dask starts the tasks of a lost
-    # worker again by itself.
-    executor = cluster.get_executor(pure=False)
-    return ExecutorEngine(executor, parts=parts, files_only=True)
+    return _DaskEngine(cluster, parts)
+
+
+class _DaskEngine(ExecutorEngine):
+    """Tasks on a Dask cluster; long questions and domains go to each worker once."""
+
+    def __init__(self, client: Any, parts: int | None) -> None:
+        # Not pure: asking twice must read the files twice. Dask starts the tasks of a
+        # lost worker again by itself.
+        executor = client.get_executor(pure=False)
+        super().__init__(executor, parts=parts, files_only=True)
+        if parts is None:
+            self.parts = 4 * max(1, sum(client.nthreads().values()))
+        self._client = client
+        self._domain: tuple[str, Any] = ("", "")  # the last one, and where it is
+
+    def _sent(self, question: tuple[str, str]) -> tuple[Any, Any]:
+        texts, domain = question
+        if self._domain[0] != domain:
+            self._domain = domain, self._scattered(domain)
+        return self._scattered(texts), self._domain[1]
+
+    def _scattered(self, text: str) -> Any:
+        """A handle for a long text on all workers; a short one goes with its tasks."""
+        if len(text) < _LONG:
+            return text
+        try:
+            # By content: a text that workers have is not sent again.
+            return self._client.scatter(text, broadcast=True, hash=True, timeout=10)
+        except Exception:  # no worker is there: the tasks will say so, or wait
+            return text

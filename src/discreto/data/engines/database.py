@@ -25,7 +25,7 @@ class DatabaseEngine:
     ----------
     fetch
         Whether rows may be read into this process for questions without a translation
-        (logistic losses, fuzzy clusters, boosted trees, neighbours, secret samples).
+        (models that are evaluated, boosted trees, neighbours, secret samples).
         With ``False`` such questions are refused by name, before they are charged.
     keep
         How many numbers a private copy of the table may hold, for the questions that
@@ -63,11 +63,17 @@ class DatabaseEngine:
     def _fold(self, asked: Bound, frame: Frame) -> list[Ints]:
         if not _asks(frame):
             return self._local.fold(asked, frame)
-        try:
-            query = frame.query(asked)
-        except Untranslated:
-            return self._local.fold(asked, frame.copied(self.keep))
-        return query.run()
+        copy: Frame = frame
+        if self.fetch and frame.costly(asked):
+            copy = frame.copied(self.keep)
+        if copy is frame:
+            try:
+                query = frame.query(asked)
+            except Untranslated:
+                copy = frame.copied(self.keep)
+            else:
+                return query.run()
+        return self._local.fold(asked, copy)
 
     def fold_several(
         self, several: Sequence[Bound], frame: Frame

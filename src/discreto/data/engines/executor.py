@@ -1,8 +1,8 @@
 """One engine over any ``concurrent.futures`` executor: threads, processes, Dask.
 
-A task is a question, a domain and a place: a list of files and row groups, which the
-worker opens itself. Exact integer sums come back, inside the owner's boundary, and are
-merged here. Noise and charges happen in the process that asks, never in a worker.
+A task is a question, a domain and a place: files and which of their row groups. The
+worker opens them itself. Exact integer sums come back, inside the owner's boundary, and
+are merged here. Noise and charges happen in the process that asks, never in a worker.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from discreto.core.query import Ints
 from discreto.data.engines.local import fold_all, fold_together, keeps, quietly
 from discreto.data.engines.task_text import WORKER_KINDS, read_question, write_question
 from discreto.data.frames import Array, Frame, StreamFrame
+from discreto.data.frames.spans import Span
 from discreto.errors import KernelFault, ParameterError
+
+_SMALLEST, _LARGEST = 8 << 20, 256 << 20  # bytes of files in one task
 
 
 class ExecutorEngine:
@@ -37,7 +40,8 @@ class ExecutorEngine:
         An executor, or a function that makes one. With a function, a pool that breaks
         because a worker died is made anew.
     parts
-        Into how many tasks a table is cut, at most; more than there are workers.
+        Into how many tasks a table is cut, at most. By default four for each thread,
+        but files in tasks of 8 to 256 MB.
     retries
         How often the tasks that failed are tried again. The charge was made before.
     files_only
@@ -66,6 +70,7 @@ class ExecutorEngine:
                 "an ExecutorEngine needs a concurrent.futures executor or a function "
                 "that makes one: ExecutorEngine(ThreadPoolExecutor(4))."
             )
+        self._by_size = parts is None
         self.parts = 4 * (os.cpu_count() or 1) if parts is None else parts
         self.retries, self.files_only = retries, files_only
         for name, number, least in (("parts", self.parts, 1), ("retries", retries, 0)):
@@ -121,9 +126,11 @@ class ExecutorEngine:
         texts = [write_question(asked.query) for asked in several]
         question = json.dumps(texts), json.dumps(several[0].domain.to_dict())
         total = [aggregate.empty(asked) for asked in several]
-        for _ in range(self.retries + 1):
+        for attempt in range(self.retries + 1):
             failed = []
-            for place, found in self._try(question, places):
+            # What was sent before may be lost with a worker: then tasks carry it.
+            sent = question if attempt else self._sent(question)
+            for place, found in self._try(sent, places):
                 if found is None:
                     failed.append(place)
                     continue
@@ -138,13 +145,29 @@ class ExecutorEngine:
 
     def _parts(self, frame: Frame) -> list[Frame]:
         """The parts that go to workers; none if the rows had better stay here."""
-        if isinstance(_steps(frame)[0], StreamFrame):
-            return frame.split(self.parts)
+        base = _steps(frame)[0]
+        if isinstance(base, StreamFrame):
+            return frame.split(self._tasks(base.size()))
         parts = [] if self.files_only else frame.split(self.parts)
         return parts if len(parts) > 1 else []
 
+    def _tasks(self, size: int) -> int:
+        """Into how many tasks files of so many bytes are cut.
+
+        A task costs some time by itself, so it is not too small; and it is done again
+        if its worker dies, so it is not too large.
+        """
+        if not self._by_size:
+            return self.parts
+        fewest, most = -(-size // _LARGEST), -(-size // _SMALLEST)
+        return max(min(self.parts, most), fewest, 1)
+
+    def _sent(self, question: tuple[str, str]) -> tuple[Any, Any]:
+        """A question and a domain as tasks get them; here they carry both."""
+        return question
+
     def _try(
-        self, question: tuple[str, str], places: Sequence[Any]
+        self, question: tuple[Any, Any], places: Sequence[Any]
     ) -> Iterator[tuple[Any, list[list[Ints]] | None]]:
         """Each place with its sums, in any order, or with None where that failed."""
         waiting: dict[Any, Any] = {}
@@ -201,14 +224,14 @@ class _WorkerRows:
 class _FileView:
     """Row groups of files, and what view of them a worker folds."""
 
-    units: list[Any]
+    spans: list[Span]
     view: str
     domain: str
 
     def open(self) -> Frame:
         """The rows of the view."""
         domain = domain_of(self.domain)
-        frame: Frame = StreamFrame.of(self.units, domain)
+        frame: Frame = StreamFrame.of(self.spans, domain)
         for step in view_from_json(json.loads(self.view)):
             frame, domain = ViewFrame(frame, step, domain), step.domain(domain)
         return frame
@@ -227,9 +250,9 @@ def _place(part: Frame, names: tuple[str, ...]) -> Any:
     frame, views = _steps(part)
     if isinstance(frame, StreamFrame) and views:
         text = json.dumps(view_to_json([view.step for view in views]))
-        return _FileView(frame.units, text, json.dumps(views[0].domain.to_dict()))
+        return _FileView(frame.spans, text, json.dumps(views[0].domain.to_dict()))
     if isinstance(part, StreamFrame):
-        return part.units
+        return part.spans
     return _WorkerRows({name: part.column(name) for name in names}, part.length())
 
 

@@ -130,6 +130,13 @@ def _has_products(asked: Bound) -> bool:
 
 def _rows_at_once(asked: Bound) -> int:
     """How many rows to fold at once; public, as is how much memory they take."""
+    if "rows at once" not in asked.kept:
+        asked.kept["rows at once"] = _most_rows(asked)
+    rows: int = asked.kept["rows at once"]
+    return rows
+
+
+def _most_rows(asked: Bound) -> int:
     size, width = 1 << 13, 1
     if asked.blocks:
         width = sum([part.shape.width for part in asked.blocks])
@@ -143,7 +150,11 @@ def _rows_at_once(asked: Bound) -> int:
 
 def keeps(asked: Bound) -> bool:
     """Whether a question keeps something with its rows for the next one."""
-    return any(hasattr(one, "batch_rows") for one in _maps(asked.query))
+    if "keeps" not in asked.kept:
+        found = [hasattr(one, "batch_rows") for one in _maps(asked.query)]
+        asked.kept["keeps"] = any(found)
+    kept: bool = asked.kept["keeps"]
+    return kept
 
 
 def fold_together(several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from discreto.data.frames.kept_batches import KeptBatch, KeptFile
 from discreto.data.frames.parquet import parquet_pieces
 from discreto.data.frames.people import join, people_of
 from discreto.data.frames.records import ahead, header, tables
+from discreto.data.frames.spans import Span, cut, lone_span, span_of, units_of
 from discreto.data.frames.types import check_types
 from discreto.errors import DomainError
 
@@ -34,15 +34,12 @@ STREAM_ROWS = 1 << 16  # rows read from a file at once
 _NUMBERS = 1 << 20  # of a Parquet file that are read at once
 _MOST_ROWS = 1 << 17  # however few columns there are
 
-# A file and one of its row groups or batches; text files are read whole (None).
-Unit = tuple[str, int | None]
-
 
 class StreamFrame:
     """Parquet, Arrow or text files, read a piece at a time and never whole."""
 
     def __init__(self, paths: Sequence[Path], domain: Domain) -> None:
-        units: list[Unit] = []
+        spans = []
         for path in paths:
             head = head_of(path, domain.dialect)
             need_columns(domain, head.names)
@@ -53,40 +50,44 @@ class StreamFrame:
                     )
             # Folders that name a column have texts for it, of no type.
             check_types(domain, {n: head.kinds.get(n) for n in domain})
-            units += [(str(path.absolute()), part) for part in head.parts]
-        self._domain, self.units = domain, units
+            where = str(path.absolute())
+            spans.append(span_of(where, head.parts, path.stat().st_size))
+        self._domain, self.spans = domain, spans
         self._kept, self._first = KeptFile(), 0
 
     @classmethod
-    def of(cls, units: Sequence[Unit], domain: Domain) -> StreamFrame:
+    def of(cls, spans: Sequence[Span], domain: Domain) -> StreamFrame:
         """Some row groups of files that were checked before."""
         out = cls([], domain)
-        out.units = list(units)
+        out.spans = list(spans)
         return out
 
-    def _part(self, start: int, stop: int) -> StreamFrame:
-        """Some of the units, which share what was kept for them."""
-        out = StreamFrame.of(self.units[start:stop], self._domain)
+    def _part(self, start: int, spans: Sequence[Span]) -> StreamFrame:
+        """Some of the spans, which share what was kept for them."""
+        out = StreamFrame.of(spans, self._domain)
         out._kept, out._first = self._kept, self._first + start
         return out
+
+    def size(self) -> int:
+        """How many bytes the files have, about."""
+        return sum(span.size for span in self.spans)
 
     def length(self) -> int:
         import pyarrow.parquet as pq
 
-        if any(format_of(Path(path)) != "parquet" for path, _ in self.units):
+        if any(format_of(Path(span.path)) != "parquet" for span in self.spans):
             return sum(rows for _, rows in self._pieces([next(iter(self._domain))]))
         rows = 0
-        for path, units in groupby(self.units, lambda unit: unit[0]):
-            facts = pq.read_metadata(path)
-            rows += sum(facts.row_group(group).num_rows for _, group in units)
+        for span in self.spans:
+            facts = pq.read_metadata(span.path)
+            rows += sum(facts.row_group(group).num_rows for group in span.groups)
         return rows
 
     def split(self, parts: int) -> list[Frame]:
-        units, parts = self.units, min(parts, len(self.units))
-        if parts < 2:
+        found = cut(self.spans, parts)
+        if len(found) < 2:
             return [self]
-        ends = [len(units) * i // parts for i in range(parts + 1)]
-        return [self._part(a, b) for a, b in pairwise(ends)]
+        return [self._part(first, spans) for first, spans in found]
 
     def column(self, name: str) -> Array:
         parts = [batch[name] for batch, _ in self.batches([name], STREAM_ROWS)]
@@ -115,10 +116,10 @@ class StreamFrame:
         self, names: Sequence[str], size: int
     ) -> Iterator[tuple[Mapping[str, Array], int]]:
         """Batches that remember what was worked out for their rows."""
-        for number, unit in enumerate(self.units, start=self._first):
+        for number, unit in enumerate(units_of(self.spans), start=self._first):
             part = self._kept.part(number, unit, names, self._domain)
             if part is None:  # it has to be read from end to end
-                one = StreamFrame.of([unit], self._domain)
+                one = StreamFrame.of([lone_span(unit)], self._domain)
                 yield from one.batches(names, size)
                 continue
             with part:
@@ -138,9 +139,9 @@ class StreamFrame:
     def _pieces(
         self, names: list[str], coded: Collection[str] = ()
     ) -> Iterator[tuple[dict[str, Any], int]]:
-        for path, units in groupby(self.units, lambda unit: unit[0]):
-            groups = [group for _, group in units]
-            for piece in _read(path, names, groups, self._domain.dialect, coded):
+        dialect = self._domain.dialect
+        for span in self.spans:
+            for piece in _read(span.path, names, span.groups, dialect, coded):
                 yield {name: piece.column(name) for name in names}, piece.num_rows
 
 
@@ -154,7 +155,7 @@ def is_stream(frame: Frame) -> bool:
 def _read(
     path: str,
     names: list[str],
-    groups: list[int | None],
+    groups: Sequence[int | None],
     dialect: Dialect | None,
     coded: Collection[str] = (),
 ) -> Iterator[Any]:
@@ -194,7 +195,7 @@ def _with_folders(piece: Any, folders: dict[str, str | None], names: list[str]) 
     return pa.table(out)
 
 
-def _arrow(path: str, names: list[str], parts: list[int | None]) -> Iterator[Any]:
+def _arrow(path: str, names: list[str], parts: Sequence[int | None]) -> Iterator[Any]:
     for part in parts:
         with open_arrow(path) as reader:
             batches = reader if part is None else [reader.get_batch(part)]

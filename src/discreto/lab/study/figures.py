@@ -8,14 +8,16 @@ the algorithm where a source compares several.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreto.lab.study.results import Results
+from discreto.lab.study.words import in_words
 from discreto.plots import ConvergenceDisplay, EpsilonCurveDisplay
-from discreto.plots.style import tidy
+from discreto.plots.style import tidy, write_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,13 +136,20 @@ def legends_outside(figure: Any) -> None:
         )
 
 
-def save(figure: Any, path: Path) -> None:
-    """Write an SVG that is the same for the same figure, stamped SIMULATED."""
+def save(figure: Any, path: Path | BytesIO) -> None:
+    """Write an SVG that is the same for the same figure, stamped SIMULATED.
+
+    Its texts are in the language in use.
+    """
     import matplotlib
     from matplotlib.text import Text
 
     if not any(text.get_text() == "SIMULATED" for text in figure.findobj(Text)):
         figure.text(0.998, 0.995, "SIMULATED", ha="right", va="top", fontsize=6)
     legends_outside(figure)
+    for axes in figure.axes:
+        write_numbers(axes)
+    for text in figure.findobj(Text):
+        text.set_text("\n".join(map(in_words, text.get_text().split("\n"))))
     with matplotlib.rc_context({"svg.hashsalt": "discreto", "svg.fonttype": "none"}):
         figure.savefig(path, format="svg", metadata={"Date": None}, dpi=150)

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ from discreto.lab.study.figures import save
 from discreto.lab.study.results import Results, summary
 from discreto.lab.study.store import Folder, Record, key_of, versions, write_json
 from discreto.lab.study.workers import run_apart, run_here
+from discreto.language import language
 
 NEEDS_ALL = "it needs cells that were skipped"
 
@@ -150,14 +152,54 @@ class _Run:
         done = {key: self.records[key] for key in self.cells if key in self.records}
         self.outcome.done = len(done)
         self.outcome.seconds = sum(record["seconds"] for record in done.values())
-        lines = [
-            dict(self.cells[key]) | line
-            for key, record in done.items()
-            for line in record["lines"]
-        ]
-        _write(self.folder, Results(lines, self.quick), list(self.cells.values()), self)
+        results = _results(self.cells, done, self.quick)
+        _write(self.folder, results, list(self.cells.values()), self)
         self.watch.end(self.outcome)
         return self.outcome
+
+
+def _results(
+    cells: Mapping[str, Cell], done: Mapping[str, Record], quick: bool
+) -> Results:
+    """What was measured, with the parameters of each cell."""
+    lines = [dict(cells[key]) | line for key in done for line in done[key]["lines"]]
+    return Results(lines, quick)
+
+
+def pictures_of(path: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The pictures of an experiment's folder, drawn again in the language in use.
+
+    Parameters
+    ----------
+    path
+        The folder of one experiment.
+    manifest
+        Its manifest.
+
+    Returns
+    -------
+    dict
+        SVG by name of file; nothing where the cells are those of another version.
+    """
+    from discreto.lab.study.registry import experiments
+
+    experiment = experiments().get(path.name)
+    if experiment is None:
+        return {}
+    quick, records = (
+        bool(manifest.get("quick")),
+        Folder(path.parent, experiment).finished(),
+    )
+    cells = {key_of(cell): cell for cell in experiment.cells(quick)}
+    done = {key: records[key] for key in cells if key in records}
+    if len(done) != manifest.get("done"):
+        return {}
+    out = {}
+    for picture in experiment.pictures(_results(cells, done, quick)):
+        file = BytesIO()
+        save(picture.figure, file)
+        out[f"{picture.name}.svg"] = file.getvalue().decode()
+    return out
 
 
 def _write(folder: Folder, results: Results, cells: Sequence[Cell], one: _Run) -> None:
@@ -181,6 +223,7 @@ def _write(folder: Folder, results: Results, cells: Sequence[Cell], one: _Run) -
             "source": experiment.source,
             "shows": experiment.shows,
             "simulated": True,
+            "language": language(),  # of its pictures
             "quick": one.quick,
             "cells": len(cells),
             "done": outcome.done,

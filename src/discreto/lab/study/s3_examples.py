@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.integrate import trapezoid
 
 from discreto import stats
 from discreto.compare.seeds import generator_for, ledger_for
@@ -59,12 +60,12 @@ def _density(*, scale: float) -> dict[str, Any]:
 
 
 def _normed(weights: Any, places: Any) -> Any:
-    return weights / np.trapezoid(weights, places)
+    return weights / trapezoid(weights, places)
 
 
 def _apart(one: Any, other: Any, places: Any) -> float:
     """The total variation distance: the most by which a probability differs."""
-    return float(np.trapezoid(np.abs(one - other), places) / 2)
+    return float(trapezoid(np.abs(one - other), places) / 2)
 
 
 def _density_pictures(results: Results) -> Iterator[Picture]:

@@ -34,7 +34,7 @@ _CLEAR = 4  # so many of them must the number of rows be
 _REST = "(rest)"
 
 
-class Search(NamedTuple):
+class WindowSearch(NamedTuple):
     """How the window of a Number is looked for.
 
     ``cells`` of its range are counted. The narrowest run of them that holds nearly all
@@ -136,14 +136,14 @@ def window_share(columns: int, cost: Cost, room: float) -> Fraction:
 
 
 def ask_windows(
-    ask: Ask, space: Space, share: Fraction, search: Search | None = None
+    ask: Ask, space: Space, share: Fraction, search: WindowSearch | None = None
 ) -> dict[str, tuple[float, float]]:
     """A window for each Number that is much narrower than its bounds.
 
     It is the narrowest run of public cells that surely holds nearly all rows, and some
     more on either side.
     """
-    search = search or Search()
+    search = search or WindowSearch()
     names = space.numbers
     columns = [space.domain.number(name) for name in names]
     grid = Grid(names, tuple(cuts_of(column, search.cells) for column in columns))
@@ -170,7 +170,7 @@ def _window(
     noise: float,
     column: Number,
     cuts: tuple[float, ...],
-    search: Search,
+    search: WindowSearch,
 ) -> tuple[float, float] | None:
     """The narrowest window, or nothing if it would not be narrower.
 
@@ -197,8 +197,8 @@ def _window(
 
 __all__ = [
     "MANY_CODES",
-    "Search",
     "Seen",
+    "WindowSearch",
     "ask_groups",
     "ask_windows",
     "regrouped",

@@ -28,13 +28,13 @@ from discreto.models._strength import (
     unit_strength,
 )
 from discreto.models._terms import Encoding, affordable, spread_out
-from discreto.models._views import Search, Seen, ask_windows, window_share
+from discreto.models._views import Seen, WindowSearch, ask_windows, window_share
 from discreto.parameters import Reader
 from discreto.session import Ask
 
 _METHODS = ("auto", "gradient", "means", "functional")
 _MOST_STEPS = 15
-_SEARCH = Search(12, inside=0.95, surely=0.5, caution=3.0, margin=1.0, narrow=0.4)
+_SEARCH = WindowSearch(12, inside=0.95, surely=0.5, caution=3.0, margin=1.0, narrow=0.4)
 # Rows over the noise on usual ones, with Laplace and with Gaussian noise, from which on
 # steps do more than add noise; a third more for more than two classes.
 _STEPS_FROM = (110, 45)

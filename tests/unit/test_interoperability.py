@@ -40,13 +40,18 @@ def fitted(name: str):
     if name == "two":
         kinds = np.where(SUM > 1, "yes", "no")
         return LogisticRegression(classes=["no", "yes"], **more).fit(X, kinds)
+    if name == "wide":  # bounds in which rows are looked for
+        kinds = np.where(SUM > 1, "yes", "no")
+        model = LogisticRegression(classes=["no", "yes"], **more | {"bounds": (0, 40)})
+        assert model.fit(X, kinds).view_ != model.space_
+        return model
     if name == "three":  # not in the order of numbers
         kinds = np.digitize(SUM, [0, 1])
         return LogisticRegression(classes=[2, 0, 1], **more).fit(X, kinds)
     return KMeans(3, **more).fit(X)
 
 
-NAMES = ("linear", "two", "three", "clusters")
+NAMES = ("linear", "two", "wide", "three", "clusters")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -23,6 +23,7 @@ CLASSIFIERS = (
     AutoClassifier,
     CellNeighborsClassifier,
     GradientBoostingClassifier,
+    models.LogisticRegression,
     NaiveBayes,
 )
 
@@ -97,7 +98,9 @@ def test_many_classes_are_told_apart_and_not_doubted():
     assert log_loss(model, new, truth) < 1.0  # by chance: 2.3
 
 
-@pytest.mark.parametrize("kind", [CellNeighborsClassifier, NaiveBayes])
+@pytest.mark.parametrize(
+    "kind", [CellNeighborsClassifier, models.LogisticRegression, NaiveBayes]
+)
 def test_bounds_that_are_far_too_wide_cost_little(kind):
     X, y = rows_of(6000)
     new, truth = rows_of(2000, seed=5)

@@ -26,11 +26,11 @@ from discreto.models._bayes_queries import (
     tables_of,
 )
 from discreto.models._bayes_shrinkage import TINY
-from discreto.models._class_scores import ask_temper, class_scores, usual_temper
+from discreto.models._class_scores import ask_temper, class_scores
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier
 from discreto.models._products import check_same
-from discreto.models._strength import CLEAR, SizeUp, size_up
+from discreto.models._strength import CLEAR, SizeUp, size_up, usual_temper
 from discreto.models._takes_weights import TakesWeights
 from discreto.models._views import (
     Seen,

@@ -19,6 +19,7 @@ from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Block, Ones, Sum
 from discreto.models._bayes_queries import LEAST, Tables
 from discreto.models._features import Space
+from discreto.models._strength import usual_temper
 from discreto.session import Ask
 
 Floats = NDArray[np.float64]
@@ -67,11 +68,6 @@ def ask_temper(ask: Ask, scores: Gradients, share: Fraction) -> float:
     return first * _fitted(right, wrong, cells.middles(), answer.noises[0].variance)
 
 
-def usual_temper(columns: int) -> float:
-    """Where nothing is known: the more columns, the more of them say the same."""
-    return max(columns, 1) ** -0.25
-
-
 def tempered(scores: Gradients, by: float) -> Gradients:
     """The same scores, of which trees say less."""
     trees = []
@@ -93,4 +89,4 @@ def _fitted(right: Floats, wrong: Floats, leads: Floats, noise: float) -> float:
     return float(_TEMPERS[best]) if sure > 0 else 1.0
 
 
-__all__ = ["ask_temper", "class_scores", "tempered", "usual_temper"]
+__all__ = ["ask_temper", "class_scores", "tempered"]

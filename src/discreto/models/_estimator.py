@@ -88,8 +88,8 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         Plan
             The questions and their cost, which ``fit`` will keep to.
         """
-        cost = Reader(self).cost()
         space = self._space(domain, target)
+        cost = Reader(self).cost()
         number = domain.rows or TYPICAL_ROWS if rows is None else rows
         return clone(self)._rehearse(space, cost, number)
 

@@ -35,8 +35,8 @@ def to_sklearn(model: Any) -> Any:
 
 
 def _before(model: Any, *, low: float, missing: float) -> list[Any]:
-    """Clip to the public bounds, scale to [low, 1], and fill what is missing."""
-    space = model.space_
+    """Clip to the model's bounds, scale to [low, 1], and fill what is missing."""
+    space = getattr(model, "view_", model.space_)
     ends = [space.domain.number(name) for name in space.numbers]
     corners = np.array([[e.lower for e in ends], [e.upper for e in ends]])
     scaler = MinMaxScaler(feature_range=(low, 1), clip=True).fit(corners)
@@ -52,7 +52,7 @@ def _fill(filler: SimpleImputer, model: Any) -> None:
 
 def _on_unit(model: Any) -> tuple[Any, Any]:
     """Coefficients and intercepts for columns on [0, 1]."""
-    space = model.space_
+    space = getattr(model, "view_", model.space_)
     low, width = space.centres() - space.halves(), 2 * space.halves()
     coef = np.atleast_2d(model.coef_)
     return coef * width, np.atleast_1d(model.intercept_) + coef @ low

@@ -24,7 +24,7 @@ from discreto.models._least_squares import (
     part_signal,
     unfold,
 )
-from discreto.models._strength import likely_counts
+from discreto.models._strength import likely_counts, usual_temper
 from discreto.session import Ask
 
 _WIDTHS = Fraction(1, 10)  # of the cost, to learn how wide columns are
@@ -93,11 +93,8 @@ def by_means(ask: Ask, task: Task, share: Fraction) -> Start:
         turned[:, task.numbers] = numbers
     overall = turned.sum(axis=0) / total
     overall = overall * part_signal(overall, task.classes * variance / total**2)
-    apart = turned / sizes[:, None] - overall
-    heard = _heard(apart, variance / sizes**2)
-    apart *= heard[:, None]
-    # The variance of scores that is left to noise.
-    unsure = float(np.mean(heard * variance / sizes**2)) * task.columns
+    apart, left = _signal(turned, sizes, overall, variance, constant)
+    unsure = left * task.columns  # the variance of scores that is left to noise
     means = overall + apart
     # As sure of itself as a logistic score with that noise on it can be (MacKay 1992).
     sure = 1 / math.sqrt(1 + math.pi / 2 * unsure)
@@ -115,18 +112,54 @@ def by_wide_means(ask: Ask, task: Task, room: float) -> Start:
     noise, too.
     """
     if room * float(_WIDTHS) < 10 * (1 + 0.05 * task.columns):
-        return by_means(ask, task, Fraction(1))
+        start = by_means(ask, task, Fraction(1))
+        return replace(start, weights=_discriminant(task, start))
     start = by_means(ask, task, 1 - _WIDTHS)
     wide = np.maximum(spreads(ask, task, start.mean, _WIDTHS), start.typical)
-    means = start.mean + start.apart
+    start = replace(start, typical=wide)
+    return replace(start, weights=_discriminant(task, start))
+
+
+def _discriminant(task: Task, start: Start) -> Floats:
+    """Scores of rows by normal laws of Numbers, and by how likely categories are.
+
+    The more columns there are, the more of them say the same.
+    """
+    means, numbers = start.mean + start.apart, task.numbers
+    slopes = means / start.typical**2
+    starts = -(slopes * means)[:, numbers].sum(axis=1) / 2
+    # Chances are no surer than the noise on them.
+    least = math.sqrt(start.variance) / start.sizes[:, None] + 1 / start.total
+    shares = np.clip(means, 0, 1)[:, ~numbers] + least
+    usual = np.clip(start.mean, 0, 1)[~numbers] + least
+    slopes[:, ~numbers] = usual_temper(task.columns) * np.log(shares / usual)
     counted = start.sizes * task.weights
-    squares = ((means / wide) ** 2).sum(axis=1)
-    starts = np.log(counted / counted.sum()) - start.sure * squares / 2
-    weights = np.column_stack([starts, start.sure * means / wide**2])
-    return replace(start, weights=weights, typical=wide)
+    starts = np.log(counted / counted.sum()) + start.sure * starts
+    return np.column_stack([starts, start.sure * slopes])
 
 
-def _heard(apart: Floats, variances: Floats) -> Floats:
+def _signal(
+    sums: Floats, sizes: Floats, overall: Floats, variance: float, constant: float
+) -> tuple[Floats, float]:
+    """What differs between the means of classes, without noise; what is left of it.
+
+    Where all rows are far from the origin, noise in the size of a class moves its mean
+    along the mean row. That direction has a noise, and a signal, of its own.
+    """
+    apart = sums / sizes[:, None] - overall
+    noise, far = variance / sizes**2, float(overall @ overall)
+    way = overall / max(math.sqrt(far), 1e-12)
+    along = (apart @ way)[:, None]
+    apart = apart - along * way
+    heard = _heard(apart, noise)
+    # Sizes were drawn together: about half of their noise is left.
+    more = noise * (1 + far / (2 * constant**2))
+    clear = _heard(along, more, doubt=1.0)  # few numbers vary by so much of it
+    left = heard * noise + clear * (more - noise) / apart.shape[1]
+    return apart * heard[:, None] + along * clear[:, None] * way, float(left.mean())
+
+
+def _heard(apart: Floats, variances: Floats, doubt: float = 0.0) -> Floats:
     """How much of each class's distance from the mean row is signal, 0 to 1.
 
     All classes have one signal: a class that noise alone makes stand out would win or
@@ -134,7 +167,6 @@ def _heard(apart: Floats, variances: Floats) -> Floats:
     """
     squares = (apart**2).mean(axis=1)
     sure = 1 / variances
-    doubt = math.sqrt(5 / apart.size)  # Laplace noise varies so much of itself
     signal = float(((squares - (1 + doubt) * variances) * sure).sum() / sure.sum())
     signal = min(max(signal, 0.0), 1.0)
     return np.asarray(signal / (signal + variances))

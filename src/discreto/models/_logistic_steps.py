@@ -25,6 +25,7 @@ from discreto.models._least_squares import Floats, part_signal
 from discreto.models._logistic import Start, Task
 from discreto.session import Ask
 
+_NARROW = 0.2  # the least width of a column, for a ridge on [-1, 1]
 _WIDEST = 10.0  # the spread of scores of the surest models
 
 
@@ -89,8 +90,9 @@ def by_gradients(
     kept = min(reach / usual, 1.0)
     curve = start.total * kept * (0.25 if task.classes == 2 else 0.5)
     curve *= min(2 * float(start.shares @ task.weights), 1.0)
-    ridge = 1.0 if task.ridge is None else task.ridge
-    penalty = kept * np.append(0.0, ridge / frame.scales**2)
+    # Where noise rules the products, directions may be wider than they seem.
+    curve *= math.sqrt(max(frame.doubt / frame.size, 1.0))
+    ridge = _ridge(task, frame, kept)
     path: list[tuple[Floats, Floats]] = []
     for number, share in enumerate(shares, start=1):
         query = LogisticGradient(
@@ -102,9 +104,8 @@ def by_gradients(
         unit = query.bound() / ((1 << SUM_BITS) - turned.size)
         slope = answer.tables[0][0].reshape(turned.shape) * unit
         variance = answer.noises[0].variance * unit**2
-        slope = slope + ((turned @ frame.basis) * penalty) @ frame.basis.T
-        path.append((turned, slope))
-        moved, sure = _next(path, variance, curve, shrink=task.ridge is None)
+        path.append((turned, slope + turned @ ridge))
+        moved, sure = _next(path, variance, curve, ridge, shrink=task.ridge is None)
         turned = np.clip(moved, -1e6, 1e6)
     if task.ridge is None:
         turned = _unsure(turned, sure**2 * variance / curve**2)
@@ -112,6 +113,15 @@ def by_gradients(
     if task.classes == 2:
         local = np.vstack([-local / 2, local / 2])
     return frame.unit(local)
+
+
+def _ridge(task: Task, frame: Coordinates, kept: float) -> Floats:
+    """The curvature of the ridge, for rows of which this much is kept."""
+    ridge, scales = task.ridge, frame.scales
+    if ridge is None:  # no heavier where bounds are wider than what is there
+        ridge, scales = 1.0, np.maximum(scales, _NARROW)
+    penalty = kept * np.append(0.0, ridge / scales**2)
+    return np.asarray((frame.basis * penalty) @ frame.basis.T)
 
 
 def _unsure(turned: Floats, noise: float) -> Floats:
@@ -126,7 +136,12 @@ def _unsure(turned: Floats, noise: float) -> Floats:
 
 
 def _next(
-    path: list[tuple[Floats, Floats]], variance: float, curve: float, *, shrink: bool
+    path: list[tuple[Floats, Floats]],
+    variance: float,
+    curve: float,
+    ridge: Floats,
+    *,
+    shrink: bool,
 ) -> tuple[Floats, float]:
     """Where to go from the last point, by all points and gradients so far; how sure."""
     point, slope = path[-1]
@@ -143,5 +158,7 @@ def _next(
     if shrink:  # no step is longer than coefficients ever are
         likely = _WIDEST**2 / slope.size
         sure *= likely / (likely + variance / curve**2)
-    moved = (ahead - sure * left / curve).reshape(point.shape)
+    steep = curve * np.eye(len(ridge)) + ridge  # of the loss and the ridge together
+    step = np.linalg.solve(steep, left.reshape(point.shape).T).T
+    moved = ahead.reshape(point.shape) - sure * step
     return np.asarray(moved), sure

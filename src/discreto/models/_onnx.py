@@ -118,8 +118,8 @@ class _Graph:
 
 
 def _within_bounds(model: Any, graph: _Graph) -> str:
-    """Rows clipped to the public bounds, missing values where the model puts them."""
-    space = model.space_
+    """Rows clipped to the model's bounds, missing values where the model puts them."""
+    space = getattr(model, "view_", model.space_)
     centres, halves = space.centres(), space.halves()
     missing = graph.node("IsNaN", "X")
     fill = centres + halves * getattr(model, "fill_", 0.0)

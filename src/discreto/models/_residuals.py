@@ -60,6 +60,7 @@ _LINE = Fraction(27, 100)
 _OUTSIDE = Fraction(2, 5)  # of the share for the spread, to see whether it holds
 _MANY = 0.05  # of the rows; no law of one piece has so many so far out
 _HIDDEN = 0.07  # the noise on a mean on [-1, 1], above which a median is noise
+_USUAL_MEAN = 0.4  # of a target on [-1, 1]
 _CENTRE = Fraction(12, 100)  # for the median, where there are no looks
 
 
@@ -174,9 +175,10 @@ def _plain_mean(
     answer = ask.measure(query, "sums of the target", share)
     high, low = answer.tables[0][0] / (2.0 * (1 << SUM_BITS))
     noise = math.sqrt(answer.noises[0].variance) / (2.0 * (1 << SUM_BITS))
-    rows = max(float(high + low) + 2 * noise, 1.0)
-    mean = float(np.clip((high - low) / rows, -1, 1))
-    return mean, math.sqrt(2) * noise / rows
+    rows = max(float(high + low), noise, 1.0)
+    # Means are seldom at an end of their range: 0.4 of the way is usual.
+    mean = float((high - low) * rows / (rows**2 + 2 * (noise / _USUAL_MEAN) ** 2))
+    return float(np.clip(mean, -1, 1)), math.sqrt(2) * noise / rows
 
 
 def _checked_place(

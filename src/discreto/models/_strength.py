@@ -123,6 +123,11 @@ def ask_shares(ask: Ask, space: Space) -> NDArray[Any]:
     return np.asarray(counts / counts.sum())
 
 
+def usual_temper(columns: int) -> float:
+    """Where nothing is known: the more columns, the more of them say the same."""
+    return max(columns, 1) ** -0.25
+
+
 def likely_counts(raw: NDArray[Any], noise: float, total: float = 0.0) -> NDArray[Any]:
     """What class counts probably are, from noisy ones: all above 0.
 
@@ -161,5 +166,6 @@ __all__ = [
     "size_up",
     "too_few",
     "unit_strength",
+    "usual_temper",
     "way_of",
 ]

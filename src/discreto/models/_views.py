@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreto.core.cost import Cost
 from discreto.core.domain import Number, Value
 from discreto.core.expressions import Clip, Col, Expression, Named, Recode, WithColumns
 from discreto.core.expressions.kinds import gather
@@ -27,12 +28,27 @@ from discreto.session import Ask
 
 Array = NDArray[Any]
 MANY_CODES = 64  # a Category with more is merged to as many
-_CELLS = 24  # of a Number, to find where its rows are
-_INSIDE = 0.995  # of the rows should be in the window of a Number
-_SURELY = 0.85  # of the rows are, as far as noise lets one say
-_CAUTION = 1.5  # standard deviations of noise
+_NOISE = 0.1  # of the rows may be the noise on a cell
+_SHARES = tuple(Fraction(1, part) for part in (8, 16, 32, 64))  # of the cost
 _CLEAR = 4  # so many of them must the number of rows be
 _REST = "(rest)"
+
+
+class WindowSearch(NamedTuple):
+    """How the window of a Number is looked for.
+
+    ``cells`` of its range are counted. The narrowest run of them that holds nearly all
+    rows (``inside``) is taken; as far as noise lets one say, by ``caution`` standard
+    deviations of it, so many of them ``surely``. ``margin`` of the run is added on
+    either side.
+    """
+
+    cells: int = 24
+    inside: float = 0.995
+    surely: float = 0.85
+    caution: float = 1.5
+    margin: float = 1.0
+    narrow: float = 0.7  # of the bounds; a wider window is none
 
 
 @dataclass(frozen=True)
@@ -106,63 +122,86 @@ def ask_groups(ask: Ask, space: Space, share: Fraction) -> dict[str, Array]:
     return out
 
 
+def window_share(columns: int, cost: Cost, room: float) -> Fraction:
+    """What is worth paying for windows; 0 where these would be noise.
+
+    ``room`` is the number of rows over the noise on it.
+    """
+    noise = math.sqrt(columns) if cost.rho else float(columns)
+    share = noise / max(_NOISE * room, 1e-9)
+    share = share**2 if cost.rho else share
+    if not columns or share > 2.4 * _SHARES[0]:
+        return Fraction(0)
+    return min((s for s in _SHARES if s >= share), default=_SHARES[0])
+
+
 def ask_windows(
-    ask: Ask, space: Space, share: Fraction
+    ask: Ask, space: Space, share: Fraction, search: WindowSearch | None = None
 ) -> dict[str, tuple[float, float]]:
     """A window for each Number that is much narrower than its bounds.
 
-    It is the narrowest run of public cells that surely holds nearly all rows, and as
-    much again on either side.
+    It is the narrowest run of public cells that surely holds nearly all rows, and some
+    more on either side.
     """
+    search = search or WindowSearch()
     names = space.numbers
     columns = [space.domain.number(name) for name in names]
-    grid = Grid(names, tuple(cuts_of(column, _CELLS) for column in columns))
+    grid = Grid(names, tuple(cuts_of(column, search.cells) for column in columns))
     query = Sum(Everyone(), (Block(CodeCounts(grid)),))
     answer = ask.measure(query, "where the numbers are", share)
     counts = answer.tables[0][0].astype(float)
     noise = math.sqrt(answer.noises[0].variance)
     # Every column has all rows, so all of them together tell how many there are.
     rows = counts.sum() / len(names)
-    if rows < _CLEAR * noise * math.sqrt(len(counts)) / len(names):
+    if rows <= _CLEAR * noise * math.sqrt(len(counts)) / len(names):
         return {}
     out, start = {}, 0
     for name, column, cuts in zip(names, columns, grid.cuts, strict=True):
         mine = counts[start : start + len(cuts) + 1]
         start += len(cuts) + 1 + column.missing
-        window = _window(mine, rows, noise, column, np.array(cuts))
+        window = _window(mine / rows, noise / rows, column, cuts, search)
         if window is not None:
             out[name] = window
     return out
 
 
 def _window(
-    counts: Array, rows: float, noise: float, column: Number, cuts: Array
+    parts: Array,
+    noise: float,
+    column: Number,
+    cuts: tuple[float, ...],
+    search: WindowSearch,
 ) -> tuple[float, float] | None:
-    """The narrowest window, or nothing if it would not be narrower."""
+    """The narrowest window, or nothing if it would not be narrower.
+
+    ``parts`` of the rows are in each cell, with so much noise on them.
+    """
     edges = np.array([column.lower, *cuts, column.upper])
-    total = np.concatenate([[0.0], np.cumsum(counts)])
-    many, best = len(counts), None
+    total = np.concatenate([[0.0], np.cumsum(parts)])
+    many, best = len(parts), None
     for first in range(many):
         for last in range(first + 1, many + 1):
             inside = total[last] - total[first]
-            sure = inside - _CAUTION * noise * math.sqrt(last - first)
-            if inside < _INSIDE * rows or sure < _SURELY * rows:
+            sure = inside - search.caution * noise * math.sqrt(last - first)
+            if inside < search.inside or sure < search.surely:
                 continue
             width = edges[last] - edges[first]
             if best is None or width < best[1] - best[0]:
                 best = (float(edges[first]), float(edges[last]))
     if best is None:
         return None
-    wide = best[1] - best[0]
-    low, high = max(best[0] - wide, column.lower), min(best[1] + wide, column.upper)
-    return (low, high) if high - low < 0.7 * (column.upper - column.lower) else None
+    more, whole = search.margin * (best[1] - best[0]), column.upper - column.lower
+    low, high = max(best[0] - more, column.lower), min(best[1] + more, column.upper)
+    return (low, high) if high - low < search.narrow * whole else None
 
 
 __all__ = [
     "MANY_CODES",
     "Seen",
+    "WindowSearch",
     "ask_groups",
     "ask_windows",
     "regrouped",
     "wide_categories",
+    "window_share",
 ]

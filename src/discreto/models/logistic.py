@@ -17,7 +17,7 @@ from discreto.errors import ParameterError
 from discreto.models._features import Space
 from discreto.models._frames import WIDE, frame, spreads
 from discreto.models._kinds import PrivateClassifier
-from discreto.models._logistic import Task, by_means, by_taylor, by_wide_means
+from discreto.models._logistic import Start, Task, by_means, by_taylor, by_wide_means
 from discreto.models._logistic_steps import by_gradients
 from discreto.models._strength import (
     COUNT,
@@ -29,11 +29,16 @@ from discreto.models._strength import (
 )
 from discreto.models._takes_weights import TakesWeights
 from discreto.models._terms import Encoding, affordable, spread_out
+from discreto.models._views import Seen, WindowSearch, ask_windows, window_share
 from discreto.parameters import Reader
 from discreto.session import Ask
 
 _METHODS = ("auto", "gradient", "means", "functional")
 _MOST_STEPS = 15
+_SEARCH = WindowSearch(12, inside=0.95, surely=0.5, caution=3.0, margin=1.0, narrow=0.4)
+# Rows over the noise on usual ones, with Laplace and with Gaussian noise, from which on
+# steps do more than add noise; a third more for more than two classes.
+_STEPS_FROM = (110, 45)
 _CLOSE = 1e-9  # scores that are further apart have different chances
 _ASSUMED = 5000  # rows for which steps are planned, where nobody says how many
 
@@ -49,7 +54,8 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         ``"auto"`` (default): class shares alone where rows are so few that nothing else
         can be known, ``"means"`` where steps would only add noise, else ``"gradient"``.
         Where the domain does not declare its rows, a twentieth of the cost counts them;
-        of many Categories those of short lists take part first.
+        of many Categories those of short lists take part first. Where rows allow it, up
+        to an eighth of the cost looks for the part of the bounds where numbers are.
         ``"gradient"``: class sums, products of the columns, then steps down the true
         loss that cannot overshoot.
         ``"means"``: class sums alone, a linear discriminant. ``"functional"``: the
@@ -59,8 +65,9 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         or counted number of rows is against the noise (5,000 rows if ``method`` is
         given and none are declared).
     C
-        scikit-learn's inverse ridge on features scaled to [-1, 1]. ``"auto"`` is 1, and
-        shrinks every release by its known noise as well.
+        scikit-learn's inverse ridge on features scaled to [-1, 1]. ``"auto"`` is 1, a
+        lighter ridge for columns that fill a small part of their bounds, and shrinks
+        every release by its known noise as well.
     clipping
         Whether rows of a large norm get a smaller weight and misclassified rows a
         bounded pull; both fade where noise is small. Without, steps lead to
@@ -80,6 +87,9 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
     fill_
         Where a missing number of a row to predict is put, on [-1, 1]: the released
         mean. Rows with gaps are not learned from.
+    view_
+        The columns as the model sees them: Numbers in narrower bounds, to which rows
+        are clipped.
     classes_
         The declared classes.
 
@@ -88,11 +98,13 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
     Privacy
 
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         rows (1/20) unless the domain declares them; then class counts alone,
-                 or class sums, spreads, products and a gradient for each step.
-    Bound        every row's numbers are scaled to a norm of 2^30 grid steps at most
-                 (l1, or l2 with ``delta``; 2^15 for products); twice that for replaced
-                 rows. A category is one indicator of its column, the others are 0.
+    Asks         rows (1/20) unless the domain declares them; where the numbers are;
+                 then class counts alone, or class sums, spreads, products and a
+                 gradient for each step.
+    Bound        a row is in one cell of each column. Else its numbers are scaled to a
+                 norm of 2^30 grid steps at most (l1, or l2 with Gaussian noise; 2^15
+                 for products); twice that for replaced rows. A category is one
+                 indicator of its column, the others are 0.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
     Free         centring, scaling, shrinking, step lengths, predictions.
     Not covered  choosing ``method``, ``C`` or ``max_iter`` by looking at the data.
@@ -101,7 +113,8 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
     >>> columns = {"a": Number(0, 1), "b": Number(0, 9), "c": Category(["x", "y"])}
     >>> domain = Domain(columns, rows=10_000)
     >>> plan = LogisticRegression(epsilon=1).plan(domain, "c")
-    >>> [question.sensitivity for question in plan] == [(1 << 30,)] * len(plan)
+    >>> cells, *sums = [question.sensitivity for question in plan]
+    >>> cells == (2,) and sums == [(1 << 30,)] * (len(plan) - 1)
     True
     >>> sum(question.cost.epsilon for question in plan) == plan.total.epsilon == 1
     True
@@ -148,21 +161,29 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         self.random_state = random_state
 
     def _learn(self, ask: Any, space: Space) -> None:
-        read, whole = Reader(self), Encoding(space)
+        read = Reader(self)
         method = read.choice("method", _METHODS)
-        if not whole.names:
+        if not Encoding(space).names:
             raise ParameterError("LogisticRegression needs at least one feature.")
-        terms, strength, room = whole, math.inf, math.inf
+        strength, room = math.inf, math.inf
         if method == "auto":
             known = present_in((space.goal, *space.numbers), space.domain)
             ask, strength = hear_strength(ask, space.domain.rows, known, COUNT)
             room = strength if ask.cost.rho else strength / math.sqrt(2)
-            terms = Encoding(affordable(space, room, PER_TERM))
+        if method != "functional" and read.truth("clipping"):
+            ask, space = self._look_around(ask, space, room)
+        self.view_, whole = space, Encoding(space)
+        terms = Encoding(affordable(space, room, PER_TERM))
         task = self._task(read, terms, bool(ask.cost.rho))
-        steps = self._count(read, ask, task, strength)
+        clear = self._clear(ask, task, strength)
+        steps = _steps_for(clear)
+        if not read.is_auto("max_iter"):
+            steps = read.whole("max_iter", most=1000)
         if method == "auto":
             few = only_shares(strength, ask.cost, space)
-            method = "shares" if few else _method(room, task)
+            least = _STEPS_FROM[task.gaussian] * (4 / 3 if task.classes > 2 else 1)
+            method = "gradient" if clear >= least else "means"
+            method = "shares" if few else method
             if not read.is_auto("max_iter"):  # steps were asked for
                 method = "gradient"
         middle = np.zeros(task.width)
@@ -171,15 +192,28 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
             weights[:, 0] = np.log(ask_shares(ask, space) * task.weights)
         elif method == "functional":
             weights, middle = by_taylor(ask, task)
-        elif method == "means":
-            start = by_wide_means(ask, task, room)
-            weights, middle = start.weights, start.mean
         else:
-            weights, middle = self._steps(ask, task, steps)
+            if method == "means":
+                start = by_wide_means(ask, task, room)
+                weights = start.weights
+            else:
+                start, weights = self._steps(ask, task, steps)
+            middle = start.mean
         self.n_iter_ = steps if method == "gradient" else 0
         slopes = spread_out(weights[:, 1:], terms, whole)
         weights = np.column_stack([weights[:, 0], slopes])
         self._keep(weights, spread_out(middle, terms, whole), whole)
+
+    def _look_around(self, ask: Any, space: Space, room: float) -> tuple[Any, Space]:
+        """A session about the part of the bounds where rows are, and what it is."""
+        if room == math.inf:
+            rows = ask.domain.rows or _ASSUMED
+            room = rows * unit_strength(ask.cost)
+        share = window_share(len(space.numbers), ask.cost, room)
+        if not share:
+            return ask, space
+        seen = Seen(ask_windows(ask, space, share, _SEARCH))
+        return seen.ask(ask.sharing(1 - share), space), seen.space(space)
 
     def _task(self, read: Reader, terms: Encoding, gaussian: bool) -> Task:
         """What is public about a fit on these terms."""
@@ -198,15 +232,13 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
             self._importance(space),
         )
 
-    def _count(self, read: Reader, ask: Ask, task: Task, strength: float) -> int:
-        """How many steps: the more, the less noise there is on them."""
-        if not read.is_auto("max_iter"):
-            return read.whole("max_iter", most=1000)
+    def _clear(self, ask: Ask, task: Task, strength: float) -> float:
+        """How many rows there are, over the noise on a sum of usual ones."""
         rows = float(ask.domain.rows or _ASSUMED)
         if strength < math.inf:
             rows = max(strength, 1.0) / unit_strength(ask.cost)
-        room = max(rows / task.noise(ask, Fraction(1)), 1.0)
-        return int(np.clip(round(2 * math.log10(room)) - 3, 2, _MOST_STEPS))
+        usual = task.usual(task.width + 1.0, task.width + 1.0)
+        return rows / (task.noise(ask, Fraction(1)) * usual)
 
     def _importance(self, space: Space) -> tuple[float, ...]:
         """How much a row of each class counts, the most important one 1."""
@@ -233,8 +265,8 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
             return None
         return 1 / read.number("C", 1e-9, 1e12, wanted="'auto' or a number above 0")
 
-    def _steps(self, ask: Ask, task: Task, count: int) -> tuple[Any, Any]:
-        """Class sums, spreads, products, gradients: coefficients, and the mean row."""
+    def _steps(self, ask: Ask, task: Task, count: int) -> tuple[Start, Any]:
+        """Class sums, spreads, products, gradients: the first two, and coefficients."""
         # Shares by measurement (docs/models/logistic.md): class sums are half of it.
         first, second, third = Fraction(1, 2), Fraction(1, 20), Fraction(3, 20)
         if task.width > WIDE:
@@ -245,7 +277,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
             scales = np.where(task.numbers, scales, 1.0)
         shares = [(1 - first - second - third) / count] * count
         seen = frame(ask, task, start.mean, scales, start.total, third)
-        return by_gradients(ask, task, start, seen, shares), start.mean
+        return start, by_gradients(ask, task, start, seen, shares)
 
     def _keep(self, weights: Any, middle: Any, terms: Encoding) -> None:
         self.classes_ = np.array(terms.space.classes)
@@ -257,6 +289,9 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         # A missing number counts as the mean of the rows that were learned from.
         self.fill_ = np.where(terms.numbers, middle, 0.0)
 
+    def _unknown_to_old_files(self) -> dict[str, Any]:
+        return {"view_": self.space_}
+
     def decision_function(self, X: Any) -> NDArray[Any]:
         """The scores of each row: one for two classes, else one for each class.
 
@@ -267,7 +302,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         """
         X = self._rows(X)
         fill = getattr(self, "fill_", None)
-        scores = Encoding(self.space_).scores(X, self.coef_, self.intercept_, fill)
+        scores = Encoding(self.view_).scores(X, self.coef_, self.intercept_, fill)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -328,7 +363,7 @@ def _chances(scores: NDArray[Any]) -> NDArray[Any]:
     return chances / chances.sum(axis=1, keepdims=True)
 
 
-def _method(room: float, task: Task) -> str:
-    """Steps, unless rows are so few that these would only add noise."""
-    wide = 15 * task.columns if task.gaussian else 150 * task.width
-    return "means" if room < wide else "gradient"
+def _steps_for(clear: float) -> int:
+    """How many steps: the more, the less noise there is on them."""
+    more = 2.7 * math.log10(max(clear / 150, 1.0))
+    return min(2 + round(more), _MOST_STEPS)

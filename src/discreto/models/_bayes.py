@@ -70,6 +70,7 @@ class Bayes(TakesWeights, PrivateClassifier):
     ddof: Any = 0
     shrink: Any = True
     priors: Any = None
+    groups_: dict[str, Any]
     _batch_of: ClassSums | bool = False  # while a batch is added: those before, if any
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
@@ -143,7 +144,7 @@ class Bayes(TakesWeights, PrivateClassifier):
         self.classes_ = np.array(space.classes)
         size = SizeUp(1, math.inf)
         for name in ("class_sums_", "class_sums_noise_", "class_sums_rows_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if self._batch_of:
             self._add_batch(ask, space, read)
             return
@@ -190,7 +191,7 @@ class Bayes(TakesWeights, PrivateClassifier):
         """Class means alone, where tables of all columns would be noise."""
         laws = ask_means(ask, space, strength)
         self.view_ = space
-        self.groups_: dict[str, Array] = {}
+        self.groups_ = {}
         self.temper_, self.vote_share_, self.epsilon_ = 1.0, 0.0, 0.0
         self.class_count_ = laws.sizes
         self.class_prior_ = laws.sizes / laws.sizes.sum()

@@ -61,11 +61,12 @@ class WeightedSession:
             raise ParameterError("this model has no weights of rows.")
         blocks = tuple(self._block(block) for block in query.blocks)
         answer = self.inner.measure(replace(query, blocks=blocks), label, share)
-        tables, noises = list(answer.tables), list(answer.noises)
+        tables: list[Any] = list(answer.tables)
+        noises: list[Any] = list(answer.noises)
         for i, block in enumerate(query.blocks):
             if isinstance(block.features, Ones):
                 tables[i] = tables[i] / _ONE
-                noises[i] = _Spread(noises[i].variance / _ONE**2)  # type: ignore[call-overload]
+                noises[i] = _Spread(noises[i].variance / _ONE**2)
         return _Counts(tuple(tables), tuple(noises))
 
     def _block(self, block: Block) -> Block:

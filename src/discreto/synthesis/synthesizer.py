@@ -253,7 +253,9 @@ class Synthesizer(PrivateEstimator):
             whole(self.rounds, "rounds", least=1, most=10_000, of="Synthesizer")
         read.whole("max_cells", least=1 << 8, most=1 << 26)
 
-    def _table(self, X: Any, y: Any) -> tuple[Table, str | None]:
+    def _table(
+        self, X: Any, y: Any, weights: tuple[Any, Any] | None = None
+    ) -> tuple[Table, str | None]:
         if isinstance(X, Table):
             return super()._table(X, y)
         if self.domain is None:

@@ -2,7 +2,7 @@
 
 Run: python benchmarks/flaky.py orders 5        (the suite, shuffled five times)
      python benchmarks/flaky.py noise 200       (each test that draws noise, 200 times)
-     python benchmarks/flaky.py noise 200 tests/unit/test_stats.py ...
+     python benchmarks/flaky.py noise 200 tests/unit/stats/test_stats.py ...
 
 ``orders`` runs everything but the Flower tests with ``--shuffle 1, 2, ...`` and prints
 what failed with which seed. ``noise`` first runs each file once to see which tests draw

@@ -5,7 +5,7 @@ the processor. Here they are made of sums, products, quotients and floors alone,
 rounded as IEEE 754 says, and of powers of two: numpy, compiled loops and databases
 (``discreto.data.databases.exponentials``) take the same steps in the same order. The
 formulas are those of Sun's fdlibm; errors stay below 1 unit in the last place
-(``tests/unit/test_exponentials.py``).
+(``tests/unit/core/test_exponentials.py``).
 
 All of them are total: numbers are cut to a range, and NaN counts as its lower end.
 """

@@ -194,7 +194,7 @@ def test_every_hazard_has_a_row() -> None:
         "trust", "bias",
     ):  # fmt: skip
         assert word in named
-    page = Path(__file__).parents[2] / "docs" / "nist-800-226.md"
+    page = Path(__file__).parents[3] / "docs" / "nist-800-226.md"
     text = page.read_text(encoding="utf-8").lower()
     for row in hazards(deployment_of(asked(), DOMAIN)):
         assert row[0].lower() in text, row[0]

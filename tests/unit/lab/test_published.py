@@ -22,7 +22,7 @@ from discreto.lab.published.statistics import two_coin_share
 from discreto.lab.published.sums import laplace_density, local_sensitivity
 from discreto.testing import simulate
 
-PAGE = Path(__file__).parents[2] / "docs" / "published.md"
+PAGE = Path(__file__).parents[3] / "docs" / "published.md"
 X = np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.4], [0.9, 0.7], [0.2, 0.1], [0.5, 0.6]])
 Y = np.array([0, 1, 0, 1, 0, 1])
 CLIENT = (X, Y.astype(float))

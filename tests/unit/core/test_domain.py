@@ -16,7 +16,7 @@ import discreto as dp
 from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.errors import DomainError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DATA = Path(os.environ.get("DISCRETO_DATA", ROOT.parent / "shared" / "data"))
 SHEETS = sorted(DATA.glob("*.domain.json")) if DATA.is_dir() else []
 NUMERIC = {"type": "numeric", "lower": 0, "upper": 1}

@@ -42,7 +42,7 @@ from discreto.lab.study.federated_views import AVERAGING, DEGREES, PROXIMAL
 from discreto.lab.study.results import summary
 from discreto.lab.study.runner import _measured
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 FAKE = '''
 """An experiment that takes no time, in a module that other processes can import."""

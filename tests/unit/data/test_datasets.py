@@ -273,7 +273,7 @@ def test_scikit_learn_takes_the_call_to_openml(monkeypatch, tmp_path):
 
 def test_the_folder_beside_a_checkout_is_found(monkeypatch):
     monkeypatch.delenv("DISCRETO_DATA", raising=False)
-    beside = Path(__file__).parents[3] / "shared" / "data"
+    beside = Path(__file__).parents[4] / "shared" / "data"
     if not beside.is_dir():
         pytest.skip("no data folder: set DISCRETO_DATA or add ../shared/data")
     assert _sources.folder() == beside

@@ -43,7 +43,7 @@ ROWS = pd.DataFrame(
         "ill": ["no", "yes", None, "no"] * 100,
     }
 )
-DATA = Path(os.environ.get("DISCRETO_DATA", Path(__file__).parents[3] / "shared/data"))
+DATA = Path(os.environ.get("DISCRETO_DATA", Path(__file__).parents[4] / "shared/data"))
 
 
 # Laws

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from catalogue import ROOT, SOURCE, Mutant, Stale, mutants
+from catalogue import ROOT, SOURCE, Mutant, Stale, mutants, page
 from chance import by_chance
 
 WIDE = (
@@ -221,7 +221,11 @@ def main() -> int:
     parser.add_argument("--narrow", action="store_true", help="own tests only")
     parser.add_argument("--chance", type=int, default=0, metavar="COUNT")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--page", action="store_true", help="write the page only")
     options = parser.parse_args()
+    if options.page:
+        (ROOT / "docs" / "proofs" / "mutants.md").write_text(page(), encoding="utf-8")
+        return 0
     if options.chance:
         wanted = by_chance(options.chance, options.seed, options.only)
         stale: list[Mutant] = []

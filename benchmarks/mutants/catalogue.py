@@ -18,6 +18,17 @@ ROOT = FOLDER.parents[1]
 SOURCE = Path("src", "discreto")
 
 
+_HEAD = """\
+# Bugs that the tests must see
+
+Every line is a bug of one line, what it would do, and the test that fails with it.
+`python benchmarks/mutants --jobs 2 --narrow` plants them one by one in a copy of the
+tree and says whether it is so; `python benchmarks/mutants --page` writes this page.
+
+| mutant | file | what it would do | seen by |
+| --- | --- | --- | --- |"""
+
+
 class Stale(Exception):
     """A mutant that does not fit the code any more."""
 
@@ -70,3 +81,13 @@ def mutants() -> list[Mutant]:
     if twice:
         raise Stale(f"two mutants are called {', '.join(sorted(twice))}.")
     return out
+
+
+def page() -> str:
+    """All mutants as a page of the docs."""
+    lines = [_HEAD]
+    for mutant in sorted(mutants(), key=lambda one: (one.place(ROOT), one.name)):
+        place = mutant.place(ROOT).relative_to(ROOT / SOURCE)
+        seen = "<br>".join(f"`{test}`" for test in mutant.tests)
+        lines.append(f"| {mutant.name} | `{place}` | {mutant.harm} | {seen} |")
+    return "\n".join([*lines, ""])

@@ -91,3 +91,8 @@ def test_mutants_fit_the_code(mutant):
     assert mutant.harm
     assert mutant.tests
     assert [test for test in mutant.tests if not exists(test)] == []
+
+
+def test_the_page_of_mutants_is_the_list():
+    page = PAGE.with_name("mutants.md").read_text(encoding="utf-8")
+    assert page == CATALOGUE.page(), "run: python benchmarks/mutants --page"

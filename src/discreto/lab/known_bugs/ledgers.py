@@ -7,7 +7,7 @@ from typing import Any
 
 from discreto.audit.neighbours import Data
 from discreto.audit.recorder import Recorder
-from discreto.core.cost import Cost
+from discreto.core.cost import Cost, total_of
 from discreto.lab.known_bugs._rows import PEOPLE, numbers
 from discreto.lab.known_bugs.planted_bug import PlantedBug
 
@@ -81,8 +81,10 @@ def _refund(data: Data, recorder: Recorder) -> Any:
     """Gives the charge back when the answer turns out to be of no use."""
     out = _charge_before(data, recorder)
     if out > 0:
-        recorder.ledger._entries.pop()
-        recorder.ledger._events.pop()
+        ledger: Any = recorder.ledger
+        ledger._entries.pop()
+        ledger._events.pop()
+        ledger._spent = total_of(receipt.cost for receipt in ledger._entries)
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from discreto.data.engines.executor import ExecutorEngine
@@ -69,11 +70,13 @@ class _DaskEngine(ExecutorEngine):
         return self._scattered(texts), self._domain[1]
 
     def _scattered(self, text: str) -> Any:
-        """A handle for a long text on all workers; a short one goes with its tasks."""
+        """A handle for a long text; a short one goes with its tasks.
+
+        It is the result of a task, so that Dask makes it again if its worker dies; what
+        a client scatters is lost then, and may be waited for without an end.
+        """
         if len(text) < _LONG:
             return text
-        try:
-            # By content: a text that workers have is not sent again.
-            return self._client.scatter(text, broadcast=True, hash=True, timeout=10)
-        except Exception:  # no worker is there: the tasks will say so, or wait
-            return text
+        # By content: a text that workers have is not sent again.
+        name = f"discreto-{hashlib.sha256(text.encode()).hexdigest()}"
+        return self._client.submit(str, text, key=name)

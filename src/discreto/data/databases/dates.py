@@ -64,6 +64,8 @@ def _calendar(dtype: Any) -> tuple[Any, Any]:
     if dtype.time_zone is not None:  # a driver may show them by any clock
         ends = dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30)
         return tuple(end.replace(tzinfo=dt.UTC) for end in ends)  # type: ignore[return-value]
+    if dtype.time_unit == "ns":  # DuckDB fails at others, if there is a row at all
+        return dt.datetime(1677, 9, 22), dt.datetime(2262, 4, 11, 23, 47, 16)
     return dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59)
 
 

@@ -145,6 +145,59 @@ def test_a_role_may_see_a_few_columns(postgresql_server: str, typed: Any) -> Non
         owner.execute("DROP OWNED BY narrow; DROP ROLE narrow")
 
 
+SESSIONS = {
+    "client_encoding": "latin1",  # most letters are none of its
+    "DateStyle": "German",  # in which the driver reads no time with a zone
+    "standard_conforming_strings": "off",  # a backslash would end no text
+}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_sessions_that_read_in_another_way(postgresql_server: str, name: str) -> None:
+    import ibis
+    import psycopg
+
+    with psycopg.connect(postgresql_server, autocommit=True) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS styled AS SELECT now() AS v")
+        connection.execute(f"SET {name} TO '{SESSIONS[name]}'")
+        styled = ibis.postgres.from_connection(connection).table("styled")
+        with pytest.raises(DomainError, match=name):
+            open_frame(styled, DAY)
+
+
+def test_an_address_has_a_session_that_reads_all(
+    postgresql_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    monkeypatch.setenv("PGCLIENTENCODING", "latin1")
+    monkeypatch.setenv("PGDATESTYLE", "German")
+    with psycopg.connect(postgresql_server, autocommit=True) as owner:
+        owner.execute("DROP TABLE IF EXISTS letters")
+        owner.execute("CREATE TABLE letters (v text, t timestamptz)")
+        owner.execute("INSERT INTO letters SELECT chr(128512), now()")
+    domain = dp.Domain(
+        {"v": dp.Category(["😀"], strip=True), "t": dp.Date("1990-01-01", "2090-01-01")}
+    )
+    frame = open_frame(postgresql_server + "&table=letters", domain)
+    ((batch, rows),) = frame.batches(("v", "t"), 10)
+    assert (rows, batch["v"].tolist()) == (1, [0])
+
+
+def test_an_encoding_with_bytes_for_nothing(postgresql_server: str) -> None:
+    import psycopg
+
+    with psycopg.connect(postgresql_server, autocommit=True) as owner:
+        owner.execute("DROP DATABASE IF EXISTS windows")
+        owner.execute(
+            "CREATE DATABASE windows ENCODING 'WIN1252' LC_COLLATE 'C' LC_CTYPE 'C' "
+            "TEMPLATE template0"
+        )
+    address = postgresql_server.replace("/postgres?", "/windows?")
+    with pytest.raises(DomainError, match="WIN1252"):
+        open_frame(address + "&table=any", LABEL)
+
+
 @pytest.fixture
 def duck() -> Any:
     import duckdb

@@ -12,9 +12,10 @@ from typing import Any
 
 import narwhals as nw
 
-from discreto.data.databases.backend import Backend, Split
+from discreto.data.databases.backend import Backend
 from discreto.data.databases.ibis_backend import Ibis
 from discreto.data.databases.parts import PandasPart
+from discreto.data.databases.spark_backend import Spark
 
 
 class DuckDB(Backend):
@@ -51,27 +52,6 @@ class Polars(Backend):
     def _batches(self, native: Any, rows: int) -> Iterator[Any]:
         for part in native.collect_batches(chunk_size=rows, maintain_order=False):
             yield part.to_arrow()
-
-
-class Spark(Split):
-    """A PySpark frame. Whether ANSI mode is on plays no role: nothing overflows."""
-
-    def _collect(self, frame: Any) -> dict[str, list[Any]]:
-        native = frame.to_native()
-        found = [row.asDict() for row in native.collect()]
-        return {name: [row[name] for row in found] for name in native.columns}
-
-    def _batches(self, native: Any, rows: int) -> Iterator[Any]:
-        import pyarrow as pa
-
-        part: list[Any] = []
-        for row in native.toLocalIterator(prefetchPartitions=False):
-            part.append(row)
-            if len(part) >= rows:
-                yield pa.table(_listed(part, native.columns))
-                part = []
-        if part:
-            yield pa.table(_listed(part, native.columns))
 
 
 class Dask(Backend):
@@ -112,10 +92,6 @@ class ArrowDataset(Backend):
     def batches(self, frame: Any, names: Sequence[str], rows: int) -> Iterator[Any]:
         with self.lock:
             yield from self._data.to_batches(columns=list(names), batch_size=rows)
-
-
-def _listed(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in names}
 
 
 _KINDS = {

@@ -11,7 +11,7 @@ from typing import Any
 import narwhals as nw
 
 from discreto.data.databases import Untranslated
-from discreto.data.databases.address import check_encoding
+from discreto.data.databases.address import check_session
 from discreto.data.databases.backend import Split, silence
 from discreto.data.databases.dates import within_calendar
 from discreto.data.databases.parts import DecimalPart
@@ -36,7 +36,7 @@ class Ibis(Split):
 
     def _lazy(self, data: Any, names: Collection[str]) -> Any:
         if self._name == "postgres":
-            check_encoding(data.get_backend().con)
+            check_session(data.get_backend().con)
             data, self._odd = plain_table(data, names)
         return super()._lazy(data, names)
 

@@ -121,6 +121,10 @@ class Backend:
             check_engine(self)
             self._checked = True
 
+    def literal(self, value: Any) -> Any:
+        """A date or a time as it is written in a query."""
+        return nw.lit(value)
+
     def fence(self, frame: Any) -> Any:
         """The same rows; what was worked out so far is not worked out again."""
         return frame

@@ -215,7 +215,8 @@ class Columns:
         raw, kind = nw.col(name), kind_of(self._schema[name])
         column = self.domain[name]
         if isinstance(column, DateTime):
-            return steps(raw, self._schema[name], column), raw.is_null()
+            found = steps(raw, self._schema[name], column, self.backend.literal)
+            return found, raw.is_null()
         if kind == "truth":
             return either(raw, real(1.0), real(0.0)), raw.is_null()
         numbers = raw.cast(nw.Float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -38,12 +39,19 @@ class Spark(Split):
         # from 0 up to but not including 1 is always below 1.
         return nw.from_native(frame.to_native().sample(fraction=1.0, seed=0))
 
+    def literal(self, value: Any) -> Any:
+        # PySpark writes the year 1 as "1", which Spark does not read.
+        if isinstance(value, dt.datetime):
+            return nw.lit(value)
+        return nw.lit(value.isoformat()).cast(nw.Date)
+
     def as_read(self, name: str) -> Any:
         found, kind = nw.col(name), self._kind(name)
         if kind.startswith("decimal"):
             return found.cast(nw.String).alias(name)
         if kind in _DATES:  # what Python does not know makes the driver fail
-            return within_calendar(found, self.schema[name]).alias(name)
+            known = within_calendar(found, self.schema[name], self.literal)
+            return known.alias(name)
         return found
 
     def _collect(self, frame: Any) -> dict[str, list[Any]]:

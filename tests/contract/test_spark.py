@@ -36,8 +36,11 @@ QUICK = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
-    # Java code that is made for each query takes longer than these few rows.
+    # Java code that is made for each query takes longer than these few rows do, and so
+    # does learning which code is run often.
     "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.session.timeZone": "America/Sao_Paulo",
 }
 

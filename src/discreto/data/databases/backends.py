@@ -16,6 +16,7 @@ from discreto.data.databases.backend import Backend
 from discreto.data.databases.ibis_backend import Ibis
 from discreto.data.databases.parts import PandasPart
 from discreto.data.databases.spark_backend import Spark
+from discreto.errors import DomainError
 
 
 class DuckDB(Backend):
@@ -30,6 +31,11 @@ class DuckDB(Backend):
 
 class Polars(Backend):
     """A Polars LazyFrame, run by its streaming engine."""
+
+    def __init__(self, data: Any, names: Collection[str] = ()) -> None:
+        super().__init__(data, names)
+        if not hasattr(data, "collect_batches"):
+            raise DomainError("lazy frames need Polars 1.34: or collect them first.")
 
     def unreadable(self, name: str, *, person: bool) -> bool:
         return self.schema[name] in (nw.Int128, nw.UInt128)  # not by way of Arrow

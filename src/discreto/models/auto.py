@@ -48,7 +48,8 @@ _TREES_OF_TWO, _LINE_OF_TWO, _FEW_OF_TWO = (200, 50), 300, 1000
 # More than two. So few rows are told apart by a line at best, unless there is hardly
 # any noise; rows of a class over the noise on sums of all columns are what decides.
 _FEW_ROWS, _FEW_TREES_FROM = 300, 40.0
-_CELLS_COLUMNS, _TREES_FROM = 7, 60.0  # cells from columns / 7 on, then trees
+# Cells come from columns / 7 on, but not before 5, then trees.
+_CELLS_COLUMNS, _CELLS_FROM, _TREES_FROM = 7, 5.0, 60.0
 # Below the first of these a line hears nothing; cells do, if a class has so many rows
 # over noise (with Laplace and Gaussian).
 _HIDDEN, _CELLS_HEAR = (1.2, 3.0), (30.0, 12.0)
@@ -318,7 +319,7 @@ def _classifier(cost: Cost, space: Space, strength: float) -> Any:
     if small or gaussian:
         trees = _FEW_TREES_FROM if small else CLEAR
         return LogisticRegression if clear < trees else GradientBoostingClassifier
-    if clear < max(len(space.features) / _CELLS_COLUMNS, _HIDDEN[0]):
+    if clear < max(len(space.features) / _CELLS_COLUMNS, _CELLS_FROM):
         return LogisticRegression
     return (
         CellNeighborsClassifier if clear < _TREES_FROM else GradientBoostingClassifier

@@ -55,7 +55,8 @@ def only_shares(strength: float, cost: Cost, space: Space) -> bool:
     """
     if len(space.classes) == 2:
         return strength < FEW * (0.4 if cost.rho else 0.8)
-    return strength > 0 and clear_classes(strength, cost, space) < _MEANS_HEARD
+    known = strength >= STRENGTHS[1] / 2  # or rows were too few to be counted
+    return known and clear_classes(strength, cost, space) < _MEANS_HEARD
 
 
 def clear_classes(strength: float, cost: Cost, space: Space) -> float:

@@ -71,6 +71,14 @@ def test_more_classes_go_by_rows_of_a_class_over_noise(columns, rows, cost, name
     assert type(model).__name__ == name
 
 
+def test_means_of_classes_are_heard_where_rows_are_too_few_to_be_counted():
+    y = np.arange(90) % 3
+    data = {f"x{i}": 0.2 + 0.3 * y for i in range(4)} | {"y": y}
+    table = dp.Table(data, domain(4, classes=3), simulate(1, noise=False))
+    model = AutoClassifier(epsilon="0.5", delta="1e-5").fit(table)
+    assert np.abs(model.model_.coef_).max() > 0.1
+
+
 def number(rows=None):
     columns = {f"x{i}": dp.Number(0, 1, missing=False) for i in range(4)}
     goal = {"y": dp.Number(0, 1, missing=False)}

@@ -343,6 +343,9 @@ def _gram(rows: Floats, cells: _Cells) -> Ints:
     upper, count = np.triu_indices(rows.shape[0]), cells.count
     if cells.place is None:
         return (rows @ rows.T)[upper].astype(np.int64)[None, :]
+    if count == 1:  # a row elsewhere adds nothing
+        rows = rows if not cells.place.any() else rows * (cells.place == 0)
+        return (rows @ rows.T)[upper].astype(np.int64)[None, :]
     place = routed(cells.place, count)
     order = np.argsort(place, kind="stable")
     ends = np.searchsorted(place[order], np.arange(count + 1))

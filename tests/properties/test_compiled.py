@@ -169,9 +169,11 @@ def test_the_clamp_in_the_loop_is_the_clamp(shape, data):
     st.floats(1e-6, 1e3),
 )
 @example([0.0, 0.0, 0.0], [0.0, -0.0, 1e-300], 0.0, 1.0)
-def test_any_cuts_are_found(cuts, values, low, width):
+@pytest.mark.parametrize("more", [0, 60])  # few are counted, many are searched
+def test_any_cuts_are_found(more, cuts, values, low, width):
     if not low < low + width:
         return
+    cuts = [*cuts, *np.linspace(low, low + width, more).tolist()]
     domain = dp.Domain({"x": dp.Number(low, low + width)})
     cells = Edges("x", tuple(sorted([*cuts, *[v for v in values if abs(v) < 1e300]])))
     batch = {"x": np.array([*values, *cuts], dtype=float)}
@@ -242,13 +244,14 @@ _FAR = st.sampled_from([-1e300, -1.0, 0.0, 5e-324, 1e-300, 1.0, 1e300])
 
 @FAST
 @given(
-    st.lists(st.floats(-1e300, 1e300) | st.floats(-1, 1) | _FAR, max_size=90),
+    st.lists(st.floats(-1e300, 1e300) | st.floats(-1, 1) | _FAR, max_size=40),
     st.lists(ANY | EXTREME | st.floats(-2, 2) | _FAR, max_size=60),
 )
 @example([-1e300, 1e300], [np.inf, -np.inf, np.nan, 0.0])
-def test_codes_between_cuts_are_found_alike(cuts, values):
+@pytest.mark.parametrize("more", [0, 60])
+def test_codes_between_cuts_are_found_alike(more, cuts, values):
     """Many of them, as in a grid, or all in one part of their range."""
-    ends = np.unique(np.array(cuts, dtype=float))
+    ends = np.unique(np.array([*cuts, *np.linspace(-1, 1, more)], dtype=float))
     numbers = np.array([*values, *ends, *np.nextafter(ends, np.inf)])
     found = np.zeros(len(numbers), dtype=np.uint16)
     loops = compiled.load("discreto.core.maps.trees_numba")

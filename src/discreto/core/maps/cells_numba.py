@@ -11,6 +11,15 @@ import numpy as np
 from numba import njit
 
 NEAR = 1024  # rows at a time
+FEW = 48  # cuts that are sooner counted than searched
+
+
+@njit(cache=True, nogil=True)
+def absent_numbers(values, out):
+    """-1 where a number is missing."""
+    for i in range(values.shape[0]):
+        if values[i] != values[i]:
+            out[i] = -1
 
 
 @njit(cache=True, nogil=True)
@@ -52,12 +61,53 @@ def guide(cuts, lower, upper, scale, out):
 
 
 @njit(cache=True, nogil=True)
+def add_below(block, a, b, c, d, out):
+    """Count those of four cuts that are below each value."""
+    for i in range(block.shape[0]):
+        v = block[i]
+        out[i] += np.int64(a < v) + np.int64(b < v) + np.int64(c < v) + np.int64(d < v)
+
+
+@njit(cache=True, nogil=True)
+def in_fours(cuts):
+    """The cuts, and infinite ones for a last four: no value is above those."""
+    ends = np.full((cuts.shape[0] + 3) // 4 * 4, np.inf)
+    ends[: cuts.shape[0]] = cuts
+    return ends
+
+
+@njit(cache=True, nogil=True)
+def _clip(values, lower, upper, out):
+    for i in range(values.shape[0]):
+        v = lower if values[i] < lower else values[i]
+        out[i] = upper if v > upper else v
+
+
+@njit(cache=True, nogil=True)
+def _place_few(values, cuts, lower, upper, out):
+    """How many of a few cuts are below each clipped value; -1 for NaN."""
+    ends, clipped = in_fours(cuts), np.empty(NEAR)
+    for start in range(0, values.shape[0], NEAR):
+        some, mine = values[start : start + NEAR], out[start : start + NEAR]
+        block = clipped[: some.shape[0]]
+        _clip(some, lower, upper, block)
+        mine[:] = 0
+        for k in range(0, ends.shape[0], 4):
+            add_below(block, ends[k], ends[k + 1], ends[k + 2], ends[k + 3], mine)
+        absent_numbers(some, mine)
+
+
+@njit(cache=True, nogil=True)
 def place_edges(values, cuts, lower, upper, scale, starts, out):
     """How many cuts are below each clipped value; -1 for NaN.
 
     Cuts in other parts of the range than a value are on their side of it for sure, so
-    only those of its own part are searched. The last cut must be infinite.
+    only those of its own part are searched; few are all counted. The last cut must be
+    infinite.
     """
+    if cuts.shape[0] <= FEW:
+        _place_few(values, cuts, lower, upper, out)
+        return
     parts = np.empty(NEAR, dtype=np.int32)
     for start in range(0, values.shape[0], NEAR):
         some, mine = values[start : start + NEAR], out[start : start + NEAR]
@@ -81,11 +131,3 @@ def place_category(codes, size, gaps, out):
         code = size - 1 if gaps and codes[i] < 0 else codes[i]
         inside = out[i] >= 0 and 0 <= code < size
         out[i] = out[i] * size + code if inside else -1
-
-
-@njit(cache=True, nogil=True)
-def absent_numbers(values, out):
-    """-1 where a number is missing."""
-    for i in range(values.shape[0]):
-        if values[i] != values[i]:
-            out[i] = -1

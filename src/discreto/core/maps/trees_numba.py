@@ -10,19 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from discreto.core.maps.cells_numba import guide, place_parts
+from discreto.core.maps.cells_numba import FEW, add_below, guide, in_fours, place_parts
 
 BLOCK = 256
 NEAR = 1024  # rows whose codes stay in a processor's cache
-FEW = 48  # cuts that are sooner counted than searched
-
-
-@njit(cache=True, nogil=True)
-def _add_below(block, a, b, c, d, out):
-    """Count those of four cuts that are below each value."""
-    for i in range(block.shape[0]):
-        v = block[i]
-        out[i] += np.int64(a < v) + np.int64(b < v) + np.int64(c < v) + np.int64(d < v)
 
 
 @njit(cache=True, nogil=True)
@@ -42,14 +33,12 @@ def _store(numbers, out):
 @njit(cache=True, nogil=True)
 def _count_below(values, cuts, missing, out):
     """The number of a few cuts below each value; ``missing`` for NaN."""
-    ends = np.full((cuts.shape[0] + 3) // 4 * 4, np.inf)  # no value is above the last
-    ends[: cuts.shape[0]] = cuts
-    below = np.empty(BLOCK, dtype=np.int64)
+    ends, below = in_fours(cuts), np.empty(BLOCK, dtype=np.int64)
     for start in range(0, values.shape[0], BLOCK):
         block, mine = values[start : start + BLOCK], out[start : start + BLOCK]
         below[:] = 0
         for k in range(0, ends.shape[0], 4):
-            _add_below(block, ends[k], ends[k + 1], ends[k + 2], ends[k + 3], below)
+            add_below(block, ends[k], ends[k + 1], ends[k + 2], ends[k + 3], below)
         _store(below, mine)
         if _absent(block):
             for i in range(block.shape[0]):

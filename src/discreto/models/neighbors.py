@@ -10,7 +10,6 @@ import math
 from fractions import Fraction
 from typing import Any
 
-
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount, Cost
 from discreto.core.domain import Domain

@@ -23,7 +23,7 @@ from discreto.data.frames.parquet import OpenedGroup, facts_of, opened_group
 from discreto.data.frames.spill import LEAST, Spill, Stored
 
 Read = Callable[[str], Array]  # a whole column of a part of a file
-Place = tuple[int, int, int]  # the number of a part of a file, and from which row to which
+Place = tuple[int, int, int]  # a part of a file, and from which row to which
 
 
 class KeptMemory(dict[str, Any]):

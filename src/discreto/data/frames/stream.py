@@ -31,8 +31,8 @@ from discreto.data.frames.types import check_types
 from discreto.errors import DomainError
 
 STREAM_ROWS = 1 << 16  # rows read from a file at once
-_NUMBERS = 1 << 20  # of a Parquet file that are read at once
-_MOST_ROWS = 1 << 17  # however few columns there are
+_NUMBERS = 1 << 18  # of a Parquet file that are read at once
+_MOST_ROWS = 1 << 16  # however few columns there are
 
 
 class StreamFrame:

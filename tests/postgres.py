@@ -77,7 +77,7 @@ class Postgres:
             **self._options(),
         )
         ask = [str(self._bin / "pg_isready"), "-q", "-h", str(self._home)]  # type: ignore[operator]
-        end = time.monotonic() + 30
+        end = time.monotonic() + 300
         while subprocess.run(ask, check=False).returncode != 0:
             assert time.monotonic() < end, "PostgreSQL does not start"
             time.sleep(0.02)
@@ -104,7 +104,7 @@ class Postgres:
         """Stop it and remove its folder."""
         if self._server is not None and self._server.poll() is None:
             self._server.send_signal(signal.SIGQUIT)  # its folder goes anyway
-            self._server.wait(timeout=30)
+            self._server.wait(timeout=300)
         self._folder.close()
 
 

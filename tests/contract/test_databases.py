@@ -116,7 +116,7 @@ class TestFaults:
                 assert asking.stdout.readline() == b"ready\n"
                 _until(lambda: owner.execute(running).fetchone()[0] == 1)  # type: ignore[index]
                 asking.send_signal(signal.SIGINT)
-                asking.wait(60)
+                asking.wait(300)
                 _until(lambda: owner.execute(running).fetchone()[0] == 0)  # type: ignore[index]
             finally:
                 asking.kill()

@@ -171,7 +171,7 @@ class Browser:
         """End the browser that was started here."""
         os.close(self._commands)
         try:
-            self._process.wait(10)
+            self._process.wait(60)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -84,7 +84,7 @@ class Served:
         """Requests in the name of somebody."""
         headers = {"authorization": f"Bearer {self.tokens[name]}"} if name else {}
         return httpx.Client(
-            base_url=f"{self.url}/api/v1", headers=headers, timeout=60, **options
+            base_url=f"{self.url}/api/v1", headers=headers, timeout=300, **options
         )
 
     def worker_pids(self) -> list[int]:
@@ -96,4 +96,4 @@ class Served:
         """Stop it; its exit code."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, number)
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=300)

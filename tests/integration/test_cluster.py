@@ -298,7 +298,7 @@ def asked_in_thread(table: dp.Table) -> tuple[threading.Thread, list[Any]]:
 
 
 def check_one_charge(ledger: Any, thread: threading.Thread, out: list[Any], truth: Any):
-    thread.join(60)
+    thread.join(300)
     assert out == [truth]
     assert len(ledger.entries()) == 1
     assert ledger.spent() == dp.Cost.of("0.5")

@@ -99,7 +99,7 @@ def test_who_has_no_certificate_of_the_federation_gets_nothing(
 
 def without_certificate(port: int, bare: ssl.SSLContext) -> bytes:
     """What a silo sends to somebody who shows none."""
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as wire:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as wire:
         try:
             with bare.wrap_socket(wire, server_hostname="127.0.0.1") as secured:
                 head = b"POST /discreto HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}"
@@ -118,7 +118,7 @@ def test_malformed_and_slow_messages_keep_nobody_waiting(
     context = coordinator.context(server=False)
     for body in (b"{", b"[" * 9999, b"\xff", b"null", b"{}"):
         with (
-            socket.create_connection(("127.0.0.1", port), timeout=10) as wire,
+            socket.create_connection(("127.0.0.1", port), timeout=60) as wire,
             context.wrap_socket(wire, server_hostname="127.0.0.1") as secured,
         ):
             head = f"POST /discreto HTTP/1.1\r\ncontent-length: {len(body)}\r\n\r\n"
@@ -126,7 +126,7 @@ def test_malformed_and_slow_messages_keep_nobody_waiting(
             reply = secured.recv(4096)
             assert b" 400 " in reply or b"refusal" in reply or b" 200 " in reply
             assert b"Traceback" not in reply
-    channel = HttpsChannel(silos, coordinator, timeout=10)
+    channel = HttpsChannel(silos, coordinator, timeout=60)
     assert channel.send({"north": messages.hello()})["north"]["kind"] == "silo"
     for one in slow:
         one.close()
@@ -136,7 +136,7 @@ def test_a_silo_that_is_away_is_left_out(
     silos: dict[str, str], authority: Authority
 ) -> None:
     away = {"away": f"https://127.0.0.1:{free_port()}"}
-    channel = HttpsChannel(silos | away, authority.issue("coordinator"), timeout=5)
+    channel = HttpsChannel(silos | away, authority.issue("coordinator"), timeout=60)
     replies = channel.send(dict.fromkeys(channel.names(), messages.hello()))
     assert sorted(replies) == ["north", "south"]
     with pytest.raises(ParameterError, match="https"):
@@ -162,11 +162,11 @@ def test_a_silo_is_served_from_its_file(authority: Authority, tmp_path: Path) ->
     channel = HttpsChannel(
         {"west": f"https://127.0.0.1:{port}"}, authority.issue("coordinator")
     )
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not (replies := channel.send({"west": messages.hello()})):
         assert time.monotonic() < end
         assert process.poll() is None
         time.sleep(0.1)
     assert replies["west"]["remaining"] == 5.0
     process.terminate()
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=300) == 0

@@ -157,7 +157,7 @@ def kill_rounds(rounds: int, *more: str) -> dict[str, int]:
         ],
         capture_output=True,
         text=True,
-        timeout=60 + rounds,
+        timeout=300 + rounds,
         check=False,
     )
     assert done.stdout, done.stderr

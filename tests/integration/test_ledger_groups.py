@@ -190,7 +190,7 @@ def held(ledger: dp.Ledger, threads: int, work: Callable[[int], Any]) -> Any:
     commit = ledger._commit
 
     def slow(jobs: list[LedgerJob[Any]]) -> None:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 300
         while len(ledger._group._waiting) + 1 < threads and not commits:
             assert time.monotonic() < end
             time.sleep(0.001)
@@ -210,7 +210,7 @@ def held(ledger: dp.Ledger, threads: int, work: Callable[[int], Any]) -> Any:
     for thread in running:
         thread.start()
     for thread in running:
-        thread.join(timeout=60)
+        thread.join(timeout=300)
     return commits, found
 
 

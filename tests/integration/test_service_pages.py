@@ -272,7 +272,7 @@ class Visitor:
         self.proof = re.search(r'name="csrf" value="([^"]+)"', reply.text)[1]  # type: ignore[index]
 
     def post(self, path: str, **fields: str) -> httpx.Response:
-        return self.http.post(path, data={"csrf": self.proof} | fields, timeout=60)
+        return self.http.post(path, data={"csrf": self.proof} | fields, timeout=300)
 
 
 def test_everything_works_without_scripts(visit: Visit) -> None:

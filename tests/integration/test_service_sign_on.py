@@ -43,7 +43,7 @@ def served(
 
 
 def visit(served: Served) -> httpx.Response:
-    with httpx.Client(base_url=served.url, follow_redirects=True, timeout=30) as http:
+    with httpx.Client(base_url=served.url, follow_redirects=True, timeout=300) as http:
         return http.get("/oidc/start")
 
 
@@ -86,15 +86,15 @@ def test_another_signature_is_refused(served: Served, provider: Provider) -> Non
 
 
 def test_a_code_without_its_cookie_is_refused(served: Served) -> None:
-    with httpx.Client(base_url=served.url, timeout=30) as http:
+    with httpx.Client(base_url=served.url, timeout=300) as http:
         away = http.get("/oidc/start").headers["location"]
         back = httpx.get(away).headers["location"]
-    with httpx.Client(timeout=30) as other:
+    with httpx.Client(timeout=300) as other:
         assert other.get(back).status_code == 401
 
 
 def test_coming_back_works_once(served: Served) -> None:
-    with httpx.Client(base_url=served.url, timeout=30) as http:
+    with httpx.Client(base_url=served.url, timeout=300) as http:
         away = http.get("/oidc/start").headers["location"]
         back = httpx.get(away).headers["location"]
         assert http.get(back.replace("state=", "state=x")).status_code == 401

@@ -158,6 +158,8 @@ class Cost:
         return cls(infinite=True)
 
     def __add__(self, other: Cost) -> Cost:
+        if self._is_pure() and other._is_pure():  # most are
+            return Cost(_add(self.epsilon, other.epsilon))
         return Cost(
             _add(self.epsilon, other.epsilon),
             _add(self.rho, other.rho),
@@ -165,6 +167,10 @@ class Cost:
             _add(self.delta, other.delta),
             self.infinite or other.infinite,
         )
+
+    def _is_pure(self) -> bool:
+        rest = self.rho or self.block_epsilon or self.delta
+        return not rest and not self.infinite
 
     def __mul__(self, share: Fraction | int) -> Cost:
         """A share of this cost."""
@@ -182,7 +188,13 @@ class Cost:
         )
 
     def __bool__(self) -> bool:
-        return self.infinite or any(self.parts())
+        return bool(
+            self.infinite
+            or self.epsilon
+            or self.rho
+            or self.block_epsilon
+            or self.delta
+        )
 
     def parts(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
         """The four amounts."""

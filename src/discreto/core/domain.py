@@ -139,6 +139,12 @@ class Domain:
                 f'example "{name}": Number(0, 100).'
             ) from None
 
+    @cached_property
+    def _open(self) -> frozenset[str]:
+        """The names of the columns that can be asked about."""
+        columns = self.columns.items()
+        return frozenset([n for n, spec in columns if not isinstance(spec, Opaque)])
+
     def number(self, name: str) -> Number:
         """The column, which must be a Number.
 

@@ -22,6 +22,7 @@ from discreto.errors import ParameterError
 
 WHOLE = 1 << 63  # whole numbers are smaller: they fit the arrays of any loop
 LONGEST = 1000  # letters of a text that came from outside
+_WHOLE_NUMBERS = range(1 - WHOLE, WHOLE)
 _LONG = range(16, 257)  # numbers in a tuple that are worth remembering
 _FRACTION = re.compile("([0-9]+)(?:/([0-9]+))?")
 
@@ -54,9 +55,15 @@ def kinds_of(part: Any) -> set[str]:
 
 
 class Field(NamedTuple):
-    """A field of a kind of part: whether a value has its form, and may hold parts."""
+    """A field of a kind of part: whether a value has its form, and may hold parts.
+
+    A value that is exactly of the type ``plain`` fits if it is one ``of`` the values of
+    that type that do; without ``of`` all of them do.
+    """
 
     name: str
+    plain: Any
+    of: Callable[[Any], bool] | None
     fits: Callable[[Any], bool]
     holds_parts: bool
 
@@ -65,7 +72,19 @@ class Field(NamedTuple):
 def fields_of(kind: Hashable) -> tuple[Field, ...]:
     """The fields of a kind of part."""
     forms = forms_of(kind).items()
-    return tuple([Field(n, _test_of(form), _holds(form)) for n, form in forms])
+    return tuple([Field(n, *_plain(f), _test_of(f), _holds(f)) for n, f in forms])
+
+
+def _plain(form: Any) -> tuple[Any, Callable[[Any], bool] | None]:
+    """The type that most values of a form have, and which values of that type do."""
+    if form is int:
+        return int, _WHOLE_NUMBERS.__contains__
+    if form is float:
+        return float, math.isfinite
+    if get_origin(form) is Literal and set(map(type, get_args(form))) == {str}:
+        return str, frozenset(get_args(form)).__contains__
+    part = isinstance(form, type) and "__dataclass_fields__" in vars(form)
+    return (form if part or form in (bool, str, Fraction) else None), None
 
 
 def fits(value: Any, form: Any) -> bool:
@@ -103,11 +122,15 @@ def _test_of_tuple(form: Any) -> Callable[[Any], bool]:
             isinstance(value, tuple)
             and (_known_numbers if len(value) in _LONG else _are_numbers)(value, form)
         )
-    test = _test_of(form)
+    test, (kind, of) = _test_of(form), _plain(form)
+    plain = {kind} if of is None else set()
     # Each once, by identity: most nodes of a tree share what they hold.
     return lambda value: (
         isinstance(value, tuple)
-        and all(map(test, dict(zip(map(id, value), value, strict=True)).values()))
+        and (
+            set(map(type, value)) <= plain
+            or all(map(test, dict(zip(map(id, value), value, strict=True)).values()))
+        )
     )
 
 

@@ -40,7 +40,7 @@ def validate(query: Query | Tally, domain: Domain) -> tuple[str, ...]:
     check_parts(query, domain)
     columns = query.columns()
     for name in columns:
-        if isinstance(domain[name], Opaque):
+        if name not in domain._open and isinstance(domain[name], Opaque):
             raise DomainError(f"{name!r} is opaque: it cannot be asked about.")
     return columns
 
@@ -62,7 +62,9 @@ def _walk(part: Any, domain: Domain, depth: int) -> None:
         raise ParameterError("this question is nested too deeply.")
     for field in fields_of(kind):
         value = getattr(part, field.name)
-        if not field.fits(value):
+        plain = type(value) is field.plain
+        test = field.of if plain else field.fits
+        if test is not None and not test(value):
             raise ParameterError(
                 f"{kind.__name__}: {field.name!r} is not of the right form."
             )
@@ -74,7 +76,7 @@ def _walk(part: Any, domain: Domain, depth: int) -> None:
         else:
             several = [value]
         for inner in several:
-            if type(inner) is not str and is_part(inner):
+            if hasattr(type(inner), "__dataclass_fields__"):  # is a part
                 _walk(inner, domain, depth + 1)
     own = _own_check(kind)
     if own is not None:

@@ -358,8 +358,8 @@ finally:
             time.sleep(0.05)
         for process in (clock, work):
             process.send_signal(signal.SIGINT)
-        out, err = work.communicate(timeout=60)
-        second = float(clock.communicate(timeout=60)[0])
+        out, err = work.communicate(timeout=300)
+        second = float(clock.communicate(timeout=300)[0])
         ended = float((tmp_path / "ended").read_text())
     finally:
         for process in (work, clock):

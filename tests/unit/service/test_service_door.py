@@ -223,7 +223,7 @@ def test_a_refused_request_stays_refused(service: Service) -> None:
 
 
 def wait(service: Service, name: str, job: str) -> dict[str, Any]:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while True:
         facts = service.job_facts(person(service, name), job)
         if facts["status"] not in ("waiting", "running"):
@@ -294,7 +294,7 @@ def test_cancelling_is_said_in_the_chain(service: Service) -> None:
     assert "charge stands" in service.cancel(ana, job["job"])["message"]
     facts = wait(service, "ana", job["job"])
     assert facts["status"] == "cancelled"
-    end = time.monotonic() + 30
+    end = time.monotonic() + 300
     while time.monotonic() < end:
         last = ledger(service).entries()[-1]
         if last["event"].get("service") == "cancelled":

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
+from itertools import repeat
 from typing import Any
 
 from discreto.core.budget import Budget
@@ -54,10 +55,9 @@ def check_cost(cost: Cost, label: str) -> Cost:
             f"{label!r} is not private: no noise covers it. Only a simulation "
             "ledger (discreto.testing.simulate) records such things."
         )
-    if not all(
-        isinstance(part, int | Fraction) and 0 <= part <= _LARGEST
-        for part in cost.parts()
-    ):
+    parts = cost.parts()
+    exact = all(map(isinstance, parts, repeat(int | Fraction)))
+    if not exact or min(parts) < 0 or max(parts) > _LARGEST:
         raise ParameterError(
             f"the cost of {label!r} must be made of exact numbers from 0 to {_LARGEST}."
         )

@@ -59,11 +59,11 @@ class LedgerPage:
         wanted = tuple(needs)
         self.last = rows.last_entry(db) or (0, meta["seal"])
         self._shut = failures.is_shut(db)
-        keys = joined.from_iterable(need.keys for need in wanted)
+        keys = joined.from_iterable([need.keys for need in wanted])
         self._found = rows.under_keys(db, keys)
-        names = joined.from_iterable(need.accounts for need in wanted)
+        names = joined.from_iterable([need.accounts for need in wanted])
         self._accounts = rows.read_accounts(db, meta, names)
-        numbers = joined.from_iterable(need.entries for need in wanted)
+        numbers = joined.from_iterable([need.entries for need in wanted])
         self._paid = rows.paid_entries(db, numbers)
         self._entries: list[tuple[int, str, str | None, str]] = []
         self._changed: dict[str, Cost] = {}

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
+
 from discreto.core.query import Batch, Ints
 
 T = TypeVar("T")
@@ -82,8 +84,8 @@ def taken(batch: Batch, name: str, key: tuple[Any, ...]) -> Any:
 def recall(batch: Batch, name: str, key: tuple[Any, ...]) -> Any:
     """What is in the batch's memory under a name and a key, or None."""
     for old, thing in getattr(batch, "memory", {}).get(name, ()):
-        if same(old, key):
-            return loaded(thing)
+        if old == key:
+            return thing if type(thing) is np.ndarray else loaded(thing)
     return None
 
 

@@ -77,7 +77,8 @@ class Gradients:
         if not good:
             raise ParameterError("Gradients need a start for each score.")
         numbers: tuple[Any, ...] = (*self.start, self.clip, self.weight)
-        good = all(type(n) in (int, float) and abs(n) <= 1e12 for n in numbers)
+        good = set(map(type, numbers)) <= {int, float}
+        good = good and all(map((1e12).__ge__, map(abs, numbers)))  # and none is NaN
         if not good or not self.clip >= 1e-12 or not 0 <= self.weight <= 10:
             raise ParameterError("Gradients take finite numbers.")
         if not set(map(type, self.trees)) <= {Tree}:

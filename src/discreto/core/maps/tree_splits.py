@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -154,11 +154,12 @@ class SplitScore:
         object.__setattr__(self, "ridge", float(self.ridge))
 
     def check(self, domain: Domain) -> None:
-        sizes = zip(self.grid.names, self.grid.sizes(domain), strict=True)
-        if not any(self._splits(_column(domain, name), size) for name, size in sizes):
+        sizes = self.grid.sizes(domain)  # also checks the columns
+        columns = map(domain.columns.__getitem__, self.grid.names)
+        if not any(map(self._splits, columns, sizes)):
             raise ParameterError("there is no way to split by these columns.")
 
-    def _splits(self, column: Category | Number, size: int) -> bool:
+    def _splits(self, column: Any, size: int) -> bool:
         """Whether a column has a candidate; see ``candidates``."""
         if isinstance(column, Category):
             return self.encoding != "native" or size - 1 + column.missing > 1
@@ -169,7 +170,7 @@ class SplitScore:
 
     def scores(self, sums: Ints, domain: Domain) -> Ints:
         sizes = self.grid.sizes(domain)
-        columns = [_column(domain, name) for name in self.grid.names]
+        columns: list[Any] = [domain.columns[name] for name in self.grid.names]
         parts, start = [], 0
         # Columns of the same form stand side by side: they are scored at once.
         forms = [

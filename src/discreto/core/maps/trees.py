@@ -146,8 +146,8 @@ class Tree:
     values: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        parts = (self.features, self.routes, self.values)
-        if not all(isinstance(part, tuple) for part in parts):
+        kinds = {type(self.features), type(self.routes), type(self.values)}
+        if kinds != {tuple}:
             raise ParameterError("a Tree is made of lists.")
         if len(self.features) != len(self.routes) or self.room > MAX_ROUTES:
             raise ParameterError("each inner node of a Tree needs a column and routes.")
@@ -156,7 +156,7 @@ class Tree:
             set(map(type, self.features)) <= {int}
             and min(self.features, default=0) >= 0
         )
-        if not good or not all(map(_children, _different(self.routes))):
+        if not good or not all(self._children.values()):
             raise ParameterError("the nodes of a Tree are whole numbers.")
         leaves = self.leaves  # also checks the levels
         if self.values and (
@@ -167,6 +167,11 @@ class Tree:
             raise ParameterError("each leaf of a Tree needs its numbers.")
 
     @cached_property
+    def _children(self) -> dict[int, int]:
+        """How many children each route leads to; trees share routes."""
+        return {id(r): _children(r) for r in _different(self.routes)}
+
+    @cached_property
     def levels(self) -> tuple[int, ...]:
         """How many nodes each level has; the last one holds the leaves."""
         sizes, done, total = [1], 0, 1
@@ -175,7 +180,7 @@ class Tree:
             if len(level) < sizes[-1]:
                 raise ParameterError("a level of a Tree is split wholly or not at all.")
             done += len(level)
-            sizes.append(sum(map(_children, level)))
+            sizes.append(sum(map(self._children.__getitem__, map(id, level))))
             total += sizes[-1]
             if total > MAX_NODES or len(sizes) > MAX_DEPTH:
                 raise ParameterError("a Tree has too many nodes.")
@@ -184,10 +189,11 @@ class Tree:
     @property
     def room(self) -> int:
         """How many numbers the routes of all nodes take."""
-        each = [len(r) for r in _different(self.routes) if isinstance(r, tuple)]
-        return len(self.routes) * max(each, default=1)
+        if not set(map(type, self.routes)) <= {tuple}:
+            raise ParameterError("the nodes of a Tree are whole numbers.")
+        return len(self.routes) * max(map(len, self.routes), default=1)
 
-    @property
+    @cached_property
     def leaves(self) -> int:
         """How many leaves there are."""
         return self.levels[-1]
@@ -195,13 +201,14 @@ class Tree:
     @cached_property
     def arrays(self) -> Arrays:
         """The nodes as arrays, for the loops."""
-        widest = max((len(route) for route in self.routes), default=1)
+        widest = max(map(len, self.routes), default=1)
         narrow = np.uint8 if widest <= 1 << 8 else np.uint16
         codes = {id(route): _codes(route) for route in _different(self.routes)}
         routes = np.zeros((len(self.routes), widest), dtype=narrow)
         for line, route in zip(routes, self.routes, strict=True):
             line[: len(route)] = codes[id(route)]
-        children = np.array(list(map(_children, self.routes)), dtype=np.int64)
+        many = map(self._children.__getitem__, map(id, self.routes))
+        children = np.array(list(many), dtype=np.int64)
         firsts = 1 + np.cumsum(children) - children
         features = np.array(self.features, dtype=np.int64)
         base = sum(self.levels[:-1])
@@ -339,5 +346,5 @@ def _is_vector(values: object) -> bool:
         isinstance(values, tuple)
         and 1 <= len(values) <= 1 << 12
         and set(map(type, values)) <= {int, float}
-        and all(abs(value) <= 1e12 for value in values)
+        and all(map((1e12).__ge__, map(abs, values)))  # and none is NaN
     )

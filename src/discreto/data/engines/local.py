@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
@@ -180,15 +180,16 @@ def fold_together(several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
     return total
 
 
-def _maps(query: Any) -> Iterator[Any]:
-    """The maps that a question is made of, cells first."""
+def _maps(query: Any) -> list[Any]:
+    """The maps that a question is made of, those of its cells last."""
+    found = []
     if isinstance(query, Sum):
-        yield from [block.features for block in query.blocks]
+        found = [block.features for block in query.blocks]
         query = query.cells
     while isinstance(query, Cross):
-        yield query.first
+        found.append(query.first)
         query = query.second
-    yield query
+    return [*found, query]
 
 
 def fold_all(asked: Bound, frame: Frame, keep: Keep | None = None) -> list[Ints]:

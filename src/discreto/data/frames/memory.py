@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -42,7 +43,7 @@ class Rows(dict[str, Array]):
         self._frame, self._place = frame, place
         self.shared: dict[str, Any] = {}  # among the maps of one question
 
-    @property
+    @cached_property
     def memory(self) -> dict[str, Any]:
         """What was kept for exactly these rows."""
         return self._frame.memory(self._place)
@@ -134,14 +135,23 @@ class MemoryFrame:
         return int(self._length)
 
     def column(self, name: str) -> Array:
+        return self.columns([name])[name]
+
+    def columns(self, names: Sequence[str]) -> dict[str, Array]:
+        """Some columns as arrays that nobody can write to."""
         with self._lock:  # two threads need not convert it twice
-            if name not in self._ready:
-                spec, dialect = self._domain[name], self._domain.dialect
-                ready = convert(self._numbers[name], spec, dialect)
-                self._ready[name] = ready
-                del self._numbers[name]
-            self._ready[name].flags.writeable = False
-            return self._ready[name]
+            for name in names:
+                if name not in self._ready:
+                    self._ready[name] = self._made(name)
+                self._ready[name].flags.writeable = False
+            return {name: self._ready[name] for name in names}
+
+    def _made(self, name: str) -> Array:
+        """A column as an array, which is made when it is first asked for."""
+        spec, dialect = self._domain[name], self._domain.dialect
+        made = convert(self._numbers[name], spec, dialect)
+        del self._numbers[name]
+        return made
 
     def raw(self, name: str) -> Array:
         if name not in self._texts:
@@ -188,7 +198,7 @@ class _Slice:
     def batches(
         self, names: Sequence[str], size: int
     ) -> Iterator[tuple[dict[str, Array], int]]:
-        columns = {name: self._frame.column(name) for name in names}
+        columns = self._frame.columns(names)
         for start in range(self._start, self._stop, size):
             stop = min(start + size, self._stop)
             part = {n: c[start:stop] for n, c in columns.items()}

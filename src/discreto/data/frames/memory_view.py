@@ -54,23 +54,14 @@ class MemoryView(MemoryFrame):
         self, names: Sequence[str]
     ) -> Iterator[tuple[dict[str, Array], int, int]]:
         """Rows of the table, so few at once that what is made stays in the cache."""
-        columns, rows = {n: self._base.column(n) for n in names}, self._base.length()
+        columns, rows = self._base.columns(names), self._base.length()
         for start in range(0, rows, _CHUNK):
             stop = min(start + _CHUNK, rows)
             yield {n: c[start:stop] for n, c in columns.items()}, start, stop
 
-    def column(self, name: str) -> Array:
-        with self._lock:  # two threads need not make it twice
-            if name not in self._ready:
-                if self._rows is not None:
-                    made = self._base.column(name)[self._rows]
-                else:
-                    made = self._made(name)
-                made.flags.writeable = False
-                self._ready[name] = made
-            return self._ready[name]
-
     def _made(self, name: str) -> Array:
+        if self._rows is not None:
+            return self._base.column(name)[self._rows]
         step, names = self._step, self._step.needs((name,))
         new = [n.name for n in step.columns] if isinstance(step, WithColumns) else []
         if name not in new:

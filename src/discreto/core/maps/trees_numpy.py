@@ -209,8 +209,16 @@ def _loops() -> dict[str, Callable[..., Any]]:
         from discreto.core.maps import trees_numba
     except Exception:  # after a charge: whatever it is, numpy can do the same
         return {}
-    names = ("place", "walk", "climb", "add_leaves", "margins")
-    names += ("without_largest", "tally", "cuts")
+    names = [
+        "place",
+        "walk",
+        "climb",
+        "add_leaves",
+        "margins",
+        "without_largest",
+        "tally",
+        "cuts",
+    ]
     return {name: getattr(trees_numba, name) for name in names}
 
 

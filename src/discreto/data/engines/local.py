@@ -182,7 +182,7 @@ def fold_together(several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
 
 def _maps(query: Any) -> list[Any]:
     """The maps that a question is made of, those of its cells last."""
-    found = []
+    found: list[Any] = []
     if isinstance(query, Sum):
         found = [block.features for block in query.blocks]
         query = query.cells

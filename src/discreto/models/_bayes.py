@@ -56,6 +56,7 @@ WINDOWS = Fraction(1, 10)  # of the cost, to learn where the numbers are
 GROUPS = Fraction(1, 20)  # and which values of a wide Category are frequent
 TEMPER = Fraction(1, 20)  # of the cost, to learn how sure to be
 _BINS = 64
+_SHORT = 8  # numpy adds up so many at once
 _PIECE = 1 << 13  # rows to predict at a time: they stay in the cache
 
 
@@ -365,5 +366,17 @@ class Bayes(TakesWeights, PrivateClassifier):
 
 def _normal(logs: Array) -> Array:
     """Log probabilities from log weights."""
-    logs = logs - logs.max(axis=1, keepdims=True)
-    return logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
+    if logs.shape[1] >= _SHORT:
+        logs = logs - logs.max(axis=1, keepdims=True)
+        return logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
+    # The same class by class, which is quicker where they are few.
+    top = logs[:, 0].copy()
+    for line in logs.T[1:]:
+        np.maximum(top, line, out=top)
+    logs = logs - top[:, None]
+    each = np.exp(logs)
+    total = each[:, 0].copy()
+    for line in each.T[1:]:
+        total += line
+    logs -= np.log(total)[:, None]
+    return logs

@@ -4,7 +4,8 @@
 
 Every line runs our work and the peer's in turns, on one thread each, and divides the
 quickest CPU times of both (CPU times because neighbours on a machine take wall time
-first). A line whose goal is in seconds shows ours alone.
+first). Compiled loops are loaded before, as they are in a process that has answered a
+few questions. A line whose goal is in seconds shows ours alone.
 ``python benchmarks/page.py run speed`` keeps the table in benchmarks/results, of which
 docs/benchmarks.md is made.
 """
@@ -104,6 +105,9 @@ def main() -> None:
     names = tuple(name for name in names if name in installed)
     versions = {name: importlib.metadata.version(name) for name in names}
     print(", ".join(f"{name} {version}" for name, version in versions.items()))
+    from discreto.core import compiled
+
+    compiled.load("discreto.core.loops_numba")  # which a few questions would not do
     found = []
     for line in lines(given.rows):
         if not given.only or any(word in line.name for word in given.only):

@@ -17,7 +17,7 @@ from test_row_locality import BATCH, BATCHES, DOMAIN, GRID, MAPS, ROWS, values_o
 
 import discreto as dp
 from discreto.core import aggregate, compiled
-from discreto.core.bound import inside
+from discreto.core.bound import bind, inside
 from discreto.core.maps import (
     Bernstein,
     Bins,
@@ -32,7 +32,9 @@ from discreto.core.maps import (
     Partition,
     Present,
     Scaled,
+    SquaredGradient,
     Values,
+    trees_numpy,
 )
 from discreto.core.query import Block, Everyone, Ones, Shape, Sum
 from discreto.data.frames.convert import convert
@@ -99,6 +101,10 @@ FORMS = [
     Block(Ones(), "pair"),
     *[Block(Deviations(TWO, POINTS[:many], 0.7, norm)) for many, norm in WAYS],
     *[Block(LogisticGradient(one, "z", ((0.5, -3.0, 9.0),))) for one in SCALED],
+    *[
+        Block(SquaredGradient(one, "w", 0.2, 0.7, (0.5, -3.0, 9.0), 0.4))
+        for one in SCALED
+    ],
     *[Block(FuzzyPulls(TWO, POINTS[:many], 1.7, 0.7, norm)) for many, norm in WAYS],
 ]
 
@@ -163,9 +169,11 @@ def test_the_clamp_in_the_loop_is_the_clamp(shape, data):
     st.floats(1e-6, 1e3),
 )
 @example([0.0, 0.0, 0.0], [0.0, -0.0, 1e-300], 0.0, 1.0)
-def test_any_cuts_are_found(cuts, values, low, width):
+@pytest.mark.parametrize("more", [0, 60])  # few are counted, many are searched
+def test_any_cuts_are_found(more, cuts, values, low, width):
     if not low < low + width:
         return
+    cuts = [*cuts, *np.linspace(low, low + width, more).tolist()]
     domain = dp.Domain({"x": dp.Number(low, low + width)})
     cells = Edges("x", tuple(sorted([*cuts, *[v for v in values if abs(v) < 1e300]])))
     batch = {"x": np.array([*values, *cuts], dtype=float)}
@@ -240,15 +248,49 @@ _FAR = st.sampled_from([-1e300, -1.0, 0.0, 5e-324, 1e-300, 1.0, 1e300])
     st.lists(ANY | EXTREME | st.floats(-2, 2) | _FAR, max_size=60),
 )
 @example([-1e300, 1e300], [np.inf, -np.inf, np.nan, 0.0])
-def test_codes_between_cuts_are_found_alike(cuts, values):
+@pytest.mark.parametrize("more", [0, 60])
+def test_codes_between_cuts_are_found_alike(more, cuts, values):
     """Many of them, as in a grid, or all in one part of their range."""
-    ends = np.unique(np.array(cuts, dtype=float))
+    ends = np.unique(np.array([*cuts, *np.linspace(-1, 1, more)], dtype=float))
     numbers = np.array([*values, *ends, *np.nextafter(ends, np.inf)])
     found = np.zeros(len(numbers), dtype=np.uint16)
     loops = compiled.load("discreto.core.maps.trees_numba")
     loops.place(numbers, ends, 99, found)
     wanted = np.searchsorted(ends, numbers, side="left")
     np.testing.assert_array_equal(found, np.where(np.isnan(numbers), 99, wanted))
+
+
+@FAST
+@given(st.integers(2, 5), st.integers(0, 40), st.data())
+def test_margins_are_found_alike(classes, many, data):
+    """Ties, leads at an end of a cell, and scores that are none."""
+    score = st.sampled_from([0.0, 1 / 16, 0.5, 1.0, -3.0]) | ANY
+    lines = st.lists(score, min_size=many, max_size=many)
+    scores = np.array([data.draw(lines) for _ in range(classes)], dtype=float)
+    draw = st.lists(st.integers(-2, classes), min_size=many, max_size=many)
+    target = np.array(data.draw(draw), dtype=np.int64)
+    ends = np.array([1 / 16, 0.5, 1.0])
+    loops = compiled.load("discreto.core.maps.trees_numba")
+    found = np.empty(many, dtype=np.int64)
+    loops.margins(scores, compiled.plain(target, many), ends, 4, found)
+    with np.errstate(invalid="ignore"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trees_numpy, "_compiled", lambda name, size: None)
+        wanted = trees_numpy.margins(scores, target, ends, 4)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_products_leave_rows_of_no_cell_out():
+    domain = dp.Domain({"x": dp.Number(-1, 1), "z": dp.Number(-1, 1)})
+    products = Block(Values(("x",), 15), "gram")
+    query = Sum(Present(("x", "z")), (products,))
+    batch = {"x": np.array([0.5, -0.5, 1.0]), "z": np.array([0.0, np.nan, 0.1])}
+    there = {name: column[[0, 2]] for name, column in batch.items()}
+    for one, other in zip(
+        both(lambda: aggregate.fold(bind(query, domain), batch, 3)),
+        both(lambda: aggregate.fold(bind(query, domain), there, 2)),
+        strict=True,
+    ):
+        assert_same(one, other)
 
 
 def test_little_work_loads_nothing(monkeypatch):

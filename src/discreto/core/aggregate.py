@@ -341,7 +341,9 @@ def _count_form(tally: Ints, form: Form) -> Ints:
 
 def _gram(rows: Floats, cells: _Cells) -> Ints:
     upper, count = np.triu_indices(rows.shape[0]), cells.count
-    if cells.place is None:
+    if cells.place is not None and count == 1:  # a row elsewhere adds nothing
+        rows = rows if not cells.place.any() else rows * (cells.place == 0)
+    if cells.place is None or count == 1:
         return (rows @ rows.T)[upper].astype(np.int64)[None, :]
     place = routed(cells.place, count)
     order = np.argsort(place, kind="stable")

@@ -152,9 +152,20 @@ def _mark(place, cell, out):
 
 
 @njit(cache=True, nogil=True)
+def _all_there(place):
+    """Whether all rows are in the first cell."""
+    out = True
+    for i in range(place.shape[0]):
+        out &= place[i] == 0
+    return out
+
+
+@njit(cache=True, nogil=True)
 def _add_lines(rows, start, stop, place, out):
     count = out.shape[1] - 1
-    if place.shape[0] == 0 or count > FEW or rows.shape[0] == 1:
+    if count == 1 and _all_there(place):
+        place = place[:0]
+    if place.shape[0] == 0 or count > FEW or count < 3 or rows.shape[0] == 1:
         for w in range(rows.shape[0]):
             _add(rows[w][start:stop], place, out[w])
         return
@@ -320,81 +331,3 @@ def count_cells(place, out):
     for i in range(place.shape[0]):
         cell = place[i]
         out[cell if 0 <= cell < count else count] += 1
-
-
-@njit(cache=True, nogil=True)
-def place_bins(values, low, scale, count, out):
-    """The equal cell of each value; -1 for NaN."""
-    last = count - 1.0
-    for i in range(values.shape[0]):
-        at = np.floor((values[i] - low) * scale)
-        inside = at if at > 0.0 else 0.0
-        inside = inside if inside < last else last
-        out[i] = -1 if at != at else np.int64(inside)
-
-
-@njit(cache=True, nogil=True)
-def _part(value, lower, upper, scale, last):
-    """One of equal parts of a range, never falling as the value rises."""
-    inside = value if value > lower else lower
-    inside = inside if inside < upper else upper
-    at = (inside - lower) * scale
-    return np.int32(at if at < last else last)
-
-
-@njit(cache=True, nogil=True)
-def place_parts(values, lower, upper, scale, last, out):
-    """The part of a range of each value; the first for NaN."""
-    for i in range(values.shape[0]):
-        out[i] = _part(values[i], lower, upper, scale, last)
-
-
-@njit(cache=True, nogil=True)
-def guide(cuts, lower, upper, scale, out):
-    """How many cuts lie in the parts of a range before each part."""
-    last = out.shape[0] - 2.0
-    out[:] = 0
-    for cut in cuts:
-        out[_part(cut, lower, upper, scale, last) + 1] += 1
-    for k in range(out.shape[0] - 1):
-        out[k + 1] += out[k]
-
-
-@njit(cache=True, nogil=True)
-def place_edges(values, cuts, lower, upper, scale, starts, out):
-    """How many cuts are below each clipped value; -1 for NaN.
-
-    Cuts in other parts of the range than a value are on their side of it for sure, so
-    only those of its own part are searched. The last cut must be infinite.
-    """
-    parts = np.empty(NEAR, dtype=np.int32)
-    for start in range(0, values.shape[0], NEAR):
-        some, mine = values[start : start + NEAR], out[start : start + NEAR]
-        place_parts(some, lower, upper, scale, starts.shape[0] - 2.0, parts)
-        for i in range(some.shape[0]):
-            v = min(max(some[i], lower), upper)
-            below, above = starts[parts[i]], starts[parts[i] + 1]
-            while above - below > 1:
-                middle = (below + above) >> 1
-                if cuts[middle] < v:
-                    below = middle + 1
-                else:
-                    above = middle
-            mine[i] = below + (cuts[below] < v) if some[i] == some[i] else -1
-
-
-@njit(cache=True, nogil=True)
-def place_category(codes, size, gaps, out):
-    """Multiply cells out with the codes of one column more; -1 is in none."""
-    for i in range(codes.shape[0]):
-        code = size - 1 if gaps and codes[i] < 0 else codes[i]
-        inside = out[i] >= 0 and 0 <= code < size
-        out[i] = out[i] * size + code if inside else -1
-
-
-@njit(cache=True, nogil=True)
-def absent_numbers(values, out):
-    """-1 where a number is missing."""
-    for i in range(values.shape[0]):
-        if values[i] != values[i]:
-            out[i] = -1

@@ -30,7 +30,13 @@ from discreto.models._class_scores import ask_temper, class_scores
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier
 from discreto.models._products import check_same
-from discreto.models._strength import CLEAR, SizeUp, size_up, usual_temper
+from discreto.models._strength import (
+    CLEAR,
+    SizeUp,
+    means_temper,
+    size_up,
+    usual_temper,
+)
 from discreto.models._takes_weights import TakesWeights
 from discreto.models._views import (
     Seen,
@@ -50,6 +56,7 @@ WINDOWS = Fraction(1, 10)  # of the cost, to learn where the numbers are
 GROUPS = Fraction(1, 20)  # and which values of a wide Category are frequent
 TEMPER = Fraction(1, 20)  # of the cost, to learn how sure to be
 _BINS = 64
+_SHORT = 8  # numpy adds up so many at once
 _PIECE = 1 << 13  # rows to predict at a time: they stay in the cache
 
 
@@ -192,7 +199,8 @@ class Bayes(TakesWeights, PrivateClassifier):
         laws = ask_means(ask, space, strength)
         self.view_ = space
         self.groups_ = {}
-        self.temper_, self.vote_share_, self.epsilon_ = 1.0, 0.0, 0.0
+        self.temper_ = means_temper(len(space.features), len(space.classes))
+        self.vote_share_, self.epsilon_ = 0.0, 0.0
         self.class_count_ = laws.sizes
         self.class_prior_ = laws.sizes / laws.sizes.sum()
         self.theta_ = space.unscale(laws.means)
@@ -358,5 +366,17 @@ class Bayes(TakesWeights, PrivateClassifier):
 
 def _normal(logs: Array) -> Array:
     """Log probabilities from log weights."""
-    logs = logs - logs.max(axis=1, keepdims=True)
-    return logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
+    if logs.shape[1] >= _SHORT:
+        logs = logs - logs.max(axis=1, keepdims=True)
+        return logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
+    # The same class by class, which is quicker where they are few.
+    top = logs[:, 0].copy()
+    for line in logs.T[1:]:
+        np.maximum(top, line, out=top)
+    logs = logs - top[:, None]
+    each = np.exp(logs)
+    total = each[:, 0].copy()
+    for line in each.T[1:]:
+        total += line
+    logs -= np.log(total)[:, None]
+    return logs

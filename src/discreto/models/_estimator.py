@@ -23,7 +23,6 @@ from discreto.core.gate import Gate
 from discreto.errors import DomainError, ParameterError
 from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
-from discreto.models._exports import to_sklearn
 from discreto.models._features import Ready, Space, as_matrix
 from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
@@ -276,6 +275,8 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             scikit-learn has no model of this form.
         """
         check_is_fitted(self, "space_")
+        from discreto.models._exports import to_sklearn
+
         return to_sklearn(self)
 
     def to_onnx(self) -> Any:

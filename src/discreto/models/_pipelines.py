@@ -10,12 +10,14 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from discreto.errors import PrivacyWarning
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
 
 _CALLERS = 12  # frames between Pipeline.fit and a model's fit, with room
 _PUBLIC_CATEGORIES = ("OneHotEncoder", "OrdinalEncoder")
@@ -76,12 +78,15 @@ def _name(step: Any) -> str:
 
 def _calling_pipeline() -> Pipeline | None:
     """The pipeline whose last step is being fitted, if there is one."""
-    frame = sys._getframe(1)
+    loaded, frame = sys.modules.get("sklearn.pipeline"), sys._getframe(1)
+    if loaded is None:  # then nobody has made one
+        return None
     for _ in range(_CALLERS):
         if frame is None:
             return None
         owner = frame.f_locals.get("self")
-        if isinstance(owner, Pipeline) and frame.f_code.co_name.startswith("fit"):
+        own = isinstance(owner, loaded.Pipeline)
+        if own and frame.f_code.co_name.startswith("fit"):
             return owner
         frame = frame.f_back  # type: ignore[assignment]
     return None

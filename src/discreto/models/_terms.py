@@ -25,7 +25,7 @@ from discreto.core.maps.regression import WIDEST
 from discreto.errors import DomainError
 from discreto.models._features import Array, Space
 
-_PIECE = 1 << 12  # rows at a time: they stay in the cache
+_PIECE = 1 << 13  # rows at a time: they stay in the cache
 INDICATOR = 0.5  # what a category is in distances, beside Numbers on [-1, 1]
 
 
@@ -171,6 +171,8 @@ class Encoding:
         """
         rows, pieces = self._pieces(X, None, gaps=True)
         out = np.zeros(rows, dtype=np.int64)
+        centres = np.array(centres)
+        centres.flags.writeable = False  # what follows from them is worked out once
         for start, unit in pieces:
             near = nearest(unit, centres, gaps=bool(self._may_lack.any()))
             out[start : start + unit.shape[1]] = near

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.neighbors import KNeighborsClassifier
 
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount
@@ -220,4 +219,6 @@ class CellNeighborsClassifier(PrivateClassifier):
 
     def reference(self) -> Any:
         """What it stands in for; scikit-learn has no such estimator of its own."""
+        from sklearn.neighbors import KNeighborsClassifier
+
         return KNeighborsClassifier()

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans as _PlainKMeans
 
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount
@@ -156,7 +155,9 @@ class KMeans(CentreClusterer):
     def reference(self) -> Any:
         """The non-private equivalent, for columns that are scaled to [-1, 1]."""
         start = "k-means++" if isinstance(self.init, str) else np.asarray(self.init)
-        return _PlainKMeans(
+        from sklearn.cluster import KMeans as Plain
+
+        return Plain(
             self.n_clusters,
             init=start,
             n_init=1,

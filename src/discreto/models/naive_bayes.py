@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import sklearn.naive_bayes
 
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount
@@ -141,6 +140,8 @@ class NaiveBayes(Bayes):
 
         scikit-learn has none for mixed columns: then this is a ``ParameterError``.
         """
+        from sklearn import naive_bayes as plain
+
         space = getattr(self, "space_", None)
         if space is not None and space.categories:
             if space.numbers:
@@ -148,10 +149,8 @@ class NaiveBayes(Bayes):
                     "scikit-learn has no naive Bayes for Number and Category columns "
                     "together: compare GaussianNB and CategoricalNB on their own."
                 )
-            return sklearn.naive_bayes.CategoricalNB(alpha=self.alpha)
-        return sklearn.naive_bayes.GaussianNB(
-            priors=self.priors, var_smoothing=self.var_smoothing
-        )
+            return plain.CategoricalNB(alpha=self.alpha)
+        return plain.GaussianNB(priors=self.priors, var_smoothing=self.var_smoothing)
 
 
 class GaussianNB(Bayes):
@@ -241,9 +240,9 @@ class GaussianNB(Bayes):
 
     def reference(self) -> Any:
         """The scikit-learn model that this one is without noise and shrinking."""
-        return sklearn.naive_bayes.GaussianNB(
-            priors=self.priors, var_smoothing=self.var_smoothing
-        )
+        from sklearn import naive_bayes as plain
+
+        return plain.GaussianNB(priors=self.priors, var_smoothing=self.var_smoothing)
 
 
 class CategoricalNB(Bayes):
@@ -351,9 +350,9 @@ class CategoricalNB(Bayes):
 
     def reference(self) -> Any:
         """The scikit-learn model that this one is without noise and shrinking."""
-        return sklearn.naive_bayes.CategoricalNB(
-            alpha=self.alpha, min_categories=self.n_categories
-        )
+        from sklearn import naive_bayes as plain
+
+        return plain.CategoricalNB(alpha=self.alpha, min_categories=self.n_categories)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

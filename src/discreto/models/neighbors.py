@@ -10,8 +10,6 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from sklearn import neighbors as plain
-
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount, Cost
 from discreto.core.domain import Domain
@@ -133,6 +131,8 @@ class KNeighborsClassifier(Voters):
 
     def reference(self) -> Any:
         """The estimator without noise; it wants columns on [-1, 1]."""
+        from sklearn import neighbors as plain
+
         return plain.KNeighborsClassifier(self.n_neighbors or 5)
 
 
@@ -214,4 +214,6 @@ class RadiusNeighborsClassifier(Voters):
 
     def reference(self) -> Any:
         """The estimator without noise; it wants columns on [-1, 1]."""
+        from sklearn import neighbors as plain
+
         return plain.RadiusNeighborsClassifier(self.radius or 1.0)

@@ -15,7 +15,7 @@ from discreto.core.bound import bind
 from discreto.core.maps import Gradients, Grid, Leaves, Tree
 from discreto.core.query import Block, Sum
 from discreto.data.engines import LocalEngine
-from discreto.data.frames import kept_batches, open_frame, parquet, spill
+from discreto.data.frames import open_frame, parquet, spill, stream
 from discreto.data.frames.kept_batches import KeptMemory
 from discreto.data.frames.spill import Spill
 
@@ -89,6 +89,24 @@ def test_columns_are_read_twice_at_most(path, monkeypatch):
     assert sorted(read) == sorted(groups * ["x", "k", "t", "t"])
 
 
+def test_who_asks_once_keeps_nothing(path, monkeypatch):
+    monkeypatch.setattr(stream, "KeptBatch", None)  # it would fail
+    frame, once = open_frame(path, DOMAIN), questions()[-1]
+    found = LocalEngine(2).fold(bind(once, DOMAIN), frame)[0].tolist()
+    assert found == folded(rows(0))[-1]
+
+
+def test_batches_of_another_size_are_other_rows(path):
+    """A row that comes with two batches would count twice."""
+    frame, whole = open_frame(path, DOMAIN), rows(0)
+    for size in (1_700, 1_700, 1_700, 1_700, 500, 500, 500, 1_700):
+        found = []
+        for batch, many in frame.kept_batches(("x", "t"), size):
+            assert len(batch["x"]) == len(batch["t"]) == many
+            found.append(batch["t"])
+        np.testing.assert_array_equal(np.concatenate(found), whole["t"].to_numpy())
+
+
 def test_a_file_that_was_changed_is_started_anew(path):
     frame = open_frame(path, DOMAIN)
     first = folded(path, frame)
@@ -135,6 +153,6 @@ def test_one_file_named_twice_is_two_files(path):
 
 
 def test_large_groups_are_read_from_end_to_end(path, monkeypatch):
-    monkeypatch.setattr(parquet, "LARGEST", 1_000)
-    monkeypatch.setattr(kept_batches, "KeptBatch", None)  # it would fail
+    monkeypatch.setattr(parquet, "LARGEST", 800)
+    monkeypatch.setattr(stream, "KeptBatch", None)  # it would fail
     assert folded(path) == folded(rows(0))

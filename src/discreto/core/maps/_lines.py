@@ -6,6 +6,8 @@ so they do not depend, in the last bit, on the rows beside it.
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -123,6 +125,26 @@ def add_products(
     how = float(reach), sizes, float(steps)
     fast.add_products(residuals, rows, *how, *sums)
     return True
+
+
+def add_weighed(rows: Floats, by: Floats, length: int, sums: Any) -> bool:
+    """Whether rows times a number each were clamped and added up in one loop."""
+    fast = compiled.loops(0, _LOOPS)
+    if fast is None:
+        return False
+    rows, by = compiled.plain(rows, len(rows), length), compiled.plain(by, length)
+    fast.add_weighed(rows, by, *sums)
+    return True
+
+
+@lru_cache(maxsize=32)
+def cosines(width: int) -> Floats:
+    """The orthonormal cosine transform of ``width`` columns; its inverse is its T."""
+    k, j = np.arange(width)[:, None], np.arange(width)[None, :]
+    out = np.cos(math.pi * k * (2 * j + 1) / (2 * width)) * math.sqrt(2 / width)
+    out[0] /= math.sqrt(2)
+    out.setflags(write=False)
+    return out
 
 
 def sizes_of(rows: Floats, norm: str) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class Present:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         length = len(batch[self.names[0]])
-        fast = compiled.loops(length)
+        fast = _loops(length)
         if fast is not None and all(batch[name].dtype == float for name in self.names):
             out = np.zeros(length, dtype=np.int64)
             for name in self.names:
@@ -104,7 +105,7 @@ class Categories:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         out = np.zeros(len(batch[self.names[0]]), dtype=np.int64)
-        fast = compiled.loops(out.size)
+        fast = _loops(out.size)
         for name in self.names if fast is not None else ():
             column = domain.category(name)
             gaps, codes = self._with_gaps(column), compiled.plain(batch[name], out.size)
@@ -167,7 +168,7 @@ class Bins:
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         low, high = self.span(domain.number(self.name))
         scale, values = self.bins / (high - low), batch[self.name]
-        fast = compiled.loops(len(values))
+        fast = _loops(len(values))
         if fast is None:
             return to_cells((values - low) * scale, self.bins)
         out = np.empty(len(values), dtype=np.int64)
@@ -246,7 +247,7 @@ class Edges:
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         column, values = domain.number(self.name), batch[self.name]
         cuts = _array_of(self.cuts)  # and an infinite one
-        fast = compiled.loops(len(values))
+        fast = _loops(len(values))
         if fast is None:
             clipped = np.clip(values, column.lower, column.upper)
             out = np.searchsorted(cuts[:-1], clipped, side="left")
@@ -358,6 +359,11 @@ def _array_of(cuts: tuple[float, ...]) -> Floats:
         array = compiled.plain(np.array([*cuts, math.inf]), len(cuts) + 1)
         kept = _arrays[id(cuts)] = (cuts, array)
     return kept[1]
+
+
+def _loops(rows: int) -> Any:
+    """The compiled loops that find cells, or None."""
+    return compiled.loops(rows, "discreto.core.maps.cells_numba")
 
 
 def to_cells(position: Floats, count: int) -> Ints:

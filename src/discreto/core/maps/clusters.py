@@ -15,6 +15,7 @@ import numpy as np
 
 from discreto.core import compiled
 from discreto.core.domain import Domain
+from discreto.core.maps import trees_numpy as kernels
 from discreto.core.maps._batch_cache import remember, share, taken
 from discreto.core.maps._distances import memberships, nearest, raised
 from discreto.core.maps.columns import (
@@ -96,7 +97,8 @@ class Rings:
         x = _from_nearest(self.names, self.centres, batch, domain)
         nothing = np.isnan(x).all(axis=0)
         far = _norms(without_gaps(x), self.norm) / diameter(len(x), self.norm)
-        out = np.searchsorted(np.array(self.ends()), far, side="left")
+        out = np.empty(len(far), dtype=np.int64)
+        kernels.place(far, np.array(self.ends()), self.bins - 1, out)
         return np.where(nothing, -1, out)
 
     def columns(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from discreto.core.domain import Domain
 from discreto.core.exponentials import exp
 from discreto.core.maps._lines import mix
 from discreto.core.maps._names import check_names
-from discreto.core.maps.columns import names_of, unit_rows
+from discreto.core.maps.columns import alone, names_of, unit_rows
 from discreto.core.maps.regression import Basis, Scaled, _check_numbers
 from discreto.core.query import Batch, Floats, Shape
 from discreto.errors import ParameterError
@@ -98,7 +98,7 @@ class ClippedGradient:
         if self.loss == "logistic":
             goals = np.where(values < 0, np.nan, values == 1)
         else:
-            goals = unit_rows((self.target,), batch, domain)[0]
+            goals = unit_rows(alone(self.target), batch, domain)[0]
             np.copyto(goals, np.nan, where=np.isnan(values))
         for name in self.of.names:
             if isinstance(name, str) and domain.number(name).missing:

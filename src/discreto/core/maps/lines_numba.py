@@ -172,6 +172,17 @@ def add_products(
 
 
 @njit(cache=True, nogil=True)
+def add_weighed(rows, by, low, limit, total, most, place, out):
+    """Rows times a number each, clamped and added up by cell."""
+    made = np.empty((rows.shape[0], FEW))
+    for start in range(0, rows.shape[1], FEW):
+        stop = min(start + FEW, rows.shape[1])
+        for j in range(rows.shape[0]):
+            _times(rows[j][start:stop], by[start:stop], made[j])
+        add_block(made, 0, stop - start, low, limit, total, most, place[start:], out)
+
+
+@njit(cache=True, nogil=True)
 def mix(rows, weights, out):
     """Add to ``out`` the weighed sums of rows."""
     for start in range(0, rows.shape[1], NEAR):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreto.core.domain import Domain
+from discreto.core.maps import trees_numpy as kernels
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import BATCH_ROWS
 from discreto.core.query import Batch, Floats, Ints
@@ -44,12 +45,7 @@ class Margins:
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
         scores, target = self.of.totals(batch, domain), batch[self.of.target]
-        best, top = _largest(scores, np.full(scores.shape[1], -1))
-        second, next_top = _largest(scores, best)
-        lead = top - next_top
-        place = np.searchsorted(self.ends(), lead, side="right")
-        right = np.where(target == best, 0, np.where(target == second, self.bins, -1))
-        return np.where(right >= 0, right + place, -1).astype(np.int64)
+        return kernels.margins(scores, target, np.array(self.ends()), self.bins)
 
     def ends(self) -> tuple[float, ...]:
         """Where each cell of either half but the first begins."""
@@ -67,17 +63,6 @@ class Margins:
     def batch_rows(self) -> int:
         """How many rows to fold at once."""
         return BATCH_ROWS
-
-
-def _largest(scores: Floats, without: Ints) -> tuple[Ints, Floats]:
-    """The class of the largest score but for one class each, and that score."""
-    place = np.zeros(scores.shape[1], dtype=np.int64)
-    top = np.full(scores.shape[1], -np.inf)
-    for number, line in enumerate(scores):
-        larger = (line > top) & (without != number)
-        np.copyto(place, number, where=larger)
-        np.copyto(top, line, where=larger)
-    return place, top
 
 
 __all__ = ["Margins"]

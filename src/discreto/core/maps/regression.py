@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +19,8 @@ from discreto.core.domain import Domain
 from discreto.core.exponentials import exp
 from discreto.core.maps._lines import (
     add_products,
+    add_weighed,
+    cosines,
     mix,
     products,
     scaled_lines,
@@ -30,6 +31,7 @@ from discreto.core.maps._lines import (
 from discreto.core.maps._names import check_names
 from discreto.core.maps.columns import (
     Term,
+    alone,
     check_numbers,
     check_terms,
     names_of,
@@ -332,8 +334,18 @@ class SquaredGradient:
         return self.clip * self.of.reach / (_TOP - self.of.width())
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
+        z, by = self._factors(batch, domain)
+        z *= by
+        return z
+
+    def add_to(self, batch: Batch, domain: Domain, length: int, sums: Any) -> bool:
+        """Clamp and add up the rows in one loop; see ``aggregate``."""
+        return add_weighed(*self._factors(batch, domain), length, sums)
+
+    def _factors(self, batch: Batch, domain: Domain) -> tuple[Floats, Floats]:
+        """The scaled rows, and what each of them is multiplied by."""
         z, scores, sizes = self.of.weighed(batch, domain, np.array([self.weights]))
-        residuals = unit_rows((self.target,), batch, domain)[0]
+        residuals = unit_rows(alone(self.target), batch, domain)[0]
         residuals -= self.origin
         residuals /= self.scale
         residuals -= scores[0]
@@ -341,21 +353,12 @@ class SquaredGradient:
         residuals *= parts
         np.clip(residuals, -self.clip, self.clip, out=residuals)
         np.copyto(residuals, 0.0, where=np.isnan(batch[self.target]))
-        z *= parts * residuals / self.unit()
-        return z
+        parts *= residuals
+        parts /= self.unit()
+        return z, parts
 
     def columns(self) -> tuple[str, ...]:
         return (*names_of(self.of.names), self.target)
-
-
-@lru_cache(maxsize=32)
-def cosines(width: int) -> Floats:
-    """The orthonormal cosine transform of ``width`` columns; its inverse is its T."""
-    k, j = np.arange(width)[:, None], np.arange(width)[None, :]
-    out = np.cos(math.pi * k * (2 * j + 1) / (2 * width)) * math.sqrt(2 / width)
-    out[0] /= math.sqrt(2)
-    out.setflags(write=False)
-    return out
 
 
 def grids(matrix: Floats, length: int, largest: float) -> tuple[float, float]:

@@ -121,14 +121,19 @@ def soft_votes(
     # Plain sums in a fixed order: a product of matrices would round a row's votes
     # differently next to other rows, and so make them depend on those.
     votes = np.zeros((len(weights), len(batch[names[0]])))
-    others = votes[1:]
+    others, fast = votes[1:], compiled.point_loops(votes.size * len(names))
     weights = weights[1:] - weights[0]  # the first class scores 0: a softmax allows it
     start = 0
     for name in names:
         width, values = weights_of(name, domain), batch[name]
         mine = weights[:, start : start + width]
         start += width
-        if isinstance(domain[name], Number):
+        if isinstance(domain[name], Number) and fast is not None:
+            ends = float(domain.number(name).lower), float(2 * domain.number(name).half)
+            values = compiled.plain(values, votes.shape[1])
+            lows = np.ascontiguousarray(mine[:, 0])
+            fast.add_votes(values, *ends, mine[:, 1] - lows, lows, others)
+        elif isinstance(domain[name], Number):
             level, absent = _level(values, domain.number(name))
             if absent is not None:
                 level[absent] = 0.0

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreto.core.domain import Domain
 from discreto.core.maps import tree_losses
+from discreto.core.maps import trees_numpy as kernels
 from discreto.core.maps._batch_cache import (
     Fleeting,
     keep,
@@ -181,7 +182,7 @@ class Gradients:
             total = total.copy()  # what was kept stays what it is
         for tree in self.trees[done:]:
             leaf = tree.leaf(batch, self.grid, domain)
-            total += tree.table.take(leaf, axis=1)
+            kernels.add_leaves(tree.table, leaf, total)
         if kept is None or not same(kept, (*kept[:2], self.trees)) or not done:
             keep(batch, "scores", (self.grid, self.start, self.trees), total)
         return total

@@ -10,20 +10,54 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from discreto.core.loops_numba import guide, place_parts
+from discreto.core.maps.cells_numba import FEW, add_below, guide, in_fours, place_parts
 
 BLOCK = 256
 NEAR = 1024  # rows whose codes stay in a processor's cache
 
 
 @njit(cache=True, nogil=True)
+def _absent(block):
+    many = 0
+    for i in range(block.shape[0]):
+        many += block[i] != block[i]
+    return many
+
+
+@njit(cache=True, nogil=True)
+def _store(numbers, out):
+    for i in range(out.shape[0]):
+        out[i] = numbers[i]
+
+
+@njit(cache=True, nogil=True)
+def _count_below(values, cuts, missing, out):
+    """The number of a few cuts below each value; ``missing`` for NaN."""
+    ends, below = in_fours(cuts), np.empty(BLOCK, dtype=np.int64)
+    for start in range(0, values.shape[0], BLOCK):
+        block, mine = values[start : start + BLOCK], out[start : start + BLOCK]
+        below[:] = 0
+        for k in range(0, ends.shape[0], 4):
+            add_below(block, ends[k], ends[k + 1], ends[k + 2], ends[k + 3], below)
+        _store(below, mine)
+        if _absent(block):
+            for i in range(block.shape[0]):
+                if block[i] != block[i]:
+                    mine[i] = missing
+
+
+@njit(cache=True, nogil=True)
 def place(values, cuts, missing, out):
     """The number of cuts below each value; ``missing`` for NaN.
 
-    A value's part of the range of the cuts never falls as the value rises, so cuts in
-    other parts are on their side of it for sure: those of its own part are searched.
+    Few cuts are counted. Of many, those in other parts of their range than a value are
+    on their side of it for sure, since its part never falls as the value rises: only
+    those of its own part are searched.
     """
     many = cuts.shape[0]
+    if many <= FEW:
+        _count_below(values, cuts, missing, out)
+        return
     lower, upper = (cuts[0], cuts[-1]) if many else (0.0, 0.0)
     starts, scale = np.zeros(4 * many + 2, dtype=np.int64), 0.0
     if upper - lower > 1e-300:
@@ -60,6 +94,46 @@ def walk(codes, node, depth, features, firsts, routes):
             here = firsts[here] + routes[here, codes[i, features[here]]]
         out[i] = here
     return out
+
+
+@njit(cache=True, nogil=True)
+def add_leaves(table, leaf, out):
+    """Add to the scores of each row what its leaf gives, a line for each score."""
+    for start in range(0, leaf.shape[0], NEAR):
+        stop = min(start + NEAR, leaf.shape[0])
+        for k in range(table.shape[0]):
+            values, line = table[k], out[k]
+            for i in range(start, stop):
+                line[i] += values[leaf[i]]
+
+
+@njit(cache=True, nogil=True)
+def _leads(scores, target, start, bins, lead, half):
+    """The lead of the best class over the next; which half of cells, -1 for none."""
+    for i in range(lead.shape[0]):
+        best, second, top, after = 0, 0, -np.inf, -np.inf
+        for k in range(scores.shape[0]):
+            score = scores[k, start + i]
+            if score > top:
+                best, second, top, after = k, best, score, top
+            elif score > after:
+                second, after = k, score
+        lead[i], own = top - after, target[start + i]
+        half[i] = 0 if own == best else bins if own == second else -1
+
+
+@njit(cache=True, nogil=True)
+def margins(scores, target, ends, bins, out):
+    """The cell of each row by its lead; see ``Margins``."""
+    lead, half = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int64)
+    for start in range(0, scores.shape[1], BLOCK):
+        size = min(BLOCK, scores.shape[1] - start)
+        _leads(scores, target, start, bins, lead[:size], half)
+        for i in range(size):
+            place = 0
+            for end in ends:
+                place += not lead[i] < end
+            out[start + i] = half[i] + place if half[i] >= 0 else -1
 
 
 @njit(cache=True, nogil=True)

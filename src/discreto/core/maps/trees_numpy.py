@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreto.core import compiled
 from discreto.core.query import Floats, Ints
 
 Codes = NDArray[Any]  # uint8 or uint16, a line for each row
@@ -81,6 +82,40 @@ def climb(codes: Codes, forest: Forest, out: Floats) -> None:
             code = codes[every, forest.features[k]]
             node = forest.firsts[k] + forest.routes[k, code]
         out += forest.values[shift + node]
+
+
+def add_leaves(table: Floats, leaf: NDArray[np.int32], out: Floats) -> None:
+    """Add to the scores of each row what its leaf gives, a line for each score."""
+    fast = _compiled("add_leaves", len(leaf))
+    if fast is None:
+        out += table.take(leaf, axis=1)
+    else:
+        fast(table, leaf, out)
+
+
+def margins(scores: Floats, target: Ints, ends: Floats, bins: int) -> Ints:
+    """The cell of each row by the lead of its best class; see ``Margins``."""
+    fast = _compiled("margins", scores.shape[1])
+    if fast is not None:
+        out = np.empty(scores.shape[1], dtype=np.int64)
+        fast(scores, compiled.plain(target, len(out)), ends, bins, out)
+        return out
+    best, top = _largest(scores, np.full(scores.shape[1], -1))
+    second, next_top = _largest(scores, best)
+    place = np.searchsorted(ends, top - next_top, side="right")
+    half = np.where(target == best, 0, np.where(target == second, bins, -1))
+    return np.where(half >= 0, half + place, -1).astype(np.int64)
+
+
+def _largest(scores: Floats, without: Ints) -> tuple[Ints, Floats]:
+    """The class of the largest score but for one class each, and that score."""
+    place = np.zeros(scores.shape[1], dtype=np.int64)
+    top = np.full(scores.shape[1], -np.inf)
+    for number, line in enumerate(scores):
+        larger = (line > top) & (without != number)
+        np.copyto(place, number, where=larger)
+        np.copyto(top, line, where=larger)
+    return place, top
 
 
 def without_largest(
@@ -174,7 +209,16 @@ def _loops() -> dict[str, Callable[..., Any]]:
         from discreto.core.maps import trees_numba
     except Exception:  # after a charge: whatever it is, numpy can do the same
         return {}
-    names = ("place", "walk", "climb", "without_largest", "tally", "cuts")
+    names = [
+        "place",
+        "walk",
+        "climb",
+        "add_leaves",
+        "margins",
+        "without_largest",
+        "tally",
+        "cuts",
+    ]
     return {name: getattr(trees_numba, name) for name in names}
 
 

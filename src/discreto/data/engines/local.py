@@ -20,7 +20,7 @@ from discreto.data.frames import Frame, is_stream
 from discreto.errors import KernelFault
 
 T = TypeVar("T")
-_NUMBERS = 1 << 16  # of rows that are folded at once: they stay in the cache
+_NUMBERS = 1 << 17  # of rows that are folded at once: they stay in the cache
 _FEWEST = 1 << 12  # rows that are worth a call
 _HELD = 1 << 25  # numbers of rows held at once, however wide they are
 
@@ -182,7 +182,7 @@ def fold_together(several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
 
 def _maps(query: Any) -> list[Any]:
     """The maps that a question is made of, those of its cells last."""
-    found = []
+    found: list[Any] = []
     if isinstance(query, Sum):
         found = [block.features for block in query.blocks]
         query = query.cells

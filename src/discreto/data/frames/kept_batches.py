@@ -3,7 +3,8 @@
 A boosted ensemble asks about the same rows hundreds of times. Their codes, leaves and
 scores are small; they are kept between questions (:mod:`discreto.data.frames.spill`),
 and columns are read only where a question still needs them. A column that is read for
-a second time is kept as well. A file that was changed in between is started anew: what
+a second time is kept as well. The first question keeps nothing: it may be the only one
+(:meth:`KeptFile.again`). A file that was changed in between is started anew: what
 was kept for a row must not meet another one.
 """
 
@@ -22,7 +23,7 @@ from discreto.data.frames.parquet import OpenedGroup, facts_of, opened_group
 from discreto.data.frames.spill import LEAST, Spill, Stored
 
 Read = Callable[[str], Array]  # a whole column of a part of a file
-Place = tuple[int, int]  # the number of a part of a file, and the first row in it
+Place = tuple[int, int, int]  # a part of a file, and from which row to which
 
 
 class KeptMemory(dict[str, Any]):
@@ -108,7 +109,14 @@ class KeptFile:
         self._spill = Spill()
         self._memories: dict[Place, KeptMemory] = {}
         self._states: dict[int, tuple[int, ...]] = {}
+        self._asked: set[int] = set()
         self._facts: dict[str, tuple[tuple[int, ...], Any]] = {}
+
+    def again(self, number: int) -> bool:
+        """Whether a part was asked for before."""
+        known = number in self._asked
+        self._asked.add(number)
+        return known
 
     def part(
         self,
@@ -131,7 +139,7 @@ class KeptFile:
         return opened_group(unit, names, own, facts[1])
 
     def memory(self, place: Place) -> KeptMemory:
-        """What was kept for the rows from a place on."""
+        """What was kept for exactly these rows."""
         return self._memories.setdefault(place, KeptMemory(self._spill))
 
 

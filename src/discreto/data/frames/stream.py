@@ -31,8 +31,8 @@ from discreto.data.frames.types import check_types
 from discreto.errors import DomainError
 
 STREAM_ROWS = 1 << 16  # rows read from a file at once
-_NUMBERS = 1 << 20  # of a Parquet file that are read at once
-_MOST_ROWS = 1 << 17  # however few columns there are
+_NUMBERS = 1 << 18  # of a Parquet file that are read at once
+_MOST_ROWS = 1 << 16  # however few columns there are
 
 
 class StreamFrame:
@@ -117,7 +117,9 @@ class StreamFrame:
     ) -> Iterator[tuple[Mapping[str, Array], int]]:
         """Batches that remember what was worked out for their rows."""
         for number, unit in enumerate(units_of(self.spans), start=self._first):
-            part = self._kept.part(number, unit, names, self._domain)
+            part = None
+            if self._kept.again(number):  # who asks once has no use for what is kept
+                part = self._kept.part(number, unit, names, self._domain)
             if part is None:  # it has to be read from end to end
                 one = StreamFrame.of([lone_span(unit)], self._domain)
                 yield from one.batches(names, size)
@@ -125,7 +127,7 @@ class StreamFrame:
             with part:
                 for start in range(0, part.rows, size):
                     stop = min(start + size, part.rows)
-                    memory = self._kept.memory((number, start))
+                    memory = self._kept.memory((number, start, stop))
                     rows = slice(start, stop)
                     batch = KeptBatch(tuple(names), part.column, rows, memory)
                     yield batch, stop - start

@@ -8,7 +8,6 @@ next child above them, the tree is monotone along the column; a sum of such tree
 from __future__ import annotations
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
 
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Floats
@@ -84,6 +83,8 @@ def _limits(
     means = [
         float(out[leaves[below[c]].start : leaves[below[c]].stop].mean()) for c in order
     ]
+    from sklearn.isotonic import isotonic_regression
+
     fitted = isotonic_regression(means, increasing=way > 0)
     edges = (fitted[1:] + fitted[:-1]) / 2
     first, last = bounds if way > 0 else bounds[::-1]

@@ -54,10 +54,11 @@ def pytest_configure(config: pytest.Config) -> None:
     mark = "real_noise(failing): draws real noise and fails with this probability"
     config.addinivalue_line("markers", mark)
     seed = config.getoption("shuffle")
-    hypothesis.settings.register_profile("same", derandomize=True)
-    if seed is None:
-        hypothesis.settings.load_profile("same")
-    elif config.getoption("hypothesis_seed", None) is None:
+    # No deadlines: how long an example takes is a fact about the machine.
+    hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
+    hypothesis.settings.register_profile("other", deadline=None)
+    hypothesis.settings.load_profile("same" if seed is None else "other")
+    if seed is not None and config.getoption("hypothesis_seed", None) is None:
         hypothesis.core.global_force_seed = seed
     if not config.getoption("fresh"):
         config.pluginmanager.register(Repeatable())

@@ -323,7 +323,7 @@ def makers(postgres: str | None) -> dict[str, Callable[[pa.Table], Any]]:
 
         with psycopg.connect(postgres, autocommit=True) as owner:
             owner.execute("CREATE DATABASE asked ENCODING 'UTF8' TEMPLATE template0")
-        there = psycopg.connect(postgres.replace("/discreto", "/asked"))
+        there = psycopg.connect(postgres, dbname="asked")
         client = ibis.postgres.from_connection(there)
         kinds = dict.fromkeys("xynt", "float8") | {"s": "text", "b": "boolean"}
         kinds |= {"d": "date", "m": "timestamp", "place": "bigint"}

@@ -7,13 +7,13 @@ this again, so that the ``.mo`` files that the package reads are made anew.
 
 from __future__ import annotations
 
+import ast
 import io
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
-from babel.messages.extract import extract_from_file
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
@@ -31,14 +31,24 @@ msgstr ""
 """
 
 
+def marked(source: str) -> list[str]:
+    """The texts in ``tr(...)`` and ``mark(...)``, also those inside of f-strings."""
+    return [
+        call.args[0].value
+        for call in ast.walk(ast.parse(source))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id in ("tr", "mark")
+        and isinstance(call.args[0], ast.Constant)
+    ]
+
+
 def extracted() -> dict[str, str]:
     """Every marked text, and a file that it is in."""
     found: dict[str, str] = {}
     for path in sorted(SOURCE.rglob("*.py")):
-        for _, message, _, _ in extract_from_file(
-            "python", path, keywords={"tr": None, "mark": None}
-        ):
-            found.setdefault(str(message), str(path.relative_to(SOURCE)))
+        for message in marked(path.read_text(encoding="utf-8")):
+            found.setdefault(message, str(path.relative_to(SOURCE)))
     for example in ("{count} columns",):  # of a docstring
         found.setdefault(example, "language.py")
     return found

@@ -7,9 +7,11 @@ lines that are missing first.
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +25,7 @@ Found = dict[tuple[str, str, str, str], dict[str, dict[int, float]]]
 
 
 def read(path: Path) -> Found:
-    """The scores of all folds, by table, model, epsilon and delta."""
+    """The scores of all fits, by table, model, epsilon and delta."""
     found: Found = defaultdict(lambda: defaultdict(dict))
     for line in path.read_text(encoding="utf-8").splitlines():
         data = json.loads(line)
@@ -34,15 +36,20 @@ def read(path: Path) -> Found:
 
 
 def mean(scores: dict[int, float]) -> float:
-    """The mean over folds."""
+    """The mean over fits."""
     return float(np.mean(list(scores.values())))
 
 
+def error(scores: dict[int, float]) -> float:
+    """The standard error of that mean, as the fits differ."""
+    if len(scores) < 2:
+        return 0.0
+    return float(np.std(list(scores.values()), ddof=1) / math.sqrt(len(scores)))
+
+
 def shown(scores: dict[int, float]) -> str:
-    """A mean and its spread over folds."""
-    if not scores:
-        return ""
-    return f"{mean(scores):.3f} ({np.std(list(scores.values())):.3f})"
+    """A mean and its standard error."""
+    return f"{mean(scores):.3f} ({error(scores):.3f})" if scores else ""
 
 
 def page(found: Found) -> str:
@@ -51,12 +58,14 @@ def page(found: Found) -> str:
         "# How good the models are",
         "",
         "Made whole by `python benchmarks/utility/whole.py`, from the lines in",
-        "`benchmarks/results/utility.jsonl` and nothing else. Two folds of three, at",
-        "most 3,000 rows of a table; means over folds, half their distance in",
-        "brackets. Rows that were not fitted; simulated noise; every model with its",
-        "defaults, and rows not declared. The rules of the automatic models and most",
-        "defaults were found on these tables: they flatter us. diffprivlib has pure ε,",
-        "DP-EBM a δ; both are told the same bounds. An empty cell was not run.",
+        "`benchmarks/results/utility.jsonl` and nothing else. Two thirds of a table",
+        "(of 3,000 rows at most) are fitted, the others scored: eight times with other",
+        "rows and noise on tables of less than 1,000 rows, thrice on others, twice",
+        "for peers. Means over fits, standard errors in brackets. Simulated",
+        "noise; every model with its defaults, and rows not declared. The rules of the",
+        "automatic models and most defaults were found on these tables: they flatter",
+        "us. diffprivlib has pure ε, DP-EBM a δ; both know the same bounds. An empty",
+        "cell was not run.",
         "",
     ]
     for metric, name in NAMES.items():
@@ -92,42 +101,59 @@ def section(found: Found, metric: str, name: str) -> list[str]:
 def regrets(found: Found, metric: str, auto: str) -> list[str]:
     """How far Auto is from the best of our other models, by accuracy or R² lost.
 
-    Twice: against the best in hindsight on the same folds, which flatters the best, and
-    against the one that is best on all other folds, scored on the fold itself.
+    Twice: against the best by its mean over all fits, which flatters the best, and
+    against the one that is best on all other fits, scored on the fit itself.
     """
     by: dict[tuple[str, str, str], dict[str, dict[int, float]]] = defaultdict(dict)
     for (table, model, epsilon, delta), scores in found.items():
         if epsilon and not model.startswith(PEERS) and scores.get(metric):
             bare = found.get((table, "constant", "", "0"), {}).get("rmse", {})
             by[delta, epsilon, table][model] = gains(scores[metric], metric, bare)
-    lost: dict[tuple[str, str], list[tuple[float, float, str]]] = defaultdict(list)
+    lost: dict[tuple[str, str], list[Regret]] = defaultdict(list)
     for (delta, epsilon, table), models in by.items():
         mine = models.pop(auto, {})
         others = [m for m in models.values() if set(m) == set(mine)]
-        if len(mine) < 2 or not others:
-            continue
-        best = max(mean(m) for m in others)
-        apart = [chosen_elsewhere(others, p) - score for p, score in mine.items()]
-        behind = max(best - mean(mine), 0.0)
-        lost[delta, epsilon].append((behind, float(np.mean(apart)), table))
+        if len(mine) >= 2 and others:
+            lost[delta, epsilon].append(regret(table, mine, others))
     if not lost:
         return []
     kind = "accuracy" if metric == "accuracy" else "R²"
     lines = [
         f"## What `{auto}` loses against the best of the others, in {kind}",
         "",
-        "| δ | ε | tables | mean, in hindsight | worst | mean, chosen on other folds |",
+        "| δ | ε | tables | mean | worst | mean, chosen on other fits |",
         "| --- " * 6 + "|",
     ]
     for delta, epsilon in sorted(lost, key=lambda k: (float(k[0]), float(k[1]))):
         rows = lost[delta, epsilon]
-        worst, _, where = max(rows)
+        worst = max(rows)
+        doubt = math.hypot(*(r.doubt for r in rows)) / len(rows)
         lines.append(
             f"| {delta} | {epsilon} | {len(rows)} "
-            f"| {np.mean([r[0] for r in rows]):.3f} | {worst:.3f} ({where}) "
-            f"| {np.mean([r[1] for r in rows]):.3f} |"
+            f"| {np.mean([r.behind for r in rows]):.3f} ({doubt:.3f}) "
+            f"| {worst.behind:.3f} ({worst.doubt:.3f}), {worst.table} "
+            f"| {np.mean([r.apart for r in rows]):.3f} |"
         )
     return [*lines, ""]
+
+
+class Regret(NamedTuple):
+    """What a table lost: to the best of all fits, and to a choice on other fits."""
+
+    behind: float
+    doubt: float  # the standard error of that
+    apart: float
+    table: str
+
+
+def regret(
+    table: str, mine: dict[int, float], others: list[dict[int, float]]
+) -> Regret:
+    """How far these scores are behind the best of the others."""
+    best = max(others, key=mean)
+    behind = {place: best[place] - score for place, score in mine.items()}
+    apart = [chosen_elsewhere(others, p) - score for p, score in mine.items()]
+    return Regret(mean(behind), error(behind), float(np.mean(apart)), table)
 
 
 def gains(
@@ -140,7 +166,7 @@ def gains(
 
 
 def chosen_elsewhere(models: list[dict[int, float]], place: int) -> float:
-    """The score in a fold of the model that is best on all other folds."""
+    """The score of a fit of the model that is best on all other fits."""
     rest = [
         (np.mean([v for k, v in model.items() if k != place]), model[place])
         for model in models

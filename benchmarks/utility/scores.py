@@ -33,6 +33,7 @@ TABLES = (
     *("abalone", "digits", "adult", "mushroom", "satimage"),
 )
 METRICS = ("accuracy", "auc", "log_loss")
+COINS, PEER_FITS = 4, 2
 
 
 def tables(names: list[str], most: int) -> Any:
@@ -73,9 +74,17 @@ def tables(names: list[str], most: int) -> Any:
             yield name, rows, domain, domain.target
 
 
+def cuts_of(loaded: Any, args: argparse.Namespace) -> list[Any]:
+    """Rows to fit and rows to test: folds, and folds anew until there are enough."""
+    from discreto.compare.cross_validation import _cuts
+
+    most = args.most or args.folds
+    return list(_cuts(loaded.people, args.folds, -(-most // args.folds), 0))[:most]
+
+
 def ours(args: argparse.Namespace, done: set[str], write: Any) -> None:
     """Every model that suits, by the folds and judges of ``compare``."""
-    from discreto.compare.cross_validation import LoadedRows, _cuts, candidates
+    from discreto.compare.cross_validation import LoadedRows, candidates
     from discreto.compare.metrics import judge
     from discreto.compare.seeds import ledger_for, seed_for
     from discreto.core.domain import Category
@@ -85,7 +94,7 @@ def ours(args: argparse.Namespace, done: set[str], write: Any) -> None:
     for name, raw, domain, target in tables(args.tables, args.rows):
         loaded = LoadedRows.read(raw, domain)
         classes = isinstance(domain[target], Category)
-        cuts = list(_cuts(loaded.people, args.folds, 1, 0))[: args.most]
+        cuts = cuts_of(loaded, args)
         for candidate in candidates(domain, target)[0]:
             for epsilon in args.epsilon:
                 for place, (train, test) in enumerate(cuts):
@@ -94,10 +103,9 @@ def ours(args: argparse.Namespace, done: set[str], write: Any) -> None:
                         continue
                     part = domain.select([*candidate.features, target])
                     rows = {n: loaded.values[n][train] for n in part}
-                    # One seed of public coins for all folds: the plan is made once.
-                    model = candidate.make(
-                        epsilon, args.delta, random_state=seed_for(*facts[:-1])
-                    )
+                    # Few seeds of public coins: a plan is made once for each.
+                    coins = seed_for(*facts[:-1], place % COINS)
+                    model = candidate.make(epsilon, args.delta, random_state=coins)
                     model.fit(Table(rows, part, ledger_for(*facts)), target)
                     unseen = Ready(
                         {n: loaded.terms[n][test] for n in candidate.features},
@@ -112,15 +120,15 @@ def ours(args: argparse.Namespace, done: set[str], write: Any) -> None:
 def plain(args: argparse.Namespace, done: set[str], write: Any) -> None:
     """The better of scikit-learn's trees and linear model, and a constant."""
     from discreto.compare import reference
-    from discreto.compare.cross_validation import LoadedRows, _cuts
+    from discreto.compare.cross_validation import LoadedRows
     from discreto.core.domain import Category
 
     for name, raw, domain, target in tables(args.tables, args.rows):
         loaded = LoadedRows.read(raw, domain)
-        cuts = list(_cuts(loaded.people, args.folds, 1, 0))[: args.most]
+        cuts = cuts_of(loaded, args)
         classes = isinstance(domain[target], Category)
         kept: dict[str, list[dict[str, float]]] = {}
-        if json.dumps([name, "constant", "", "0", 0]) in done:
+        if json.dumps([name, "constant", "", "0", len(cuts) - 1]) in done:
             continue
         for metric in METRICS if classes else ("rmse",):
             two = reference.scores(loaded.values, domain, target, cuts, metric)
@@ -130,12 +138,14 @@ def plain(args: argparse.Namespace, done: set[str], write: Any) -> None:
                     rows[place][metric] = score
         for label, rows in kept.items():
             for place, found in enumerate(rows):
-                write([name, label, "", "0", place], found)
+                facts = [name, label, "", "0", place]
+                if json.dumps(facts) not in done:
+                    write(facts, found)
 
 
 def folds(args: argparse.Namespace, done: set[str], write: Any) -> None:
     """Rows, bounds and folds as files for peers, which want other versions."""
-    from discreto.compare.cross_validation import LoadedRows, _cuts
+    from discreto.compare.cross_validation import LoadedRows
     from discreto.core.domain import Category
 
     for name, raw, domain, target in tables(args.tables, args.rows):
@@ -148,7 +158,7 @@ def folds(args: argparse.Namespace, done: set[str], write: Any) -> None:
             (0, len(domain[n].categories)) if k else (domain[n].lower, domain[n].upper)
             for n, k in zip(names, kinds, strict=True)
         ]
-        cuts = list(_cuts(loaded.people, args.folds, 1, 0))[: args.most]
+        cuts = cuts_of(loaded, args)[:PEER_FITS]
         np.savez_compressed(
             args.out.with_suffix(f".{name}.npz"),
             X=np.column_stack([loaded.terms[n].astype(float) for n in names]),
@@ -241,7 +251,7 @@ def main() -> None:
     )
     words.add_argument("--delta", default="0")
     words.add_argument("--folds", type=int, default=3)
-    words.add_argument("--most", type=int, help="of the folds, so many alone")
+    words.add_argument("--most", type=int, help="so many fits, by default one a fold")
     words.add_argument("--rows", type=int, default=10_000)
     words.add_argument("--only", choices=["ours", "plain", "folds", "peers"])
     args = words.parse_args()

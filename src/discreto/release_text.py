@@ -24,6 +24,8 @@ def text_of(release: Release) -> str:
     tail = f"({_sense(release)}), {number(release.cost)}"
     note = f"; {label_in_words(release.note)}" if release.note else ""
     unit, remark = release.unit, release.note
+    if _found_nothing(release):
+        return f"{stamp}{label_in_words(release.label)} {tail}{note}"
     if not release.keys:
         ends = release.value, release.low, release.high
         return f"{stamp}{_interval(*ends, unit, remark)} {tail}{note}"
@@ -41,6 +43,11 @@ def text_of(release: Release) -> str:
     return "\n".join(
         [f"{stamp}{label_in_words(release.label)} {tail}{note}", *shown, *more]
     )
+
+
+def _found_nothing(release: Release) -> bool:
+    """Whether it is a list of keys, none of which is shown."""
+    return not release.keys and np.size(release.value) == 0
 
 
 def _sense(release: Release) -> str:
@@ -92,6 +99,8 @@ def html_of(release: Release) -> str:
     note = f"; {label_in_words(release.note)}" if release.note else ""
     name = label_in_words(release.label)
     caption = f"{stamp}{name} ({_sense(release)}), {number(release.cost)}{note}"
+    if _found_nothing(release):
+        return html_table([tr("value")], [], caption=caption)
     rows = [
         (
             *(show_key(part) for part in key),

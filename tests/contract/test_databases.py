@@ -197,6 +197,12 @@ class TestRefusals:
         with pytest.raises(DomainError, match="Rename"):
             open_frame(put(table), dp.Domain({name: dp.Number(0, 1)}))
 
+    def test_an_old_polars_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        frame = to_polars(TABLE)
+        monkeypatch.delattr(type(frame), "collect_batches")
+        with pytest.raises(DomainError, match=r"1\.34"):
+            open_frame(frame, DOMAIN)
+
     def test_types_are_refused_and_values_are_not(self) -> None:
         import datetime
 

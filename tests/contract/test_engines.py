@@ -6,11 +6,9 @@ bits for every map that has one; all engines must answer every question.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from shutil import which
 from typing import Any
 
 import engine_tables as tables
@@ -56,28 +54,6 @@ class Place:
 
     def fold(self, question: Any, table: pa.Table) -> list[Ints]:
         return self.engine.fold(bind(question, DOMAIN), self.frame(table))
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    """A Spark session, where pyspark and a JVM can be had."""
-    pytest.importorskip("pyspark", reason="PySpark is not installed")
-    if which("java") is None:
-        pytest.skip("there is no Java virtual machine for Spark")
-    if "DISCRETO_TEST_SPARK" not in os.environ:
-        pytest.skip("Spark takes minutes: set DISCRETO_TEST_SPARK=1")
-    from pyspark.sql import SparkSession
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        builder = SparkSession.builder.master("local[1]").appName("discreto")
-        for name in ("spark.ui.enabled", "spark.ui.showConsoleProgress"):
-            builder = builder.config(name, "false")
-        builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
-        session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
 
 
 @pytest.fixture(scope="module")
@@ -187,14 +163,6 @@ def test_small_tables_have_answers(place: Place, name: str, kind: str) -> None:
     bound = bind(QUESTIONS[name], DOMAIN)
     wanted = fold_all(bound, open_frame(SMALL[kind], DOMAIN))
     assert same(place.fold(QUESTIONS[name], SMALL[kind]), wanted)
-
-
-@pytest.mark.parametrize("name", ["numbers", "norms"])
-def test_spark_gives_them_too(spark: Any, name: str, expected: dict[str, Any]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        place = Place(DatabaseEngine(fetch=False), lambda t: tables.to_spark(spark, t))
-        assert same(place.fold(QUESTIONS[name], TABLE), expected[name])
 
 
 @pytest.mark.parametrize("name", ["duckdb", "polars"])

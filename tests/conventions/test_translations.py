@@ -118,6 +118,11 @@ def test_every_text_has_a_translation_with_the_same_names(language):
     ]
 
 
+def test_marked_texts_are_found_wherever_they_stand():
+    source = "f\"{x}: {y or tr('none')}\"; mark('one ' 'two'); tr(name); words.tr('no')"
+    assert sorted(catalogues.marked(source)) == ["none", "one two"]
+
+
 @pytest.mark.parametrize("language", catalogues.LANGUAGES)
 def test_compiled_catalogues_are_those_of_the_texts(language):
     with (catalogues.FOLDER / f"{language}.mo").open("rb") as file:

@@ -51,5 +51,5 @@ def test_regret_is_against_the_best_and_against_a_choice_elsewhere() -> None:
     }
     found = {("t", m, "1", "0"): {"accuracy": scores} for m, scores in folds.items()}
     line = PAGE.regrets(found, "accuracy", "AutoClassifier")[-2]
-    # A is best in all, but B is best outside of fold 0, and A outside of fold 1.
-    assert line == "| 0 | 1 | 1 | 0.100 | 0.100 (t) | -0.100 |"
+    # A is best in all, but B is best outside of fit 0, and A outside of fit 1.
+    assert line == "| 0 | 1 | 1 | 0.100 (0.200) | 0.100 (0.200), t | -0.100 |"

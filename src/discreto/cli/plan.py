@@ -97,17 +97,17 @@ def _print(made: Plan, epsilon: str, error: str | None, *, interval: bool) -> No
     for release in made.expected:
         worst = float(np.max(release.error))
         unit = f" {release.unit}" if release.unit else ""
+        label = label_in_words(release.label)
         if interval:
             text = tr(
                 "expected error of {label}: ± {worst}{unit} (95 %)",
-                label=label_in_words(release.label),
+                label=label,
                 worst=number(worst, ".3g"),
                 unit=unit,
             )
         else:
-            text = (
-                f"{release.label}: {label_in_words(release.note) or tr('no error bar')}"
-            )
+            note = label_in_words(release.note) or tr("no error bar")
+            text = f"{label}: {note}"
         console.print(terminal.plain(text))
     console.print(
         tr(

@@ -30,7 +30,13 @@ from discreto.models._class_scores import ask_temper, class_scores
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier
 from discreto.models._products import check_same
-from discreto.models._strength import CLEAR, SizeUp, size_up, usual_temper
+from discreto.models._strength import (
+    CLEAR,
+    SizeUp,
+    means_temper,
+    size_up,
+    usual_temper,
+)
 from discreto.models._takes_weights import TakesWeights
 from discreto.models._views import (
     Seen,
@@ -193,7 +199,8 @@ class Bayes(TakesWeights, PrivateClassifier):
         laws = ask_means(ask, space, strength)
         self.view_ = space
         self.groups_ = {}
-        self.temper_, self.vote_share_, self.epsilon_ = 1.0, 0.0, 0.0
+        self.temper_ = means_temper(len(space.features), len(space.classes))
+        self.vote_share_, self.epsilon_ = 0.0, 0.0
         self.class_count_ = laws.sizes
         self.class_prior_ = laws.sizes / laws.sizes.sum()
         self.theta_ = space.unscale(laws.means)

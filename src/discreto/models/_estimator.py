@@ -285,7 +285,8 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         Returns
         -------
         onnx.ModelProto
-            One input ``X`` of doubles, the features in order; it predicts the same.
+            One input ``X`` of doubles, the features in order; it predicts the same
+            (boosted trees: with onnxruntime 1.24 or later).
 
         Raises
         ------

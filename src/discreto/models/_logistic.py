@@ -24,7 +24,7 @@ from discreto.models._least_squares import (
     part_signal,
     unfold,
 )
-from discreto.models._strength import likely_counts, usual_temper
+from discreto.models._strength import likely_counts, means_temper, usual_temper
 from discreto.session import Ask
 
 _WIDTHS = Fraction(1, 10)  # of the cost, to learn how wide columns are
@@ -126,7 +126,8 @@ def _discriminant(task: Task, start: Start) -> Floats:
     The more columns there are, the more of them say the same.
     """
     means, numbers = start.mean + start.apart, task.numbers
-    slopes = means / start.typical**2
+    temper = means_temper(task.columns, task.classes)
+    slopes = temper * means / start.typical**2
     starts = -(slopes * means)[:, numbers].sum(axis=1) / 2
     # Chances are no surer than the noise on them.
     least = math.sqrt(start.variance) / start.sizes[:, None] + 1 / start.total

@@ -24,6 +24,7 @@ PER_TERM = 10  # rows over their noise, before another category can be told apar
 CLEAR = 12.0  # so many standard deviations of noise a class needs in such tables
 _PER_NUMBER = 100  # for each Number, before its counts stand out of noise
 COUNT = Fraction(1, 20)  # of the cost, to learn how many rows there are
+_MEANS_HEARD = 0.25  # such standard deviations of a class: its means are noise
 _UNEVEN = 0.1  # (spread of class sizes / mean class size)^2, before they are known
 
 
@@ -47,12 +48,15 @@ def too_few(strength: float, cost: Cost, space: Space) -> bool:
 
 
 def only_shares(strength: float, cost: Cost, space: Space) -> bool:
-    """Whether two classes have so few rows that how many they are is all to know.
+    """Whether classes have so few rows that how many they are is all to know.
 
     Means of more than two classes are worth hearing before that: who guesses the most
-    frequent one of many is mostly wrong.
+    frequent one of many is mostly wrong. Those of many columns are noise alone.
     """
-    return len(space.classes) == 2 and strength < FEW * (0.4 if cost.rho else 0.8)
+    if len(space.classes) == 2:
+        return strength < FEW * (0.4 if cost.rho else 0.8)
+    known = strength >= STRENGTHS[1] / 2  # or rows were too few to be counted
+    return known and clear_classes(strength, cost, space) < _MEANS_HEARD
 
 
 def clear_classes(strength: float, cost: Cost, space: Space) -> float:
@@ -128,6 +132,11 @@ def usual_temper(columns: int) -> float:
     return max(columns, 1) ** -0.25
 
 
+def means_temper(columns: int, classes: int) -> float:
+    """The same for class means: scores of two classes are too sure, of more not."""
+    return math.sqrt(usual_temper(columns)) if classes == 2 else 1.0
+
+
 def likely_counts(raw: NDArray[Any], noise: float, total: float = 0.0) -> NDArray[Any]:
     """What class counts probably are, from noisy ones: all above 0.
 
@@ -162,6 +171,7 @@ __all__ = [
     "clear_classes",
     "hear_strength",
     "likely_counts",
+    "means_temper",
     "only_shares",
     "size_up",
     "too_few",

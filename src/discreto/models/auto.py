@@ -42,14 +42,17 @@ from discreto.session import Session
 _LINE = Fraction(2, 5)  # of the cost, for a line to start trees from
 # Trees on top of a line are worth their noise from here on, with Laplace and Gaussian.
 _TREES_AFTER = (1700, 300)
-# Rows of a class over the noise on sums of all columns, where models change places.
-_LINEAR_FROM, _CELLS_FROM, _TREES_FROM = 1.2, 5.5, 60.0
-_LINEAR_TWO = 4.0  # the first of these for two classes of few rows, with Laplace noise
-# Cells hear as much with many columns: so many rows of a class they need, over noise.
-_CELLS_HEAR = 30.0
-# So few rows are told apart by a line at best, unless there is hardly any noise: two
-# classes, and more.
-_FEW_ROWS, _FEW_TREES_FROM = (1000, 500), 40.0
+# Two classes are told apart in cells until sums stand out so far, then by trees; with
+# Gaussian noise a line is better for few rows that stand out further.
+_TREES_OF_TWO, _LINE_OF_TWO, _FEW_OF_TWO = (200, 50), 300, 1000
+# More than two. So few rows are told apart by a line at best, unless there is hardly
+# any noise; rows of a class over the noise on sums of all columns are what decides.
+_FEW_ROWS, _FEW_TREES_FROM = 300, 40.0
+# Cells come from columns / 7 on, but not before 5, then trees.
+_CELLS_COLUMNS, _CELLS_FROM, _TREES_FROM = 7, 5.0, 60.0
+# Below the first of these a line hears nothing; cells do, if a class has so many rows
+# over noise (with Laplace and Gaussian).
+_HIDDEN, _CELLS_HEAR = (1.2, 3.0), (30.0, 12.0)
 
 
 class _Auto(PrivateEstimator):
@@ -303,30 +306,37 @@ def _classifier(cost: Cost, space: Space, strength: float) -> Any:
     class means first, cells of several columns come next, trees reach furthest.
     """
     many, clear = len(space.classes), clear_classes(strength, cost, space)
+    rows = space.domain.rows or 0
     if space.categories:
         linear = many >= MANY_CLASSES and clear < CLEAR
         return LogisticRegression if linear else GradientBoostingClassifier
-    small = (space.domain.rows or 0) < _FEW_ROWS[many > 2]
-    hidden = clear < _LINEAR_FROM
     if many <= 2:
-        hidden = clear < _LINEAR_TWO and small and not cost.rho
-    if hidden and strength >= _CELLS_HEAR * many:
+        return _of_two(cost, rows, strength)
+    gaussian, small = bool(cost.rho), rows < _FEW_ROWS
+    heard = strength >= _CELLS_HEAR[gaussian] * many
+    if heard and clear < _HIDDEN[gaussian] and not small:
         return CellNeighborsClassifier
-    if many <= 2:
-        return LogisticRegression if small else GradientBoostingClassifier
-    if small or cost.rho:
+    if small or gaussian:
         trees = _FEW_TREES_FROM if small else CLEAR
         return LogisticRegression if clear < trees else GradientBoostingClassifier
-    if clear < _CELLS_FROM:
+    if clear < max(len(space.features) / _CELLS_COLUMNS, _CELLS_FROM):
         return LogisticRegression
     return (
         CellNeighborsClassifier if clear < _TREES_FROM else GradientBoostingClassifier
     )
 
 
+def _of_two(cost: Cost, rows: int, strength: float) -> Any:
+    """Which classifier for two classes of Numbers."""
+    if strength < _TREES_OF_TWO[bool(cost.rho)]:
+        return CellNeighborsClassifier
+    line = bool(cost.rho) and rows < _FEW_OF_TWO and strength >= _LINE_OF_TWO
+    return LogisticRegression if line else GradientBoostingClassifier
+
+
 def _line_from(cost: Cost, space: Space) -> float:
     """The strength from which on looks at residuals find a line."""
-    return len(space.features) * (5 if cost.rho else 55)
+    return len(space.features) * (5 if cost.rho else 150)
 
 
 def _short(space: Space) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ NAMES = [
     ("", None),
     (b"", None),
     (Decimal("NaN"), None),
-    (np.datetime64("NaT"), None),
+    (np.datetime64("NaT", "s"), None),
     ([1], None),
     ((1,), None),
     ({}, None),

@@ -153,6 +153,9 @@ def test_no_value_of_an_arrow_column_raises(
         as_number = open_frame(data, domain).column("x")
         one = open_frame(data, dp.Domain({"x": dp.Category(["a", "2"])})).column("x")
         two = open_frame(data, dp.Domain({"x": dp.Category(["a", 2])})).column("x")
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            days = dp.Domain({"x": dp.Date("1990-01-01", "2030-12-31")})
+            assert np.isnan(open_frame(data, days).column("x")).all()
     np.testing.assert_array_equal(as_number, numbers)
     assert one.tolist() == codes
     assert two.tolist() == codes

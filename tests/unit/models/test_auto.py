@@ -30,20 +30,53 @@ def chosen(domain, rows, **cost):
     return kind(random_state=0, **cost).fit(table).model_
 
 
+DELTA = {"delta": "1e-5"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "cost", "name"),
+    [
+        (300, {"epsilon": "0.1"}, "CellNeighborsClassifier"),
+        (300, {"epsilon": "0.6"}, "CellNeighborsClassifier"),
+        (300, {"epsilon": 1}, "GradientBoostingClassifier"),
+        (2000, {"epsilon": 1}, "GradientBoostingClassifier"),
+        (300, {"epsilon": "0.5"} | DELTA, "CellNeighborsClassifier"),
+        (300, {"epsilon": 1} | DELTA, "GradientBoostingClassifier"),
+        (300, {"epsilon": 8} | DELTA, "LogisticRegression"),
+        (1200, {"epsilon": 8} | DELTA, "GradientBoostingClassifier"),
+    ],
+)
+def test_two_classes_are_told_apart_in_cells_then_by_trees(rows, cost, name):
+    model = chosen(domain(8, rows=rows), rows, **cost)
+    assert type(model).__name__ == name
+
+
 @pytest.mark.parametrize(
     ("columns", "rows", "cost", "name"),
     [
-        (36, 300, {"epsilon": 1}, "CellNeighborsClassifier"),
-        (36, 300, {"epsilon": "0.1"}, "LogisticRegression"),
-        (6, 300, {"epsilon": 1}, "LogisticRegression"),
-        (36, 300, {"epsilon": 1, "delta": "1e-5"}, "LogisticRegression"),
-        (36, 900, {"epsilon": 2}, "LogisticRegression"),
-        (36, 2000, {"epsilon": 1}, "GradientBoostingClassifier"),
+        (4, 100, {"epsilon": 1}, "LogisticRegression"),  # few rows
+        (16, 1000, {"epsilon": "0.2"}, "LogisticRegression"),
+        (64, 1000, {"epsilon": "0.5"}, "CellNeighborsClassifier"),  # means are noise
+        (64, 1000, {"epsilon": 1}, "LogisticRegression"),
+        (8, 1000, {"epsilon": 1}, "CellNeighborsClassifier"),
+        (64, 2000, {"epsilon": 2}, "LogisticRegression"),  # of many columns cells
+        (8, 2000, {"epsilon": 4}, "GradientBoostingClassifier"),  # need more
+        (36, 2000, {"epsilon": "0.1"} | DELTA, "CellNeighborsClassifier"),
+        (36, 2000, {"epsilon": "0.5"} | DELTA, "LogisticRegression"),
+        (36, 2000, {"epsilon": 2} | DELTA, "GradientBoostingClassifier"),
     ],
 )
-def test_two_classes_of_many_columns_are_heard_in_cells(columns, rows, cost, name):
-    model = chosen(domain(columns, rows=rows), rows, **cost)
+def test_more_classes_go_by_rows_of_a_class_over_noise(columns, rows, cost, name):
+    model = chosen(domain(columns, classes=5, rows=rows), rows, **cost)
     assert type(model).__name__ == name
+
+
+def test_means_of_classes_are_heard_where_rows_are_too_few_to_be_counted():
+    y = np.arange(90) % 3
+    data = {f"x{i}": 0.2 + 0.3 * y for i in range(4)} | {"y": y}
+    table = dp.Table(data, domain(4, classes=3), simulate(1, noise=False))
+    model = AutoClassifier(epsilon="0.5", delta="1e-5").fit(table)
+    assert np.abs(model.model_.coef_).max() > 0.1
 
 
 def number(rows=None):
@@ -56,8 +89,8 @@ def number(rows=None):
     ("rows", "cost", "trees", "line"),
     [
         (100, {"epsilon": 1}, 0, False),
-        (200, {"epsilon": 1}, None, False),
-        (400, {"epsilon": 1}, None, True),
+        (400, {"epsilon": 1}, None, False),
+        (700, {"epsilon": 1}, None, True),
         (1500, {"epsilon": 1}, None, True),
         (2000, {"epsilon": 1}, None, False),
     ],

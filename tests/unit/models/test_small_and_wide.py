@@ -181,6 +181,28 @@ def test_class_means_are_heard_before_anything_else(kind):
     assert np.mean(lost) < np.log(3)
 
 
+@pytest.mark.parametrize("kind", [models.LogisticRegression, NaiveBayes])
+@pytest.mark.parametrize(("epsilon", "question"), [("0.1", "counts"), ("1", "sums")])
+def test_class_means_that_are_noise_alone_are_not_asked_for(kind, epsilon, question):
+    columns = {f"x{i}": dp.Number(0, 1) for i in range(64)}
+    goal = {"y": dp.Category(range(10))}
+    facts = dp.Domain(columns | goal, target="y", rows=1000)
+    asked = [ask.label for ask in kind(epsilon=epsilon).plan(facts)]
+    assert asked[0] == f"class {question}"
+
+
+def test_scores_of_two_classes_from_means_are_less_sure():
+    """Columns that repeat each other: naive Bayes counts what they say 16 times."""
+    columns = {f"x{i}": dp.Number(-4, 4, missing=False) for i in range(16)}
+    coins = np.random.default_rng(0)
+    y = coins.integers(0, 2, 300)
+    X = np.repeat((y + coins.normal(0, 2, 300))[:, None], 16, axis=1).clip(-4, 4)
+    facts = dp.Domain(columns | {"y": dp.Category([0, 1])}, target="y", rows=300)
+    for kind in (models.LogisticRegression, NaiveBayes):
+        model = kind(epsilon=1, domain=facts, ledger=simulate(0, noise=False))
+        assert log_loss(model.fit(X, y), X, y) < 2.5  # 3.0 if they were as sure
+
+
 @pytest.mark.parametrize("noise", [0.0, 4.0, 400.0])
 def test_likely_counts_are_above_zero_and_drawn_together_by_noise(noise):
     raw = np.array([100.0, -30.0, 20.0])

@@ -14,6 +14,12 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from discreto.errors import DomainError, MissingExtraError, ParameterError
 
 _SCHEMES = {"duckdb": "duckdb", "postgres": "postgresql", "postgresql": "postgresql"}
+_SESSION = {
+    "server_encoding": "",
+    "client_encoding": "UTF8",
+    "DateStyle": "ISO",
+    "standard_conforming_strings": "on",
+}
 _FORMS = (
     "duckdb:///people.db?table=visits or "
     "postgresql://reader@host/database?table=visits (schema.visits)"
@@ -115,29 +121,40 @@ def _postgresql(parts: Any, table: str, options: dict[str, str], address: str) -
     shown = public_name(address)
     try:
         connection = psycopg.connect(plain, autocommit=True)
+        for name, value in list(_SESSION.items())[1:]:
+            connection.execute(f"SET {name} TO '{value}'")
     except Exception:  # its text may have the password in it
         raise DomainError(
             f"{shown!r} cannot be reached. Is the server up, are host, port and "
             "database right, and may the role connect?"
         ) from None
     try:
-        check_encoding(connection)
+        check_session(connection)
     except DomainError:
         connection.close()
         raise
     return _table_of(connection, table, shown)
 
 
-def check_encoding(connection: Any) -> None:
-    """Refuse a PostgreSQL database whose texts are bytes of no known encoding.
+def check_session(connection: Any) -> None:
+    """Refuse a session with PostgreSQL in which some rows cannot be read.
 
-    Reading them would fail for some rows and not for others.
+    Texts in SQL_ASCII have no known encoding, other encodings have bytes for nothing,
+    and a client's may lack letters; the driver reads dates of one style; backslashes in
+    texts of a query must mean nothing.
     """
-    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+    found = {name: connection.info.parameter_status(name) for name in _SESSION}
+    if found["server_encoding"] not in ("UTF8", "LATIN1"):
         raise DomainError(
-            "this PostgreSQL database is SQL_ASCII: nobody knows the encoding of its "
-            "texts. Copy it into one whose encoding is UTF8."
+            f"this PostgreSQL database is {found['server_encoding']}: nobody can say "
+            "what some of its texts mean. Copy it into one whose encoding is UTF8."
         )
+    for name, wanted in _SESSION.items():
+        if not str(found[name]).startswith(wanted):
+            raise DomainError(
+                f"the session with PostgreSQL has {name} = {found[name]!r}, and some "
+                f"rows could not be read. SET {name} TO '{wanted}' first."
+            )
 
 
 def _table_of(connection: Any, table: str, shown: str) -> Any:

@@ -25,7 +25,7 @@ from discreto.data.frames.convert import number_codes
 from discreto.errors import DomainError
 
 if TYPE_CHECKING:
-    from discreto.data.databases.backends import Backend
+    from discreto.data.databases.backend import Backend
 
 Expr = nw.Expr
 T = TypeVar("T")
@@ -215,7 +215,8 @@ class Columns:
         raw, kind = nw.col(name), kind_of(self._schema[name])
         column = self.domain[name]
         if isinstance(column, DateTime):
-            return steps(raw, self._schema[name], column), raw.is_null()
+            found = steps(raw, self._schema[name], column, self.backend.literal)
+            return found, raw.is_null()
         if kind == "truth":
             return either(raw, real(1.0), real(0.0)), raw.is_null()
         numbers = raw.cast(nw.Float64)

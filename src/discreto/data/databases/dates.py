@@ -9,6 +9,7 @@ number (some multiply by 1/c whatever is written).
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from typing import Any
 
 import narwhals as nw
@@ -16,6 +17,7 @@ import narwhals as nw
 from discreto.core.dates import SECONDS, DateTime
 from discreto.data.databases.sql_terms import Expr, either, real
 
+Literal = Callable[[Any], Expr]
 _BEYOND = 1e15  # steps of what lies outside of the years 1 to 9999; cut later
 SHIFT = 719468.0  # days from 1 March of the year 0 to the start of 1970
 
@@ -27,14 +29,15 @@ def is_clock(dtype: Any) -> bool:
     )
 
 
-def steps(raw: Expr, dtype: Any, column: DateTime) -> Expr:
+def steps(raw: Expr, dtype: Any, column: DateTime, lit: Literal = nw.lit) -> Expr:
     """Whole steps since the start of 1970, as ``discreto.data.frames.dates`` counts.
 
     No engine takes a date apart that others do not know: those are replaced first.
+    ``lit`` writes a date down.
     """
     first, last = _calendar(dtype)
-    early, late = raw < nw.lit(first), raw > nw.lit(last)
-    known = within_calendar(raw, dtype)
+    early, late = raw < lit(first), raw > lit(last)
+    known = within_calendar(raw, dtype, lit)
     found = _days_of(known)
     if column.resolution != "day":
         per_day = 86400 // SECONDS[column.resolution]
@@ -47,14 +50,14 @@ def steps(raw: Expr, dtype: Any, column: DateTime) -> Expr:
     return either(early, real(-_BEYOND), either(late, real(_BEYOND), found))
 
 
-def within_calendar(raw: Expr, dtype: Any) -> Expr:
+def within_calendar(raw: Expr, dtype: Any, lit: Literal = nw.lit) -> Expr:
     """The same dates; those outside of the years 1 to 9999 are at their ends.
 
     PostgreSQL has others, and infinity, which no Python object can hold.
     """
     first, last = _calendar(dtype)
-    early, late = raw < nw.lit(first), raw > nw.lit(last)
-    return either(early, nw.lit(first), either(late, nw.lit(last), raw))
+    early, late = raw < lit(first), raw > lit(last)
+    return either(early, lit(first), either(late, lit(last), raw))
 
 
 def _calendar(dtype: Any) -> tuple[Any, Any]:
@@ -64,6 +67,8 @@ def _calendar(dtype: Any) -> tuple[Any, Any]:
     if dtype.time_zone is not None:  # a driver may show them by any clock
         ends = dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30)
         return tuple(end.replace(tzinfo=dt.UTC) for end in ends)  # type: ignore[return-value]
+    if dtype.time_unit == "ns":  # DuckDB fails at others, if there is a row at all
+        return dt.datetime(1677, 9, 22), dt.datetime(2262, 4, 11, 23, 47, 16)
     return dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59)
 
 

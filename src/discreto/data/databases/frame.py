@@ -16,7 +16,7 @@ from discreto.core.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
 from discreto.core.unknown_keys import OpenText
 from discreto.data.databases import Untranslated
-from discreto.data.databases.backends import Backend
+from discreto.data.databases.backend import Backend
 from discreto.data.databases.columns import Columns
 from discreto.data.databases.expressions import apply_step
 from discreto.data.databases.parts import gathered
@@ -49,6 +49,7 @@ class DatabaseFrame:
         check_types(domain, {n: kind_of_dtype(backend.schema[n]) for n in domain})
         backend.check_names(list(domain))
         backend.check_settings()
+        backend.check_columns(domain)
         self._backend, self.domain = backend, domain
         self._frame = backend.frame
         self.steps: tuple[Step, ...] = ()

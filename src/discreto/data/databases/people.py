@@ -17,7 +17,7 @@ from discreto.core.domain import Category, Domain
 from discreto.core.frame import asked
 from discreto.core.unknown_keys import OpenText
 from discreto.data.databases import Untranslated
-from discreto.data.databases.backends import Backend
+from discreto.data.databases.backend import Backend
 from discreto.data.databases.cells import unit_rows
 from discreto.data.databases.columns import Columns, Expr, kind_of
 from discreto.data.databases.sql_terms import either, real
@@ -36,7 +36,7 @@ def bounded(backend: Backend, frame: Any, domain: Domain, key: bytes) -> Any:
     who = nw.col(person)
     known = frame.filter(~who.is_null())
     if kind == "text":  # nobody is called ""
-        known = known.filter(who != nw.lit(""))
+        known = known.filter(who.cast(nw.String) != nw.lit(""))
     rows = Columns(backend, known, domain, names, beside=True)
     words = [n for n, c in domain.columns.items() if isinstance(c, OpenText)]
     texts = [nw.col(name).cast(nw.String) for name in words]

@@ -8,7 +8,8 @@ Rows play no part: the query reads none of them.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
@@ -16,7 +17,7 @@ from discreto.data.databases.sql_terms import Expr, either, real, whole
 from discreto.errors import DomainError
 
 if TYPE_CHECKING:
-    from discreto.data.databases.backends import Backend
+    from discreto.data.databases.backend import Backend
 
 _FLOATS: dict[str, float] = {
     "doubles are added": 0.1 + 0.2,
@@ -46,13 +47,7 @@ def check_engine(backend: Backend) -> None:
     asked |= {
         f"t{i}": either(expr, whole(1), whole(0)) for i, expr in enumerate(_truths())
     }
-    try:
-        found = backend.collect(backend.prepare(backend.fence(frame).select(**asked)))
-    except Exception:  # it may quote a connection string
-        raise DomainError(
-            "this database does not answer a plain query. Is the connection open, and "
-            "may its role see the table?"
-        ) from None
+    found = _answer(backend, frame, asked)
     wanted = {f"f{i}": pair for i, pair in enumerate(_FLOATS.items())}
     wanted |= {f"t{i}": pair for i, pair in enumerate(_TRUTHS.items())}
     for name, (what, value) in wanted.items():
@@ -62,6 +57,40 @@ def check_engine(backend: Backend) -> None:
                 "setting of its session (collation, decimals, casts) has changed it. "
                 "Use the defaults, or a copy of the table in a file."
             )
+
+
+def check_texts(backend: Backend, names: Sequence[str]) -> None:
+    """Refuse columns whose collation takes different texts for the same.
+
+    Two people would be one, and one of them could move the other's rows.
+    """
+    # The largest text of no rows is unknown, but has the collation of its column.
+    largest = {f"w{i}": nw.col(name).max() for i, name in enumerate(names)}
+    asked = {}
+    for i in range(len(names)):
+        word = nw.coalesce(nw.col(f"w{i}").cast(nw.String), nw.lit("ab"))
+        same = (word == nw.lit("AB")) | (word == nw.lit("áb"))
+        asked[f"t{i}"] = either(same, whole(1), whole(0))
+    found = _answer(backend, backend.frame.head(0).select(**largest), asked)
+    for i, name in enumerate(names):
+        if found[f"t{i}"][0]:
+            raise DomainError(
+                f"the collation of column {name!r} takes different texts for the same. "
+                "Use a view in which it compares every letter."
+            )
+
+
+def _answer(
+    backend: Backend, frame: Any, asked: dict[str, Expr]
+) -> dict[str, list[Any]]:
+    """One query that reads no row."""
+    try:
+        return backend.collect(backend.prepare(backend.fence(frame).select(**asked)))
+    except Exception:  # it may quote a connection string
+        raise DomainError(
+            "this database does not answer a plain query. Is the connection open, and "
+            "may its role see the table?"
+        ) from None
 
 
 def _floats() -> list[Expr]:

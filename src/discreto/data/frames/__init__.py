@@ -61,7 +61,7 @@ def _database_frame(data: Any, domain: Domain) -> Any:
     from discreto.data.databases.backends import backend_of
     from discreto.data.databases.frame import DatabaseFrame
 
-    backend = backend_of(data)
+    backend = backend_of(data, list(domain))
     return None if backend is None else DatabaseFrame(backend, domain)
 
 

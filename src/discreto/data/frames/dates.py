@@ -98,7 +98,11 @@ def _steps_of(values: Array, column: DateTime) -> Array:
 
 def _one_by_one(values: Any, column: DateTime, order: str) -> Array:
     out = np.full(len(values), np.nan)
-    several = values.tolist() if hasattr(values, "tolist") else list(_each(values))
+    several: list[Any] | None = None
+    with suppress(Exception):
+        several = values.tolist() if hasattr(values, "tolist") else list(_each(values))
+    if several is None:  # bytes that are no text: they alone are missing
+        several = [_at(values, place) for place in range(len(values))]
     for place, value in enumerate(several):
         found = _one(in_order(value, order), column)
         out[place] = np.nan if found is None else found
@@ -131,6 +135,13 @@ _LONGEST = 64  # letters of a date
 def _each(values: Any) -> Any:
     for value in values:
         yield value.as_py() if hasattr(value, "as_py") else value
+
+
+def _at(values: Any, place: int) -> Any:
+    with suppress(Exception):
+        value = values[place]
+        return value.as_py() if hasattr(value, "as_py") else value
+    return None
 
 
 def _one(value: object, column: DateTime) -> float | None:

@@ -77,7 +77,9 @@ class NearestRows:
 
     def merge(self, first: Ints, second: Ints) -> Ints:
         both = np.concatenate([first, second], axis=1)
-        return np.partition(both, self.k - 1, axis=1)[:, : self.k]
+        nearest = np.partition(both, self.k - 1, axis=1)[:, : self.k]
+        nearest.sort(axis=1)  # in one order, however the rows were cut into batches
+        return nearest
 
     def overlap(self) -> int:
         return len(self.points)

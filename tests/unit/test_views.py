@@ -308,6 +308,12 @@ def test_a_part_of_a_table_has_no_views():
         "quantile(age)",
         "count() where",
         "gini(kg) by sex",
+        "quantile(age, 1e400)",
+        "quantile(age, 1.5)",
+        "quantile_difference(age, sex, [0.5, 0.6])",
+        "quantile_difference(age, sex, -1e400)",
+        "top(sex, 1, 2, 3)",
+        f"distribution(age, {10**400})",
     ],
 )
 def test_other_sentences_are_refused(text):

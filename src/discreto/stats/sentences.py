@@ -18,9 +18,10 @@ from discreto.core.expressions import (
     Where,
     WithColumns,
 )
-from discreto.errors import ParameterError
+from discreto.errors import DiscretoError, ParameterError
 from discreto.expression_text import parse
 from discreto.plan import Statistic
+from discreto.stats._base import read_probability
 from discreto.stats.comparisons import (
     Independence,
     MeanDifference,
@@ -89,7 +90,12 @@ def sentence(text: str) -> Statistic:
     least, most, make = known
     if not least <= len(columns) <= most or len(conditions) != whole:
         raise ParameterError(f"{name} takes other arguments. Got {asked!r}.")
-    statistic = make((*conditions, *columns), options, by)
+    try:
+        statistic = make((*conditions, *columns), options, by)
+    except DiscretoError:
+        raise
+    except (TypeError, ValueError, ArithmeticError):  # too many, too large, a list
+        raise ParameterError(f"{name} takes other options. Got {asked!r}.") from None
     return Viewed(statistic, tuple(steps)) if steps else statistic
 
 
@@ -197,8 +203,8 @@ def _alone(name: str, by: tuple[str, ...]) -> None:
 def _quantiles(
     columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
 ) -> Statistic:
-    several = [Fraction(str(p)).limit_denominator(10_000) for p in _flat(options)]
-    if not several or not all(0 <= p <= 1 for p in several):
+    several = [read_probability(p) for p in _flat(options)]
+    if not several:
         raise ParameterError("quantile needs probabilities: quantile(age, 0.5, 0.9).")
     if len(several) == 1 and not by:
         return Quantile(columns[0], several[0])
@@ -209,11 +215,11 @@ def _quantile_difference(
     columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
 ) -> Statistic:
     _alone("quantile_difference", by)
-    if len(options) > 1 or not all(0 < p < 1 for p in options):
+    several = [read_probability(p) for p in _flat(options)] or [Fraction(1, 2)]
+    if len(several) > 1 or not 0 < several[0] < 1:
         raise ParameterError("quantile_difference takes one probability.")
-    chance = Fraction(str(options[0])) if options else Fraction(1, 2)
     column, group = columns
-    return QuantileDifference(column, group, chance.limit_denominator(10_000))
+    return QuantileDifference(column, group, several[0])
 
 
 def _median(columns: tuple[str, ...], by: tuple[str, ...]) -> Statistic:

@@ -63,9 +63,9 @@ def test_estimator_checks(case, monkeypatch):
     failed = {
         r["check_name"]: r["exception"] for r in results if r["status"] == "failed"
     }
-    assert set(failed) == set(expected), {
-        name: repr(failed.get(name)) for name in set(failed) ^ set(expected)
-    }
+    known = {r["check_name"] for r in results}  # older versions have fewer checks
+    wrong = set(failed) ^ (set(expected) & known)
+    assert not wrong, {name: repr(failed.get(name)) for name in wrong}
 
 
 def test_pipelines_charge_the_ledger(case):

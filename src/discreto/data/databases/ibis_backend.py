@@ -101,15 +101,13 @@ class Ibis(Split):
         return {name: [row[i] for row in rows] for i, name in enumerate(names)}
 
     def _batches(self, native: Any, rows: int) -> Iterator[Any]:
-        import ibis
-
         if self._name != "duckdb":
             decimals = self._decimals()
             for part in native.to_pyarrow_batches(chunk_size=rows):
                 yield DecimalPart(part, decimals) if decimals else part
             return
         connection = native.get_backend().con
-        yield from connection.sql(str(ibis.to_sql(native))).to_arrow_reader(rows)
+        yield from connection.sql(_text_of(native)).to_arrow_reader(rows)
 
 
 def _text_of(native: Any) -> str:

@@ -279,6 +279,14 @@ def test_margins_are_found_alike(classes, many, data):
     np.testing.assert_array_equal(found, wanted)
 
 
+def test_leaves_are_added_alike():
+    coins = np.random.default_rng(0)
+    table, before = coins.normal(size=(3, 5)), coins.normal(size=(3, 3000))
+    leaf, found = coins.integers(0, 5, 3000).astype(np.int32), before.copy()
+    compiled.load("discreto.core.maps.trees_numba").add_leaves(table, leaf, found)
+    np.testing.assert_array_equal(found, before + table.take(leaf, axis=1))
+
+
 def test_products_leave_rows_of_no_cell_out():
     domain = dp.Domain({"x": dp.Number(-1, 1), "z": dp.Number(-1, 1)})
     products = Block(Values(("x",), 15), "gram")

@@ -57,7 +57,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> dp.Ledger:
 
 
 def test_the_watch_sees_what_nobody_closes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Store, "_release", lambda self: None)
+    monkeypatch.setattr(Store, "_release", Store._let_go)
     with dp.Ledger(epsilon=1) as ledger:
         ledger.charge(TENTH, "a look")
     del ledger
@@ -108,6 +108,20 @@ def test_nobody_needs_to_close(ledger: dp.Ledger) -> None:
     ledger.charge(TENTH, "a look")
     loop: list[Any] = [ledger]
     loop.append(loop)  # only the collector finds it
+
+
+def test_a_connection_is_not_collected_before_its_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    older = [sqlite3.connect(":memory:", isolation_level=None)]
+    monkeypatch.setattr(
+        "discreto.core.ledger.store.sqlite3.connect", lambda *_, **__: older.pop()
+    )
+    loop: list[Any] = [dp.Ledger(epsilon=1)]  # the collector goes by age
+    loop.append(loop)
+    del loop
+    gc.collect()
+    assert Watched.left == []
 
 
 def test_a_refused_file_is_let_go(tmp_path: Path) -> None:

@@ -49,6 +49,9 @@ _HINTS = {
     sqlite3.SQLITE_IOERR: "make room on the disk; nothing was released",
 }
 _DAMAGED = "it is damaged or not a ledger: restore it, do not start anew"
+# Keeps a connection alive until its store lets go of it: collected together, as parts
+# of a cycle, the connection could be finalized first, unclosed.
+_held: set[sqlite3.Connection] = set()
 
 
 class Store:
@@ -86,10 +89,9 @@ class Store:
     def create(self, fill: Fill) -> None:
         """Make the file, complete or not at all; an existing one wins a race."""
         if self.path == MEMORY:
-            self._db = sqlite3.connect(
-                MEMORY, isolation_level=None, check_same_thread=False
-            )
-            _build(self._db, self._schema, fill)
+            db = sqlite3.connect(MEMORY, isolation_level=None, check_same_thread=False)
+            self._hold(db)
+            _build(db, self._schema, fill)
             return
         if os.path.exists(f"{self.path}-wal") and not self.exists():
             raise LedgerError(
@@ -112,9 +114,18 @@ class Store:
             sync_folder(self.path)
 
     def _connection(self) -> sqlite3.Connection:
-        if self._db is None:
-            self._db = self._open()
-        return self._db
+        return self._hold(self._open()) if self._db is None else self._db
+
+    def _hold(self, db: sqlite3.Connection) -> sqlite3.Connection:
+        _held.add(db)
+        self._db = db
+        return db
+
+    def _let_go(self) -> sqlite3.Connection | None:
+        db, self._db = self._db, None
+        if db is not None:
+            _held.discard(db)
+        return db
 
     def _open(self) -> sqlite3.Connection:
         if not os.path.isfile(self.path) or os.path.getsize(self.path) == 0:
@@ -183,9 +194,9 @@ class Store:
             return
         if not self._moved and self._identity() != self._files:
             self._moved = True
-            if self._db is not None:
-                self._abandon(self._db)
-                self._db = None
+            db = self._let_go()
+            if db is not None:
+                self._abandon(db)
         if self._moved:
             raise LedgerError(
                 f"{self.path!r} was moved, replaced or copied while it was open: "
@@ -285,10 +296,10 @@ class Store:
         ) from None
 
     def _close(self) -> None:
-        if self.path != MEMORY and self._db is not None:
+        db = None if self.path == MEMORY else self._let_go()
+        if db is not None:
             with suppress(sqlite3.Error):
-                self._db.close()
-            self._db = None
+                db.close()
 
     def close(self) -> None:
         """Let go of the file, for good; waits for the transaction under way.
@@ -300,7 +311,7 @@ class Store:
             self._release()
 
     def _release(self) -> None:
-        db, self._db = self._db, None
+        db = self._let_go()
         if db is None:
             return
         # What was moved or belongs to another process is not closed: that would drop

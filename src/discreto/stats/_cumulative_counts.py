@@ -22,34 +22,101 @@ _DRAWS = 400  # possible noises behind an interval
 
 def cumulative(
     ask: Ask, column: str, by: tuple[str, ...], label: str
-) -> tuple[Places, list[int], Floats, Noise]:
-    """Noisy cumulative counts of a column, by group, on levels of finer cells.
-
-    For each group and edge: the counts left and right of it, and how many noisy cells
-    either adds up; before that the places between edges and the strides of the levels.
-    """
+) -> tuple[Places, Floats, Noise]:
+    """Noisy ranks of the places of a column, by group: rows to the left of each edge."""
     domain = ask.domain
-    places = place_grid(column, domain)
-    strides, groups = _strides(places.bins), group_keys(by, domain)
-    sums = np.zeros((max(len(groups), 1), 4, places.bins + 1))
-    above = places.bins + FAN * strides[0]  # the whole range is one cell above
+    places, groups = place_grid(column, domain), group_keys(by, domain)
+    strides = strides_of(places.bins)
+    levels = []
     for level, stride in enumerate(strides):
         cells = grouped(by, places.cells(stride), domain)
         query = Sum(cells, (Block(Ones()),))
         text = f"{label}, level {level + 1}"
         answer = ask.measure(query, text, Fraction(1, len(strides)))
-        counts = answer.tables[0].reshape(len(sums), -1).astype(float)
-        parts = _level_sums(counts, stride, above, places.bins)
-        for which, part in enumerate(parts):
-            sums[:, which] += np.asarray(part, dtype=float)
-        above = stride
-    return places, strides, sums, answer.noises[0]
+        counts = answer.tables[0].reshape(max(len(groups), 1), -1)
+        levels.append(counts.astype(float))
+    return places, _ranks(levels), answer.noises[0]
+
+
+def strides_of(bins: int) -> list[int]:
+    """Cell sizes of the levels, from coarse to fine."""
+    strides = [1]
+    while bins > 2 * FAN * strides[0]:
+        strides.insert(0, strides[0] * FAN)
+    return strides
+
+
+def _ranks(levels: list[Floats]) -> Floats:
+    """Rows to the left of each edge, from the counts of all levels together.
+
+    The best linear estimate (Hay and others, 2010). From below, a cell's count and the
+    sum of its parts are averaged by their variances; from above, what parts lack is
+    shared out among them.
+    """
+    spreads = _spreads(tuple(level.shape[-1] for level in levels))
+    best = levels[-1:]
+    for counts, spread in zip(levels[-2::-1], spreads[-2::-1], strict=True):
+        # A count has variance 1: the variance of the average is also its weight.
+        best.insert(0, spread * counts + (1 - spread) * _added(best[0]))
+    found = best[0]
+    for parts, spread in zip(best[1:], spreads[1:], strict=True):
+        lack = (found - _added(parts)) / _added(spread)
+        found = parts + spread * lack.repeat(FAN, axis=-1)[..., : spread.size]
+    zero = np.zeros((*found.shape[:-1], 1))
+    return np.concatenate([zero, np.cumsum(found, axis=-1)], axis=-1)
+
+
+def _added(parts: Floats) -> Floats:
+    """The sums of a level's cells over those of the level above."""
+    return np.add.reduceat(parts, np.arange(0, parts.shape[-1], FAN), axis=-1)
+
+
+@lru_cache(maxsize=64)
+def _spreads(sizes: tuple[int, ...]) -> list[Floats]:
+    """The variance of each level's cells, given their own noise and all below."""
+    spreads = [np.ones(sizes[-1])]
+    for _ in sizes[1:]:
+        below = _added(spreads[0])
+        spreads.insert(0, below / (1 + below))
+    return spreads
+
+
+@lru_cache(maxsize=64)
+def surplus_powers(bins: int, chance: float) -> tuple[Floats, Floats]:
+    """What ``sum_reach`` needs for the surplus of each edge.
+
+    A surplus is a rank less ``chance`` times all rows. On each level, the parts of one
+    cell lie on both sides of the edge; how far each is from the cell's mean adds to
+    the variance, independently of the levels above. The fourth powers are those of
+    noise that levels have not averaged, so the reach is a trifle too long.
+    """
+    edge = np.arange(bins + 1)
+    spreads = _spreads(tuple(-(-bins // stride) for stride in strides_of(bins)))
+    squares, fourths = np.zeros((2, bins + 1))
+    place, left = np.minimum(edge, bins - 1), (edge == bins).astype(float)
+    for level, spread in reversed(list(enumerate(spreads))):
+        first = place // FAN * FAN if level else 0 * place
+        stop = np.minimum(first + (FAN if level else bins), spread.size)
+        sides = _sides(spread, first, place, stop)
+        mean = (sides[0] + left * sides[1]) / sides.sum(axis=0)
+        centre = mean if level else chance  # no level above knows how many rows
+        apart = np.stack([np.ones_like(left), left, np.zeros_like(left)]) - centre
+        squares += (sides * apart**2).sum(axis=0)
+        fourths += (_sides(spread**2, first, place, stop) * apart**4).sum(axis=0)
+        place, left = place // FAN, mean
+    return squares, fourths
+
+
+def _sides(values: Floats, first: Ints, place: Ints, stop: Ints) -> Floats:
+    """Sums over the cells before a place, at it and after it."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    after = sums[stop] - sums[place + 1]
+    return np.stack([sums[place] - sums[first], values[place], after])
 
 
 def possible_edges(
     chance: float,
-    sums: Floats,
-    strides: list[int],
+    ranks: Floats,
     noise: Noise,
     window: tuple[int, int],
     sampling: float = 0.0,
@@ -64,62 +131,19 @@ def possible_edges(
     law = "laplace" if noise.law == "laplace" else "gaussian"
     size = float(noise.amount) if law == "laplace" else math.sqrt(noise.variance)
     part = slice(window[0], window[1] + 1)
-    lefts, rights, shifts = _unit_ranks(law, sums.shape[1] - 1, tuple(strides))
-    surplus = (1 - chance) * sums[0, part] - chance * sums[1, part]
-    moved = (1 - chance) * lefts[:, part] - chance * rights[:, part]
+    noises, shifts = _unit_ranks(law, ranks.size - 1)
+    moved = (noises - chance * noises[:, -1:])[:, part]
+    surplus = (ranks - chance * ranks[-1])[part]
     below = surplus - size * moved + sampling * shifts[:, None] < 0
     edges: Ints = window[0] + below.sum(axis=1)
     return edges
 
 
 @lru_cache(maxsize=8)
-def _unit_ranks(
-    law: str, bins: int, strides: tuple[int, ...]
-) -> tuple[Floats, Floats, Floats]:
-    """Unit noise on the ranks of edges, left and right, and normal shifts."""
+def _unit_ranks(law: str, bins: int) -> tuple[Floats, Floats]:
+    """Unit noise on the ranks of edges, and normal shifts."""
     coins = generator(0)  # public: the same answer gives the same interval
-    lefts, rights = np.zeros((2, _DRAWS, bins + 1))
-    above = bins + FAN * strides[0]
-    for stride in strides:
-        shape = (_DRAWS, -(-bins // stride))
-        drawn = (
-            coins.laplace(size=shape) if law == "laplace" else coins.normal(size=shape)
-        )
-        left, right, _, _ = _level_sums(drawn, stride, above, bins)
-        lefts, rights, above = lefts + left, rights + right, stride
-    return lefts, rights, coins.normal(size=_DRAWS)
-
-
-def _strides(bins: int) -> list[int]:
-    """Cell sizes of the levels, from coarse to fine."""
-    strides = [1]
-    while bins > 2 * FAN * strides[0]:
-        strides.insert(0, strides[0] * FAN)
-    return strides
-
-
-def _level_sums(
-    counts: Floats, stride: int, above: int, bins: int
-) -> tuple[Floats, Floats, Ints, Ints]:
-    """For each edge: counts to its left and right within its cell of the level above.
-
-    The first two are the noisy counts, the last two how many noisy cells they add up.
-    """
-    edge = np.arange(bins + 1)
-    # An edge on a boundary of the level above needs nothing from this level.
-    first = edge // above * above
-    last = np.minimum(first + above, bins)
-    inside = edge % above != 0
-    inside[-1] = False
-    whole = edge // stride * stride  # the last cell boundary at or left of the edge
-    zero = np.zeros((*counts.shape[:-1], 1))
-    cells = np.concatenate([zero, np.cumsum(counts, axis=-1)], axis=-1)
-    start, middle = first // stride, whole // stride
-    stop = -(-last // stride)
-    # The cell that holds the edge is split by the level below, if there is one.
-    beyond = middle + (edge % stride != 0)
-    left = np.where(inside, cells[..., middle] - cells[..., start], 0.0)
-    right = np.where(inside, cells[..., stop] - cells[..., beyond], 0.0)
-    left_count = np.where(inside, middle - start, 0)
-    right_count = np.where(inside, stop - beyond, 0)
-    return left, right, left_count, right_count
+    draw = coins.laplace if law == "laplace" else coins.normal
+    shapes = [(_DRAWS, -(-bins // stride)) for stride in strides_of(bins)]
+    noises = _ranks([draw(size=shape) for shape in shapes])
+    return noises, coins.normal(size=_DRAWS)

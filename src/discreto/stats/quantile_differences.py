@@ -14,7 +14,11 @@ from discreto.core.query import Ints
 from discreto.errors import ParameterError
 from discreto.release import Release
 from discreto.session import Ask
-from discreto.stats._cumulative_counts import cumulative, possible_edges
+from discreto.stats._cumulative_counts import (
+    cumulative,
+    possible_edges,
+    surplus_powers,
+)
 from discreto.stats._intervals import Floats
 from discreto.stats._p_values import CLEAR, Z, two_sided, with_p_value
 from discreto.stats.comparisons import two_groups
@@ -76,18 +80,12 @@ class QuantileDifference:
         domain, chance = ask.domain, float(self.probability)
         two_groups(self.group, domain)
         unit = difference_unit(domain.number(self.column).unit)
-        places, strides, sums, noise = cumulative(
-            ask, self.column, (self.group,), self.label
-        )
-        edges, last = places.edges, places.bins
-        if min(_rows(part) for part in sums[:2]) < CLEAR * math.sqrt(
-            3 * noise.variance
-        ):
+        places, ranks, noise = cumulative(ask, self.column, (self.group,), self.label)
+        edges = places.edges
+        if ranks[:2, -1].min() < CLEAR * math.sqrt(3 * noise.variance):
             ends = np.array([0.0, edges[0] - edges[-1], edges[-1] - edges[0]])
             return with_p_value(self.label, ("difference",), 1.0, ends[:, None], unit)
-        first, second = (
-            _possible(chance, part, strides, noise, last) for part in sums[:2]
-        )
+        first, second = (_possible(chance, part, noise) for part in ranks[:2])
         # Noises and samples of the two groups have nothing to do with each other.
         drawn = edges[second[1:]] - edges[first[1:]][::-1]
         value = float(edges[second[0]] - edges[first[0]])
@@ -98,23 +96,15 @@ class QuantileDifference:
         return with_p_value(self.label, ("difference",), p, ends[:, None], unit)
 
 
-def _rows(sums: Floats) -> float:
-    """How many rows there are: an edge has all of them left and right of it."""
-    return float(np.median(sums[0] + sums[1]))
-
-
-def _possible(
-    chance: float, sums: Floats, strides: list[int], noise: Noise, last: int
-) -> Ints:
+def _possible(chance: float, ranks: Floats, noise: Noise) -> Ints:
     """The edge of a quantile, and where that of the population may be."""
-    spread = noise.variance * np.median(
-        (1 - chance) ** 2 * sums[2] + chance**2 * sums[3]
-    )
-    sampling = math.sqrt(max(_rows(sums), 1.0) * chance * (1 - chance))
-    far = 5 * math.hypot(math.sqrt(spread), sampling)
-    surplus = (1 - chance) * sums[0] - chance * sums[1]
+    last = ranks.size - 1
+    squares, _ = surplus_powers(last, chance)
+    sampling = math.sqrt(max(float(ranks[-1]), 1.0) * chance * (1 - chance))
+    far = 5 * math.hypot(math.sqrt(noise.variance * np.median(squares)), sampling)
+    surplus = ranks - chance * ranks[-1]
     near = np.flatnonzero(np.abs(surplus[1:-1]) <= far) + 1
     window = (int(near[0]), int(near[-1])) if near.size else (0, last)
     middle = window[0] + int((surplus[window[0] : window[1] + 1] < 0).sum())
-    found = possible_edges(chance, sums, strides, noise, window, sampling)
+    found = possible_edges(chance, ranks, noise, window, sampling)
     return np.minimum(np.append(middle, found), last)

@@ -23,11 +23,12 @@ from discreto.errors import ParameterError
 from discreto.release import LEVEL, Release
 from discreto.session import Ask
 from discreto.stats._base import by_text, group_keys, read_probability
-from discreto.stats._cumulative_counts import cumulative
+from discreto.stats._cumulative_counts import cumulative, strides_of, surplus_powers
 from discreto.stats._intervals import Floats, combined_reach, sum_reach
 from discreto.stats._places import Places, place_grid
 
-_TAILS = 0.06  # what both ends of the interval of one of several quantiles may miss
+# How often an end of an interval may be wrong on each level, from fine to coarse.
+_TAILS = (0.032, 0.026, 0.02)
 POINT_SHARE = Fraction(2, 3)  # the rest pays for the error bar
 
 
@@ -217,12 +218,9 @@ class Quantiles:
         if not self.probabilities:
             raise ParameterError("quantiles need at least one probability.")
         domain, groups = ask.domain, group_keys(self.by, ask.domain)
-        places, strides, sums, noise = cumulative(ask, self.column, self.by, self.label)
+        places, ranks, noise = cumulative(ask, self.column, self.by, self.label)
         chances = [float(p) for p in self.probabilities]
-        ends = [
-            [_descend(chance, part, strides, noise) for chance in chances]
-            for part in sums
-        ]
+        ends = [[_descend(chance, part, noise) for chance in chances] for part in ranks]
         return self._release(np.array(ends), places, groups, domain)
 
     def _release(
@@ -245,25 +243,21 @@ class Quantiles:
         return Release(self.label, value, low, high, keys, column.unit)
 
 
-def _descend(
-    chance: float, sums: Floats, strides: list[int], noise: Noise
-) -> tuple[int, int, int]:
+def _descend(chance: float, ranks: Floats, noise: Noise) -> tuple[int, int, int]:
     """The cell of a quantile, and the edges between which it lies with 95 %.
 
     Coming from outside, edges whose rank is surely wrong are passed, first in coarse
     steps, then in finer ones. On each level that goes wrong only at the first edge
-    beyond the quantile. Both sides have 3 % to lose, which their levels share: no
-    table brings both to their limit at once.
+    beyond the quantile. The levels are wrong together most of the time, and no table
+    brings both ends to their limit: ``benchmarks/quantiles.py`` looks for the worst.
     """
-    left, right, lefts, rights = sums
-    surplus = (1 - chance) * left - chance * right
-    squares = (1 - chance) ** 2 * lefts + chance**2 * rights
-    fourths = (1 - chance) ** 4 * lefts + chance**4 * rights
-    low, high, last = 0, surplus.size - 1, surplus.size - 1
-    for stride in strides:
-        # The finest level decides most of the time, so it gets the most.
-        share = 1 - 0.2 * (len(strides) - 1) if stride == 1 else 0.2
-        far = sum_reach(squares, fourths, noise, 1 - _TAILS * share)
+    last = ranks.size - 1
+    surplus = ranks - chance * ranks[-1]
+    squares, fourths = surplus_powers(last, chance)
+    strides = strides_of(last)
+    low, high = 0, last
+    for stride, tail in zip(strides, _TAILS[len(strides) - 1 :: -1], strict=True):
+        far = sum_reach(squares, fourths, noise, 1 - 2 * tail)
         while low + stride < last and surplus[low + stride] < -far[low + stride]:
             low += stride
         while (step := (high - 1) // stride * stride) > 0 and surplus[step] >= far[

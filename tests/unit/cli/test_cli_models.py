@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -386,5 +387,5 @@ time.sleep(600)
 def _entries(path: Path) -> int:
     if not path.exists():
         return 0
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
         return int(db.execute("SELECT count(*) FROM entry").fetchone()[0])

@@ -87,8 +87,8 @@ def surplus_powers(bins: int, chance: float) -> tuple[Floats, Floats]:
 
     A surplus is a rank less ``chance`` times all rows. On each level, the parts of one
     cell lie on both sides of the edge; how far each is from the cell's mean adds to
-    the variance, independently of the levels above. The fourth powers are those of
-    noise that levels have not averaged, so the reach is a trifle too long.
+    the variance, independently of the levels above. That is exact; fourth powers are
+    those of noise that levels have not averaged, for a reach that is right to some %.
     """
     edge = np.arange(bins + 1)
     spreads = _spreads(tuple(-(-bins // stride) for stride in strides_of(bins)))

@@ -89,7 +89,7 @@ class QuantileDifference:
         # Noises and samples of the two groups have nothing to do with each other.
         drawn = edges[second[1:]] - edges[first[1:]][::-1]
         value = float(edges[second[0]] - edges[first[0]])
-        low, high = np.quantile(drawn, [0.0225, 0.9775])
+        low, high = np.quantile(drawn, [0.025, 0.975])
         ends = np.array([value, min(low, value), max(high, value)])
         error = max(value - low if value > 0 else high - value, 1e-300) / Z
         p = two_sided(value / error)

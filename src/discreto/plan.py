@@ -203,7 +203,8 @@ def statistics(
     >>> float(found.expected[0].error) < 0.01
     True
     """
-    several = list(wanted) if isinstance(wanted, Iterable) else [wanted]
+    is_one = isinstance(wanted, str) or not isinstance(wanted, Iterable)
+    several: list[Any] = [wanted] if is_one else list(wanted)  # type: ignore[arg-type]
     cost, number = cost_of(several, epsilon, delta), guess_rows(domain, rows)
     shares = split_of(domain, several, cost, split, precision, number)
     return plan_of(domain, several, cost, number, shares)
@@ -228,12 +229,15 @@ def split_of(
     """The shares of statistics that are asked together; see :mod:`discreto.shares`."""
     if not several:
         raise ParameterError("there is nothing to ask.")
-    number = guess_rows(domain, rows)
-    return shares_of(several, split, domain, cost, number, precision)
+    return shares_of(several, split, domain, cost, guess_rows(domain, rows), precision)
 
 
 def cost_of(several: Sequence[Statistic], epsilon: Amount, delta: Amount) -> Cost:
     """What statistics cost: pure epsilon or rho, or a block for those that need one."""
+    for one in several:
+        if isinstance(one, type) or not hasattr(one, "learn"):
+            way = "stats.Mean('age'), or as a sentence stats.sentence('mean(age)')"
+            raise ParameterError(f"{one!r} is no statistic. Write {way}.")
     blocks = [getattr(statistic, "block", False) for statistic in several]
     if not any(blocks):
         return Cost.of(epsilon, delta)
@@ -372,9 +376,8 @@ def epsilon_for(
             return False
         return bool(np.max(plan.expected[0].error) <= goal)
 
-    tries = [Fraction(10) ** power for power in range(-6, 5)]
     low = Fraction(0)
-    for high in tries:
+    for high in (Fraction(10) ** power for power in range(-6, 5)):
         if enough(high):
             break
         low = high
@@ -385,10 +388,7 @@ def epsilon_for(
         )
     while high - low > high / 100:
         middle = _short((low + high) / 2)
-        if enough(middle):
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
 

@@ -72,6 +72,19 @@ def test_plan_equals_charge(statistic: Any, delta: Any) -> None:
     assert shares == plan.total
 
 
+@pytest.mark.parametrize("wrong", ["mean(x)", Mean, dp.stats.mean, 1.0])
+def test_what_is_no_statistic_is_refused_in_words(wrong: Any) -> None:
+    table = dp.Table(DATA, DOMAIN, simulate(1))
+    for use in (
+        lambda: table.plan(wrong, epsilon=1),
+        lambda: table.plan([wrong], epsilon=1),
+        lambda: table.answer(wrong, epsilon=1),
+        lambda: table.answers([wrong], epsilon=1),
+    ):
+        with pytest.raises(ParameterError, match=r"is no statistic\. Write"):
+            use()
+
+
 @pytest.mark.parametrize("statistic", EVERY, ids=lambda s: s.label)
 def test_plans_spend_nothing_and_print(statistic: Any) -> None:
     ledger = dp.Ledger(epsilon=1)

@@ -23,7 +23,7 @@ _DRAWS = 400  # possible noises behind an interval
 def cumulative(
     ask: Ask, column: str, by: tuple[str, ...], label: str
 ) -> tuple[Places, Floats, Noise]:
-    """Noisy ranks of the places of a column, by group: rows to the left of each edge."""
+    """Noisy ranks by group: how many rows are left of each edge between places."""
     domain = ask.domain
     places, groups = place_grid(column, domain), group_keys(by, domain)
     strides = strides_of(places.bins)

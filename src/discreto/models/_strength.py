@@ -66,30 +66,34 @@ def clear_classes(strength: float, cost: Cost, space: Space) -> float:
     return strength / max(len(space.classes), 1) / noise
 
 
-def way_of(rows: float, cost: Cost) -> int:
-    """Which of ``STRENGTHS`` is nearest to that of so many rows."""
+def way_of(rows: float, cost: Cost, strengths: tuple[int, ...] = STRENGTHS) -> int:
+    """Which of these strengths is nearest to that of so many rows."""
     strength = rows * unit_strength(cost)
-    if strength < STRENGTHS[1] / 2:
+    if strength < strengths[1] / 2:
         return 0
-    return 1 + int(np.argmin(np.abs(np.log(np.array(STRENGTHS[1:]) / strength))))
+    return 1 + int(np.argmin(np.abs(np.log(np.array(strengths[1:]) / strength))))
 
 
 def hear_strength(
-    ask: Any, rows: int | None, known: Cells, share: Fraction
+    ask: Any,
+    rows: int | None,
+    known: Cells,
+    share: Fraction,
+    strengths: tuple[int, ...] = STRENGTHS,
 ) -> tuple[Any, float]:
     """How well a sum over the ``known`` rows stands out, and a session for the rest.
 
     Public ``rows`` decide at once; otherwise a noisy count does, for a share of it,
-    among ``STRENGTHS``: each of them is a form of the plan.
+    among ``strengths``: each of them is a form of the plan.
     """
     if rows is not None:
         return ask, rows * unit_strength(ask.cost)
     answer = ask.measure(Sum(known, (Block(Ones()),)), "rows", share)
     # Too few rows are taken for many by one noise in six, not by half of them.
     doubt = math.sqrt(answer.noises[0].variance)
-    way = way_of(float(answer.tables[0][0, 0]) - doubt, ask.cost)
-    way = ask.fork(len(STRENGTHS), way)
-    return ask.sharing(1 - share), float(STRENGTHS[way])
+    way = way_of(float(answer.tables[0][0, 0]) - doubt, ask.cost, strengths)
+    way = ask.fork(len(strengths), way)
+    return ask.sharing(1 - share), float(strengths[way])
 
 
 class SizeUp(NamedTuple):

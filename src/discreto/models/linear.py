@@ -22,14 +22,14 @@ from discreto.models._features import Space
 from discreto.models._frames import Design
 from discreto.models._kinds import PrivateRegressor
 from discreto.models._least_squares import centred, least_squares
+from discreto.models._one_look import PLENTY, by_looks
 from discreto.models._products import Products, check_same
 from discreto.models._residuals import (
     Line,
     by_products,
-    by_residuals,
     constant,
 )
-from discreto.models._strength import COUNT, hear_strength
+from discreto.models._strength import COUNT, STRENGTHS, hear_strength
 from discreto.models._takes_weights import TakesWeights
 from discreto.models._terms import Encoding, affordable, spread_out
 from discreto.models._weighted_rows import column_weights, weighted_rows
@@ -86,7 +86,8 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         from its noisy median in units of its noisy spread; a first line comes from
         products, and four looks at clipped residuals mend it. With few rows (declared,
         or counted for a twentieth of the cost) it is one release of products, or a
-        constant; of many Categories those of short lists take part first.
+        constant; with millions, products of whole rows. Of many Categories those of
+        short lists take part first.
         ``"weighted"``: one release, in which a row whose norm is above ``row_norm``
         gets a smaller weight.
         ``"functional"``: the functional mechanism, all rows count the same.
@@ -233,7 +234,9 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         space = whole.space
         target_known = present_in((space.goal,), space.domain)
         known = present_in((space.goal, *space.numbers), space.domain)
-        ask, strength = hear_strength(ask, space.domain.rows, known, COUNT)
+        ask, strength = hear_strength(
+            ask, space.domain.rows, known, COUNT, (*STRENGTHS, PLENTY)
+        )
         room = strength if ask.cost.rho else strength / math.sqrt(2)
         terms = Encoding(affordable(space, room, 100 if ask.cost.rho else 1000))
         gaussian, complete = bool(ask.cost.rho), present_in(space.numbers, space.domain)
@@ -246,7 +249,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         elif room < _PRODUCTS[gaussian] * design.columns:
             line = by_products(ask, design, space.goal)
         else:
-            line = by_residuals(ask, design, space.goal)
+            line = by_looks(ask, design, space.goal, strength)
         target = space.domain.number(space.goal)
         slopes = spread_out(line.slopes, terms, whole)
         self.coef_ = slopes * target.half / whole.halves

@@ -28,7 +28,7 @@ from discreto.stats._intervals import Floats, combined_reach, sum_reach
 from discreto.stats._places import Places, place_grid
 
 # How often an end of an interval may be wrong on each level, from fine to coarse.
-_TAILS = (0.032, 0.026, 0.02)
+_TAILS = (0.034, 0.033, 0.012)
 POINT_SHARE = Fraction(2, 3)  # the rest pays for the error bar
 
 

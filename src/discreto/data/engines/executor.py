@@ -22,6 +22,7 @@ from discreto.core.domain import Domain
 from discreto.core.expressions import ViewFrame, view_from_json, view_to_json
 from discreto.core.field_types import kinds_of
 from discreto.core.query import Ints
+from discreto.data.engines.blas import one_thread
 from discreto.data.engines.local import fold_all, fold_together, keeps, quietly
 from discreto.data.engines.task_text import WORKER_KINDS, read_question, write_question
 from discreto.data.frames import Array, Frame, StreamFrame
@@ -262,9 +263,10 @@ def _known(asked: Bound) -> bool:
 
 
 def _fold_here(several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
-    if len(several) == 1:  # it may keep something with its rows
-        return [fold_all(several[0], frame)]
-    return fold_together(several, frame)
+    with one_thread():
+        if len(several) == 1:  # it may keep something with its rows
+            return [fold_all(several[0], frame)]
+        return fold_together(several, frame)
 
 
 def fold_place(questions: str, domain: str, place: Any) -> list[list[Ints]] | None:

@@ -16,7 +16,8 @@ from discreto.core.frame import BATCH
 from discreto.core.gate import Keep
 from discreto.core.maps.cells import Cross
 from discreto.core.query import Ints, Sum
-from discreto.data.frames import Frame, is_stream
+from discreto.data.engines.blas import one_thread
+from discreto.data.frames import Frame
 from discreto.errors import KernelFault
 
 T = TypeVar("T")
@@ -52,15 +53,14 @@ class LocalEngine:
         return quietly(lambda: self._fold(asked, frame))
 
     def _fold(self, asked: Bound, frame: Frame) -> list[Ints]:
-        # Products run on BLAS, which has threads of its own; but files are read here.
-        alone = self.threads == 1 or (_has_products(asked) and not is_stream(frame))
-        parts = [frame] if alone else frame.split(self.threads)
-        if len(parts) == 1:
-            return fold_all(asked, frame)
-        total = aggregate.empty(asked)
-        for part in self._workers().map(partial(fold_all, asked), parts):
-            total = aggregate.merge(asked, total, part)
-        return total
+        parts = [frame] if self.threads == 1 else frame.split(self.threads)
+        with one_thread():
+            if len(parts) == 1:
+                return fold_all(asked, frame)
+            total = aggregate.empty(asked)
+            for part in self._workers().map(partial(fold_all, asked), parts):
+                total = aggregate.merge(asked, total, part)
+            return total
 
     def fold_several(
         self, several: Sequence[Bound], frame: Frame
@@ -88,11 +88,12 @@ class LocalEngine:
     def _fold_several(self, several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
         parts = [frame] if self.threads == 1 else frame.split(self.threads)
         total = [aggregate.empty(asked) for asked in several]
-        for some in self._workers().map(partial(fold_together, several), parts):
-            total = [
-                aggregate.merge(asked, one, two)
-                for asked, one, two in zip(several, total, some, strict=True)
-            ]
+        with one_thread():
+            for some in self._workers().map(partial(fold_together, several), parts):
+                total = [
+                    aggregate.merge(asked, one, two)
+                    for asked, one, two in zip(several, total, some, strict=True)
+                ]
         return total
 
     def _workers(self) -> ThreadPoolExecutor:
@@ -122,10 +123,6 @@ def _processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _has_products(asked: Bound) -> bool:
-    return "gram" in [part.block.form for part in asked.blocks]
 
 
 def _rows_at_once(asked: Bound) -> int:

@@ -249,7 +249,7 @@ def _descend(chance: float, ranks: Floats, noise: Noise) -> tuple[int, int, int]
     Coming from outside, edges whose rank is surely wrong are passed, first in coarse
     steps, then in finer ones. On each level that goes wrong only at the first edge
     beyond the quantile. The levels are wrong together most of the time, and no table
-    brings both ends to their limit: ``benchmarks/quantiles.py`` looks for the worst.
+    brings both ends to their limit (``benchmarks/quantile_tables.py`` looks for one).
     """
     last = ranks.size - 1
     surplus = ranks - chance * ranks[-1]

@@ -102,7 +102,7 @@ def quick() -> Iterator[Path]:
         yield Path(name)
 
 
-def run(code: str, *args: object, timeout: float = 60) -> str:
+def run(code: str, *args: object, timeout: float = 300) -> str:
     """Run a script to its end; what it printed."""
     done = subprocess.run(
         [sys.executable, "-c", PRELUDE + code, *map(str, args)],

@@ -341,9 +341,12 @@ def test_no_reply_tells_neighbouring_tables_apart(tmp_path: Path) -> None:
 
 
 def shape(data: Any) -> Any:
-    """JSON without its numbers and hashes."""
+    """JSON without its numbers and hashes, and without what noise decides."""
     if isinstance(data, dict):
-        return {key: shape(value) for key, value in data.items()}
+        return {
+            key: "noisy" if key in ("value", "low", "high") else shape(value)
+            for key, value in data.items()
+        }
     if isinstance(data, list):
         return [shape(one) for one in data]
     if isinstance(data, str) and re.fullmatch("[0-9a-f]{32,64}", data):

@@ -43,6 +43,9 @@ class Dialect:
         ``"dmy"`` (31.01.2024), ``"mdy"`` (01/31/2024) or ``"ymd"`` (2024/1/31) with
         dots, slashes or hyphens and four digits for the year. ISO dates are always
         read.
+    quoted
+        Numbers stand in quotes, as in ``"72,4"``, so that their decimal mark may be
+        the separator. Without it the two must differ: a number would be two fields.
 
     Raises
     ------
@@ -62,6 +65,7 @@ class Dialect:
     missing: tuple[str, ...] = MISSING_WORDS
     sheet: str | None = None
     dates: str = "iso"
+    quoted: bool = False
 
     def __post_init__(self) -> None:
         _one_of("separator", self.separator, (None, *_SEPARATORS))
@@ -76,6 +80,9 @@ class Dialect:
             raise ParameterError(
                 f"decimal and thousands cannot both be {self.decimal!r}."
             )
+        if not isinstance(self.quoted, bool):
+            raise ParameterError("quoted is true or false: do numbers stand in quotes?")
+        self.check_separator(self.separator)
         words = self.missing
         if isinstance(words, str) or not isinstance(words, tuple | list):
             raise ParameterError("missing is a list of texts that stand for no value.")
@@ -88,6 +95,27 @@ class Dialect:
         object.__setattr__(self, "missing", tuple(dict.fromkeys(words)))
         if self.sheet is not None and not isinstance(self.sheet, str):
             raise ParameterError("sheet is the name of a sheet.")
+
+    def check_separator(self, separator: str | None) -> None:
+        """Refuse a separator that is the decimal mark, unless numbers are quoted.
+
+        Parameters
+        ----------
+        separator
+            What stands between the fields of a file; ``None`` if nobody said.
+
+        Raises
+        ------
+        ParameterError
+            It is the decimal mark: ``72,4`` would be two fields.
+        """
+        if separator == self.decimal and not self.quoted:
+            raise ParameterError(
+                f"separator and decimal cannot both be {separator!r}. Say both as the "
+                "file has them: separator=',' with decimal='.', or separator=';' with "
+                "decimal=','. Where numbers stand in quotes, as in \"72,4\", say "
+                "quoted=True."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON form with what differs from the default, read by ``from_dict``."""

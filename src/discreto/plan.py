@@ -100,9 +100,8 @@ class Plan:
         } | ({"others": list(map(len, self.others))} if self.others else {})
 
     def __str__(self) -> str:
-        count = len(self.questions)
-        total = number(self.total)
-        lines = [tr("plan: {total} in {count} question(s)", total=total, count=count)]
+        facts = {"total": number(self.total), "count": len(self.questions)}
+        lines = [tr("plan: {total} in {count} question(s)", **facts)]
         for question in self.questions:
             noise = ", ".join(number(ratio, ".3g") for ratio in question.ratios())
             lines.append(
@@ -111,13 +110,14 @@ class Plan:
                 + tr("noise {noise} x a row's reach", noise=noise)
             )
         if self.others:
-            lines.append(
-                tr(
-                    "  or, as a release decides, in one of {count} other ways for the "
-                    "same total",
-                    count=len(self.others),
-                )
+            sizes = sorted(map(len, self.others))
+            ways = {"count": len(sizes), "least": sizes[0], "most": sizes[-1]}
+            way = tr(
+                "  or, as a release decides, in one of {count} other ways, with "
+                "{least} to {most} questions, for the same total",
+                **ways,
             )
+            lines.append(way)
         for release in self.expected:
             unit = difference_unit(release.unit)
             unit = f" {unit}" if unit else ""

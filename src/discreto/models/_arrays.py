@@ -6,6 +6,7 @@ a leak, and a real ledger refuses it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,6 +64,8 @@ class TakesArrays:
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
+        if isinstance(X, Mapping):
+            as_matrix(X)  # which refuses it
         validate_data(self, X, skip_check_array=True)
         domain, columns, target = self._describe(X, y)
         if weights is not None:

@@ -8,7 +8,7 @@ of releases and public facts, so they are safe to publish.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Self
 
@@ -225,7 +225,9 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             return Space(domain, tuple(features))
         if target is None:
             raise ParameterError(
-                f"{type(self).__name__} needs a target: fit(table, 'COLUMN')."
+                f"{type(self).__name__} needs a target: fit(table, 'COLUMN'), "
+                "plan(domain, 'COLUMN'), or Domain(..., target='COLUMN') (\"target\" "
+                "in a domain file)."
             )
         self._check_target(domain, target)
         features = [n for n in domain.with_(target=target).features() if n != target]
@@ -251,14 +253,18 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         check_is_fitted(self, "space_")
         if isinstance(X, Ready):
             return X
-        if not hasattr(X, "columns") and not isinstance(X, Table):
+        if not hasattr(X, "columns") and not isinstance(X, Table | Mapping):
             as_matrix(X)
         # A file of 0.1 says neither.
         named = not hasattr(self, "feature_names_in_")
-        if getattr(self, "_from_table", named):
-            return X  # the space finds columns by name, or counts those of an array
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return X
+        by_name = isinstance(X, Mapping) or getattr(self, "_from_table", named)
+        if not by_name:  # the space finds columns, or counts those of an array
+            validate_data(self, X, reset=False, skip_check_array=True)
+        if isinstance(X, Table) or not self.space_.categories:
+            return X
+        ready = Ready(*self.space_.batch(X))
+        self.space_.warn_of_undeclared(X, ready.batch)
+        return ready
 
     def to_sklearn(self) -> Any:
         """The fitted model as plain scikit-learn: for those who must not need discreto.

@@ -120,6 +120,8 @@ def fit_command(
     if read_delta(comparison.delta):
         words += ["--delta", comparison.delta]
     words += ["--ledger", ledger, *(["--budget", budget] if budget else [])]
+    if budget and read_delta(comparison.delta):
+        words += ["--budget-delta", comparison.delta]
     return shlex.join([*words, "--out", "model.json"])
 
 

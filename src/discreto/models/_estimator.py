@@ -8,7 +8,7 @@ of releases and public facts, so they are safe to publish.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Self
 
@@ -23,7 +23,7 @@ from discreto.core.gate import Gate
 from discreto.errors import DomainError, ParameterError
 from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
-from discreto.models._features import Ready, Space, as_matrix
+from discreto.models._features import Ready, Space, as_matrix, is_dict
 from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
 from discreto.models._sample_weights import weighed, weighted_space
@@ -253,11 +253,12 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         check_is_fitted(self, "space_")
         if isinstance(X, Ready):
             return X
-        if not hasattr(X, "columns") and not isinstance(X, Table | Mapping):
+        dictionary = is_dict(X)
+        if not (dictionary or hasattr(X, "columns") or isinstance(X, Table)):
             as_matrix(X)
         # A file of 0.1 says neither.
         named = not hasattr(self, "feature_names_in_")
-        by_name = isinstance(X, Mapping) or getattr(self, "_from_table", named)
+        by_name = dictionary or getattr(self, "_from_table", named)
         if not by_name:  # the space finds columns, or counts those of an array
             validate_data(self, X, reset=False, skip_check_array=True)
         if isinstance(X, Table) or not self.space_.categories:

@@ -117,7 +117,8 @@ class Space:
             odd = np.flatnonzero(batch[name] == UNKNOWN)
             if odd.size:
                 column = columns_of(X, self.features, mapping=True)[name]
-                values = column.to_list() if hasattr(column, "to_list") else column
+                array = isinstance(column, np.ndarray)
+                values = column.tolist() if array else column.to_list()
                 found = list(dict.fromkeys(repr(values[i]) for i in odd[:_LOOKED_AT]))
                 known = map(repr, self.domain.category(name).categories[:_SHOWN])
                 warnings.warn(
@@ -136,7 +137,7 @@ def columns_of(
 
     With ``mapping`` a dict of columns is read as well.
     """
-    if mapping and isinstance(X, Mapping):
+    if mapping and is_dict(X):
         return _columns_of_dict(X, names)
     frame = frame_of(X)
     if frame is not None:
@@ -150,6 +151,11 @@ def columns_of(
             f"{', '.join(names)}."
         )
     return {name: array[:, i] for i, name in enumerate(names)}
+
+
+def is_dict(X: Any) -> bool:
+    """Whether it is a dict of columns (some sparse matrices are dicts as well)."""
+    return isinstance(X, Mapping) and not hasattr(X, "tocsr")
 
 
 def _need(names: Sequence[str], known: Collection[str]) -> None:
@@ -174,7 +180,7 @@ def _columns_of_dict(X: Mapping[Any, Any], names: Sequence[str]) -> dict[str, Ar
 
 def as_matrix(X: Any) -> Array:
     """A 2-d array, refused by shape and kind only."""
-    if isinstance(X, Mapping):
+    if is_dict(X):
         raise ParameterError(
             "X is a dict. Give a data frame, such as pandas.DataFrame(X), or an array."
         )

@@ -14,7 +14,7 @@ from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
 from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
-from discreto.dry_run import dry_run_gate
+from discreto.dry_run import dry_run_gate, worst_error
 from discreto.errors import ParameterError
 from discreto.label_text import label_in_words
 from discreto.language import number, tr
@@ -94,7 +94,7 @@ class Plan:
             "rows": self.rows,
             "questions": [question.to_dict() for question in self.questions],
             "expected": [
-                {"label": r.label, "error": np.max(r.error).item(), "unit": r.unit}
+                {"label": r.label, "error": worst_error(r), "unit": r.unit}
                 for r in self.expected
             ],
         } | ({"others": list(map(len, self.others))} if self.others else {})
@@ -121,7 +121,7 @@ class Plan:
         for release in self.expected:
             unit = difference_unit(release.unit)
             unit = f" {unit}" if unit else ""
-            error = float(np.max(release.error))
+            error = worst_error(release)
             lines.append(
                 tr(
                     "  expected error of {label}: ± {error}{unit} (95 %) for {rows} "
@@ -148,7 +148,7 @@ class Plan:
             for question in self.questions
         ]
         errors = [
-            f"expected error of {release.label}: ± {float(np.max(release.error)):.3g} "
+            f"expected error of {release.label}: ± {worst_error(release):.3g} "
             f"{release.unit}".strip()
             for release in self.expected
         ]
@@ -374,7 +374,7 @@ def epsilon_for(
             plan = statistics(domain, wanted, epsilon=epsilon, delta=delta, rows=rows)
         except ParameterError:
             return False
-        return bool(np.max(plan.expected[0].error) <= goal)
+        return worst_error(plan.expected[0]) <= goal
 
     low = Fraction(0)
     for high in (Fraction(10) ** power for power in range(-6, 5)):

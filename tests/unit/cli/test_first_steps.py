@@ -16,6 +16,8 @@ from discreto import models
 from discreto.cli import app
 from discreto.core.cost import Cost
 from discreto.errors import ParameterError
+from discreto.plan import statistics
+from discreto.stats import Mean
 
 COMMA = ("--dialect", "separator=,")
 POINT = ("--dialect", "decimal=.")
@@ -179,6 +181,19 @@ class TestHints:
         sizes = [len(form) for form in plan.others]
         wanted = f"with {min(sizes)} to {max(sizes)} questions, for the same total"
         assert wanted in str(plan)
+
+    def test_the_error_of_groups_is_that_of_groups_with_a_name(
+        self, place: Path
+    ) -> None:
+        """Nothing can be expected of "(missing or other)", where no row is made up."""
+        domain = dp.Domain.load("d.json")
+        made = statistics(domain, Mean("kg", ("smoker",)), epsilon=1, rows=2000)
+        assert len(made.expected[0].keys) == 3
+        assert made.to_dict()["expected"][0]["error"] < 2
+        words = ("plan", "d.json", "mean", "kg", "--by", "smoker", "--rows", 2000)
+        done = run(*words, "--error", 1)
+        assert done.exit_code == 0, done.output
+        assert "± 115" not in run(*words, "--epsilon", 1).output
 
 
 class TestScores:

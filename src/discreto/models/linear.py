@@ -345,7 +345,8 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
 
         Returns
         -------
@@ -367,7 +368,8 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
         y
             Their targets.
 

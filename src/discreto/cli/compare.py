@@ -96,21 +96,27 @@ def compare(
         domain=str(domain),
         ledger=ledger,
         budget=budget,
+        dialect=dialect or (),
     )
     comparison_page(made, command=command, name=Path(data).name).save(out)
     if as_json:
         terminal.print_json(made.to_dict())
     else:
         print_comparison(made)
-        console = terminal.out()
-        if command:
-            console.print()
-            console.print(tr("For real:"))
-            console.print(terminal.plain(command), soft_wrap=True)
-            if budget:
-                console.print(terminal.plain(tr(ONE_LEDGER)), style="dim")
+        _print_next(command, out, new=bool(budget))
+
+
+def _print_next(command: str, report: Path, *, new: bool) -> None:
+    """What to type for a fit, with a ``new`` ledger or not, and where the report is."""
+    console = terminal.out()
+    if command:
         console.print()
-        console.print(terminal.plain(tr("The report: {out}", out=out)), soft_wrap=True)
+        console.print(tr("For real:"))
+        console.print(terminal.plain(command), soft_wrap=True)
+        if new:
+            console.print(terminal.plain(tr(ONE_LEDGER)), style="dim")
+    console.print()
+    console.print(terminal.plain(tr("The report: {out}", out=report)), soft_wrap=True)
 
 
 def budget_for(made: Comparison) -> str:

@@ -82,7 +82,7 @@ class Dialect:
             )
         if not isinstance(self.quoted, bool):
             raise ParameterError("quoted is true or false: do numbers stand in quotes?")
-        self.check_separator(self.separator)
+        check_marks(self, self.separator)
         words = self.missing
         if isinstance(words, str) or not isinstance(words, tuple | list):
             raise ParameterError("missing is a list of texts that stand for no value.")
@@ -95,27 +95,6 @@ class Dialect:
         object.__setattr__(self, "missing", tuple(dict.fromkeys(words)))
         if self.sheet is not None and not isinstance(self.sheet, str):
             raise ParameterError("sheet is the name of a sheet.")
-
-    def check_separator(self, separator: str | None) -> None:
-        """Refuse a separator that is the decimal mark, unless numbers are quoted.
-
-        Parameters
-        ----------
-        separator
-            What stands between the fields of a file; ``None`` if nobody said.
-
-        Raises
-        ------
-        ParameterError
-            It is the decimal mark: ``72,4`` would be two fields.
-        """
-        if separator == self.decimal and not self.quoted:
-            raise ParameterError(
-                f"separator and decimal cannot both be {separator!r}. Say both as the "
-                "file has them: separator=',' with decimal='.', or separator=';' with "
-                "decimal=','. Where numbers stand in quotes, as in \"72,4\", say "
-                "quoted=True."
-            )
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON form with what differs from the default, read by ``from_dict``."""
@@ -160,3 +139,18 @@ def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
     if value not in allowed:
         shown = ", ".join(repr(one) for one in allowed if one is not None)
         raise ParameterError(f"{name} is one of {shown}. Got {value!r}.")
+
+
+def check_marks(dialect: Dialect, separator: str | None) -> None:
+    """Refuse a separator that is the decimal mark, unless numbers are quoted.
+
+    ``72,4`` would be two fields. ``separator`` is what stands between the fields of a
+    file, ``None`` if nobody said.
+    """
+    if separator == dialect.decimal and not dialect.quoted:
+        raise ParameterError(
+            f"separator and decimal cannot both be {separator!r}. Say both as the file "
+            "has them: separator=',' with decimal='.', or separator=';' with "
+            "decimal=','. Where numbers stand in quotes, as in \"72,4\", say "
+            "quoted=True."
+        )

@@ -27,6 +27,7 @@ from discreto.models._features import Ready, Space, as_matrix, is_dict
 from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
 from discreto.models._sample_weights import weighed, weighted_space
+from discreto.models._undeclared import warn_of_undeclared
 from discreto.parameters import Reader
 from discreto.perform import choosy_gate, perform
 from discreto.plan import TYPICAL_ROWS, Plan, rehearse
@@ -265,7 +266,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         if isinstance(X, Table) or not self.space_.categories:
             return X
         ready = Ready(*self.space_.batch(X))
-        self.space_.warn_of_undeclared(X, ready.batch)
+        warn_of_undeclared(self.space_, X, ready.batch)
         return ready
 
     def to_sklearn(self) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,13 +11,12 @@ from numpy.typing import NDArray
 
 from discreto.core.domain import Category, Domain, Number
 from discreto.data.frames import convert
-from discreto.data.frames.convert import UNKNOWN, listed
+from discreto.data.frames.convert import listed
 from discreto.data.frames.native import frame_of
 from discreto.errors import DomainError, ParameterError
 from discreto.tables import Table
 
 Array = NDArray[Any]
-_SHOWN, _LOOKED_AT = 5, 1000  # values of a warning
 
 
 class Ready(NamedTuple):
@@ -107,27 +105,6 @@ class Space:
     def unscale(self, unit: Array) -> Array:
         """Points on [-1, 1] in the units of the columns."""
         return self.centres() + self.halves() * unit
-
-    def warn_of_undeclared(self, X: Any, batch: dict[str, Array]) -> None:
-        """Say which values of rows to predict are no category of their column.
-
-        Such rows are somebody's own, who asks for a prediction: they may be looked at.
-        """
-        for name in self.categories:
-            odd = np.flatnonzero(batch[name] == UNKNOWN)
-            if odd.size:
-                column = columns_of(X, self.features, mapping=True)[name]
-                array = isinstance(column, np.ndarray)
-                values = column.tolist() if array else column.to_list()
-                found = list(dict.fromkeys(repr(values[i]) for i in odd[:_LOOKED_AT]))
-                known = map(repr, self.domain.category(name).categories[:_SHOWN])
-                warnings.warn(
-                    f"column {name!r} has values that the domain does not declare, "
-                    f"such as {', '.join(found[:_SHOWN])}; declared are "
-                    f"{', '.join(known)}. They are predicted as unknown.",
-                    UserWarning,
-                    stacklevel=4,
-                )
 
 
 def columns_of(

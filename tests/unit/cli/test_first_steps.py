@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -211,14 +212,13 @@ class TestScores:
 
 
 def test_the_command_of_a_comparison_can_be_pasted(place: Path) -> None:
-    dp.Domain.load("d.json").with_(dialect=None).save("plain.json")
     small = ("--epsilon", "8", "--folds", 2, "--repeats", 1)
-    words = ("compare", "a.csv", "--domain", "plain.json", *small)
+    words = ("compare", "a.csv", "--domain", "d.json", *COMMA, *POINT, *small)
     done = run(*words)
     line = next(x for x in done.output.splitlines() if x.startswith("discreto fit"))
     assert "--ledger a.ledger --budget 8" in line
     assert "leave out --budget" in flat(done)
-    pasted = run(*line.split()[1:])
+    pasted = run(*shlex.split(line)[1:])
     assert pasted.exit_code == 0, pasted.output
     again = run(*words)
     line = next(x for x in again.output.splitlines() if x.startswith("discreto fit"))

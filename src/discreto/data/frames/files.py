@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 from urllib.parse import unquote
 
-from discreto.core.dialect import Dialect
+from discreto.core.dialect import Dialect, check_marks
 from discreto.data.frames.records import Layout, header
 from discreto.data.frames.types import Kind, arrow_kind
 from discreto.errors import DomainError, ParameterError
@@ -106,7 +106,7 @@ def layout_of(path: Path, dialect: Dialect | None) -> Layout:
     tabs = ".tsv" in [suffix.lower() for suffix in path.suffixes]
     separator = dialect.separator or ("\t" if tabs else ",")
     try:
-        dialect.check_separator(separator)
+        check_marks(dialect, separator)
     except ParameterError as error:
         raise DomainError(f"the dialect of {path.name!r}: {error}") from None
     return Layout(separator, encoding=dialect.encoding)

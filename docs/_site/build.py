@@ -58,6 +58,10 @@ def rebased(text: str, place: Path) -> str:
         if path.parent == ROOT and path.stem in TOP:
             up = "../" * len(place.relative_to(DOCS).parts) if place != ROOT else ""
             return f"[{words}]({up}{path.stem.lower()}.md{anchor})"
+        if path.suffix == ".ipynb" and path.parent == ROOT / "notebooks":
+            page = DOCS / "tutorials" / "notebooks" / f"{path.stem}.md"
+            here = DOCS if place == ROOT else place
+            return f"[{words}]({Path(os.path.relpath(page, here)).as_posix()})"
         if not path.is_relative_to(DOCS):
             return words
         if place == ROOT:

@@ -20,6 +20,7 @@ from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.expressions import Step
 from discreto.core.gate import Gate, Keep, Source
+from discreto.core.maps.cells import MISSING
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
 from discreto.core.query import Batch, Floats, Ints
@@ -36,6 +37,17 @@ def dry_run_gate(domain: Domain, rows: int, gate: Gate | None = None) -> Gate:
     if gate is not None:
         return gate.rehearsed(source, _NoLedger())
     return Gate(domain, _NoLedger(), source)
+
+
+def worst_error(release: Any) -> float:
+    """The largest expected error of an answer: of its groups, those that have names.
+
+    No made-up row is missing or other, so of such a group nothing could be expected.
+    """
+    errors = np.ravel(release.error).astype(float)
+    parts = [key if isinstance(key, tuple) else (key,) for key in release.keys]
+    named = np.array([MISSING not in part for part in parts], dtype=bool)
+    return float(np.max(errors[named] if named.any() else errors))
 
 
 class NoRows:

@@ -19,6 +19,15 @@ from itertools import zip_longest
 
 from discreto.language import language, mark, number, tr
 
+# Notes of answers that say next to nothing.
+WIDE = mark(
+    "it says little: the interval is about as wide as the column's range. Are values "
+    "missing, or not read? See discreto domain check --owner"
+)
+HOLDS_NOTHING = mark(
+    "it says little: the interval holds 0. Are values missing, or not read? See "
+    "discreto domain check --owner"
+)
 # Labels without a name in them; ``tr`` finds them as they are.
 _WHOLE = (
     mark("mean of one class against the rest"),
@@ -29,7 +38,7 @@ _WHOLE = (
     *(mark("share predicted by group"), mark("best candidate"), mark("class counts")),
     *(mark("classes in the cells"), mark("curvature"), mark("how sure to be")),
     *(mark("median of the target"), mark("middle of the rows"), mark("slopes")),
-    mark("quantile of the target"),
+    *(mark("quantile of the target"), mark("share of the most frequent class")),
     *(mark("number of rows"), mark("overall mean"), mark("products of the columns")),
     *(mark("products with the target"), mark("score of a run"), mark("squared error")),
     *(
@@ -41,6 +50,7 @@ _WHOLE = (
     ),
     *(mark("class scores"), mark("class tables"), mark("class sums"), mark("start")),
     *(mark("means"), mark("spread"), mark("spreads"), mark("squared")),
+    *(WIDE, HOLDS_NOTHING),
     *(mark("where the numbers are"), mark("count"), mark("rows"), mark("shares")),
 )
 # What comes before "of": the names behind it belong to the user.
@@ -70,6 +80,7 @@ _FORMS = (
     mark("values in cells of fewer than about {count} rows may lie outside"),
     mark("about {count} rows lie beyond it"),
     mark("values with a noisy count below {count} are not shown"),
+    mark("{count} ranges with next to no rows are not shown"),
     mark("count by {by}"),
     mark("fit {model}"),
     mark("evaluate {model}"),
@@ -116,4 +127,4 @@ def _pattern(form: str) -> re.Pattern[str]:
     )
 
 
-__all__ = ["label_in_words"]
+__all__ = ["HOLDS_NOTHING", "WIDE", "label_in_words"]

@@ -14,7 +14,7 @@ from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
 from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
-from discreto.dry_run import dry_run_gate
+from discreto.dry_run import dry_run_gate, worst_error
 from discreto.errors import ParameterError
 from discreto.label_text import label_in_words
 from discreto.language import number, tr
@@ -94,15 +94,14 @@ class Plan:
             "rows": self.rows,
             "questions": [question.to_dict() for question in self.questions],
             "expected": [
-                {"label": r.label, "error": np.max(r.error).item(), "unit": r.unit}
+                {"label": r.label, "error": worst_error(r), "unit": r.unit}
                 for r in self.expected
             ],
         } | ({"others": list(map(len, self.others))} if self.others else {})
 
     def __str__(self) -> str:
-        count = len(self.questions)
-        total = number(self.total)
-        lines = [tr("plan: {total} in {count} question(s)", total=total, count=count)]
+        facts = {"total": number(self.total), "count": len(self.questions)}
+        lines = [tr("plan: {total} in {count} question(s)", **facts)]
         for question in self.questions:
             noise = ", ".join(number(ratio, ".3g") for ratio in question.ratios())
             lines.append(
@@ -111,17 +110,18 @@ class Plan:
                 + tr("noise {noise} x a row's reach", noise=noise)
             )
         if self.others:
-            lines.append(
-                tr(
-                    "  or, as a release decides, in one of {count} other ways for the "
-                    "same total",
-                    count=len(self.others),
-                )
+            sizes = sorted(map(len, self.others))
+            ways = {"count": len(sizes), "least": sizes[0], "most": sizes[-1]}
+            way = tr(
+                "  or, as a release decides, in one of {count} other ways, with "
+                "{least} to {most} questions, for the same total",
+                **ways,
             )
+            lines.append(way)
         for release in self.expected:
             unit = difference_unit(release.unit)
             unit = f" {unit}" if unit else ""
-            error = float(np.max(release.error))
+            error = worst_error(release)
             lines.append(
                 tr(
                     "  expected error of {label}: ± {error}{unit} (95 %) for {rows} "
@@ -148,7 +148,7 @@ class Plan:
             for question in self.questions
         ]
         errors = [
-            f"expected error of {release.label}: ± {float(np.max(release.error)):.3g} "
+            f"expected error of {release.label}: ± {worst_error(release):.3g} "
             f"{release.unit}".strip()
             for release in self.expected
         ]
@@ -374,7 +374,7 @@ def epsilon_for(
             plan = statistics(domain, wanted, epsilon=epsilon, delta=delta, rows=rows)
         except ParameterError:
             return False
-        return bool(np.max(plan.expected[0].error) <= goal)
+        return worst_error(plan.expected[0]) <= goal
 
     low = Fraction(0)
     for high in (Fraction(10) ** power for power in range(-6, 5)):

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 _MOST = 40  # keys of an answer that are listed
 
 
-def text_of(release: Release) -> str:
+def text_of(release: Release, *, priced: bool = True) -> str:
     """An answer with its interval and cost, by key if it has several."""
     stamp = f"{tr('SIMULATED')} " if release.simulated else ""
-    tail = f"({_sense(release)}), {number(release.cost)}"
+    tail = f"({_sense(release)})" + (f", {number(release.cost)}" if priced else "")
     note = f"; {label_in_words(release.note)}" if release.note else ""
     unit, remark = release.unit, release.note
     if _found_nothing(release):
@@ -93,12 +93,13 @@ def _interval(value: Any, low: Any, high: Any, unit: str, note: str) -> str:
     return f"{number(value, spec)} [{span}]{unit}"
 
 
-def html_of(release: Release) -> str:
+def html_of(release: Release, *, priced: bool = True) -> str:
     """An answer in a notebook: a row for each key."""
     stamp = f"{tr('SIMULATED')} " if release.simulated else ""
     note = f"; {label_in_words(release.note)}" if release.note else ""
+    cost = f", {number(release.cost)}" if priced else ""
     name = label_in_words(release.label)
-    caption = f"{stamp}{name} ({_sense(release)}), {number(release.cost)}{note}"
+    caption = f"{stamp}{name} ({_sense(release)}){cost}{note}"
     if _found_nothing(release):
         return html_table([tr("value")], [], caption=caption)
     rows = [
@@ -116,23 +117,32 @@ def html_of(release: Release) -> str:
     return html_table(heads, rows, caption=caption)
 
 
-def releases_html(several: Sequence[Release]) -> str:
-    """Several releases in a notebook: numbers in one table, then the others."""
+def releases_html(several: Sequence[Release], *, together: bool = False) -> str:
+    """Several releases in a notebook: numbers in one table, then the others.
+
+    Releases that were paid for ``together`` have their cost said once.
+    """
     single = [one for one in several if not one.keys]
     rows = [
         (
             label_in_words(one.label),
             _interval(one.value, one.low, one.high, one.unit, one.note),
             _sense(one),
-            number(one.cost),
+            *([] if together else [number(one.cost)]),
             label_in_words(one.note),
         )
         for one in single
     ]
-    stamp = tr("SIMULATED") if any(one.simulated for one in several) else ""
-    heads = ["", tr("value"), tr("interval"), tr("cost"), ""]
-    first = [html_table(heads, rows, caption=stamp)] if single else []
-    others = [html_of(one) for one in several if one.keys]
+    words = [tr("SIMULATED")] if any(one.simulated for one in several) else []
+    if together and several:
+        words.append(
+            tr("{cost} for all of these together", cost=number(several[0].cost))
+        )
+    costs = [] if together else [tr("cost")]
+    heads = ["", tr("value"), tr("interval"), *costs, ""]
+    caption = " ".join(words)
+    first = [html_table(heads, rows, caption=caption)] if single else []
+    others = [html_of(one, priced=not together) for one in several if one.keys]
     return "".join([*first, *others])
 
 

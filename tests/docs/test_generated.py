@@ -16,6 +16,7 @@ from discreto.core.question_json import encode
 SITE = Path(__file__).resolve().parents[2] / "docs" / "_site"
 sys.path.insert(0, str(SITE))
 
+import build  # noqa: E402
 import commands  # noqa: E402
 import docstrings  # noqa: E402
 import links  # noqa: E402
@@ -108,3 +109,11 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
 def test_facts_become_a_list(text: str) -> None:
     assert docstrings.facts_as_lists([text])[2] == r"    \|x\|"
     assert docstrings.facts_as_lists(["Plain text."]) == ["Plain text."]
+
+
+def test_links_to_notebooks_lead_to_their_pages():
+    text = "[one](../../notebooks/student.ipynb), [two](../../pyproject.toml)"
+    made = build.rebased(text, build.DOCS / "tutorials")
+    assert made == "[one](notebooks/student.md), two"
+    made = build.rebased("[one](notebooks/student.ipynb)", build.ROOT)
+    assert made == "[one](tutorials/notebooks/student.md)"

@@ -11,7 +11,10 @@ import re
 # What a message of the package says, and what a person at a shell would do.
 WORDS = (
     (r"[Aa]sk with epsilon <= ([\d.e-]*\d)", r"Ask with --epsilon \1 or less"),
-    (r"needs a target: fit\(table, 'COLUMN'\)", "needs --target COLUMN"),
+    (
+        r"needs a target: fit\(table, 'COLUMN'\).*domain file\)",
+        'needs --target COLUMN, or "target" in the domain file',
+    ),
     (
         r"[Tt]he domain needs target='COLUMN' for this model",
         'say --target COLUMN, or set "target" in the domain file',
@@ -31,6 +34,11 @@ WORDS = (
     (r"neighbours='replace'", '"neighbours": "replace"'),
     (r"\bcount_epsilon=", "--count-epsilon "),
     (r"ledger\.reopen\(\)", "`discreto ledger reopen LEDGER`"),
+    (
+        r"separator='(.)' with decimal='(.)'",
+        r"--dialect 'separator=\1' --dialect 'decimal=\2'",
+    ),
+    (r"\bquoted=True", "--dialect quoted=true"),
     (r"\bn_clusters=", "--set n_clusters="),
     (r"\bdelta=(?=[\d.])", "--delta "),
     (r"\bepsilon=(?=[\d.])", "--epsilon "),

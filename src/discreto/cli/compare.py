@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,11 @@ PRIVATE = mark(
     "SIMULATED: the rows were used freely. These scores are as private "
     "as the rows; do not publish them."
 )
+ONE_LEDGER = mark(
+    "If there is a ledger of these people already, name it and leave out --budget: all "
+    "questions about them are paid from one."
+)
+_BUDGET = 3  # of a new ledger, or what the fit costs
 
 
 def compare(
@@ -83,19 +89,40 @@ def compare(
             progress=progress,
         )
     ledger = f"{Path(data).stem}.ledger"
-    command = fit_command(made, data=data, domain=str(domain), ledger=ledger)
+    budget = "" if Path(ledger).exists() else budget_for(made)
+    command = fit_command(
+        made,
+        data=data,
+        domain=str(domain),
+        ledger=ledger,
+        budget=budget,
+        dialect=dialect or (),
+    )
     comparison_page(made, command=command, name=Path(data).name).save(out)
     if as_json:
         terminal.print_json(made.to_dict())
     else:
         print_comparison(made)
-        console = terminal.out()
-        if command:
-            console.print()
-            console.print(tr("For real:"))
-            console.print(terminal.plain(command), soft_wrap=True)
+        _print_next(command, out, new=bool(budget))
+
+
+def _print_next(command: str, report: Path, *, new: bool) -> None:
+    """What to type for a fit, with a ``new`` ledger or not, and where the report is."""
+    console = terminal.out()
+    if command:
         console.print()
-        console.print(terminal.plain(tr("The report: {out}", out=out)), soft_wrap=True)
+        console.print(tr("For real:"))
+        console.print(terminal.plain(command), soft_wrap=True)
+        if new:
+            console.print(terminal.plain(tr(ONE_LEDGER)), style="dim")
+    console.print()
+    console.print(terminal.plain(tr("The report: {out}", out=report)), soft_wrap=True)
+
+
+def budget_for(made: Comparison) -> str:
+    """The budget of a new ledger from which the recommended fit can be paid."""
+    price = 0.0 if made.advice is None else made.advice.score.price
+    return str(max(_BUDGET, math.ceil(price)))
 
 
 @contextmanager

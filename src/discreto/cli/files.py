@@ -53,6 +53,8 @@ def read_dialect(words: Sequence[str], base: Dialect | None = None) -> Dialect:
             raise ParameterError(f"write --dialect NAME=VALUE. Got {word!r}.")
         value = {"tab": "\t", "space": " "}.get(value, value)
         parts[name] = value.split("|") if name == "missing" else value
+        if name == "quoted":
+            parts[name] = {"true": True, "false": False}.get(value.lower(), value)
     return Dialect.from_dict(parts)
 
 
@@ -68,7 +70,7 @@ def open_ledger(
     if budget is None and not path.exists():
         raise LedgerError(
             f"there is no ledger {str(path)!r}. Say how much may be spent on these "
-            "people in all to make one: discreto query ... --budget 3"
+            "people in all to make one: --budget 3, with the command that asks."
         )
     key = read_key(chain_key)
     return interrupt.watch(

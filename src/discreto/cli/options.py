@@ -194,7 +194,8 @@ DialectWords = Annotated[
         "--dialect",
         metavar="NAME=VALUE",
         help="How DATA is written, if the domain file does not say: separator=; "
-        "decimal=, thousands=. encoding=latin-1 missing=NA|-9 sheet=NAME dates=dmy.",
+        "decimal=, thousands=. encoding=latin-1 missing=NA|-9 sheet=NAME dates=dmy "
+        "quoted=true.",
     ),
 ]
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain file.")]
@@ -272,9 +273,13 @@ def statistic(
         if value and option not in kind.options:
             raise ParameterError(f"{name} has no option --{option}.")
     if len(names) < kind.least or (kind.most is not None and len(names) > kind.most):
-        raise ParameterError(
-            f"{name} takes {_how_many(kind)}. Got {', '.join(names) or 'none'}."
+        several = (
+            " Ask once for each, or all of them together: --batch FILE."
+            if kind.most == 1 and len(names) > 1
+            else ""
         )
+        got = ", ".join(names) or "none"
+        raise ParameterError(f"{name} takes {_how_many(kind)}. Got {got}.{several}")
     return kind.make(
         Words(names, tuple(by or ()), _bins(bins, names), _probabilities(probability))
     )

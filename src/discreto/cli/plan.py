@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.table import Table
 
@@ -13,6 +12,7 @@ from discreto.cli import options, terminal
 from discreto.cli.files import read_domain
 from discreto.core.cost import read_amount
 from discreto.core.domain import Domain
+from discreto.dry_run import worst_error
 from discreto.errors import ParameterError
 from discreto.label_text import label_in_words
 from discreto.language import mark, number, tr
@@ -95,7 +95,7 @@ def _print(made: Plan, epsilon: str, error: str | None, *, interval: bool) -> No
         )
     console.print(plan_table(made))
     for release in made.expected:
-        worst = float(np.max(release.error))
+        worst = worst_error(release)
         unit = f" {release.unit}" if release.unit else ""
         label = label_in_words(release.label)
         if interval:

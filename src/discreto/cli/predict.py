@@ -56,8 +56,11 @@ def predict(
         raise ParameterError(
             f"a {type(learner).__name__} has no classes: no --probabilities."
         )
+    undeclared: dict[str, int] = {}
     with terminal.working(tr("predicting")):
-        columns = _columns(learner, data, dialect, probabilities=probabilities)
+        columns = _columns(
+            learner, data, dialect, undeclared, probabilities=probabilities
+        )
     if out is None or str(out) == "-":
         typer.echo(export.to_csv(columns, None), nl=False)
     else:
@@ -67,16 +70,33 @@ def predict(
     rows = len(columns["prediction"])
     words = tr("predicted {rows} rows, free of charge", rows=rows)
     console.print(f"{stamp}{words}")
+    for name, count in undeclared.items():
+        words = tr(
+            "{count} rows have a {name} that the domain does not declare: they are "
+            "predicted as unknown",
+            count=count,
+            name=name,
+        )
+        console.print(terminal.plain(words), style="yellow")
     if out is not None:
         console.print(terminal.plain(tr("wrote {out}", out=out)), soft_wrap=True)
     console.print(tr("What is said about a private row is private, too."), style="dim")
 
 
 def _columns(
-    learner: Any, data: str, dialect: list[str] | None, *, probabilities: bool
+    learner: Any,
+    data: str,
+    dialect: list[str] | None,
+    undeclared: dict[str, int],
+    *,
+    probabilities: bool,
 ) -> dict[str, list[Any]]:
-    """The predictions, and on demand the probabilities of classes, by column name."""
+    """The predictions, and on demand the probabilities of classes, by column name.
+
+    ``undeclared`` gets the number of rows with values that no Category declares.
+    """
     from discreto.data.frames import open_frame
+    from discreto.data.frames.convert import UNKNOWN
     from discreto.models._features import Ready
 
     space = learner.space_
@@ -90,6 +110,9 @@ def _columns(
     out |= {f"chance of {kind}": [] for kind in classes}
     for batch, rows in open_frame(data, domain).batches(space.features, BATCH):
         ready = Ready(dict(batch), rows)
+        for name in space.categories:
+            if odd := int((batch[name] == UNKNOWN).sum()):
+                undeclared[name] = undeclared.get(name, 0) + odd
         out["prediction"] += learner.predict(ready).tolist()
         if classes:
             for kind, part in zip(classes, learner.predict_proba(ready).T, strict=True):

@@ -43,6 +43,9 @@ class Dialect:
         ``"dmy"`` (31.01.2024), ``"mdy"`` (01/31/2024) or ``"ymd"`` (2024/1/31) with
         dots, slashes or hyphens and four digits for the year. ISO dates are always
         read.
+    quoted
+        Numbers stand in quotes, as in ``"72,4"``, so that their decimal mark may be
+        the separator. Without it the two must differ: a number would be two fields.
 
     Raises
     ------
@@ -62,6 +65,7 @@ class Dialect:
     missing: tuple[str, ...] = MISSING_WORDS
     sheet: str | None = None
     dates: str = "iso"
+    quoted: bool = False
 
     def __post_init__(self) -> None:
         _one_of("separator", self.separator, (None, *_SEPARATORS))
@@ -76,6 +80,9 @@ class Dialect:
             raise ParameterError(
                 f"decimal and thousands cannot both be {self.decimal!r}."
             )
+        if not isinstance(self.quoted, bool):
+            raise ParameterError("quoted is true or false: do numbers stand in quotes?")
+        check_marks(self, self.separator)
         words = self.missing
         if isinstance(words, str) or not isinstance(words, tuple | list):
             raise ParameterError("missing is a list of texts that stand for no value.")
@@ -132,3 +139,18 @@ def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
     if value not in allowed:
         shown = ", ".join(repr(one) for one in allowed if one is not None)
         raise ParameterError(f"{name} is one of {shown}. Got {value!r}.")
+
+
+def check_marks(dialect: Dialect, separator: str | None) -> None:
+    """Refuse a separator that is the decimal mark, unless numbers are quoted.
+
+    ``72,4`` would be two fields. ``separator`` is what stands between the fields of a
+    file, ``None`` if nobody said.
+    """
+    if separator == dialect.decimal and not dialect.quoted:
+        raise ParameterError(
+            f"separator and decimal cannot both be {separator!r}. Say both as the file "
+            "has them: separator=',' with decimal='.', or separator=';' with "
+            "decimal=','. Where numbers stand in quotes, as in \"72,4\", say "
+            "quoted=True."
+        )

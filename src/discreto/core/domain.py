@@ -18,7 +18,12 @@ from typing import Any, Literal
 
 from discreto.core.columns import Boolean, Category, Column, Number, Opaque, Value
 from discreto.core.dialect import Dialect
-from discreto.core.domain_json import column_from, column_to_dict, dialect_from
+from discreto.core.domain_json import (
+    column_from,
+    column_to_dict,
+    dialect_from,
+    in_words,
+)
 from discreto.core.field_types import check_plain
 from discreto.errors import DomainError, ParameterError
 
@@ -34,7 +39,8 @@ class Domain:
     Parameters
     ----------
     columns
-        A mapping from names to ``Number``, ``Category``, ``Boolean()`` or ``Opaque``.
+        A mapping from names to ``Number``, ``Category``, ``Boolean()``, ``Date``,
+        ``DateTime`` or ``Opaque``.
     target
         The column to predict, if there is one.
     neighbours
@@ -75,8 +81,8 @@ class Domain:
                 raise DomainError(f"column names must be texts. Got {name!r}.")
             if not isinstance(column, Number | Category | Opaque):
                 raise DomainError(
-                    f"column {name!r} must be Number, Category, Boolean() or Opaque. "
-                    f"Got {type(column).__name__}."
+                    f"column {name!r} must be Number, Category, Boolean(), Date, "
+                    f"DateTime or Opaque. Got {type(column).__name__}."
                 )
         if self.neighbours not in ("add-remove", "replace"):
             raise DomainError(
@@ -159,6 +165,11 @@ class Domain:
             There is no such Number column.
         """
         column = self[name]
+        if isinstance(column, Category):
+            raise DomainError(
+                f"{name!r} is not a Number but a Category: ask for a proportion, such "
+                f"as {name} == {column.categories[0]!r}, or for a count by {name}."
+            )
         if not isinstance(column, Number):
             raise DomainError(f"{name!r} is not a Number column of the domain.")
         return column
@@ -225,7 +236,11 @@ class Domain:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form, read back by ``from_dict``."""
+        """A JSON form, read back by ``from_dict``.
+
+        Fingerprints are made of it, so its words stay those of version 0.1. ``save``
+        writes those of Python; both are read.
+        """
         out: dict[str, Any] = {"discreto_domain": 1}
         if self.target is not None:
             out["target"] = self.target
@@ -284,14 +299,16 @@ class Domain:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the domain as JSON.
+        """Write the domain as JSON, in the words of Python: Number, Category, missing.
 
         Parameters
         ----------
         path
             The file to write.
         """
-        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
+        columns = {name: in_words(column) for name, column in self.columns.items()}
+        data = self.to_dict() | {"columns": columns}
+        text = json.dumps(data, indent=1, ensure_ascii=False)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
     @classmethod

@@ -59,6 +59,23 @@ _OLD_WORDS = {
 }
 
 
+def in_words(column: Column) -> dict[str, Any]:
+    """The JSON form of a column for people: in the words of Python.
+
+    >>> in_words(Category(["f", "m"], missing=False))
+    {'type': 'Category', 'categories': ['f', 'm'], 'missing': False}
+    """
+    data = column_to_dict(column)
+    if isinstance(column, Opaque):
+        known = data["type"] in ("Opaque", "text")
+        return data if known else {"type": "Opaque", "kind": column.kind}
+    missing = {} if data.pop("nullable", False) else {"missing": False}
+    if column == Boolean(missing=column.missing) and data["categories"][0] is False:
+        return {"type": "Boolean"} | missing
+    words = {old: new for new, old in _OLD_WORDS.items()}
+    return data | {"type": words.get(data["type"], data["type"])} | missing
+
+
 def column_from(name: str, data: Mapping[str, Any]) -> Column:
     """A column from its JSON form, in the words of Python or of version 0.1."""
     try:

@@ -35,6 +35,7 @@ _HELP = [
     "Category). Delete what a column does not need.",
     "missing: false is a promise that there are no gaps. A Category may also have "
     "aliases, case: false and strip: true.",
+    "target: the column that a model predicts, if one is to be fitted.",
     "person: the column that says whose row it is, if one person can have several.",
     'dialect: how a text file writes values, such as {"decimal": ",", "thousands": '
     '".", "dates": "dmy", "missing": ["", "n/a", "-9"]}.',
@@ -83,7 +84,8 @@ def _drafted(
     data: dict[str, Any] = {"discreto_domain": 1, "help": _HELP}
     if dialect is not None and dialect != Dialect():
         data["dialect"] = dialect.to_dict()
-    data |= {"neighbours": "add-remove", "person": None, "rows_per_person": 1}
+    data |= {"target": None, "neighbours": "add-remove"}
+    data |= {"person": None, "rows_per_person": 1}
     return data | {"columns": {name: _column(fields.get(name)) for name in names}}
 
 

@@ -98,7 +98,8 @@ class FederatedModel:
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
         """
         columns = Encoding(Space(self.domain, self.features, self.target))
         fill = np.array(self.fill_) if self.fill_ else None
@@ -112,7 +113,8 @@ class FederatedModel:
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
         """
         scores = self.decision_function(X)
         column = self.domain[self.target]
@@ -127,7 +129,8 @@ class FederatedModel:
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
         """
         _ = self.classes_
         second = 1 / (1 + np.exp(-np.clip(self.decision_function(X), -500, 500)))

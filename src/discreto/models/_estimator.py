@@ -23,10 +23,11 @@ from discreto.core.gate import Gate
 from discreto.errors import DomainError, ParameterError
 from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
-from discreto.models._features import Ready, Space, as_matrix
+from discreto.models._features import Ready, Space, as_matrix, is_dict
 from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
 from discreto.models._sample_weights import weighed, weighted_space
+from discreto.models._undeclared import warn_of_undeclared
 from discreto.parameters import Reader
 from discreto.perform import choosy_gate, perform
 from discreto.plan import TYPICAL_ROWS, Plan, rehearse
@@ -225,7 +226,9 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             return Space(domain, tuple(features))
         if target is None:
             raise ParameterError(
-                f"{type(self).__name__} needs a target: fit(table, 'COLUMN')."
+                f"{type(self).__name__} needs a target: fit(table, 'COLUMN'), "
+                "plan(domain, 'COLUMN'), or Domain(..., target='COLUMN') (\"target\" "
+                "in a domain file)."
             )
         self._check_target(domain, target)
         features = [n for n in domain.with_(target=target).features() if n != target]
@@ -242,7 +245,8 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
         """
         raise NotImplementedError
 
@@ -251,14 +255,19 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         check_is_fitted(self, "space_")
         if isinstance(X, Ready):
             return X
-        if not hasattr(X, "columns") and not isinstance(X, Table):
+        dictionary = is_dict(X)
+        if not (dictionary or hasattr(X, "columns") or isinstance(X, Table)):
             as_matrix(X)
         # A file of 0.1 says neither.
         named = not hasattr(self, "feature_names_in_")
-        if getattr(self, "_from_table", named):
-            return X  # the space finds columns by name, or counts those of an array
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return X
+        by_name = dictionary or getattr(self, "_from_table", named)
+        if not by_name:  # the space finds columns, or counts those of an array
+            validate_data(self, X, reset=False, skip_check_array=True)
+        if isinstance(X, Table) or not self.space_.categories:
+            return X
+        ready = Ready(*self.space_.batch(X))
+        warn_of_undeclared(self.space_, X, ready.batch)
+        return ready
 
     def to_sklearn(self) -> Any:
         """The fitted model as plain scikit-learn: for those who must not need discreto.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from discreto.core.domain import Category, Domain, Number
 from discreto.data.frames import convert
+from discreto.data.frames.convert import listed
 from discreto.data.frames.native import frame_of
 from discreto.errors import DomainError, ParameterError
 from discreto.tables import Table
@@ -83,11 +84,12 @@ class Space:
     def batch(self, X: Any) -> tuple[dict[str, Array], int]:
         """Rows to predict, as arrays in the terms of the domain.
 
-        A frame is read by its column names, an array by the order of the features.
+        A frame or a dict is read by its column names, an array by the order of the
+        features.
         """
         if isinstance(X, Ready):
             return X.batch, X.rows
-        columns = columns_of(X, self.features)
+        columns = columns_of(X, self.features, mapping=True)
         ready = {name: convert(columns[name], self.domain[name]) for name in columns}
         return ready, len(next(iter(ready.values())))
 
@@ -105,14 +107,19 @@ class Space:
         return self.centres() + self.halves() * unit
 
 
-def columns_of(X: Any, names: Sequence[str]) -> dict[str, Any]:
-    """The named columns of a frame, or the columns of an array in this order."""
+def columns_of(
+    X: Any, names: Sequence[str], *, mapping: bool = False
+) -> dict[str, Any]:
+    """The named columns of a frame, or the columns of an array in this order.
+
+    With ``mapping`` a dict of columns is read as well.
+    """
+    if mapping and is_dict(X):
+        return _columns_of_dict(X, names)
     frame = frame_of(X)
     if frame is not None:
         known = {str(name): name for name in frame.columns}
-        absent = [name for name in names if name not in known]
-        if absent:
-            raise DomainError(f"the table lacks the column {absent[0]!r}.")
+        _need(names, known)
         return {name: frame.get_column(known[name]) for name in names}
     array = as_matrix(X)
     if array.shape[1] != len(names):
@@ -123,8 +130,37 @@ def columns_of(X: Any, names: Sequence[str]) -> dict[str, Any]:
     return {name: array[:, i] for i, name in enumerate(names)}
 
 
+def is_dict(X: Any) -> bool:
+    """Whether it is a dict of columns (some sparse matrices are dicts as well)."""
+    return isinstance(X, Mapping) and not hasattr(X, "tocsr")
+
+
+def _need(names: Sequence[str], known: Collection[str]) -> None:
+    absent = [name for name in names if name not in known]
+    if absent:
+        raise DomainError(f"the table lacks the column {absent[0]!r}.")
+
+
+def _columns_of_dict(X: Mapping[Any, Any], names: Sequence[str]) -> dict[str, Array]:
+    known = {str(name): values for name, values in X.items()}
+    _need(names, known)
+    for name in names:
+        if isinstance(known[name], str) or not hasattr(known[name], "__len__"):
+            raise ParameterError(
+                f"column {name!r} must be a list of values, one for each row: "
+                f"{{{name!r}: [...]}}."
+            )
+    if len({len(known[name]) for name in names}) > 1:
+        raise ParameterError("the columns of X must have as many values as each other.")
+    return {name: listed(known[name]) for name in names}
+
+
 def as_matrix(X: Any) -> Array:
     """A 2-d array, refused by shape and kind only."""
+    if is_dict(X):
+        raise ParameterError(
+            "X is a dict. Give a data frame, such as pandas.DataFrame(X), or an array."
+        )
     if hasattr(X, "tocsr") or hasattr(X, "todense"):
         raise TypeError(
             "Sparse data was passed, but this model needs a dense array: X.toarray()."

@@ -73,7 +73,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
 
         Returns
         -------
@@ -89,7 +90,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
 
         Returns
         -------
@@ -104,7 +106,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
         y
             Their classes.
         sample_weight
@@ -145,7 +148,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
         y
             Their targets.
         sample_weight

@@ -23,6 +23,7 @@ from discreto.stats._intervals import Floats, combined_reach, reach, share_inter
 
 STEP = float(1 << SUM_BITS)
 Ends = tuple[Any, Any]
+CALIBRATION = "share right by confidence"
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,7 @@ def of_confusion(
     ]
     return {
         "accuracy": _accuracy(whole, groups, noise, level),
+        "baseline": _most_frequent(whole, groups, noise, level),
         "confusion": ModelScore(
             "confusion matrix (true, predicted)", whole.ravel(), ends, None, keys
         ),
@@ -141,6 +143,17 @@ def _accuracy(counts: Floats, groups: int, noise: Noise, level: float) -> ModelS
     right = float(np.trace(counts))
     cells = groups * size, groups * size * (size - 1)
     return share("accuracy", right, float(counts.sum()) - right, cells, noise, level)
+
+
+def _most_frequent(
+    counts: Floats, groups: int, noise: Noise, level: float
+) -> ModelScore:
+    """The accuracy of a model that always names the most frequent class."""
+    size, sums = len(counts), counts.sum(axis=1)
+    most = float(sums.max())
+    cells = groups * size, groups * size * (size - 1)
+    rest = float(sums.sum()) - most
+    return share("share of the most frequent class", most, rest, cells, noise, level)
 
 
 def _macro_f1(counts: Floats, groups: int, noise: Noise, level: float) -> ModelScore:
@@ -192,7 +205,7 @@ def of_calibration(
 ) -> ModelScore:
     """How often each range of confidence was right; ``bins`` are (wrong, right)."""
     rows = [share("right", right, wrong, (1, 1), noise, level) for wrong, right in bins]
-    return stacked("share right by confidence", rows, keys)
+    return stacked(CALIBRATION, rows, keys)
 
 
 def of_score_bins(tables: Sequence[Ints], noise: Noise, level: float) -> ModelScore:

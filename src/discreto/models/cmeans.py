@@ -144,7 +144,8 @@ class FuzzyCMeans(CentreClusterer):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
 
         Returns
         -------
@@ -159,7 +160,8 @@ class FuzzyCMeans(CentreClusterer):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
 
         Returns
         -------
@@ -174,7 +176,8 @@ class FuzzyCMeans(CentreClusterer):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
         y
             Not used; for pipelines.
         """

@@ -27,14 +27,15 @@ from discreto.core.maps.predictions import (
 )
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
+from discreto.language import number, tr
 from discreto.models import _scores, persist
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._number_scores import number_scores
-from discreto.models._scores import ModelScore
+from discreto.models._scores import CALIBRATION, ModelScore
 from discreto.parameters import read_level
 from discreto.perform import perform
 from discreto.release import LEVEL, Release
-from discreto.release_text import releases_html
+from discreto.release_text import releases_html, text_of
 from discreto.session import Ask
 from discreto.tables import Table
 
@@ -56,6 +57,8 @@ class Evaluation:
     accuracy, confusion, recall, macro_f1
         The share of correct classes, the counts of true and predicted ones, the share
         of each class that was found, and the mean F1 over classes.
+    baseline
+        The share of the most frequent class: what always naming it would get right.
     auc
         The chance that a row of a class scores higher than one of another; with more
         than two classes, the mean of each class against the rest.
@@ -86,24 +89,55 @@ class Evaluation:
     group_accuracy: Release | None = None
     group_recall: Release | None = None
     group_rates: Release | None = None
+    baseline: Release | None = None
     on_these_rows: Evaluation | None = None
 
     def items(self) -> list[tuple[str, Release]]:
-        """The measures there are, by name: single numbers first."""
+        """The measures there are, by name: single numbers first, accuracy before all.
+
+        What an accuracy is worth is seen beside the baseline, so that comes next.
+        """
         names = [part.name for part in fields(self) if part.name != "on_these_rows"]
         parts = [(name, getattr(self, name)) for name in names]
         given = [(name, part) for name, part in parts if part is not None]
-        return sorted(given, key=lambda pair: bool(pair[1].keys))
+        first = ("accuracy", "baseline")
+        return sorted(
+            given, key=lambda pair: (bool(pair[1].keys), pair[0] not in first)
+        )
 
     def __str__(self) -> str:
-        return "\n".join(f"{name}: {part}" for name, part in self.items())
+        shown = [(name, _with_rows(part)) for name, part in self.items()]
+        lines = [f"{name}: {text_of(part, priced=False)}" for name, part in shown]
+        if shown:
+            cost = number(shown[0][1].cost)
+            lines.append(tr("{cost} for all of these together", cost=cost))
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         names = ", ".join(name for name, _ in self.items())
         return f"Evaluation({names})"
 
     def _repr_html_(self) -> str:
-        return releases_html([part for _, part in self.items()])
+        shown = [_with_rows(part) for _, part in self.items()]
+        return releases_html(shown, together=True)
+
+
+def _with_rows(release: Release) -> Release:
+    """A calibration without the ranges of which nothing is known."""
+    if release.label != CALIBRATION:
+        return release
+    wide = np.subtract(release.high, release.low) >= 1
+    left = [i for i, nothing in enumerate(wide) if not nothing]
+    if len(left) in (0, len(wide)):
+        return release
+    return replace(
+        release,
+        value=np.asarray(release.value)[left],
+        low=np.asarray(release.low)[left],
+        high=np.asarray(release.high)[left],
+        keys=tuple(release.keys[i] for i in left),
+        note=f"{len(wide) - len(left)} ranges with next to no rows are not shown",
+    )
 
 
 def evaluate(

@@ -195,7 +195,8 @@ class CellNeighborsClassifier(PrivateClassifier):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
 
         Returns
         -------

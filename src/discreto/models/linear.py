@@ -345,7 +345,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Your own rows: a data frame, dict of columns or 2-d array of the features.
 
         Returns
         -------
@@ -367,7 +367,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Your own rows: a data frame, dict of columns or 2-d array of the features.
         y
             Their targets.
 

@@ -298,7 +298,8 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
         """
         X = self._rows(X)
         fill = getattr(self, "fill_", None)
@@ -311,7 +312,8 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
 
         Returns
         -------
@@ -338,7 +340,8 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
 
         Returns
         -------

@@ -152,10 +152,12 @@ def load(path: str | Path) -> PrivateEstimator:
     Raises
     ------
     ParameterError
-        The file cannot be read as a model, or was changed.
+        There is no such file, it cannot be read as a model, or was changed.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ParameterError(f"there is no file {str(path)!r}.") from None
     except (OSError, UnicodeDecodeError):
         raise ParameterError(f"{str(path)!r} cannot be read as a model.") from None
     return loads(text)

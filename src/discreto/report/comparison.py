@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreto.language import mark, number, speaking, tr
@@ -92,7 +93,13 @@ def comparison_page(
 
 
 def fit_command(
-    comparison: Comparison, *, data: str, domain: str, ledger: str, budget: str = ""
+    comparison: Comparison,
+    *,
+    data: str,
+    domain: str,
+    ledger: str,
+    budget: str = "",
+    dialect: Sequence[str] = (),
 ) -> str:
     """The command that fits the recommended model for real.
 
@@ -104,6 +111,8 @@ def fit_command(
         The files to name in the command.
     budget
         The budget of a new ledger.
+    dialect
+        How the data is written, in words such as ``separator=;``.
 
     Returns
     -------
@@ -114,12 +123,15 @@ def fit_command(
         return ""
     who, score = comparison.advice.candidate, comparison.advice.score
     words = ["discreto", "fit", who.model, data, "--domain", domain]
+    words += [part for word in dialect for part in ("--dialect", word)]
     words += ["--target", comparison.target, "--epsilon", str(score.epsilon)]
     if who.part:
         words += ["--columns", ",".join(who.features)]
     if read_delta(comparison.delta):
         words += ["--delta", comparison.delta]
     words += ["--ledger", ledger, *(["--budget", budget] if budget else [])]
+    if budget and read_delta(comparison.delta):
+        words += ["--budget-delta", comparison.delta]
     return shlex.join([*words, "--out", "model.json"])
 
 

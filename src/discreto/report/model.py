@@ -247,8 +247,9 @@ def evaluation_tables(evaluation: Any) -> list[Html]:
         label_in_words(part.label): (_end(part.value, part.error), _interval(part))
         for part in single
     }
+    cost = number(evaluation.items()[0][1].cost)
     return [
-        text(remark),
+        text(remark, " ", tr("{cost} for all of these together", cost=cost), "."),
         *([facts(scores)] if scores else []),
         side_by_side(*map(release_table, several)),
     ]
@@ -256,11 +257,11 @@ def evaluation_tables(evaluation: Any) -> list[Html]:
 
 def _interval(release: Any) -> str:
     unit = f" {release.unit}" if release.unit else ""
-    return f"95 %: {_span(release.low, release.high)}{unit}, {number(release.cost)}"
+    return f"95 %: {_span(release.low, release.high)}{unit}"
 
 
 def release_table(release: Any) -> Html:
-    """A release as a table: value, interval and cost."""
+    """A release as a table: value and interval."""
     values, lows, highs = (
         np.ravel(part).tolist() for part in (release.value, release.low, release.high)
     )
@@ -270,7 +271,7 @@ def release_table(release: Any) -> Html:
         for key, v, a, b in zip(keys, values, lows, highs, strict=True)
     ]
     unit = f" ({release.unit})" if release.unit else ""
-    caption = f"{label_in_words(release.label)}{unit}, {number(release.cost)}"
+    caption = f"{label_in_words(release.label)}{unit}"
     caption += f"; {label_in_words(release.note)}" if release.note else ""
     return table(["", tr("value"), "95 %"], lines, caption=caption)
 

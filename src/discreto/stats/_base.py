@@ -16,11 +16,13 @@ from discreto.core.maps import Bins, Categories, Cross, Everyone, WholeGroups
 from discreto.core.maps.cells import MISSING, whole_numbers
 from discreto.core.query import Cells
 from discreto.errors import DomainError, ParameterError
+from discreto.label_text import WIDE
 from discreto.plan import Statistic
 from discreto.release import Release
 from discreto.tables import Table
 
 _MANY = 0.05  # of rows in cells of missing or other values
+_NEARLY = 0.9  # of a column's range, from which on an interval says little
 MOST_GROUPS = 10_000  # of one column of whole numbers
 Names = str | list[str] | tuple[str, ...]
 
@@ -126,6 +128,12 @@ def gaps_note(counts: Any, lows: Any, keys: tuple[Any, ...]) -> str:
         return ""
     share = sizes[odd].sum() / sizes.sum()
     return f"{share:.0%} of rows are missing or undeclared values: see domain_fit"
+
+
+def wide_note(lows: Any, highs: Any, column: Number) -> str:
+    """A remark, if every interval is about as wide as the column's public range."""
+    narrowest = float(np.min(np.subtract(highs, lows)))
+    return WIDE if narrowest >= _NEARLY * (column.upper - column.lower) else ""
 
 
 def read_probability(value: Amount) -> Fraction:

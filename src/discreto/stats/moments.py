@@ -20,9 +20,17 @@ from discreto.core.maps import Bernstein, Everyone, Ones, Values, present_in
 from discreto.core.maps.features import grid
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
+from discreto.label_text import HOLDS_NOTHING
 from discreto.release import Release
 from discreto.session import Ask
-from discreto.stats._base import by_text, gaps_note, group_keys, grouped, spread
+from discreto.stats._base import (
+    by_text,
+    gaps_note,
+    group_keys,
+    grouped,
+    spread,
+    wide_note,
+)
 from discreto.stats._intervals import (
     Floats,
     combined_reach,
@@ -151,7 +159,15 @@ class Total:
         ends = _possible(column, domain.rows if fixed else None)
         lows, highs = np.clip(totals - far, *ends), np.clip(totals + far, *ends)
         totals = np.clip(totals, *ends)
-        return spread(self.label, totals, lows, highs, keys, column.unit)
+        note = _nothing_note(lows, highs, column)
+        return spread(self.label, totals, lows, highs, keys, column.unit, note)
+
+
+def _nothing_note(lows: Floats, highs: Floats, column: Number) -> str:
+    """A remark, if values have one sign and every sum may be that of no row."""
+    if column.lower < 0 < column.upper:
+        return ""
+    return HOLDS_NOTHING if bool(np.all((lows <= 0) & (highs >= 0))) else ""
 
 
 def _possible(column: Number, rows: int | None) -> tuple[float, float]:
@@ -224,7 +240,8 @@ class Mean:
             answer = ask.measure(Sum(cells, (Block(values, "pair"),)), label)
             parts = ratio_intervals(answer.tables[0], answer.noises[0])
         values_, lows, highs = (column.centre + column.half * parts).T
-        return spread(label, values_, lows, highs, keys, column.unit)
+        note = wide_note(lows, highs, column)
+        return spread(label, values_, lows, highs, keys, column.unit, note)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from discreto.core.query import Block, Ints, Sum
 from discreto.parameters import read_level
 from discreto.release import Release
 from discreto.session import Ask
-from discreto.stats._base import by_text, group_keys, grouped, spread
+from discreto.stats._base import by_text, group_keys, grouped, spread, wide_note
 from discreto.stats._intervals import Floats, combined_reach, share_interval
 from discreto.stats._propagation import STEP
 from discreto.stats.ratios import MADE, truths_of
@@ -61,7 +61,8 @@ class LeveledMean:
         parts = [self._one(row, answer.noises[0], level) for row in answer.tables[0]]
         values, lows, highs = (column.centre + column.half * np.array(parts)).T
         keys = group_keys(self.by, ask.domain)
-        made = spread(self.label, values, lows, highs, keys, column.unit)
+        note = wide_note(lows, highs, column)
+        made = spread(self.label, values, lows, highs, keys, column.unit, note)
         return _at(made, level, population=self.population)
 
     def _one(self, table: Ints, noise: Noise, level: float) -> Floats:

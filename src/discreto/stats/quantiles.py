@@ -22,7 +22,7 @@ from discreto.core.query import Block, Choice, Ints, Sum
 from discreto.errors import ParameterError
 from discreto.release import LEVEL, Release
 from discreto.session import Ask
-from discreto.stats._base import by_text, group_keys, read_probability
+from discreto.stats._base import by_text, group_keys, read_probability, wide_note
 from discreto.stats._cumulative_counts import cumulative, strides_of, surplus_powers
 from discreto.stats._intervals import Floats, combined_reach, sum_reach
 from discreto.stats._places import Places, place_grid
@@ -103,9 +103,9 @@ class Quantile:
         )
         low, high = min(low, edges[place]), max(high, edges[place + 1])
         low, high = within(low, high, column)
-        made = Release(
-            self.label, value, min(low, value), max(high, value), (), column.unit
-        )
+        low, high = min(low, value), max(high, value)
+        note = wide_note(low, high, column)
+        made = Release(self.label, value, low, high, (), column.unit, note)
         return replace(made, population=True) if self.population else made
 
 
@@ -240,7 +240,8 @@ class Quantiles:
             each = [key if isinstance(key, tuple) else (key,) for key in groups]
             several = keys if len(keys) > 1 else ()
             keys = tuple((*g, p) for g in each for p in several) or groups
-        return Release(self.label, value, low, high, keys, column.unit)
+        note = wide_note(low, high, column)
+        return Release(self.label, value, low, high, keys, column.unit, note)
 
 
 def _descend(chance: float, ranks: Floats, noise: Noise) -> tuple[int, int, int]:

@@ -192,11 +192,17 @@ def test_json_has_one_kind_of_number(place):
     assert dp.Release.from_dict(json.loads(told[0])).cost == dp.Cost.of("1/10")
 
 
+TARGET = (
+    "GaussianNB needs a target: fit(table, 'COLUMN'), plan(domain, 'COLUMN'), or "
+    "Domain(..., target='COLUMN') (\"target\" in a domain file)."
+)
+
+
 class TestAdvice:
     @pytest.mark.parametrize(
         ("python", "shell"),
         [
-            ("GaussianNB needs a target: fit(table, 'COLUMN').", "--target COLUMN"),
+            (TARGET, 'needs --target COLUMN, or "target" in the domain file.'),
             (
                 "The owner adds one with ledger.allow('ana', epsilon).",
                 "allow LEDGER ana",

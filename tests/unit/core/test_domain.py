@@ -150,6 +150,14 @@ DOMAINS = [
     Domain({"x": Number(0, 1), "id": Opaque()}, person="id", rows_per_person=3),
     Domain({"when": Opaque("datetime"), "ñ": Category(["é", "日"])}),
     Domain.cube(3),
+    Domain({"c": Category([0, 1]), "d": dp.Date("2020-01-01", "2024-12-31")}),
+    Domain(
+        {
+            "c": Category(["f"], aliases={"w": "f"}, case=False, strip=True),
+            "t": dp.DateTime("2020-01-01", "2024-12-31", missing=False),
+            "o": dp.OpenText(),
+        }
+    ),
 ]
 
 
@@ -159,7 +167,29 @@ def test_round_trip(domain, tmp_path):
     assert again == domain
     assert again.fingerprint == domain.fingerprint
     domain.save(tmp_path / "d.json")
-    assert Domain.load(tmp_path / "d.json") == domain
+    loaded = Domain.load(tmp_path / "d.json")
+    assert loaded == domain
+    assert loaded.fingerprint == domain.fingerprint
+
+
+def test_files_have_the_words_of_python(tmp_path):
+    """Those that the tutorials teach and drafts have; 0.1 had others."""
+    columns = {
+        "age": Number(0, 120, integer=True),
+        "sex": Category(["f", "m"], missing=False),
+        "smoker": Boolean(),
+        "seen": dp.Date("2020-01-01", "2024-12-31"),
+        "id": Opaque(),
+    }
+    Domain(columns).save(tmp_path / "d.json")
+    assert json.loads((tmp_path / "d.json").read_text())["columns"] == {
+        "age": {"type": "Number", "lower": 0, "upper": 120, "integer": True},
+        "sex": {"type": "Category", "categories": ["f", "m"], "missing": False},
+        "smoker": {"type": "Boolean"},
+        "seen": {"type": "Date", "first": "2020-01-01", "last": "2024-12-31"},
+        "id": {"type": "Opaque", "kind": "identifier"},
+    }
+    assert "Date" in (Domain.__doc__ or "")
 
 
 def test_round_trip_of_rows():

@@ -81,6 +81,8 @@ def test_dialects_that_cannot_be() -> None:
         {"missing": "NA"},
         {"missing": [1]},
         {"sheet": 3},
+        {"separator": ",", "decimal": ","},
+        {"quoted": "yes"},
     ]
     for parts in wrong:
         with pytest.raises(ParameterError):
@@ -104,6 +106,36 @@ def test_a_dialect_is_said_once_and_changes_no_fingerprint(tmp_path: Path) -> No
     for wrong in (3, {"decimal": "x"}, {"a": 1}, []):
         with pytest.raises(DomainError, match="dialect"):
             dp.Domain.from_dict(data | {"dialect": wrong})
+
+
+def test_a_decimal_mark_that_is_the_separator_is_refused(tmp_path: Path) -> None:
+    """Unless numbers stand in quotes, and somebody says so."""
+    (tmp_path / "a.csv").write_text('kg,age\n"72,4",40\n"80,5",50\n')
+    domain = dp.Domain({"kg": dp.Number(0, 200), "age": dp.Number(0, 120)})
+    both = {"separator": ",", "decimal": ","}
+    with pytest.raises(ParameterError, match="separator and decimal cannot both"):
+        dp.Dialect(**both)
+    with pytest.raises(DomainError, match="separator and decimal cannot both"):
+        dp.Domain.from_dict(domain.to_dict() | {"dialect": both})
+    # Whoever names no separator has a comma in a text file, and none in a frame.
+    comma = dp.Dialect(decimal=",")
+    with pytest.raises(DomainError, match=r"'a\.csv': separator and decimal"):
+        open_frame(tmp_path / "a.csv", domain.with_(dialect=comma))
+    texts = pd.DataFrame({"kg": ["72,4"], "age": [40]})
+    assert open_frame(texts, domain.with_(dialect=comma)).column("kg") == [72.4]
+    for separator in (None, ","):
+        quoted = dp.Dialect(separator=separator, decimal=",", quoted=True)
+        assert dp.Dialect.from_dict(quoted.to_dict()) == quoted
+        frame = open_frame(tmp_path / "a.csv", domain.with_(dialect=quoted))
+        assert frame.column("kg").tolist() == [72.4, 80.5]
+
+
+def test_a_wrong_separator_names_the_decimal_mark_too(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("kg,age\n72.4,40\n")
+    domain = dp.Domain({"kg": dp.Number(0, 200), "age": dp.Number(0, 120)})
+    hint = r"--dialect 'separator=,' --dialect 'decimal=\.'"
+    with pytest.raises(DomainError, match=hint):
+        open_frame(tmp_path / "a.csv", domain.with_(dialect=GERMAN))
 
 
 TOWNS = ["Köln", "Nürn\nberg", "a;b"]
@@ -259,7 +291,7 @@ def test_types_are_refused_before_a_charge(rows: int) -> None:
     days = pd.Series(["2024-01-01"] * rows, dtype="datetime64[ns]")
     number, label = dp.Number(0, 9), dp.Category(["no", "yes"])
     cases = [
-        (number, texts, r"holds texts.*pd\.to_numeric.*dialect="),
+        (number, texts, r"holds texts.*Dialect\(decimal=.*pd\.to_numeric"),
         (number, texts.astype(object), "holds texts"),
         (number, days, r"holds dates or times.*Date"),
         (label, whole, "holds numbers, and none of its categories"),

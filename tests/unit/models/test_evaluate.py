@@ -71,6 +71,33 @@ def test_confusion_and_accuracy_are_exact_without_noise():
     assert found.calibration.value[-1] == pytest.approx(right[sure].mean())
 
 
+def test_the_share_of_the_most_frequent_class_stands_beside_the_accuracy():
+    model, data = fitted(GaussianNB, CLASSES), people(400, seed=1)
+    found = evaluate(model, dp.Table(data, CLASSES, simulate(noise=False)), epsilon=1)
+    share = max((data["ill"] == kind).mean() for kind in ("no", "yes"))
+    assert found.baseline.value == pytest.approx(share)
+    assert found.baseline.low < share < found.baseline.high
+    assert [name for name, _ in found.items()][:2] == ["accuracy", "baseline"]
+    lines = str(found).splitlines()
+    assert lines[0].startswith("accuracy: ")
+    assert lines[1].startswith("baseline: ")
+    assert lines[-1] == "ε 1 for all of these together"
+    assert "ε" not in "".join(lines[:-1])
+    html = found._repr_html_()
+    assert html.count("ε 1") == 1
+
+
+def test_ranges_of_a_calibration_without_rows_are_not_shown():
+    model, data = fitted(GaussianNB, CLASSES), people(400, seed=1)
+    found = evaluate(model, dp.Table(data, CLASSES, simulate(2)), epsilon=20)
+    assert len(found.calibration) == 10  # two classes: none is below a half
+    text = str(found)
+    assert "0.9 to 1.0" in text
+    assert "0.0 to 0.1" not in text
+    assert "5 ranges with next to no rows are not shown" in text
+    assert "0.0 to 0.1" not in found._repr_html_()
+
+
 def test_regression_errors_are_exact_without_noise():
     model = fitted(LinearRegression, AMOUNTS)
     data = people(400, seed=1)
@@ -382,7 +409,13 @@ def test_files_are_checked(tmp_path):
     for bad in ("", "[]", "{}", text[:-5], "null"):
         with pytest.raises(ParameterError):
             persist.loads(bad)
-    with pytest.raises(ParameterError, match="cannot be read"):
+    (tmp_path / "none.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(ParameterError, match="cannot be read as a model"):
+        persist.load(tmp_path / "none.json")
+
+
+def test_a_file_that_is_not_there_is_called_so(tmp_path):
+    with pytest.raises(ParameterError, match=r"there is no file .*none\.json"):
         persist.load(tmp_path / "none.json")
 
 

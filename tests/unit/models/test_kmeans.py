@@ -313,6 +313,7 @@ def test_bounds_are_needed():
         KMeans(2, epsilon=1).fit(np.zeros((5, 2)))
 
 
+@pytest.mark.filterwarnings("ignore:column .* has values that the domain")
 def test_categories_are_shares_of_a_centre():
     from discreto import Category
 

@@ -158,6 +158,7 @@ def test_a_mixed_model_is_the_product_of_its_columns():
     assert model.class_prior_ == pytest.approx([(~yes).mean(), yes.mean()])
 
 
+@pytest.mark.filterwarnings("ignore:column .* has values that the domain")
 def test_missing_values_drop_their_column():
     table = dp.Table(mixed_rows(500), mixed_domain(), silent())
     for shrink in (False, True):

@@ -408,6 +408,7 @@ def test_bad_parameters_spend_nothing(model, text):
     assert ledger.total() == 0
 
 
+@pytest.mark.filterwarnings("ignore:column .* has values that the domain")
 def test_categories_are_taken_by_votes_and_cells():
     domain = dp.Domain({"s": dp.Category(["u", "v"]), "y": dp.Boolean()}, target="y")
     rng = np.random.default_rng(0)

@@ -127,7 +127,8 @@ def test_a_code_book_costs_little(kind):
     assert np.mean(model.predict(c[:, None]) == y) > 0.85
     again = loads(dumps(model))
     np.testing.assert_array_equal(again.predict(c[:, None]), model.predict(c[:, None]))
-    model.predict(np.array([["code 7"], ["nobody declared this"]], dtype=object))
+    with pytest.warns(UserWarning, match="such as 'nobody declared this'"):
+        model.predict(np.array([["code 7"], ["nobody declared this"]], dtype=object))
 
 
 def test_one_declared_class_is_always_predicted():

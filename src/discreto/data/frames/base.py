@@ -33,9 +33,13 @@ def _hint(present: Sequence[str]) -> str:
     """What to say of a table whose only column looks like a whole line."""
     for mark in (";", "\t", "|", ","):
         if len(present) == 1 and mark in present[0]:
+            decimal = "," if mark == ";" else "."
+            name = "tab" if mark == "\t" else mark
             return (
-                f" Its first line seems to be separated by {mark!r}. Say so: "
-                f"Dialect(separator={mark!r}), or --dialect separator=..."
+                f" Its first line seems to be separated by {mark!r}. Say so, and how "
+                f"decimals are written: Dialect(separator={mark!r}, decimal="
+                f"{decimal!r}), or --dialect 'separator={name}' --dialect "
+                f"'decimal={decimal}'."
             )
     return ""
 

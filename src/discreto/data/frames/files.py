@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 from urllib.parse import unquote
 
-from discreto.core.dialect import Dialect
+from discreto.core.dialect import Dialect, check_marks
 from discreto.data.frames.records import Layout, header
 from discreto.data.frames.types import Kind, arrow_kind
-from discreto.errors import DomainError
+from discreto.errors import DomainError, ParameterError
 
 Format = Literal["parquet", "arrow", "text", "excel"]
 _FORMATS: dict[str, Format] = {
@@ -105,6 +105,10 @@ def layout_of(path: Path, dialect: Dialect | None) -> Layout:
     dialect = dialect or Dialect()
     tabs = ".tsv" in [suffix.lower() for suffix in path.suffixes]
     separator = dialect.separator or ("\t" if tabs else ",")
+    try:
+        check_marks(dialect, separator)
+    except ParameterError as error:
+        raise DomainError(f"the dialect of {path.name!r}: {error}") from None
     return Layout(separator, encoding=dialect.encoding)
 
 

@@ -57,9 +57,11 @@ def _check_number(name: str, kind: Kind, *, written: bool) -> None:
     if kind == "text":
         raise DomainError(
             f"column {name!r} is a Number in the domain but holds texts (or texts "
-            "among others). Convert it first (in pandas: pd.to_numeric(column, "
-            "errors='coerce')), or say how its numbers are written: "
-            "Table(..., dialect=dp.Dialect(decimal=','))."
+            "among others). With decimal commas, say so: Table(..., "
+            "dialect=dp.Dialect(decimal=',')), or pd.read_csv(..., decimal=',') where "
+            "pandas reads the file. Without them, convert it first: "
+            "pd.to_numeric(column, errors='coerce') makes a gap of what is no number, "
+            "and of '72,4'."
         )
     raise _unusable(name, "a Number", kind)
 

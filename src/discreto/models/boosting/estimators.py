@@ -147,7 +147,8 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
         """
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -158,7 +159,8 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
 
         Returns
         -------
@@ -176,7 +178,8 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
         """
         for scores in self._stages(X):
             yield self.classes_[np.argmax(self._chances(scores), axis=1)]
@@ -187,7 +190,8 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
         """
         for scores in self._stages(X):
             yield self._chances(scores)
@@ -294,7 +298,8 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
 
         Returns
         -------
@@ -309,7 +314,8 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
         Parameters
         ----------
         X
-            Rows of your own: a data frame or a 2-d array with the features of the fit.
+            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
+            features of the fit.
         """
         for scores in self._stages(X):
             yield self._within(scores)

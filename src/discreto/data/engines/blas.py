@@ -7,23 +7,59 @@ each other: a logistic regression took fifteen times the processor's time.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from functools import lru_cache
+import os
+import threading
 from typing import Any
 
 
-def one_thread() -> AbstractContextManager[Any]:
-    """A context in which BLAS has one thread.
+class _OneThread:
+    """A context in which BLAS has one thread, until the last who is inside leaves.
 
-    For the thread that starts the others. Where several of them fold at once, the first
-    decides for the whole process.
+    How many threads BLAS has is the same for the whole process. Several of ours may
+    fold at once; were each to put back what it found, the last could put back one.
     """
-    limit: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
-    return limit
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._libraries: Any = None
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._libraries is None:
+                from threadpoolctl import ThreadpoolController  # slow to import
+
+                self._libraries = ThreadpoolController()
+            if self._inside == 0:
+                self._limit = self._libraries.limit(limits=1, user_api="blas")
+                self._let_others()
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._put_back()
+
+    def _put_back(self) -> None:
+        self._limit.restore_original_limits()
+        self._let_others()
+
+    def _let_others(self) -> None:
+        """Let any thread say how many: the first to enter is often not the last."""
+        for library in self._libraries.lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):  # threadpoolctl 3.7
+                library.clear_controlling_thread()
+
+    def forget(self) -> None:
+        """In a forked child: whoever was inside, or held the lock, is not here."""
+        self._lock = threading.Lock()
+        if self._inside:
+            self._inside = 0
+            self._put_back()
 
 
-@lru_cache(maxsize=1)
-def _libraries() -> Any:
-    from threadpoolctl import ThreadpoolController  # slow to import
-
-    return ThreadpoolController()
+one_thread = _OneThread()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=one_thread.forget)

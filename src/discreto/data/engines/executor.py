@@ -263,7 +263,7 @@ def _known(asked: Bound) -> bool:
 
 
 def _fold_here(several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
-    with one_thread():
+    with one_thread:
         if len(several) == 1:  # it may keep something with its rows
             return [fold_all(several[0], frame)]
         return fold_together(several, frame)

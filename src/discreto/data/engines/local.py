@@ -54,7 +54,7 @@ class LocalEngine:
 
     def _fold(self, asked: Bound, frame: Frame) -> list[Ints]:
         parts = [frame] if self.threads == 1 else frame.split(self.threads)
-        with one_thread():
+        with one_thread:
             if len(parts) == 1:
                 return fold_all(asked, frame)
             total = aggregate.empty(asked)
@@ -88,7 +88,7 @@ class LocalEngine:
     def _fold_several(self, several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
         parts = [frame] if self.threads == 1 else frame.split(self.threads)
         total = [aggregate.empty(asked) for asked in several]
-        with one_thread():
+        with one_thread:
             for some in self._workers().map(partial(fold_together, several), parts):
                 total = [
                     aggregate.merge(asked, one, two)

@@ -49,7 +49,7 @@ class _OneThread:
     def _let_others(self) -> None:
         """Let any thread say how many: the first to enter is often not the last."""
         for library in self._libraries.lib_controllers:
-            if hasattr(library, "clear_controlling_thread"):  # threadpoolctl 3.7
+            if hasattr(library, "clear_controlling_thread"):  # newer versions
                 library.clear_controlling_thread()
 
     def forget(self) -> None:

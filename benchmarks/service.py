@@ -160,6 +160,7 @@ def hostile_request(coins: random.Random) -> dict[str, Any]:
 def shape(data: Any) -> Any:
     """JSON without what noise and chance decide: numbers, hashes, ids, noisy texts.
 
+    A note is one of them: whether an interval is as wide as a range follows from it.
     What a fitted model consists of may follow from numbers that were released: naive
     Bayes has votes only if they seem worth it. ``Attack.forms`` counts such forms.
     """
@@ -167,7 +168,8 @@ def shape(data: Any) -> Any:
         if "discreto_model" in data:
             data = data | {"state": "noisy"}
         texts = [k for k in ("value", "low", "high") if isinstance(data.get(k), str)]
-        return {k: shape(v) for k, v in (data | dict.fromkeys(texts, "noisy")).items()}
+        known = data | dict.fromkeys(texts, "noisy")
+        return {k: shape(v) for k, v in known.items() if k != "note"}
     if isinstance(data, list):
         return [shape(one) for one in data]
     if isinstance(data, str) and re.fullmatch("[0-9a-f]{16,64}", data):

@@ -346,6 +346,7 @@ def shape(data: Any) -> Any:
         return {
             key: "noisy" if key in ("value", "low", "high") else shape(value)
             for key, value in data.items()
+            if key != "note"
         }
     if isinstance(data, list):
         return [shape(one) for one in data]

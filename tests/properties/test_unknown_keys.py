@@ -234,3 +234,14 @@ def test_the_digits_of_a_caller_play_no_part():
             unknown_keys._reach.cache_clear()
             found.add(keys_noise(Fraction(1), Fraction(1, 10**5), domain))
     assert len(found) == 1
+
+
+def test_the_reach_is_for_the_scale_that_is_drawn():
+    """Scales are rounded up by less than 1e-14, which one of 2^40 coins can tell."""
+    domain = dp.Domain({**OPEN, "p": dp.Opaque()}, person="p", rows_per_person=3)
+    epsilon, delta = Fraction("9.0798225075830827"), Fraction(1, 10**12)
+    noise = keys_noise(epsilon, delta, domain)
+    assert noise.scale > 3 / epsilon
+    found = (noise.reach, noise.shorter)
+    assert found == unknown_keys._reach(1 / noise.scale, delta, 3)
+    assert found != unknown_keys._reach(epsilon / 3, delta, 3)

@@ -18,22 +18,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner, Result
+from screens import flat, run
+from typer.testing import CliRunner
 
 import discreto as dp
 from discreto import models
 from discreto.cli import app
 from discreto.cli.advice import shell_words
 from discreto.errors import LedgerError, ParameterError
-
-
-def run(*args: object) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
-
-
-def flat(done: Result) -> str:
-    """Screen text without borders and line ends."""
-    return " ".join(done.output.replace("│", " ").split())
 
 
 @pytest.fixture

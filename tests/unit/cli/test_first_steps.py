@@ -10,11 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from screens import flat, run
 
 import discreto as dp
 from discreto import models
-from discreto.cli import app
 from discreto.core.cost import Cost
 from discreto.errors import ParameterError
 from discreto.plan import statistics
@@ -22,15 +21,6 @@ from discreto.stats import Mean
 
 COMMA = ("--dialect", "separator=,")
 POINT = ("--dialect", "decimal=.")
-
-
-def run(*args: object) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
-
-
-def flat(done: Result) -> str:
-    """Screen text without borders and line ends."""
-    return " ".join(done.output.replace("│", " ").split())
 
 
 @pytest.fixture

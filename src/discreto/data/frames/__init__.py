@@ -27,7 +27,7 @@ from discreto.data.frames.memory import (
     native_columns,
 )
 from discreto.data.frames.memory_view import view_of
-from discreto.data.frames.stream import STREAM_ROWS, StreamFrame, is_stream
+from discreto.data.frames.stream import STREAM_ROWS, StreamFrame
 from discreto.errors import DomainError
 
 
@@ -85,7 +85,6 @@ __all__ = [
     "PersonFrame",
     "StreamFrame",
     "convert",
-    "is_stream",
     "open_frame",
     "view_of",
 ]

@@ -10,7 +10,6 @@ import numpy as np
 
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Category, Domain
-from discreto.core.expressions import ViewFrame
 from discreto.core.maps._batch_cache import Fleeting
 from discreto.data.frames.base import Array, Frame, need_columns
 from discreto.data.frames.convert import convert
@@ -145,13 +144,6 @@ class StreamFrame:
         for span in self.spans:
             for piece in _read(span.path, names, span.groups, dialect, coded):
                 yield {name: piece.column(name) for name in names}, piece.num_rows
-
-
-def is_stream(frame: Frame) -> bool:
-    """Whether a frame is of files, or a view of such a frame."""
-    while isinstance(frame, ViewFrame):
-        frame = frame.frame
-    return isinstance(frame, StreamFrame)
 
 
 def _read(

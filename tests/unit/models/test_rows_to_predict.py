@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import discreto as dp
-from discreto import models
+from discreto import federated, models
 from discreto.errors import DomainError, ParameterError
 from discreto.testing import simulate
 
@@ -89,3 +89,21 @@ def test_gaps_and_declared_words_need_no_warning(model: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.predict({"age": [35, 75, None], "smoker": ["no", "yes", None]})
+
+
+def test_a_federated_model_takes_a_dict_of_columns() -> None:
+    coins = np.random.default_rng(0)
+    columns = {"x": dp.Number(0, 1), "c": dp.Category(["a", "b"])}
+    domain = dp.Domain(columns | {"t": dp.Number(-5, 5)}, target="t")
+    parts = {
+        name: {
+            "x": coins.uniform(0, 1, 100),
+            "c": coins.choice(["a", "b"], 100),
+            "t": coins.uniform(-1, 1, 100),
+        }
+        for name in ("north", "south")
+    }
+    learner = federated.FederatedAveraging(epsilon=5, rounds=2)
+    model = federated.simulate(learner, parts, domain).models[0]
+    rows = {"x": [0.1, 0.9], "c": ["a", "b"]}
+    assert np.array_equal(model.predict(rows), model.predict(pd.DataFrame(rows)))

@@ -72,3 +72,16 @@ def test_statistics_load_neither_models_nor_pictures() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_silo_loads_no_model_until_it_is_asked_about_one() -> None:
+    """Its process often lives for one message."""
+    code = (
+        "import sys; from discreto.federated.config import read_silo;"
+        "from discreto.federated.flower import run_client;"
+        "print([m for m in ('scipy', 'sklearn', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

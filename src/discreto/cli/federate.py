@@ -28,7 +28,7 @@ Root = Annotated[
 ]
 Home = Annotated[Path, typer.Option("--home", help="A folder for Flower's files.")]
 HOME = Path("flower")
-PAUSE = 5.0  # seconds between two looks at a run
+PAUSE = 5.0  # seconds before the first look at a run; later ones are rarer
 TO_START = 25.0  # seconds in which a SuperLink that is well starts a run
 WAITING = ("pending", "starting")
 
@@ -170,16 +170,19 @@ def _setting(text: str) -> tuple[str, Any]:
 
 def _wait(out: Path, status: Callable[[], str], stop: Callable[[], Any]) -> None:
     """Until the run has written its result, or is over or stuck without one."""
-    started, asked = time.monotonic(), 0.0
+    started = asked = time.monotonic()
+    pause = PAUSE
     while not out.exists():
         time.sleep(0.25)
-        if out.exists() or time.monotonic() - asked < PAUSE:
+        if out.exists() or time.monotonic() - asked < pause:
             continue
-        found = status()
+        found = status()  # a process that costs seconds of its own
         asked = time.monotonic()
         if found.startswith("finished") and not out.exists():
             raise DiscretoError("the run ended without a result; see the SuperLink.")
-        if found in WAITING and asked - started > TO_START:
+        if found not in WAITING:
+            pause = min(1.5 * pause, 60.0)
+        elif asked - started > TO_START:
             stop()  # else it might start when nobody waits for it any more
             raise DiscretoError(
                 f"the SuperLink took the run but has not started it after "

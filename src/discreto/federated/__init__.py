@@ -7,21 +7,49 @@ learns with its neighbours on a graph, without a coordinator. ``simulate``
 plays a run with public data, all silos, rounds and seeds at once.
 """
 
-from discreto.federated.channels import Channel
-from discreto.federated.federation import Federation
-from discreto.federated.graph import TOPOLOGIES, Mixing, topology
-from discreto.federated.graph_learning import GraphLearning
-from discreto.federated.guarantee import Guarantee, client_level
-from discreto.federated.learners import FederatedAveraging
-from discreto.federated.messages import Terms
-from discreto.federated.model import FederatedModel
-from discreto.federated.neighbourhood import Neighbourhood
-from discreto.federated.peer import Peer
-from discreto.federated.policy import Policy
-from discreto.federated.proximal_point import ProximalPoint
-from discreto.federated.silo import Silo
-from discreto.federated.simulation import Result, simulate
-from discreto.federated.table import FederatedTable
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
+    from discreto.federated.channels import Channel
+    from discreto.federated.federation import Federation
+    from discreto.federated.graph import TOPOLOGIES, Mixing, topology
+    from discreto.federated.graph_learning import GraphLearning
+    from discreto.federated.guarantee import Guarantee, client_level
+    from discreto.federated.learners import FederatedAveraging
+    from discreto.federated.messages import Terms
+    from discreto.federated.model import FederatedModel
+    from discreto.federated.neighbourhood import Neighbourhood
+    from discreto.federated.peer import Peer
+    from discreto.federated.policy import Policy
+    from discreto.federated.proximal_point import ProximalPoint
+    from discreto.federated.silo import Silo
+    from discreto.federated.simulation import Result, simulate
+    from discreto.federated.table import FederatedTable
+
+# Where each name is. A silo's process often starts for one message: it must not load
+# what coordinators need, which is every model.
+_NAMES = {
+    "Channel": "discreto.federated.channels",
+    "FederatedAveraging": "discreto.federated.learners",
+    "FederatedModel": "discreto.federated.model",
+    "FederatedTable": "discreto.federated.table",
+    "Federation": "discreto.federated.federation",
+    "GraphLearning": "discreto.federated.graph_learning",
+    "Guarantee": "discreto.federated.guarantee",
+    "Mixing": "discreto.federated.graph",
+    "Neighbourhood": "discreto.federated.neighbourhood",
+    "Peer": "discreto.federated.peer",
+    "Policy": "discreto.federated.policy",
+    "ProximalPoint": "discreto.federated.proximal_point",
+    "Result": "discreto.federated.simulation",
+    "Silo": "discreto.federated.silo",
+    "TOPOLOGIES": "discreto.federated.graph",
+    "Terms": "discreto.federated.messages",
+    "client_level": "discreto.federated.guarantee",
+    "simulate": "discreto.federated.simulation",
+    "topology": "discreto.federated.graph",
+}
 
 __all__ = [
     "TOPOLOGIES",
@@ -44,3 +72,15 @@ __all__ = [
     "simulate",
     "topology",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'discreto.federated' has no attribute {name!r}")
+    found = getattr(importlib.import_module(_NAMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -21,7 +21,6 @@ from typing import Any
 from discreto.errors import DiscretoError, KernelFault, MissingExtraError
 from discreto.federated import messages
 from discreto.federated.config import Wire, read_silo, read_wire
-from discreto.federated.jobs import learn, write_result
 from discreto.federated.messages import Message
 from discreto.federated.silo import Silo
 
@@ -207,6 +206,9 @@ def make_server_app() -> Any:
 
     @app.main()
     def main(grid: Any, context: Any) -> None:
+        # Not above: a silo's process for one message has no use for the models.
+        from discreto.federated.jobs import learn, write_result
+
         job = json.loads(str(context.run_config["job"]))
 
         def work() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from discreto.core.expressions import view_from_json
 from discreto.core.ledger import Ledger
 from discreto.core.maps import from_json, proximal
 from discreto.core.maps.gradients import ClippedGradient
+from discreto.core.maps.predictions import Predictor, install_reader
 from discreto.core.maps.proximal import most_rows
 from discreto.core.query import Block, Derived, Everyone, Floats, Ints, Sum
 from discreto.core.training import Training
@@ -32,6 +33,16 @@ from discreto.session import question_of
 from discreto.tables import Table
 
 MOST_NUMBERS = 1 << 18  # of one answer: it travels as text
+
+
+def _read_model(text: str) -> Predictor:
+    # A process often lives for one message, and few are about a model.
+    from discreto.models._predictor import ModelPredictor
+
+    return ModelPredictor.read(text)
+
+
+install_reader(_read_model)
 
 
 class Silo:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -25,7 +27,8 @@ from discreto.federated import FederatedAveraging, flower, messages
 from discreto.federated.channels import Local
 from discreto.federated.config import read_silo, read_wire
 from discreto.federated.jobs import check_job, learn, write_result
-from discreto.models import LinearRegression
+from discreto.models import LinearRegression, save
+from discreto.testing import simulate
 
 SILO = """
 data = "rows.csv"
@@ -330,3 +333,21 @@ def test_a_silo_that_never_comes_is_named(monkeypatch):
     monkeypatch.setattr(flower, "POLL", 0.01)
     with pytest.raises(DiscretoError, match="'west'"):
         flower.FlowerChannel(Grid(["a"], set()), ["a", "west"], 0.05)
+
+
+def test_a_silos_own_process_reads_a_model_when_it_is_asked_about_one(tmp_path):
+    domain = dp.Domain({"x": dp.Number(0, 1), "y": dp.Number(0, 1)}, target="y")
+    rows = {"x": [0.1, 0.9], "y": [0.1, 0.9]}
+    table = dp.Table(rows, domain, simulate(0, noise=False))
+    save(LinearRegression(epsilon=1).fit(table), tmp_path / "line.json")
+    code = (
+        "import sys; from discreto.federated import silo;"
+        "from discreto.core.maps.predictions import predictor_of;"
+        "print(predictor_of(open(sys.argv[1]).read()).goal)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "line.json"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "y\n", done.stderr

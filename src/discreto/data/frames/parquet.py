@@ -15,7 +15,7 @@ from discreto.data.frames.convert import convert
 from discreto.data.frames.files import format_of
 
 LARGEST = 1 << 21  # rows of a group whose columns are held at once
-WHOLE = 1 << 26  # bytes of a row group that are read at once
+BUFFER = 1 << 16  # bytes of a column that are read at once
 
 
 def parquet_pieces(
@@ -39,16 +39,13 @@ def parquet_pieces(
     always = [name for name in names if pa.types.is_dictionary(fields[name])]
     texts = (pa.string(), pa.large_string())
     more = [name for name in names if name in coded and fields[name] in texts]
-    # A group at a time, large ones in small reads: memory does not grow with the file.
-    size = max((facts.row_group(group).total_byte_size for group in groups), default=0)
-    buffer = 0 if size <= WHOLE else 1 << 20
 
     def opened(dictionary: list[str]) -> Any:
         return pq.ParquetFile(
             path,
             metadata=facts,
             pre_buffer=False,
-            buffer_size=buffer,
+            buffer_size=BUFFER,  # small reads: memory does not grow with a group
             read_dictionary=dictionary,
         )
 

@@ -67,12 +67,13 @@ def ask_means(ask: Ask, space: Space, strength: float) -> MeanLaws:
     found = start.mean + start.apart
     numbers = [place[name] for name in space.numbers]
     means = found[:, numbers]
-    variances = np.tile(start.typical[numbers] ** 2 / start.sure, (many, 1))
+    sure = start.sure * start.trust
+    variances = np.tile(start.typical[numbers] ** 2 / sure, (many, 1))
     logs = []
     for name in space.categories:
         values = range(len(space.domain.category(name).categories))
         lines = [place.get(Indicator(name, v), -1) for v in values]
-        weights = start.sure * found[:, lines] * (np.array(lines) >= 0)
+        weights = sure * found[:, lines] * (np.array(lines) >= 0)
         logs.append(weights - np.log(np.exp(weights).sum(axis=1, keepdims=True)))
     return MeanLaws(start.sizes, means, variances, logs)
 

@@ -15,7 +15,16 @@ from discreto.core.maps import Categories, Cross, LogisticGradient, Values
 from discreto.core.maps._lines import cosines
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
 from discreto.core.query import Block, Cells, Everyone, Sum
-from discreto.models._frames import Design, Sums, ask_sums, rows_of, spreads
+from discreto.models._calibration import SHARE as SURE
+from discreto.models._calibration import ScoreLine, ask_trust, worth_asking
+from discreto.models._frames import (
+    TYPICAL,
+    Design,
+    Sums,
+    ask_sums,
+    rows_of,
+    spreads,
+)
 from discreto.models._least_squares import (
     Floats,
     Moments,
@@ -64,6 +73,7 @@ class Start:
     variance: float  # of a class sum, in units of typical
     typical: Floats  # how wide terms were taken to be
     sure: float  # what noise leaves of the scores
+    trust: float = 1.0  # what correlated columns leave of them
 
     @property
     def total(self) -> float:
@@ -111,13 +121,36 @@ def by_wide_means(ask: Ask, task: Task, room: float) -> Start:
     ``room`` is the number of rows over the noise on it; below some the widths would be
     noise, too.
     """
-    if room * float(_WIDTHS) < 10 * (1 + 0.05 * task.columns):
-        start = by_means(ask, task, Fraction(1))
-        return replace(start, weights=_discriminant(task, start))
-    start = by_means(ask, task, 1 - _WIDTHS)
-    wide = np.maximum(spreads(ask, task, start.mean, _WIDTHS), start.typical)
-    start = replace(start, typical=wide)
-    return replace(start, weights=_discriminant(task, start))
+    heard = room * float(_WIDTHS) >= 10 * (1 + 0.05 * task.columns)
+    widths = _WIDTHS if heard else Fraction(0)
+    clear = worth_asking(room, task.columns, gaussian=task.gaussian)
+    asked = task.classes == 2 and clear
+    start = by_means(ask, task, 1 - widths - (SURE if asked else 0))
+    if widths:
+        wide = np.maximum(spreads(ask, task, start.mean, widths), start.typical)
+        start = replace(start, typical=wide)
+    start = replace(start, weights=_discriminant(task, start))
+    return _as_sure_as_rows(ask, task, start) if asked else start
+
+
+def _as_sure_as_rows(ask: Ask, task: Task, start: Start) -> Start:
+    """The scores of two classes, calibrated by a question of their own."""
+    weights = start.weights[1] - start.weights[0]
+    line = ScoreLine(float(weights[0]), weights[1:])
+    each = line.slopes * np.where(task.numbers, start.typical, TYPICAL)
+    width = 0.7 * math.sqrt(float(each @ each))
+    facts = (task.names, task.by_class, start.mean, max(width, 0.1), task.weights)
+    slope, moved = ask_trust(ask, line, *facts)
+    counted = start.sizes * task.weights
+    odds = slope * math.log(counted[1] / counted[0]) + moved
+    share = 1 / (1 + math.exp(-float(np.clip(odds, -30, 30))))
+    half = np.append(slope * line.start + moved, slope * line.slopes) / 2
+    return replace(
+        start,
+        weights=np.vstack([-half, half]),
+        sizes=start.total * np.array([1 - share, share]),
+        trust=slope,
+    )
 
 
 def _discriminant(task: Task, start: Start) -> Floats:

@@ -20,6 +20,8 @@ FEW = 50  # below it a model says what it can know, if there are two classes
 # Where the domain does not say how many rows there are, a noisy count chooses among
 # these; with the first, the model is a constant.
 STRENGTHS = (0, *(25 * 4**i for i in range(8)))
+# Closer together where what is best changes; each is one more form of a plan.
+CLOSE_STRENGTHS = (0, *(25 * 2**i for i in range(8)), *STRENGTHS[5:])
 PER_TERM = 10  # rows over their noise, before another category can be told apart
 CLEAR = 12.0  # so many standard deviations of noise a class needs in such tables
 _PER_NUMBER = 100  # for each Number, before its counts stand out of noise
@@ -166,6 +168,7 @@ def _above_zero(values: NDArray[Any], scale: float) -> NDArray[Any]:
 
 __all__ = [
     "CLEAR",
+    "CLOSE_STRENGTHS",
     "COUNT",
     "FEW",
     "PER_TERM",

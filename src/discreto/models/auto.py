@@ -20,7 +20,9 @@ from discreto.models._features import Ready, Space
 from discreto.models._kinds import PrivateClassifier, PrivateRegressor
 from discreto.models._strength import (
     CLEAR,
+    CLOSE_STRENGTHS,
     COUNT,
+    STRENGTHS,
     clear_classes,
     hear_strength,
     too_few,
@@ -58,6 +60,8 @@ _HIDDEN, _CELLS_HEAR = (1.2, 3.0), (30.0, 12.0)
 class _Auto(PrivateEstimator):
     """A model that is another one, which public facts choose."""
 
+    _strengths = STRENGTHS  # among which a count chooses, where rows are not declared
+
     def _learn(self, ask: Any, space: Space) -> None:
         ask, space = self._size_up(ask, space)
         strength = (space.domain.rows or 0) * unit_strength(ask.cost)
@@ -75,7 +79,8 @@ class _Auto(PrivateEstimator):
         domain = space.domain
         if domain.rows is not None or domain.neighbours == "replace":
             return ask, space
-        left, strength = hear_strength(ask, None, Present((space.goal,)), COUNT)
+        known = Present((space.goal,))
+        left, strength = hear_strength(ask, None, known, COUNT, self._strengths)
         # So many that what is left of the cost hears them as well as the count did.
         about = max(math.ceil(strength / unit_strength(left.cost)), 1)
         return left, replace(space, domain=domain.with_(rows=about))
@@ -241,6 +246,8 @@ class AutoRegressor(_Auto, PrivateRegressor):
     >>> bool(np.abs(found - [4, 8]).max() < 0.5)
     True
     """
+
+    _strengths = CLOSE_STRENGTHS
 
     def __init__(
         self,

@@ -372,12 +372,12 @@ def test_code_that_comes_with_a_run_does_not_run_in_a_silo(network):
 
 def test_a_silo_that_is_killed_is_left_out_and_has_paid(network):
     before = len(entries(network, "south"))
-    words = learn(network, "proximal", "left.json", 30, rounds=3)
+    words = learn(network, "proximal", "left.json", 60, rounds=3)
     network.start("run", [BIN / "discreto", *words])
     # It has paid and answered a round, and is at the next.
     wait_for(lambda: len(entries(network, "south")) >= before + 3, 240)
     network.kill("south")
-    assert network.running.pop("run").wait(240) == 0
+    assert network.running.pop("run").wait(400) == 0
     log = (network.folder / "run.log").read_text()
     model = FederatedModel.load(network.folder / "left.json")
     # On a machine that is busy others may come too late as well.

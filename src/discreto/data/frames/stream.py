@@ -115,9 +115,14 @@ class StreamFrame:
         self, names: Sequence[str], size: int
     ) -> Iterator[tuple[Mapping[str, Array], int]]:
         """Batches that remember what was worked out for their rows."""
-        for number, unit in enumerate(units_of(self.spans), start=self._first):
+        units = list(enumerate(units_of(self.spans), start=self._first))
+        again = [self._kept.again(number) for number, _ in units]
+        if not any(again):  # who asks once has no use for what is kept
+            yield from self.batches(names, size)
+            return
+        for (number, unit), known in zip(units, again, strict=True):
             part = None
-            if self._kept.again(number):  # who asks once has no use for what is kept
+            if known:
                 part = self._kept.part(number, unit, names, self._domain)
             if part is None:  # it has to be read from end to end
                 one = StreamFrame.of([lone_span(unit)], self._domain)

@@ -75,8 +75,9 @@ def page(found: Found) -> str:
     worse = losses(found)
     lines += ["## Log loss worse than the constant's", ""]
     lines += [
-        f"By more than {CLOSE}. The constant knows the exact class shares of the fold;",
-        "where rows times ε are below 50, shares that are released lose as much.",
+        f"By more than {CLOSE}, with standard errors. The constant knows the exact",
+        "class shares of the fold; where rows times ε are below 50, shares that are",
+        "released lose as much.",
         "",
     ]
     lines += [f"* {one}" for one in worse] or ["None."]
@@ -183,7 +184,8 @@ def losses(found: Found) -> list[str]:
         if not got or not constant or not epsilon or model.startswith(PEERS):
             continue
         if mean(got) > mean(constant) + CLOSE:
-            words = f"{mean(got):.3f} against {mean(constant):.3f}"
+            apart = {k: v - constant[k] for k, v in got.items() if k in constant}
+            words = f"{mean(got):.3f}, {shown(apart)} more on the same folds"
             out.append(f"{table}, {model}, ε {epsilon}, δ {delta}: {words}")
     return out
 

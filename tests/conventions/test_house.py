@@ -6,7 +6,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,18 +15,33 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "discreto"
 FILES = sorted(SOURCE.rglob("*.py"))
-NAMES = [str(path.relative_to(SOURCE)) for path in FILES]
-EVERY = pytest.mark.parametrize("path", FILES, ids=NAMES)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def name(path: Path) -> str:
     return str(path.relative_to(SOURCE))
+
+
+def every_file(rule: Callable[[Path], None]) -> Callable[[], None]:
+    """One test of a rule for all files: thousands of small ones take a minute."""
+
+    def test() -> None:
+        broken = {}
+        for path in FILES:
+            try:
+                rule(path)
+            except AssertionError as error:
+                broken[name(path)] = str(error)
+        assert broken == {}
+
+    test.__name__, test.__doc__ = rule.__name__, rule.__doc__
+    return test
 
 
 CORE = sorted((SOURCE / "core").glob("*.py"))
@@ -57,7 +73,7 @@ def code_lines(path: Path) -> int:
 BOUNDS = {"sensitivity", "square_sensitivity", "overlap", "shape"}
 
 
-@EVERY
+@every_file
 def test_only_the_core_says_how_far_a_row_can_move_an_answer(path: Path) -> None:
     if name(path).startswith(("core/", "lab/")):
         return
@@ -72,7 +88,7 @@ INSIDE = {"_source", "_rows", "_gate", "_noisy", "_fold", "_scores", "_sampler"}
 OWNERS = {"gate", "table", "ask", "session", "inner", "training"}
 
 
-@EVERY
+@every_file
 def test_only_the_core_touches_the_inside_of_the_gate(path: Path) -> None:
     if name(path).startswith("core/"):
         return
@@ -139,7 +155,7 @@ def replaced_words(module: ast.Module) -> set[str]:
     return {word.lower().removesuffix("s") for word in words} & REPLACED
 
 
-@EVERY
+@every_file
 def test_names_are_plain_words(path: Path) -> None:
     if name(path).startswith(PLAIN):
         assert not replaced_words(tree(path))
@@ -152,12 +168,12 @@ def test_an_old_word_is_found() -> None:
     }
 
 
-@EVERY
+@every_file
 def test_files_are_short(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
 
 
-@EVERY
+@every_file
 def test_functions_are_short(path: Path) -> None:
     for node in ast.walk(tree(path)):
         if isinstance(node, Function):
@@ -196,7 +212,7 @@ def sources_of_chance(path: Path) -> Iterator[str]:
             yield ast.unparse(node)
 
 
-@EVERY
+@every_file
 def test_noise_has_one_source(path: Path) -> None:
     if name(path).startswith("testing"):
         return
@@ -215,7 +231,7 @@ def test_noise_has_one_source(path: Path) -> None:
     assert not [s for s in found - stems if not s.startswith(allowed or ("-",))]
 
 
-@EVERY
+@every_file
 def test_nothing_runs_text_or_pickles(path: Path) -> None:
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -229,7 +245,7 @@ def test_nothing_runs_text_or_pickles(path: Path) -> None:
         assert not modules & {"pickle", "marshal", "shelve", "dill", "joblib"}
 
 
-@EVERY
+@every_file
 def test_no_assert_and_no_print(path: Path) -> None:
     for node in ast.walk(tree(path)):
         assert not isinstance(node, ast.Assert)
@@ -273,7 +289,7 @@ def test_import_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@EVERY
+@every_file
 def test_public_things_have_docstrings(path: Path) -> None:
     module = tree(path)
     assert ast.get_docstring(module) or not module.body

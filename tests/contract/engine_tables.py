@@ -44,6 +44,7 @@ from discreto.core.maps import (
     Present,
     Rings,
     Scaled,
+    Sides,
     SoftVotes,
     SplitHistogram,
     SquaredGradient,
@@ -121,6 +122,15 @@ SCALED_2 = replace(SCALED, norm="l2", constant=0.7)
 SCORES = ((1.0, 2.0, 3.0), (-5.0, 0.3, 0.1), (0.2, 0.0, -70.0))
 TURN = ((0.3, -1.0, 2.0), (1.1, 0.0, 0.5), (0.1, 1e-310, -0.3))
 TINY = (0.1, -1.0, 5e-324)
+_LISTS = ((0.5, -1.0, 0.25), tuple(-1 + 2 * i / len(WORDS) for i in range(len(WORDS))))
+SIDES = Sides(
+    ("a", "far", "q"),
+    ("s", ODD),
+    ((0.3, -1.0, 1e-9),) * 3 + ((1 / 3, 0.1, -0.7),),
+    (_LISTS,) * 3 + (((0.0, 1.0, -0.1), (0.0,) * len(WORDS)),),
+    (-0.4, 0.0, 1 / 3, 0.05),
+    (0.2, -1.0, 0.0),
+)
 VOTES = (
     (0.1, 2.0, -0.7, 1e-300, 0.3, 1.0, -2.0, 0.0, 0.5),
     (0.0, -3.0, 40.0, -40.0, 0.1, 0.2, 0.3, 0.4, 0.5),
@@ -229,6 +239,10 @@ TRANSLATED = {
         Everyone(), (Block(FuzzyPulls(("a", "far"), POINTS[:3], 1.3, 0.5, 2)),)
     ),
     "rings": Sum(Within(Categories(("label",)), 1, Rings(XY, POINTS, 9, 1)), SOME),
+    "sides": Sum(Cross(Categories(("label",)), SIDES), SOME),
+    "sides of categories": Sum(
+        replace(SIDES, numbers=(), weights=((),) * 4, fill=()), SOME
+    ),
 }
 READ = {
     "splits": SplitHistogram(

@@ -25,9 +25,12 @@ from discreto.core.maps.cells import (
 )
 from discreto.core.maps.clusters import Nearest, Rings, diameter
 from discreto.core.maps.columns import Indicator, Term
+from discreto.core.maps.hyperplanes import Sides
 from discreto.core.maps.margins import Margins
+from discreto.core.maps.neighbors import GRID
 from discreto.core.maps.row_partition import Within
 from discreto.core.query import Everyone
+from discreto.core.rounding import whole as whole_of
 from discreto.data.databases import Untranslated
 from discreto.data.databases.columns import Columns, Expr, search, table
 from discreto.data.databases.grid_codes import margin_cell
@@ -251,6 +254,40 @@ def _rings(cells: Rings, rows: Columns) -> Expr:
     return nothing_there(cells.names, place, rows)
 
 
+def _sides(cells: Sides, rows: Columns) -> Expr:
+    """Whole numbers below 2^53: exact in any order."""
+    places = cells.fill or (0.0,) * len(cells.numbers)
+    gaps = gaps_of(cells.numbers, rows)
+    unit = unit_rows(cells.numbers, rows) if cells.numbers else []
+    there = [
+        x if gap is None else either(gap, real(place), x)
+        for x, gap, place in zip(unit, gaps, places, strict=True)
+    ]
+    fine = [(x * real(GRID) + real(0.5)).floor() for x in there]
+    fine = rows.let(fine) if fine else []
+    cuts = list(zip(cells.weights, cells.marks, strict=True))
+    different = list(dict.fromkeys(cuts))  # parallel cuts have one height
+    heights = rows.let([_height(*cut, cells, fine, rows) for cut in different])
+    ends = whole_of(np.array(cells.offsets, dtype=float) * GRID * GRID)
+    upper = []
+    for i, (cut, end) in enumerate(zip(cuts, ends, strict=True)):
+        above = heights[different.index(cut)] > real(end)
+        upper.append(either(above, whole(1 << (len(cuts) - 1 - i)), whole(0)))
+    return added(upper)
+
+
+def _height(
+    weights: Any, marks: Any, cells: Sides, fine: list[Expr], rows: Columns
+) -> Expr:
+    """A row's numbers and categories, weighed and added up, in steps of the grid."""
+    steps = whole_of(np.array(weights, dtype=float) * GRID)
+    terms = [x * real(w) for x, w in zip(fine, steps, strict=True)]
+    for name, one in zip(cells.categories, marks, strict=True):
+        sizes = whole_of(np.array(one, dtype=float) * GRID * GRID)
+        terms.append(table(rows.code(name), [real(w) for w in sizes], real(0.0)))
+    return added(terms)
+
+
 _TRANSLATIONS: dict[type, Callable[[Any, Columns], Expr]] = {
     Bins: _bins,
     Categories: _categories,
@@ -262,6 +299,7 @@ _TRANSLATIONS: dict[type, Callable[[Any, Columns], Expr]] = {
     Nearest: _nearest_cell,
     Present: _present,
     Rings: _rings,
+    Sides: _sides,
     WholeGroups: _whole_groups,
     Within: _within,
     Margins: margin_cell,

@@ -97,7 +97,11 @@ def perform(
     else:
         known = ()
     session = Session(gate, cost, plan.forms, known=known)
-    result = work(session)
+    try:
+        result = work(session)
+    finally:
+        if isinstance(gate, Gate):
+            gate.finish()
     if plan.others:  # what was asked in the end is public, like what decided it
         plan = replace(plan, questions=tuple(session.asked), others=())
     if kept is not None and key is not None:

@@ -49,6 +49,12 @@ class TableRows:
         found: Sequence[list[Ints]] = together(several, self._frame)
         return found
 
+    def forget(self) -> None:
+        """Let go of what was made of whole rows for the questions of one fit."""
+        held = getattr(self._frame, "fit_rows", None)
+        if held is not None:
+            held.forget()
+
     def seen(self, step: Step, domain: Domain) -> TableRows:
         if step not in self._views:  # a view in memory keeps what it has made
             if len(self._views) >= 16:

@@ -398,3 +398,41 @@ def test_only_maps_of_the_core_are_believed_to_clamp():
     asked = inside(Sum(Everyone(), (Block(rows),)), DOMAIN)
     plain, quick = both(lambda: aggregate.fold(asked, {"x1": np.zeros(3)}, 3))
     assert plain[0].tolist() == quick[0].tolist() == [[21]]
+
+
+@FAST
+@given(shapes(), st.data())
+def test_rows_of_fused_loops_keep_their_norms(shape, data):
+    """Maps keep them already; what they give is bounded all the same."""
+    loops = compiled.load("discreto.core.loops_numba")
+    size = st.tuples(st.just(shape.width), st.integers(1, 12))
+    low = -shape.limit if shape.signed else 0
+    numbers = st.integers(low, shape.limit).map(float)
+    rows = data.draw(hnp.arrays(np.float64, size, elements=numbers))
+    wanted = aggregate.clamp(rows.copy(), shape).sum(axis=1)
+    sizes, out = np.abs(rows).sum(axis=0), np.zeros((shape.width, 2), dtype=np.int64)
+    total, reach = aggregate._bounds(shape)[2:]
+    everyone = compiled.plain(np.empty(0, dtype=np.int64), 0)
+    loops.add_within(rows, sizes, len(sizes), total, reach, everyone, out)
+    np.testing.assert_array_equal(out[:, 0], wanted)
+
+
+def test_points_that_are_not_there_are_not_read():
+    loops = compiled.load("discreto.core.maps.points_numba")
+    x = compiled.plain(np.zeros((1, 3)), 1, 3)
+    near = compiled.plain(np.array([-5, 1, 1 << 40]), 3)
+    everyone, out = compiled.plain(np.empty(0, dtype=np.int64), 0), np.zeros((1, 2))
+    sums = -100.0, 100.0, -1.0, -1.0, everyone, out.astype(np.int64)
+    loops.add_deviations(x, np.array([[-1.0, -3.0]]), near, 2.0, 2.0, 1, *sums)
+    assert sums[-1][0, 0] == 1 + 2 + 2  # the first point, then the last for both
+
+
+@pytest.mark.parametrize("norm", [0, 1])
+def test_a_column_alone_keeps_its_norm(norm):
+    loops = compiled.load("discreto.core.loops_numba")
+    values = compiled.plain(np.array([-9.0, 3.0, 9.0]), 3)
+    everyone, out = compiled.plain(np.empty(0, dtype=np.int64), 0), np.zeros((1, 2))
+    norms = (5.0, -1.0) if norm == 0 else (-1.0, 5.0)
+    sums = -9.0, 8.0, *norms, everyone, out.astype(np.int64)
+    loops.add_scaled(values, 0.0, 1.0, *sums)
+    assert sums[-1][0, 0] == -4 + 3 + 4  # one below the norm, where rounding is

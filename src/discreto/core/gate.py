@@ -170,6 +170,10 @@ class Gate:
         out._source = FoldedAhead(self._source, apart, found)
         return out
 
+    def finish(self) -> None:
+        """Let go of what was made of whole rows for several questions."""
+        getattr(self._source, "forget", lambda: None)()
+
     def rehearsed(self, source: Source, ledger: Charger) -> Self:
         """A gate to made-up rows that refuses what this one would refuse."""
         out = copy.copy(self)

@@ -40,23 +40,37 @@ def _total_of(numbers, place, cell):
 
 
 @njit(cache=True, nogil=True)
-def _scale(values, origin, scale, low, limit, out):
-    """Whole numbers from ``low`` to ``limit``; NaN becomes 0."""
+def clamped(number, low, limit):
+    """The nearest whole number from ``low`` to ``limit``; NaN becomes 0."""
+    v = np.floor((number if number == number else 0.0) + 0.5)
+    v = v if v > low else low
+    return v if v < limit else limit
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _plus(total, number):
+    """Whole numbers that are added up in any order, unlike all else around them."""
+    return total + number
+
+
+@njit(cache=True, nogil=True)
+def _total_scaled(values, origin, scale, low, limit):
+    out = 0.0
     for i in range(values.shape[0]):
-        v = (values[i] - origin) * scale
-        v = np.floor((v if v == v else 0.0) + 0.5)
-        v = v if v > low else low
-        out[i] = v if v < limit else limit
+        out = _plus(out, clamped((values[i] - origin) * scale, low, limit))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _scale(values, origin, scale, low, limit, out):
+    for i in range(values.shape[0]):
+        out[i] = clamped((values[i] - origin) * scale, low, limit)
 
 
 @njit(cache=True, nogil=True)
 def _whole(numbers, low, limit):
-    """The same of numbers that are scaled already, in place."""
     for i in range(numbers.shape[0]):
-        v = numbers[i]
-        v = np.floor((v if v == v else 0.0) + 0.5)
-        v = v if v > low else low
-        numbers[i] = v if v < limit else limit
+        numbers[i] = clamped(numbers[i], low, limit)
 
 
 @njit(cache=True, nogil=True)
@@ -72,13 +86,13 @@ def _add_squares(numbers, out):
 
 
 @njit(cache=True, nogil=True)
-def _shrink(rows, start, norms, bound):
+def _shrink(rows, start, norms, most):
     """Scale rows of too large a norm down, toward zero."""
     width = rows.shape[0]
     for i in range(norms.shape[0]):
-        if norms[i] > bound:
+        if norms[i] > most:
             for w in range(width):
-                one = rows[w, start + i] * max(bound - width, 0.0) / norms[i]
+                one = rows[w, start + i] * max(most - width, 0.0) / norms[i]
                 rows[w, start + i] = np.trunc(one)
 
 
@@ -189,6 +203,15 @@ def add_block(rows, start, stop, low, limit, total, reach, place, out):
 
 
 @njit(cache=True, nogil=True)
+def add_within(rows, sizes, size, total, reach, place, out):
+    """Add up some whole rows by cell, within norms; ``sizes`` are their l1 norms."""
+    if total >= 0:
+        _shrink(rows, 0, sizes[:size], total)
+    _bound(rows, 0, size, -1.0, reach)
+    _add_lines(rows, 0, size, place[:size], out)
+
+
+@njit(cache=True, nogil=True)
 def add_clamped(rows, low, limit, total, reach, place, out):
     """Clamp rows and add them up by cell."""
     near = min(max(NEAR_NUMBERS // rows.shape[0], 64), NEAR)
@@ -203,6 +226,9 @@ def add_scaled(values, origin, scale, low, limit, total, reach, place, out):
     rows = np.empty((1, NEAR))
     for start in range(0, values.shape[0], NEAR):
         some, cells = values[start : start + NEAR], place[start : start + NEAR]
+        if place.shape[0] == 0 and max(total, reach) < 0:
+            out[0, 0] += np.int64(_total_scaled(some, origin, scale, low, limit))
+            continue
         size = some.shape[0]
         _scale(some, origin, scale, low, limit, rows[0])
         _bound(rows, 0, size, total, reach)
@@ -258,21 +284,39 @@ def _between(number, low, limit):
 
 
 @njit(cache=True, nogil=True)
+def _quadratic(value, centre, half, one, low, limit):
+    """Polynomials of degree 2, rounded down."""
+    x = (value - centre) / half
+    x = x if x == x else 0.0
+    x = x if x > -1.0 else -1.0
+    x = x if x < 1.0 else 1.0
+    down, up = (1.0 - x) / 2.0, (1.0 + x) / 2.0
+    a = _between(np.floor(one * (down * down)), low, limit)
+    b = _between(np.floor(one * (2.0 * down * up)), low, limit)
+    c = _between(np.floor(one * (up * up)), low, limit)
+    return a, b, c
+
+
+@njit(cache=True, nogil=True)
 def _fill_quadratic(values, centre, half, one, low, limit, total, lines):
-    """Polynomials of degree 2, rounded down; how many rows are above their total."""
+    """Polynomials of each row; how many rows are above their total."""
     first, second, third, above = lines[0], lines[1], lines[2], 0
     for i in range(values.shape[0]):
-        x = (values[i] - centre) / half
-        x = x if x == x else 0.0
-        x = x if x > -1.0 else -1.0
-        x = x if x < 1.0 else 1.0
-        down, up = (1.0 - x) / 2.0, (1.0 + x) / 2.0
-        a = _between(np.floor(one * (down * down)), low, limit)
-        b = _between(np.floor(one * (2.0 * down * up)), low, limit)
-        c = _between(np.floor(one * (up * up)), low, limit)
+        a, b, c = _quadratic(values[i], centre, half, one, low, limit)
         first[i], second[i], third[i] = a, b, c
         above += abs(a) + abs(b) + abs(c) > total
     return above
+
+
+@njit(cache=True, nogil=True)
+def _total_quadratic(values, centre, half, one, low, limit, total):
+    """Sums of polynomials; how many rows are above their total."""
+    first, second, third, above = 0.0, 0.0, 0.0, 0
+    for i in range(values.shape[0]):
+        a, b, c = _quadratic(values[i], centre, half, one, low, limit)
+        first, second, third = _plus(first, a), _plus(second, b), _plus(third, c)
+        above += abs(a) + abs(b) + abs(c) > total
+    return first, second, third, above
 
 
 @njit(cache=True, nogil=True)
@@ -282,6 +326,14 @@ def add_quadratic(values, centre, half, one, low, limit, total, reach, place, ou
     for start in range(0, values.shape[0], NEAR):
         some, cells = values[start : start + NEAR], place[start : start + NEAR]
         size = some.shape[0]
+        if place.shape[0] == 0 and reach < 0:
+            how = centre, half, one, low, limit, total
+            first, second, third, above = _total_quadratic(some, *how)
+            if above == 0:
+                out[0, 0] += np.int64(first)
+                out[1, 0] += np.int64(second)
+                out[2, 0] += np.int64(third)
+                continue
         if (
             _fill_quadratic(some, centre, half, one, low, limit, total, rows)
             or reach >= 0

@@ -60,7 +60,7 @@ class FoldedAhead:
         self._rows = rows
         self._several = list(zip(several, found, strict=True))
         self.column, self.texts, self.seen = rows.column, rows.texts, rows.seen
-        self.refusal = rows.refusal
+        self.refusal, self.forget = rows.refusal, getattr(rows, "forget", lambda: None)
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         for i, (known, sums) in enumerate(self._several):

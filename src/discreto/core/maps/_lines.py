@@ -24,10 +24,10 @@ _LOOPS = "discreto.core.maps.lines_numba"
 def mix(weights: Floats, rows: Floats) -> Floats:
     """weights @ rows, with each row's sum taken in a fixed order (see ``add_up``)."""
     out = np.zeros((len(weights), rows.shape[1]))
-    fast = _loops(rows)
+    fast = compiled.loops(rows.size, _LOOPS)
     if fast is not None:
-        rows, weights = np.ascontiguousarray(rows), np.ascontiguousarray(weights)
-        fast.mix(rows, weights, out)
+        rows = compiled.plain(rows, *rows.shape)
+        fast.mix(rows, np.ascontiguousarray(weights), out)
         return out
     for column, part in zip(weights.T, rows, strict=True):
         out += column[:, None] * part
@@ -152,6 +152,13 @@ def sizes_of(rows: Floats, norm: str) -> Floats:
     if norm == "l1":
         return add_up(np.abs(rows))
     return np.sqrt(add_up(rows * rows))
+
+
+def grids(matrix: Floats, length: int, largest: float) -> tuple[float, float]:
+    """Steps of a 1, for a matrix and for rows of ``length`` numbers."""
+    steps = float(1 << (52 - math.ceil(math.log2(length + 1))) // 2)
+    tall = max(float(np.abs(matrix).max(initial=0.0)), 1e-300)
+    return steps / tall, steps / max(largest, 1e-300)
 
 
 def _loops(rows: Floats) -> Any:

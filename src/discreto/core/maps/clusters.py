@@ -16,8 +16,15 @@ import numpy as np
 from discreto.core import compiled
 from discreto.core.domain import Domain
 from discreto.core.maps import trees_numpy as kernels
-from discreto.core.maps._batch_cache import remember, share, taken
+from discreto.core.maps._batch_cache import remember, share
 from discreto.core.maps._distances import memberships, nearest, raised
+from discreto.core.maps._fit_rows import held
+from discreto.core.maps._point_checks import (
+    check_norm,
+    check_points,
+    check_positive,
+    check_power,
+)
 from discreto.core.maps.columns import (
     Term,
     check_numbers,
@@ -56,11 +63,8 @@ class Nearest:
         return len(self.centres)
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
-        def find() -> Ints:
-            x, lacks = _unit(self.names, batch, domain), may_lack(self.names, domain)
-            return nearest(x, _array(self.centres), gaps=lacks)
-
-        return remember(batch, "nearest", (self.names, self.centres), find)
+        x = _unit(self.names, batch, domain)
+        return _nearest_of(x, self.names, self.centres, batch, domain)
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -83,7 +87,7 @@ class Rings:
     def __post_init__(self) -> None:
         check_terms(self.names)
         check_points(self.centres, len(self.names))
-        _check_norm(self.norm)
+        check_norm(self.norm)
         if not isinstance(self.bins, int) or not 1 <= self.bins <= MAX_RINGS:
             raise ParameterError(f"bins must be 1 to {MAX_RINGS}. Got {self.bins!r}.")
 
@@ -132,8 +136,8 @@ class Deviations:
     def __post_init__(self) -> None:
         check_terms(self.names)
         check_points(self.centres, len(self.names))
-        _check_norm(self.norm)
-        _check_positive(self.radius)
+        check_norm(self.norm)
+        check_positive(self.radius)
 
     def check(self, domain: Domain) -> None:
         check_numbers(self.names, domain)
@@ -150,7 +154,10 @@ class Deviations:
         loops = compiled.point_loops(0)
         if loops is None:
             return False
-        x, points, near = _with_nearest(self.names, self.centres, batch, domain)
+        x, points = _unit(self.names, batch, domain), _array(self.centres)
+        near = np.empty(0, dtype=np.int64)
+        if len(points) > 1:
+            near = _nearest_of(x, self.names, self.centres, batch, domain)
         near = compiled.plain(near, length if len(points) > 1 else 0)
         x, lines = compiled.plain(x, len(self.names), length), points.T.copy()
         how = float(steps_of(len(x))), float(self.radius), self.norm
@@ -176,7 +183,7 @@ class FuzzyWeights:
     def __post_init__(self) -> None:
         check_terms(self.names)
         check_points(self.centres, len(self.names))
-        _check_power(self.power)
+        check_power(self.power)
 
     def check(self, domain: Domain) -> None:
         check_numbers(self.names, domain)
@@ -211,7 +218,7 @@ class FuzzyPresence:
     def __post_init__(self) -> None:
         check_terms(self.names)
         check_points(self.centres, len(self.names))
-        _check_power(self.power)
+        check_power(self.power)
         check_terms(self.asked)
         if not set(self.asked) <= set(self.names):
             raise ParameterError("presence is asked of some of the columns.")
@@ -251,9 +258,9 @@ class FuzzyPulls:
     def __post_init__(self) -> None:
         check_terms(self.names)
         check_points(self.centres, len(self.names))
-        _check_norm(self.norm)
-        _check_power(self.power)
-        _check_positive(self.radius)
+        check_norm(self.norm)
+        check_power(self.power)
+        check_positive(self.radius)
 
     def check(self, domain: Domain) -> None:
         check_numbers(self.names, domain)
@@ -300,9 +307,12 @@ _array = MadeOnce(_as_array, 4)
 
 def _unit(names: tuple[Term, ...], batch: Batch, domain: Domain) -> Floats:
     """Columns on [-1, 1], not to be changed; NaN where a number is missing."""
-    return share(
-        batch, "unit", (names, domain), lambda: rows_with_gaps(names, batch, domain)
-    )
+
+    def fill(out: Floats) -> None:
+        out[:] = rows_with_gaps(names, batch, domain)
+
+    shape = len(names), len(batch[names_of(names[:1])[0]])
+    return held(batch, ("unit", names, domain), [shape], fill)[0]
 
 
 def _powers(of: FuzzyWeights | FuzzyPulls, batch: Batch, domain: Domain) -> Floats:
@@ -320,14 +330,20 @@ def _with_nearest(
     names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
 ) -> tuple[Floats, Floats, Ints]:
     """Rows to be written over, the centres, and which is nearest; none of one."""
-    x, points = taken(batch, "unit", (names, domain)), _array(centres)
-    if x is None:
-        x = rows_with_gaps(names, batch, domain)
-    if len(points) == 1:
-        return x, points, np.empty(0, dtype=np.int64)
-    lacks, key = may_lack(names, domain), (names, centres)
-    near = remember(batch, "nearest", key, lambda: nearest(x, points, gaps=lacks))
-    return x, points, near
+    x = rows_with_gaps(names, batch, domain)
+    near = np.empty(0, dtype=np.int64)
+    if len(centres) > 1:
+        near = _nearest_of(x, names, centres, batch, domain)
+    return x, _array(centres), near
+
+
+def _nearest_of(
+    x: Floats, names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
+) -> Ints:
+    """Which of the centres is nearest to each row."""
+    points, lacks = _array(centres), may_lack(names, domain)
+    key = names, centres, domain
+    return remember(batch, "nearest", key, lambda: nearest(x, points, gaps=lacks))
 
 
 def _from_nearest(
@@ -368,33 +384,3 @@ def _ball(width: int, norm: int) -> Shape:
     if norm == 1:
         return Shape(width, _STEPS, total=_STEPS)
     return Shape(width, _STEPS, square=_STEPS**2)
-
-
-def check_points(points: object, width: int) -> None:
-    """Refuse anything but a tuple of points with ``width`` numbers from -4 to 4."""
-    good = isinstance(points, tuple) and 1 <= len(points) <= 1 << 16
-    for point in points if good else ():  # type: ignore[attr-defined]
-        good = good and isinstance(point, tuple) and len(point) == width
-        good = good and all(_between(v, -4, 4) for v in point)
-    if not good:
-        raise ParameterError(f"points need {width} coordinates from -4 to 4 each.")
-
-
-def _check_norm(norm: object) -> None:
-    if isinstance(norm, bool) or norm not in (1, 2):
-        raise ParameterError(f"norm must be 1 or 2. Got {norm!r}.")
-
-
-def _check_power(power: object) -> None:
-    if not _between(power, 1.001, 100):
-        raise ParameterError(f"a fuzzifier is from 1.001 to 100. Got {power!r}.")
-
-
-def _check_positive(value: object) -> None:
-    if not _between(value, 1e-9, 1e9):
-        raise ParameterError(f"radius must be from 1e-9 to 1e9. Got {value!r}.")
-
-
-def _between(value: object, low: float, high: float) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and low <= value <= high  # type: ignore[operator]

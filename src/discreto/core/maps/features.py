@@ -184,3 +184,12 @@ def grid(column: Number, origin: str) -> tuple[float, float]:
     if origin == "zero":
         return 0.0, max(abs(column.lower), abs(column.upper))
     return column.centre, column.half
+
+
+def unit_shape(
+    width: int, norm: Literal["l1", "l2"], top: int = _TOP, limit: int = _TOP
+) -> Shape:
+    """Rows of norm ``top`` at most, and no number above ``limit``."""
+    if norm == "l1":
+        return Shape(width, limit, total=top)
+    return Shape(width, limit, square=top**2)

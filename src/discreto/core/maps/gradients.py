@@ -18,9 +18,9 @@ from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
 from discreto.core.exponentials import exp
 from discreto.core.maps._lines import mix
-from discreto.core.maps._names import check_names
+from discreto.core.maps._names import check_names, check_range
 from discreto.core.maps.columns import alone, names_of, unit_rows
-from discreto.core.maps.regression import Basis, Scaled, _check_numbers
+from discreto.core.maps.regression import Basis, Scaled
 from discreto.core.query import Batch, Floats, Shape
 from discreto.errors import ParameterError
 
@@ -51,14 +51,14 @@ class ClippedGradient:
         if not isinstance(self.of, Scaled) or self.of.power != 1:
             raise ParameterError("a ClippedGradient is made of a Scaled.")
         check_names((self.target, *names_of(self.of.names)))
-        _check_numbers((self.clip,), 1, 1e-9, 1e12)
-        _check_numbers(self.weights, self.of.width(), -FARTHEST, FARTHEST)
+        check_range((self.clip,), 1, 1e-9, 1e12)
+        check_range(self.weights, self.of.width(), -FARTHEST, FARTHEST)
         if self.loss not in ("squared", "logistic"):
             raise ParameterError("the loss of a gradient is squared or logistic.")
         if not isinstance(self.basis, tuple) or len(self.basis) not in (0, self.width):
             raise ParameterError("the basis of a gradient is a square matrix.")
         for line in self.basis:
-            _check_numbers(line, self.width, -1e9, 1e9)
+            check_range(line, self.width, -1e9, 1e9)
 
     @property
     def width(self) -> int:

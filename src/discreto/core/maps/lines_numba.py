@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from discreto.core.loops_numba import add_block
+from discreto.core.loops_numba import add_within, clamped
 
 NEAR = 512  # rows at a time
 FEW = 128  # rows at a time, of which many numbers are made
@@ -147,9 +147,19 @@ def products(residuals, rows, out):
 
 
 @njit(cache=True, nogil=True)
-def _short_times(numbers, by, steps, residuals, out):
+def _short_whole(numbers, by, steps, residuals, low, limit, sizes, out):
+    """Residuals times shortened numbers as whole ones, whose sizes are added up."""
     for i in range(numbers.shape[0]):
-        out[i] = residuals[i] * (numbers[i] * by[i] * steps)
+        out[i] = clamped(residuals[i] * (numbers[i] * by[i] * steps), low, limit)
+        sizes[i] += abs(out[i])
+
+
+@njit(cache=True, nogil=True)
+def _times_whole(first, second, low, limit, sizes, out):
+    """The same of plain products."""
+    for i in range(first.shape[0]):
+        out[i] = clamped(first[i] * second[i], low, limit)
+        sizes[i] += abs(out[i])
 
 
 @njit(cache=True, nogil=True)
@@ -158,28 +168,31 @@ def add_products(
 ):
     """Products with shortened rows (see both above), clamped and added up by cell."""
     count, width = residuals.shape[0], rows.shape[0]
-    by, made = np.empty(FEW), np.empty((count * width, FEW))
+    by, sums, made = np.empty(FEW), np.empty(FEW), np.empty((count * width, FEW))
     for start in range(0, rows.shape[1], FEW):
         stop = min(start + FEW, rows.shape[1])
         for i in range(start, stop):
             by[i - start] = reach / max(sizes[i], reach)
+        sums[:] = 0.0
         for k in range(count):
             own = residuals[k][start:stop]
             for j in range(width):
-                line = made[k * width + j]
-                _short_times(rows[j][start:stop], by, steps, own, line)
-        add_block(made, 0, stop - start, low, limit, total, most, place[start:], out)
+                numbers, line = rows[j][start:stop], made[k * width + j]
+                _short_whole(numbers, by, steps, own, low, limit, sums, line)
+        add_within(made, sums, stop - start, total, most, place[start:], out)
 
 
 @njit(cache=True, nogil=True)
 def add_weighed(rows, by, low, limit, total, most, place, out):
     """Rows times a number each, clamped and added up by cell."""
-    made = np.empty((rows.shape[0], FEW))
+    made, sums = np.empty((rows.shape[0], FEW)), np.empty(FEW)
     for start in range(0, rows.shape[1], FEW):
         stop = min(start + FEW, rows.shape[1])
+        sums[:] = 0.0
         for j in range(rows.shape[0]):
-            _times(rows[j][start:stop], by[start:stop], made[j])
-        add_block(made, 0, stop - start, low, limit, total, most, place[start:], out)
+            numbers, own = rows[j][start:stop], by[start:stop]
+            _times_whole(numbers, own, low, limit, sums, made[j])
+        add_within(made, sums, stop - start, total, most, place[start:], out)
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain import Domain, Neighbours
-from discreto.core.maps.clusters import check_points
+from discreto.core.maps._point_checks import check_points
 from discreto.core.maps.columns import (
     Term,
     check_numbers,

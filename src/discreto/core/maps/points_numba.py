@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from discreto.core.loops_numba import WHOLE, add_block
+from discreto.core.loops_numba import WHOLE, add_within, clamped
 
 NEAR = 512  # rows at a time
 FEW = 128  # rows of a table at a time
@@ -297,30 +297,31 @@ def _add_size(numbers, out):
 
 
 @njit(cache=True, nogil=True)
-def _leave(numbers, places, place, out):
+def _leave(numbers, places, at, out):
     """The way from its own point to each number; none where it is missing."""
-    last = places.shape[0] - 1
-    if place.shape[0] == 0:
-        for i in range(numbers.shape[0]):
-            way = numbers[i] - places[0]
-            out[i] = way if way == way else 0.0
-        return
     for i in range(numbers.shape[0]):
-        at = place[i] if place[i] > 0 else 0
-        way = numbers[i] - places[np.uint64(at if at < last else last)]
+        way = numbers[i] - places[at[i]]
         out[i] = way if way == way else 0.0
 
 
 @njit(cache=True, nogil=True)
-def _scale(numbers, by):
-    for i in range(numbers.shape[0]):
-        numbers[i] *= by[i]
+def _leave_all(x, start, stop, points, near, at, out):
+    """The same for all columns; ``at`` is where each row's point is, within them."""
+    last = points.shape[1] - 1
+    for i in range(stop - start):
+        place = near[start + i] if near.shape[0] else 0
+        place = place if place > 0 else 0
+        at[i] = np.uint64(place if place < last else last)
+    for j in range(x.shape[0]):
+        _leave(x[j][start:stop], points[j], at, out[j])
 
 
 @njit(cache=True, nogil=True)
-def _leave_all(x, start, stop, points, near, out):
-    for j in range(x.shape[0]):
-        _leave(x[j][start:stop], points[j], near[start:stop], out[j])
+def _scale_whole(numbers, by, low, limit, sizes):
+    """Numbers times one for each row as whole ones, whose sizes are added up."""
+    for i in range(numbers.shape[0]):
+        numbers[i] = clamped(numbers[i] * by[i], low, limit)
+        sizes[i] += abs(numbers[i])
 
 
 @njit(cache=True, nogil=True)
@@ -331,28 +332,30 @@ def add_deviations(
 
     ``points`` are line by line. Without a list of the nearest all are near the first.
     """
-    rows = np.empty((x.shape[0], FEW))
+    rows, at = np.empty((x.shape[0], FEW)), np.zeros(FEW, dtype=np.uint64)
     for start in range(0, x.shape[1], FEW):
         stop = min(start + FEW, x.shape[1])
-        _leave_all(x, start, stop, points, near, rows)
-        _pull_in(rows, 0, stop - start, steps, radius, norm)
-        add_block(rows, 0, stop - start, low, limit, total, reach, place[start:], out)
+        _leave_all(x, start, stop, points, near, at, rows)
+        sizes = _pull_in(rows, stop - start, steps, radius, norm, low, limit)
+        add_within(rows, sizes, stop - start, total, reach, place[start:], out)
 
 
 @njit(cache=True, nogil=True)
-def _pull_in(x, start, stop, steps, radius, norm):
-    by = np.zeros(stop - start)
+def _pull_in(x, size, steps, radius, norm, low, limit):
+    """The first rows pulled in to a radius, as whole numbers; their l1 norms."""
+    by, sizes = np.zeros(size), np.zeros(size)
     for j in range(x.shape[0]):
         if norm == 1:
-            _add_size(x[j][start:stop], by)
+            _add_size(x[j][:size], by)
         else:
-            _add_square(x[j][start:stop], by)
+            _add_square(x[j][:size], by)
     if norm == 2:
         by = np.sqrt(by)
-    for i in range(by.shape[0]):
+    for i in range(size):
         by[i] = steps / max(by[i], radius)
     for j in range(x.shape[0]):
-        _scale(x[j][start:stop], by)
+        _scale_whole(x[j][:size], by, low, limit, sizes)
+    return sizes
 
 
 @njit(cache=True, nogil=True)
@@ -381,5 +384,5 @@ def add_pulls(
     for start in range(0, x.shape[1], FEW):
         stop = min(start + FEW, x.shape[1])
         _pulls(x, start, stop, points, weights, rows)
-        _pull_in(rows, 0, stop - start, steps, radius, norm)
-        add_block(rows, 0, stop - start, low, limit, total, reach, place[start:], out)
+        sizes = _pull_in(rows, stop - start, steps, radius, norm, low, limit)
+        add_within(rows, sizes, stop - start, total, reach, place[start:], out)

@@ -17,10 +17,12 @@ import numpy as np
 from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
 from discreto.core.exponentials import exp
+from discreto.core.maps._fit_rows import held
 from discreto.core.maps._lines import (
     add_products,
     add_weighed,
     cosines,
+    grids,
     mix,
     products,
     scaled_lines,
@@ -28,7 +30,7 @@ from discreto.core.maps._lines import (
     sizes_of,
     weighed,
 )
-from discreto.core.maps._names import check_names
+from discreto.core.maps._names import check_names, check_range
 from discreto.core.maps.columns import (
     Term,
     alone,
@@ -37,7 +39,7 @@ from discreto.core.maps.columns import (
     names_of,
     unit_rows,
 )
-from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
+from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS, unit_shape
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Shape
 from discreto.core.rounding import make_whole, whole
@@ -82,14 +84,14 @@ class Scaled:
         if not isinstance(self.basis, tuple) or len(self.basis) > WIDEST:
             raise ParameterError("the basis of a Scaled is a matrix.")
         for line in self.basis:
-            _check_numbers(line, self.length(), -1e9, 1e9)
+            check_range(line, self.length(), -1e9, 1e9)
         if self.basis and (self.rotate or self.largest < _NO_LIMIT):
             raise ParameterError("a Scaled with a basis has no other turn or limit.")
-        _check_numbers((self.largest,), 1, 1e-9, 1e12)
-        _check_numbers(self.origins, len(self.names), -1e6, 1e6)
-        _check_numbers(self.scales, len(self.names), 1e-9, 1e9)
-        _check_numbers((self.constant,), 1, 0.0, 1e9)
-        _check_numbers((self.reach,), 1, 1e-9, 1e12)
+        check_range((self.largest,), 1, 1e-9, 1e12)
+        check_range(self.origins, len(self.names), -1e6, 1e6)
+        check_range(self.scales, len(self.names), 1e-9, 1e9)
+        check_range((self.constant,), 1, 0.0, 1e9)
+        check_range((self.reach,), 1, 1e-9, 1e12)
         if self.norm not in ("l1", "l2") or self.power not in (1, 2):
             raise ParameterError("Scaled takes norm l1 or l2 and power 1 or 2.")
 
@@ -107,7 +109,7 @@ class Scaled:
     def shape(self, domain: Domain) -> Shape:
         top = 1 << self.bits
         limit = min(math.ceil(self.largest / self.reach * top), top)
-        shape = _unit_shape(self.width(), self.norm, top, limit)
+        shape = unit_shape(self.width(), self.norm, top, limit)
         square = min(shape.square, math.ceil(self._square() * top**2))
         return Shape(shape.width, limit, shape.total, square)
 
@@ -150,14 +152,31 @@ class Scaled:
         return self.weighed(batch, domain, np.zeros((0, self.width())))[0]
 
     def weighed(
+        self, batch: Batch, domain: Domain, weights: Floats, out: Floats | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """These rows (written to ``out``), their weighed sums, and their norms."""
+        if self.basis:
+            rows, units = self._turned(batch, domain, out)
+        else:
+            rows, units = self._before(batch, domain), (1.0, 1.0)
+            if out is not None:
+                out[:] = rows
+                rows = out
+        return rows, *weighed(rows, units, weights, self.norm)
+
+    def held(
         self, batch: Batch, domain: Domain, weights: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """These rows, their weighed sums, and their norms."""
-        if not self.basis:
-            rows, units = self._before(batch, domain), (1.0, 1.0)
-        else:
-            rows, units = self._turned(batch, domain)
-        return rows, *weighed(rows, units, weights, self.norm)
+        """The same, not to be changed; rows are held for the fit's next questions."""
+        length, found = len(batch[names_of(self.names[:1])[0]]), []
+
+        def fill(rows: Floats, sizes: Floats) -> None:
+            _, sums, sizes[:] = self.weighed(batch, domain, weights, rows)
+            found.append(sums)
+
+        shapes = (self.width(), length), (length,)
+        rows, sizes = held(batch, ("scaled", self, domain), shapes, fill)
+        return rows, found[0] if found else mix(weights, rows), sizes
 
     def _before(self, batch: Batch, domain: Domain) -> Floats:
         """The rows before they are multiplied by the basis."""
@@ -180,7 +199,7 @@ class Scaled:
         return unit
 
     def _turned(
-        self, batch: Batch, domain: Domain
+        self, batch: Batch, domain: Domain, out: Floats | None
     ) -> tuple[Floats, tuple[float, float]]:
         """The rows times the basis, in whole steps, and the two units of a step.
 
@@ -195,7 +214,7 @@ class Scaled:
             rows = self._before(batch, domain)
             rows *= second
             make_whole(rows)
-        return matrix @ rows, (1 / first, 1 / second)
+        return np.matmul(matrix, rows, out=out), (1 / first, 1 / second)
 
     def furthest(self) -> float:
         """No number of a row is larger than this before it is multiplied by a basis."""
@@ -230,10 +249,10 @@ class LogisticGradient:
         check_names((self.target, *names_of(self.of.names)))
         good = isinstance(self.weights, tuple) and 1 <= len(self.weights) <= 1 << 12
         for vector in self.weights if good else ((),):
-            _check_numbers(vector, self.of.width(), -1e12, 1e12)
-        _check_numbers((self.clip,), 1, 1e-6, 1.0)
+            check_range(vector, self.of.width(), -1e12, 1e12)
+        check_range((self.clip,), 1, 1e-6, 1.0)
         if self.importance:
-            _check_numbers(self.importance, len(self.importance), 0.0, 1.0)
+            check_range(self.importance, len(self.importance), 0.0, 1.0)
 
     def check(self, domain: Domain) -> None:
         classes = len(domain.category(self.target).categories)
@@ -243,7 +262,7 @@ class LogisticGradient:
             raise ParameterError("importance is one number for every class.")
 
     def shape(self, domain: Domain) -> Shape:
-        return _unit_shape(len(self.weights) * self.of.width(), self.of.norm)
+        return unit_shape(len(self.weights) * self.of.width(), self.of.norm)
 
     def bound(self) -> float:
         """The largest norm of a row's gradient: 2^30 grid steps."""
@@ -259,18 +278,20 @@ class LogisticGradient:
         return 2.0 if self.of.norm == "l1" else math.sqrt(2)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        residuals, z, short = self._factors(batch, domain)
+        weighed = self.of.weighed(batch, domain, _array(self.weights))
+        residuals, z, short = self._factors(batch, weighed)
         return products(residuals, shortened(z, *short))
 
     def add_to(self, batch: Batch, domain: Domain, length: int, sums: Any) -> bool:
         """Clamp and add up the rows in one loop; see ``aggregate``."""
-        return add_products(*self._factors(batch, domain), length, sums)
+        held = self.of.held(batch, domain, _array(self.weights))
+        return add_products(*self._factors(batch, held), length, sums)
 
     def _factors(
-        self, batch: Batch, domain: Domain
+        self, batch: Batch, weighed: tuple[Floats, Floats, Floats]
     ) -> tuple[Floats, Floats, tuple[float, Floats, float]]:
         """Residuals, rows, and how rows are shortened: reach, norms, grid steps."""
-        z, scores, sizes = self.of.weighed(batch, domain, _array(self.weights))
+        z, scores, sizes = weighed
         residuals = self._residuals(scores, batch[self.target])
         steps = (_TOP - len(residuals) * len(z)) / self.bound()
         return residuals, z, (self.of.reach, sizes, steps)
@@ -318,33 +339,37 @@ class SquaredGradient:
         if not isinstance(self.of, Scaled) or self.of.power != 1:
             raise ParameterError("a SquaredGradient is made of a Scaled.")
         check_names((self.target, *names_of(self.of.names)))
-        _check_numbers((self.origin,), 1, -1e6, 1e6)
-        _check_numbers((self.scale,), 1, 1e-9, 1e9)
-        _check_numbers((self.clip,), 1, 1e-9, 1e9)
-        _check_numbers(self.weights, self.of.width(), -1e12, 1e12)
+        check_range((self.origin,), 1, -1e6, 1e6)
+        check_range((self.scale,), 1, 1e-9, 1e9)
+        check_range((self.clip,), 1, 1e-9, 1e9)
+        check_range(self.weights, self.of.width(), -1e12, 1e12)
 
     def check(self, domain: Domain) -> None:
         domain.number(self.target)
 
     def shape(self, domain: Domain) -> Shape:
-        return _unit_shape(self.of.width(), self.of.norm)
+        return unit_shape(self.of.width(), self.of.norm)
 
     def unit(self) -> float:
         """The size of one grid step."""
         return self.clip * self.of.reach / (_TOP - self.of.width())
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        z, by = self._factors(batch, domain)
+        weighed = self.of.weighed(batch, domain, np.array([self.weights]))
+        z, by = self._factors(batch, domain, weighed)
         z *= by
         return z
 
     def add_to(self, batch: Batch, domain: Domain, length: int, sums: Any) -> bool:
         """Clamp and add up the rows in one loop; see ``aggregate``."""
-        return add_weighed(*self._factors(batch, domain), length, sums)
+        held = self.of.held(batch, domain, np.array([self.weights]))
+        return add_weighed(*self._factors(batch, domain, held), length, sums)
 
-    def _factors(self, batch: Batch, domain: Domain) -> tuple[Floats, Floats]:
+    def _factors(
+        self, batch: Batch, domain: Domain, weighed: tuple[Floats, Floats, Floats]
+    ) -> tuple[Floats, Floats]:
         """The scaled rows, and what each of them is multiplied by."""
-        z, scores, sizes = self.of.weighed(batch, domain, np.array([self.weights]))
+        z, scores, sizes = weighed
         residuals = unit_rows(alone(self.target), batch, domain)[0]
         residuals -= self.origin
         residuals /= self.scale
@@ -361,13 +386,6 @@ class SquaredGradient:
         return (*names_of(self.of.names), self.target)
 
 
-def grids(matrix: Floats, length: int, largest: float) -> tuple[float, float]:
-    """Steps of a 1, for a matrix and for rows of ``length`` numbers."""
-    steps = float(1 << (52 - math.ceil(math.log2(length + 1))) // 2)
-    tall = max(float(np.abs(matrix).max(initial=0.0)), 1e-300)
-    return steps / tall, steps / max(largest, 1e-300)
-
-
 def _put_on_grid(scaled: Scaled) -> tuple[Floats, float, float]:
     """The basis in whole steps, and the steps of a 1 for it and for rows."""
     matrix = np.array(scaled.basis)
@@ -377,19 +395,3 @@ def _put_on_grid(scaled: Scaled) -> tuple[Floats, float, float]:
 
 _whole_basis = MadeOnce(_put_on_grid, 4)  # they may be large
 _array = MadeOnce(np.array, 4)
-
-
-def _unit_shape(width: int, norm: Norm, top: int = _TOP, limit: int = _TOP) -> Shape:
-    """Rows of norm ``top`` at most, and no number above ``limit``."""
-    if norm == "l1":
-        return Shape(width, limit, total=top)
-    return Shape(width, limit, square=top**2)
-
-
-def _check_numbers(numbers: object, count: int, low: float, high: float) -> None:
-    good = isinstance(numbers, tuple) and len(numbers) == count
-    for number in numbers if good else ():  # type: ignore[attr-defined]
-        plain = isinstance(number, int | float) and not isinstance(number, bool)
-        good = good and plain and low <= number <= high
-    if not good:
-        raise ParameterError(f"this question needs {count} numbers in their range.")

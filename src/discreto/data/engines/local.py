@@ -21,7 +21,7 @@ from discreto.data.frames import Frame
 from discreto.errors import KernelFault
 
 T = TypeVar("T")
-_NUMBERS = 1 << 17  # of rows that are folded at once: they stay in the cache
+_NUMBERS = 1 << 18  # of rows that are folded at once: they stay in the cache
 _FEWEST = 1 << 12  # rows that are worth a call
 _HELD = 1 << 25  # numbers of rows held at once, however wide they are
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain import Domain
+from discreto.core.maps._fit_rows import FitRows
 from discreto.core.unknown_keys import OpenText
 from discreto.data.frames.base import Array, Frame, asked, need_columns
 from discreto.data.frames.convert import convert, listed, owned
@@ -40,13 +41,14 @@ class Rows(dict[str, Array]):
         self, columns: dict[str, Array], frame: MemoryFrame, place: tuple[int, int]
     ) -> None:
         super().__init__(columns)
-        self._frame, self._place = frame, place
+        self._frame, self.place = frame, place
+        self.fit_rows = frame.fit_rows  # among the questions of one fit
         self.shared: dict[str, Any] = {}  # among the maps of one question
 
     @cached_property
     def memory(self) -> dict[str, Any]:
         """What was kept for exactly these rows."""
-        return self._frame.memory(self._place)
+        return self._frame.memory(self.place)
 
 
 def array_columns(data: Array, domain: Domain) -> dict[str, Array]:
@@ -129,6 +131,10 @@ class MemoryFrame:
             if name == person or isinstance(spec, OpenText)
         }
         self._memories: dict[tuple[int, int], dict[str, Any]] = {}
+        size = self._length * (len(self._ready) + len(self._numbers))
+        self.fit_rows: FitRows | None = FitRows(
+            size * 11 // 10
+        )  # little more than rows
         self._lock = threading.Lock()
 
     def length(self) -> int:

@@ -34,6 +34,7 @@ class MemoryView(MemoryFrame):
         self._step, self._base_domain = step, domain
         self._ready: dict[str, Array] = {}
         self._memories: dict[tuple[int, int], dict[str, Any]] = {}
+        self.fit_rows = None  # what a view has made is as large as the rows
         self._lock = threading.Lock()
         self._rows: Array | None = None
         self._length = frame.length()

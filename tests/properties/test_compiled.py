@@ -419,12 +419,14 @@ def test_rows_of_fused_loops_keep_their_norms(shape, data):
 
 def test_points_that_are_not_there_are_not_read():
     loops = compiled.load("discreto.core.maps.points_numba")
+    others = np.full((1, 64), -77.0)
+    others[0, :2] = -1.0, -3.0
     x = compiled.plain(np.zeros((1, 3)), 1, 3)
-    near = compiled.plain(np.array([-5, 1, 1 << 40]), 3)
+    near = compiled.plain(np.array([-5, 1, 60]), 3)
     everyone, out = compiled.plain(np.empty(0, dtype=np.int64), 0), np.zeros((1, 2))
     sums = -100.0, 100.0, -1.0, -1.0, everyone, out.astype(np.int64)
-    loops.add_deviations(x, np.array([[-1.0, -3.0]]), near, 2.0, 2.0, 1, *sums)
-    assert sums[-1][0, 0] == 1 + 2 + 2  # the first point, then the last for both
+    loops.add_deviations(x, others[:, :2], near, 8.0, 8.0, 1, *sums)
+    assert sums[-1][0, 0] == 1 + 3 + 3  # the first point, then the last for both
 
 
 @pytest.mark.parametrize("norm", [0, 1])

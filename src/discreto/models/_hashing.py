@@ -130,9 +130,13 @@ def log_votes(counts: Array, variance: float) -> tuple[Array, Array]:
     prior = likely_counts(shared, variance * counts.shape[1] / len(counts))
     prior = prior / prior.sum()
     counts = np.maximum(counts, 0)
-    doubt = 1 + math.sqrt(variance)
-    share = (counts + doubt * prior) / (counts.sum(axis=2, keepdims=True) + doubt)
-    return prior, np.log(share / prior)
+    # As many rows for each class, however rare: noise is as large for all of them.
+    doubt = (1 + math.sqrt(variance)) / 2
+    usual = counts.sum(axis=2, keepdims=True) * prior
+    odds = np.log((counts + doubt) / (usual + doubt))
+    # Counts below 0 were cut off: rare classes look frequent everywhere. What rows do
+    # to the mean of such logarithms is to make it less than 0.
+    return prior, odds - np.maximum(odds.mean(axis=(0, 1)), 0)
 
 
 def softmax(logs: Array) -> Any:

@@ -106,6 +106,8 @@ def by_gradients(
         variance = answer.noises[0].variance * unit**2
         path.append((turned, slope + turned @ ridge))
         moved, sure = _next(path, variance, curve, ridge, shrink=task.ridge is None)
+        if number == len(shares):
+            moved = _no_further(path[-1], moved, curve, ridge)
         turned = np.clip(moved, -1e6, 1e6)
     if task.ridge is None:
         turned = _unsure(turned, sure**2 * variance / curve**2)
@@ -122,6 +124,19 @@ def _ridge(task: Task, frame: Coordinates, kept: float) -> Floats:
         ridge, scales = 1.0, np.maximum(scales, _NARROW)
     penalty = kept * np.append(0.0, ridge / scales**2)
     return np.asarray((frame.basis * penalty) @ frame.basis.T)
+
+
+def _no_further(
+    last: tuple[Floats, Floats], moved: Floats, curve: float, ridge: Floats
+) -> Floats:
+    """The last move, no longer than a step that cannot overshoot.
+
+    An accelerated one may, where the loss bends; a later step would make up for it.
+    """
+    point, slope = last
+    step = np.linalg.solve(curve * np.eye(len(ridge)) + ridge, slope.T).T
+    far, most = np.linalg.norm(moved - point), np.linalg.norm(step)
+    return np.asarray(point + (moved - point) * min(most / max(far, 1e-300), 1.0))
 
 
 def _unsure(turned: Floats, noise: float) -> Floats:

@@ -57,8 +57,8 @@ def only_shares(strength: float, cost: Cost, space: Space) -> bool:
     """
     if len(space.classes) == 2:
         return strength < FEW * (0.4 if cost.rho else 0.8)
-    known = strength >= STRENGTHS[1] / 2  # or rows were too few to be counted
-    return known and clear_classes(strength, cost, space) < _MEANS_HEARD
+    most = max(strength, STRENGTHS[1] / 2)  # where rows were too few to be counted
+    return clear_classes(most, cost, space) < _MEANS_HEARD
 
 
 def clear_classes(strength: float, cost: Cost, space: Space) -> float:

@@ -53,8 +53,9 @@ _FEW_ROWS, _FEW_TREES_FROM = 300, 40.0
 # Cells come from columns / 7 on, but not before 5, then trees.
 _CELLS_COLUMNS, _CELLS_FROM, _TREES_FROM = 7, 5.0, 60.0
 # Below the first of these a line hears nothing; cells do, if a class has so many rows
-# over noise (with Laplace and Gaussian).
-_HIDDEN, _CELLS_HEAR = (1.2, 3.0), (30.0, 12.0)
+# over noise (with Laplace and Gaussian; with Gaussian and many classes).
+_HIDDEN, _CELLS_HEAR = (1.2, 3.0), (20.0, 12.0)
+_HIDDEN_OF_MANY, _CELLS_HEAR_MANY = 0.6, 2.5
 
 
 class _Auto(PrivateEstimator):
@@ -322,8 +323,12 @@ def _classifier(cost: Cost, space: Space, strength: float) -> Any:
     if many <= 2:
         return _of_two(cost, rows, strength)
     gaussian, small = bool(cost.rho), rows < _FEW_ROWS
-    heard = strength >= _CELLS_HEAR[gaussian] * many
-    if heard and clear < _HIDDEN[gaussian] and not small:
+    if gaussian and many >= MANY_CLASSES:
+        hidden, heard = clear < _HIDDEN_OF_MANY, strength >= _CELLS_HEAR_MANY * many
+    else:
+        hidden = clear < _HIDDEN[gaussian] and not small
+        heard = strength >= _CELLS_HEAR[gaussian] * many
+    if hidden and heard:
         return CellNeighborsClassifier
     if small or gaussian:
         trees = _FEW_TREES_FROM if small else CLEAR

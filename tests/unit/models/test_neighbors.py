@@ -37,6 +37,7 @@ from discreto.models import (
     persist,
 )
 from discreto.models._features import Ready
+from discreto.models._hashing import log_votes
 from discreto.testing import simulate
 
 COLUMNS = {"x": dp.Number(-1, 1), "y": dp.Category(["a", "b", "c"])}
@@ -266,10 +267,28 @@ def test_cells_equal_plain_counts():
     counts = np.zeros((16, 3))
     np.add.at(counts, (codes, y), 1)
     plan = model.privacy_.plan.questions[-1]
-    doubt = 1 + plan.noise[0]
-    share = (counts + doubt / 3) / (counts.sum(axis=1, keepdims=True) + doubt)
-    odds = 0.55 * min(1, 2 * 4 / (8 * 4)) * np.log(share * 3)
+    doubt = (1 + plan.noise[0]) / 2
+    usual = counts.sum(axis=1, keepdims=True) / 3
+    odds = 0.55 * min(1, 2 * 4 / (8 * 4)) * np.log((counts + doubt) / (usual + doubt))
     np.testing.assert_allclose(model.cell_log_odds_[0], odds, atol=1e-9)
+
+
+def test_noise_makes_no_rare_class_frequent():
+    """Counts of a rare class are noise; cut off at 0 they made it win every row."""
+    rng, rows = np.random.default_rng(0), np.array([900.0, 50.0, 30.0, 20.0])
+    said = []
+    for _ in range(20):
+        counts = rng.multinomial(1, np.full(16, 1 / 16), size=(8, 1000))
+        classes = np.repeat(np.arange(4), rows.astype(int))
+        exact = np.stack(
+            [[table[classes == k].sum(axis=0) for k in range(4)] for table in counts]
+        )
+        noisy = np.round(exact + rng.laplace(0, 20, exact.shape)).transpose(0, 2, 1)
+        prior, odds = log_votes(noisy, 800.0)
+        cells = rng.integers(0, 16, 8)
+        logs = np.log(prior) + 0.55 * odds[np.arange(8), cells].sum(axis=0)
+        said.append(int(np.argmax(logs)))
+    assert said.count(0) >= 15
 
 
 # Paying

@@ -244,3 +244,38 @@ def test_auto_takes_what_suits_and_can_be_saved():
         again = loads(dumps(model))
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert "AutoClassifier" in models.__all__
+
+
+@pytest.mark.parametrize("kind", [models.LogisticRegression, NaiveBayes])
+def test_with_many_columns_and_few_rows_classes_have_their_shares(kind):
+    """Means of twenty columns are noise: paid for is how many rows classes have.
+
+    Rows are too few to be counted, which is no reason to take noise for means.
+    """
+    coins = np.random.default_rng(2)
+    X = coins.uniform(0, 1, (150, 20))
+    y = coins.choice(4, 150, p=[0.85, 0.05, 0.05, 0.05])
+    more = []
+    for seed in range(8):  # rows x epsilon = 15
+        model = kind(
+            epsilon="0.1", bounds=(0, 1), classes=range(4), ledger=simulate(seed)
+        )
+        more.append(log_loss(model.fit(X, y), X, y))
+    shares = np.bincount(y) / len(y)
+    assert np.mean(more) < -(shares * np.log(shares)).sum() + 0.3
+
+
+def test_a_column_with_a_long_tail_makes_no_line_too_sure():
+    """The last step was accelerated past where the loss bends: +.4 of log loss."""
+    coins = np.random.default_rng(3)
+    rows = 3000
+    tail = np.where(coins.random(rows) < 0.08, coins.pareto(1.5, rows) * 3000, 0.0)
+    X = np.column_stack([np.minimum(tail, 99_999), coins.normal(0, 1, rows)])
+    score = 1.5 * (tail > 5000) * 2 + X[:, 1] - 1.2
+    y = (coins.random(rows) < 1 / (1 + np.exp(-score))).astype(int)
+    facts = {"bounds": ([0, -4], [99_999, 4]), "classes": [0, 1], "delta": "1e-5"}
+    share = y.mean()
+    constant = -(share * np.log(share) + (1 - share) * np.log(1 - share))
+    for seed in range(4):
+        model = models.LogisticRegression(epsilon=1, **facts, ledger=simulate(seed))
+        assert log_loss(model.fit(X, y), X, y) < constant

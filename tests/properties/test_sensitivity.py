@@ -39,13 +39,13 @@ from discreto.core.maps.clusters import (
     Rings,
 )
 from discreto.core.maps.code_counts import CodeCounts
-from discreto.core.maps.columns import Indicator
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.margins import Margins
 from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
 from discreto.core.maps.row_partition import HashParts, Within
 from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.trees import Grid, Leaves, Tree
+from discreto.core.maps.unit_columns import Indicator
 from discreto.core.maps.weighted import Weighted
 from discreto.core.query import Block, Everyone, Ones, Shape, Sum
 

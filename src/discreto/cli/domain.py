@@ -16,7 +16,7 @@ from discreto.core.domain import Domain, Number, Opaque
 from discreto.data.code_books import from_code_book
 from discreto.data.domain_file import KINDS, schema, stored_types
 from discreto.data.domain_file import draft as drafted_from
-from discreto.data.frames.base import some
+from discreto.data.frames.frame_checks import some
 from discreto.data.owner_check import Shares, exact_shares
 from discreto.language import mark, number, tr
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreto.core.maps.columns import unit_rows
+from discreto.core.maps.unit_columns import unit_rows
 from discreto.core.query import Batch, Floats
 from discreto.federated.rounds import Setting
 

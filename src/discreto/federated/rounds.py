@@ -23,10 +23,10 @@ from discreto.core.accounting import steps_for
 from discreto.core.bound import bind
 from discreto.core.domain import Category, Domain
 from discreto.core.maps import present_in
-from discreto.core.maps.columns import Term
 from discreto.core.maps.features import PRODUCT_BITS
 from discreto.core.maps.gradients import TOP, ClippedGradient, Loss
 from discreto.core.maps.regression import Scaled
+from discreto.core.maps.unit_columns import Term
 from discreto.core.query import Block, Everyone, Floats, Ints, Sum
 from discreto.core.training import check_sampling
 from discreto.errors import DomainError, ParameterError

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.maps import present_in
-from discreto.core.maps.columns import Indicator
+from discreto.core.maps.unit_columns import Indicator
 from discreto.models._bayes_queries import Tables
 from discreto.models._bayes_shrinkage import ClassHistogram, Counts, Normals
 from discreto.models._features import Space

@@ -15,8 +15,8 @@ import numpy as np
 
 from discreto.core.domain import Domain
 from discreto.core.maps import Cross
-from discreto.core.maps.columns import Term
 from discreto.core.maps.hyperplanes import Sides
+from discreto.core.maps.unit_columns import Term
 from discreto.core.query import Block, Cells, Ones, Sum
 from discreto.models._least_squares import Floats
 from discreto.session import Ask

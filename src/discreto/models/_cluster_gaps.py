@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.maps import Completeness, Presence
-from discreto.core.maps.columns import Term
+from discreto.core.maps.unit_columns import Term
 from discreto.core.query import Block, Floats, Ones, Sum
 from discreto.session import Ask
 

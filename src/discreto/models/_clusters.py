@@ -18,8 +18,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from discreto.core.gate import bind, noises_for
 from discreto.core.maps import Deviations, Nearest, Ranks, Rings, Values
 from discreto.core.maps.clusters import Points, diameter, steps_of
-from discreto.core.maps.columns import Term
 from discreto.core.maps.features import SUM_BITS
+from discreto.core.maps.unit_columns import Term
 from discreto.core.query import Block, Choice, Everyone, Floats, Ones, Sum
 from discreto.errors import ParameterError
 from discreto.models._centroids import (

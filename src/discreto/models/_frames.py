@@ -15,8 +15,8 @@ import numpy as np
 
 from discreto.core.gate import bind, noises_for
 from discreto.core.maps import Scaled
-from discreto.core.maps.columns import Term
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
+from discreto.core.maps.unit_columns import Term
 from discreto.core.query import Block, Cells, Sum
 from discreto.models._least_squares import Floats, unfold
 from discreto.session import Ask

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreto.core.maps import Categories, Cross, LogisticGradient, Values
-from discreto.core.maps._lines import cosines
+from discreto.core.maps._linear_rows import cosines
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
 from discreto.core.query import Block, Cells, Everyone, Sum
 from discreto.models._calibration import SHARE as SURE

@@ -135,7 +135,7 @@ def _no_further(
     """
     point, slope = last
     step = np.linalg.solve(curve * np.eye(len(ridge)) + ridge, slope.T).T
-    far, most = np.linalg.norm(moved - point), np.linalg.norm(step)
+    far, most = float(np.linalg.norm(moved - point)), float(np.linalg.norm(step))
     return np.asarray(point + (moved - point) * min(most / max(far, 1e-300), 1.0))
 
 

@@ -14,14 +14,14 @@ from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Domain
 from discreto.core.maps._distances import nearest
 from discreto.core.maps.cells import MISSING
-from discreto.core.maps.columns import (
+from discreto.core.maps.regression import WIDEST
+from discreto.core.maps.unit_columns import (
     Indicator,
     Term,
     facts_of,
     rows_with_gaps,
     unit_rows,
 )
-from discreto.core.maps.regression import WIDEST
 from discreto.errors import DomainError
 from discreto.models._features import Array, Space
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from discreto.core.domain import Domain
 from discreto.core.maps import Scaled
-from discreto.core.maps.columns import Indicator, Term
 from discreto.core.maps.features import PRODUCT_BITS
+from discreto.core.maps.unit_columns import Indicator, Term
 from discreto.core.query import Floats
 from discreto.models._features import Space
 

@@ -14,8 +14,8 @@ from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain import Domain
 from discreto.core.maps import Bernstein, Scaled, Values, present_in
-from discreto.core.maps.columns import Indicator, Term
 from discreto.core.maps.features import PRODUCT_BITS, grid
+from discreto.core.maps.unit_columns import Indicator, Term
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
 from discreto.models._features import Space

@@ -9,26 +9,6 @@ Each function has a class of the same meaning (``mean``: ``Mean``) that is only 
 plan it with ``discreto.plan.statistics`` or ask several at once with ``table.answers``.
 """
 
-from discreto.stats._columns import (
-    correlation,
-    count,
-    covariance,
-    mean,
-    std,
-    sum,
-    variance,
-)
-from discreto.stats._distributions import crosstab, distribution, gini, lorenz, top
-from discreto.stats._population import (
-    correlation_test,
-    independence,
-    mean_difference,
-    proportion_difference,
-    quantile_difference,
-    trend,
-)
-from discreto.stats._proportions import proportion, ratio, weighted_mean
-from discreto.stats._ranks import bounds, histogram, max, median, min, mode, quantile
 from discreto.stats.comparisons import (
     Independence,
     MeanDifference,
@@ -40,6 +20,40 @@ from discreto.stats.describe import Description, describe
 from discreto.stats.distributions import Distribution, Inequality
 from discreto.stats.domain_fit import DomainFit, domain_fit
 from discreto.stats.extremes import Extremum
+from discreto.stats.functions.columns import (
+    correlation,
+    count,
+    covariance,
+    mean,
+    std,
+    sum,
+    variance,
+)
+from discreto.stats.functions.distributions import (
+    crosstab,
+    distribution,
+    gini,
+    lorenz,
+    top,
+)
+from discreto.stats.functions.population import (
+    correlation_test,
+    independence,
+    mean_difference,
+    proportion_difference,
+    quantile_difference,
+    trend,
+)
+from discreto.stats.functions.proportions import proportion, ratio, weighted_mean
+from discreto.stats.functions.ranks import (
+    bounds,
+    histogram,
+    max,
+    median,
+    min,
+    mode,
+    quantile,
+)
 from discreto.stats.histograms import Bounds, Histogram, Mode, Top
 from discreto.stats.moments import Count, Mean, Total, Variance
 from discreto.stats.quantile_differences import QuantileDifference

@@ -58,7 +58,6 @@ from discreto.core.maps.clusters import (
     Rings,
 )
 from discreto.core.maps.code_counts import CodeCounts
-from discreto.core.maps.columns import Indicator
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.margins import Margins
 from discreto.core.maps.regression import LogisticGradient, Scaled, SquaredGradient
@@ -66,6 +65,7 @@ from discreto.core.maps.row_partition import HashParts, Within
 from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Grid, Leaves, Tree
+from discreto.core.maps.unit_columns import Indicator
 from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
 from discreto.core.question_json import digest
 from discreto.errors import DiscretoError, DomainError, KernelFault, ParameterError

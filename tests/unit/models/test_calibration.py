@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreto import Category, Domain, Number, Table, models
-from discreto.core.maps.columns import Indicator
+from discreto.core.maps.unit_columns import Indicator
 from discreto.models import _calibration
 from discreto.models._calibration import _PLACES, _fitted, _sides, worth_asking
 from discreto.testing import simulate

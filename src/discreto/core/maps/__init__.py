@@ -30,7 +30,6 @@ from discreto.core.maps.clusters import (
     Rings,
 )
 from discreto.core.maps.code_counts import CodeCounts
-from discreto.core.maps.columns import Indicator
 from discreto.core.maps.domain_fit import Unfit
 from discreto.core.maps.features import Bernstein, Presence, Values
 from discreto.core.maps.gradients import ClippedGradient
@@ -49,6 +48,7 @@ from discreto.core.maps.simplex_features import Partition, SoftVotes
 from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Grid, Leaves, Tree
+from discreto.core.maps.unit_columns import Indicator
 from discreto.core.maps.weighted import Weighted
 from discreto.core.query import (
     CORE_KINDS,

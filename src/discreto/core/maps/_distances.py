@@ -10,7 +10,7 @@ import numpy as np
 from discreto.core import compiled
 from discreto.core.aggregate import add_up
 from discreto.core.exponentials import exp, log
-from discreto.core.maps.columns import has_gaps
+from discreto.core.maps.unit_columns import has_gaps
 from discreto.core.once import MadeOnce
 from discreto.core.query import Floats, Ints
 from discreto.core.rounding import make_whole, whole

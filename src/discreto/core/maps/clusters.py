@@ -25,7 +25,8 @@ from discreto.core.maps._point_checks import (
     check_positive,
     check_power,
 )
-from discreto.core.maps.columns import (
+from discreto.core.maps.features import SUM_BITS
+from discreto.core.maps.unit_columns import (
     Term,
     check_numbers,
     check_terms,
@@ -35,7 +36,6 @@ from discreto.core.maps.columns import (
     rows_with_gaps,
     without_gaps,
 )
-from discreto.core.maps.features import SUM_BITS
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.errors import ParameterError

@@ -11,7 +11,7 @@ import numpy as np
 from discreto.core import compiled
 from discreto.core.domain import Domain, Number
 from discreto.core.maps._names import check_names
-from discreto.core.maps.columns import (
+from discreto.core.maps.unit_columns import (
     Indicator,
     Term,
     check_numbers,

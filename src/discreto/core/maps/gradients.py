@@ -17,10 +17,10 @@ import numpy as np
 from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
 from discreto.core.exponentials import exp
-from discreto.core.maps._lines import mix
+from discreto.core.maps._linear_rows import mix
 from discreto.core.maps._names import check_names, check_range
-from discreto.core.maps.columns import alone, names_of, unit_rows
 from discreto.core.maps.regression import Basis, Scaled
+from discreto.core.maps.unit_columns import alone, names_of, unit_rows
 from discreto.core.query import Batch, Floats, Shape
 from discreto.errors import ParameterError
 

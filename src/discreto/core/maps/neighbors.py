@@ -11,7 +11,7 @@ import numpy as np
 
 from discreto.core.domain import Domain, Neighbours
 from discreto.core.maps._point_checks import check_points
-from discreto.core.maps.columns import (
+from discreto.core.maps.unit_columns import (
     Term,
     check_numbers,
     check_terms,

@@ -18,7 +18,7 @@ from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
 from discreto.core.exponentials import exp
 from discreto.core.maps._fit_rows import held
-from discreto.core.maps._lines import (
+from discreto.core.maps._linear_rows import (
     add_products,
     add_weighed,
     cosines,
@@ -31,7 +31,8 @@ from discreto.core.maps._lines import (
     weighed,
 )
 from discreto.core.maps._names import check_names, check_range
-from discreto.core.maps.columns import (
+from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS, unit_shape
+from discreto.core.maps.unit_columns import (
     Term,
     alone,
     check_numbers,
@@ -39,7 +40,6 @@ from discreto.core.maps.columns import (
     names_of,
     unit_rows,
 )
-from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS, unit_shape
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Shape
 from discreto.core.rounding import make_whole, whole

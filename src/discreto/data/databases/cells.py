@@ -24,11 +24,11 @@ from discreto.core.maps.cells import (
     WholeGroups,
 )
 from discreto.core.maps.clusters import Nearest, Rings, diameter
-from discreto.core.maps.columns import Indicator, Term
 from discreto.core.maps.hyperplanes import Sides
 from discreto.core.maps.margins import Margins
 from discreto.core.maps.neighbors import GRID
 from discreto.core.maps.row_partition import Within
+from discreto.core.maps.unit_columns import Indicator, Term
 from discreto.core.query import Everyone
 from discreto.core.rounding import whole as whole_of
 from discreto.data.databases import Untranslated

@@ -24,8 +24,8 @@ from discreto.data.databases.people import bounded
 from discreto.data.databases.several import Portion, portions_of
 from discreto.data.databases.soft_features import costly
 from discreto.data.databases.sums import SumQuery
-from discreto.data.frames.base import Array, Frame, asked, need_columns
 from discreto.data.frames.convert import convert
+from discreto.data.frames.frame_checks import Array, Frame, asked, need_columns
 from discreto.data.frames.memory import MemoryFrame
 from discreto.data.frames.memory_view import MemoryView
 from discreto.data.frames.people import join, people_of

@@ -17,9 +17,9 @@ import numpy as np
 from discreto.core.contribution import PersonFrame
 from discreto.core.domain import Domain
 from discreto.data.databases.address import is_address, open_address
-from discreto.data.frames.base import Array, Frame
 from discreto.data.frames.convert import convert
 from discreto.data.frames.files import format_of, paths_of
+from discreto.data.frames.frame_checks import Array, Frame
 from discreto.data.frames.memory import (
     MemoryFrame,
     array_columns,

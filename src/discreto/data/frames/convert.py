@@ -20,8 +20,8 @@ from discreto.core.dates import DateTime
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Category
 from discreto.data.frames.arrow import flat, is_arrow, numbers_of, odd_texts
-from discreto.data.frames.base import Array
 from discreto.data.frames.dates import dates
+from discreto.data.frames.frame_checks import Array
 from discreto.data.frames.numbers import number, reader_of, text_of
 
 MISSING, UNKNOWN = -1, -2  # codes of what is no category

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.dialect import Dialect
-from discreto.data.frames.base import Array
+from discreto.data.frames.frame_checks import Array
 from discreto.errors import DiscretoError, DomainError, MissingExtraError
 
 

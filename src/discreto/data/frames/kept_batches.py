@@ -18,7 +18,7 @@ import numpy as np
 
 from discreto.core.domain import Domain
 from discreto.core.maps._batch_cache import loaded
-from discreto.data.frames.base import Array
+from discreto.data.frames.frame_checks import Array
 from discreto.data.frames.parquet import OpenedGroup, facts_of, opened_group
 from discreto.data.frames.spill import LEAST, Spill, Stored
 

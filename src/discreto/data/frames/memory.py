@@ -19,8 +19,8 @@ import numpy as np
 from discreto.core.domain import Domain
 from discreto.core.maps._fit_rows import FitRows
 from discreto.core.unknown_keys import OpenText
-from discreto.data.frames.base import Array, Frame, asked, need_columns
 from discreto.data.frames.convert import convert, listed, owned
+from discreto.data.frames.frame_checks import Array, Frame, asked, need_columns
 from discreto.data.frames.people import people_of
 from discreto.data.frames.types import check_types, kind_of
 from discreto.errors import DomainError

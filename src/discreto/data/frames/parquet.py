@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain import Category, Domain
-from discreto.data.frames.base import Array
 from discreto.data.frames.convert import convert
 from discreto.data.frames.files import format_of
+from discreto.data.frames.frame_checks import Array
 
 LARGEST = 1 << 21  # rows of a group whose columns are held at once
 BUFFER = 1 << 16  # bytes of a column that are read at once

@@ -21,8 +21,8 @@ from uuid import UUID
 
 import numpy as np
 
-from discreto.data.frames.base import Array
 from discreto.data.frames.convert import plain
+from discreto.data.frames.frame_checks import Array
 
 _DIGITS = 400  # of a whole decimal that is written out
 

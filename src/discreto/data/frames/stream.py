@@ -11,7 +11,6 @@ import numpy as np
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Category, Domain
 from discreto.core.maps._batch_cache import Fleeting
-from discreto.data.frames.base import Array, Frame, need_columns
 from discreto.data.frames.convert import convert
 from discreto.data.frames.files import (
     format_of,
@@ -21,6 +20,7 @@ from discreto.data.frames.files import (
     open_bytes,
     partition_of,
 )
+from discreto.data.frames.frame_checks import Array, Frame, need_columns
 from discreto.data.frames.kept_batches import KeptBatch, KeptFile
 from discreto.data.frames.parquet import parquet_pieces
 from discreto.data.frames.people import join, people_of

@@ -15,10 +15,10 @@ import numpy as np
 from discreto.core import compiled
 from discreto.core.aggregate import add_up
 from discreto.core.domain import Domain
-from discreto.core.maps.columns import Term, facts_of
+from discreto.core.maps.unit_columns import Term, facts_of
 from discreto.core.query import Batch, Floats
 
-_LOOPS = "discreto.core.maps.lines_numba"
+_LOOPS = "discreto.core.maps.linear_rows_numba"
 
 
 def mix(weights: Floats, rows: Floats) -> Floats:

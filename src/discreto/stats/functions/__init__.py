@@ -1,0 +1,1 @@
+"""The statistics as functions of a table, by what they are about."""

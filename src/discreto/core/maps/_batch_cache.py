@@ -75,12 +75,6 @@ def share(batch: Batch, name: str, key: tuple[Any, ...], make: Callable[[], T]) 
     return thing
 
 
-def taken(batch: Batch, name: str, key: tuple[Any, ...]) -> Any:
-    """What was shared under a name and a key, to be written over; or None."""
-    old, thing = getattr(batch, "shared", {}).pop(name, ((), None))
-    return thing if same(old, key) else None
-
-
 def recall(batch: Batch, name: str, key: tuple[Any, ...]) -> Any:
     """What is in the batch's memory under a name and a key, or None."""
     for old, thing in getattr(batch, "memory", {}).get(name, ()):

@@ -311,8 +311,10 @@ def _unit(names: tuple[Term, ...], batch: Batch, domain: Domain) -> Floats:
     def fill(out: Floats) -> None:
         out[:] = rows_with_gaps(names, batch, domain)
 
-    shape = len(names), len(batch[names_of(names[:1])[0]])
-    return held(batch, ("unit", names, domain), [shape], fill)[0]
+    shape, key = (len(names), len(batch[names_of(names[:1])[0]])), (names, domain)
+    return share(
+        batch, "unit", key, lambda: held(batch, ("unit", *key), [shape], fill)[0]
+    )
 
 
 def _powers(of: FuzzyWeights | FuzzyPulls, batch: Batch, domain: Domain) -> Floats:

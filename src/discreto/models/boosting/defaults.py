@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreto.core.cost import Cost
+from discreto.core.domain import Category
 from discreto.core.maps.tree_gradients import NUMBER_LOSSES
 from discreto.models._features import Space
 from discreto.models._strength import CLEAR, clear_classes, too_few, unit_strength
@@ -21,6 +22,7 @@ from discreto.parameters import Reader
 # Where the domain does not say, and no count is asked for.
 ASSUMED_ROWS = 10_000
 MANY_CLASSES = 7  # from which on trees alone are behind naive Bayes
+_START = 40.0  # rows over the noise, for the mean of a target
 _MEANS_CLEAR = 2.0  # noises that a class needs, for its means to be heard
 _TREES_CLEAR = (120, 30)  # rows of a class over the noise, for trees alone
 _CHOICES = {
@@ -59,7 +61,7 @@ def settings_for(
     tables = _table_share(strength, cost, space) if several else Fraction(0)
     if not trees:  # class means are all that can be known, if they can
         tables = Fraction(0) if means is None else Fraction(1)
-        tables -= _start_share(model, space, tables, False) if tables else 0
+        tables -= _start_share(model, space, tables, False, strength) if tables else 0
     part = fine.number("split_share", 0.01, 0.99, unset=0.5)
     clip = _bound(fine, loss, space)
     adaptive = loss in NUMBER_LOSSES and clip is None and trees
@@ -84,7 +86,9 @@ def settings_for(
         geometric=fine.truth("leaf_clipping"),
         clip=clip,
         drop=_filtering(fine, loss),
-        start_share=_start_share(model, space, tables, median),
+        start_share=_start_share(
+            model, space, tables, median, strength if trees else 0
+        ),
         quantile=chosen.quantile or Fraction(1, 2),
         quantile_share=_quantile_share(chosen, strength) if median else Fraction(0),
         table_share=tables,
@@ -113,13 +117,22 @@ def counts_first(model: Any, space: Space) -> bool:
     return asked and model.n_estimators is None and not space.domain.rows
 
 
-def _start_share(model: Any, space: Space, tables: Fraction, median: bool) -> Fraction:
-    """What class counts or the target's mean get, where nothing else tells them."""
+def _start_share(
+    model: Any, space: Space, tables: Fraction, median: bool, strength: float
+) -> Fraction:
+    """What class counts or the target's mean get, where nothing else tells them.
+
+    A mean needs so many rows over its noise to be closer than trees would bring it.
+    """
     if not settings_of(model).start:
         return Fraction(0)
     if not space.domain.rows and (not median or counts_first(model, space)):
         return Fraction(1, 10)
-    return Fraction(0) if tables or median else Fraction(1, 20)
+    if tables or median:
+        return Fraction(0)
+    number = not isinstance(space.domain[space.goal], Category)
+    least = _START / strength if number and strength else 0.0  # all is for a mean
+    return Fraction(min(max(least, 0.05), 0.3)).limit_denominator(100)
 
 
 def _quantile_share(chosen: ChosenLoss, strength: float) -> Fraction:

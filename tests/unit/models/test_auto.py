@@ -71,6 +71,19 @@ def test_more_classes_go_by_rows_of_a_class_over_noise(columns, rows, cost, name
     assert type(model).__name__ == name
 
 
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "name"),
+    [
+        (1200, "0.1", "CellNeighborsClassifier"),  # means of 64 columns are noise
+        (1200, "0.5", "LogisticRegression"),  # cells: .47 of digits, a line .78
+        (1200, 4, "GradientBoostingClassifier"),
+    ],
+)
+def test_many_classes_with_a_delta_are_told_apart_by_a_line_early(rows, epsilon, name):
+    facts = domain(64, classes=10, rows=rows)
+    assert type(chosen(facts, rows, epsilon=epsilon, **DELTA)).__name__ == name
+
+
 def test_means_of_classes_are_heard_where_rows_are_too_few_to_be_counted():
     y = np.arange(90) % 3
     data = {f"x{i}": 0.2 + 0.3 * y for i in range(4)} | {"y": y}

@@ -86,15 +86,13 @@ def settings_for(
         geometric=fine.truth("leaf_clipping"),
         clip=clip,
         drop=_filtering(fine, loss),
-        start_share=_start_share(
-            model, space, tables, median, strength if trees else 0
-        ),
+        start_share=_start_share(model, space, tables, median, trees and strength),
         quantile=chosen.quantile or Fraction(1, 2),
         quantile_share=_quantile_share(chosen, strength) if median else Fraction(0),
         table_share=tables,
         means_strength=means,
         temper_share=Fraction(1, 20) if means is None else Fraction(0),
-        clip_share=Fraction(3, 100),
+        clip_share=_clip_share(strength),
         clip_turns=_clip_turns(chosen, cost, strength, trees) if adaptive else {},
         monotone=_monotone(fine, settings_of(model).monotone, loss, space),
         split_part=Fraction(part).limit_denominator(1000) if greedy else Fraction(0),
@@ -172,6 +170,11 @@ def _trees(cost: Cost, strength: float, greedy: bool, loss: str) -> int:
     if loss == "quantile":  # a choice in a leaf needs more rows than a sum
         trees /= 2
     return min(max(round(trees), 2), 200)
+
+
+def _clip_share(strength: float) -> Fraction:
+    """What the size of residuals gets: a size by chance may be that of all bounds."""
+    return Fraction(min(max(20 / max(strength, 1.0), 0.03), 0.1)).limit_denominator(100)
 
 
 def _clip_turns(

@@ -12,8 +12,8 @@ from numba import njit
 
 from discreto.core.loops_numba import WHOLE, add_within, clamped
 
-NEAR = 512  # rows at a time
-FEW = 128  # rows of a table at a time
+NEAR = 1024  # rows at a time
+FEW = 192  # rows of a table at a time
 
 
 @njit(cache=True, nogil=True)

@@ -132,9 +132,8 @@ class MemoryFrame:
         }
         self._memories: dict[tuple[int, int], dict[str, Any]] = {}
         size = self._length * (len(self._ready) + len(self._numbers))
-        self.fit_rows: FitRows | None = FitRows(
-            size * 11 // 10
-        )  # little more than rows
+        # Little more than the rows themselves take.
+        self.fit_rows: FitRows | None = FitRows(size * 11 // 10)
         self._lock = threading.Lock()
 
     def length(self) -> int:

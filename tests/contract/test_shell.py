@@ -105,8 +105,10 @@ def shown(model):
     return json.loads(persist.dumps(model))["state"]
 
 
-@pytest.mark.parametrize("noise", [False, True], ids=["exact", "noisy"])
-@pytest.mark.parametrize("delta", ["0", "0.0", "1e-5", "1/100000"])
+@pytest.mark.parametrize(
+    ("delta", "noise"),
+    [("0", False), ("0.0", True), ("1e-5", True), ("1/100000", False)],
+)
 def test_the_shell_fits_what_python_fits(case, shell, quiet, noise, delta):
     quiet(noise)
     result = shell.fit("--delta", delta, epsilon="1/2")
@@ -117,7 +119,7 @@ def test_the_shell_fits_what_python_fits(case, shell, quiet, noise, delta):
     assert shown(models.load(shell.out)) == shown(ours)
 
 
-@pytest.mark.parametrize("delta", ["0", "0.0", "1e-5"])
+@pytest.mark.parametrize("delta", ["0", "1e-5"])
 def test_the_shell_charges_the_plan_and_predicts(case, shell, delta):
     """Real noise from a real ledger: nothing below depends on what it is."""
     result = shell.fit("--delta", delta)

@@ -112,24 +112,31 @@ def tables(rows: int, largest: int) -> list[Rows]:
 def neighbours(rows: int, largest: int, relation: str, more: int) -> Ints:
     """All pairs of neighbouring small tables, as places in ``tables``."""
     every = tables(rows, largest)
-    number = {table: i for i, table in enumerate(every)}
-    pairs = set()
-    for i, table in enumerate(every):
-        if relation == "replace":
-            near = (
-                (*table[:j], row, *table[j + 1 :])
-                for j in range(len(table))
-                for row in range(rows)
-            )
-        else:
-            near = (
-                (*table, *new)
-                for extra in range(1, more + 1)
-                for new in itertools.combinations_with_replacement(range(rows), extra)
-                if len(table) + extra <= len(every[-1])
-            )
-        pairs |= {(i, number[tuple(sorted(other))]) for other in near}
-    return np.array(sorted(pair for pair in pairs if pair[0] < pair[1]))
+    if relation == "replace":
+        # Neighbours are all that have one rest when a row of either is left out.
+        alike: dict[Rows, list[int]] = {}
+        for i, table in enumerate(every):
+            for rest in without(table, 1):
+                alike.setdefault(rest, []).append(i)
+        pairs = [
+            pair for one in alike.values() for pair in itertools.combinations(one, 2)
+        ]
+    else:
+        number = {table: i for i, table in enumerate(every)}
+        pairs = [
+            (number[rest], i)
+            for i, table in enumerate(every)
+            for fewer in range(1, more + 1)
+            for rest in without(table, fewer)
+        ]
+    codes = np.unique([one * len(every) + two for one, two in pairs])
+    return np.column_stack(np.divmod(codes, len(every)))
+
+
+def without(table: Rows, fewer: int) -> set[Rows]:
+    """What can be left of a table, in order, without so many rows."""
+    left = len(table) - fewer
+    return set(itertools.combinations(table, left)) if left >= 0 else set()
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ _WHOLE = (int, np.integer)
 _NUMBER = (*_WHOLE, float, np.floating, Fraction, Decimal)
 _SEEDS = (np.random.Generator, np.random.RandomState)
 FEW = 1 << 16  # more clusters, rounds or columns than this are a slip
+MANY = 1 << 53  # more rows than this nobody has
 
 
 def refuse(value: Any, name: str, wanted: str, of: str = "") -> ParameterError:
@@ -63,7 +64,7 @@ def whole(
         or not isinstance(value, _WHOLE)
         or not least <= value <= most
     ):
-        up = f"from {least} up" if most == FEW else f"from {least} to {most}"
+        up = f"from {least} up" if most in (FEW, MANY) else f"from {least} to {most}"
         raise refuse(value, name, wanted or f"a whole number {up}", of)
     return int(value)
 

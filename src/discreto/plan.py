@@ -19,6 +19,7 @@ from discreto.errors import ParameterError
 from discreto.label_text import label_in_words
 from discreto.language import number, tr
 from discreto.markup import html_table
+from discreto.parameters import MANY, whole
 from discreto.release import Release
 from discreto.session import Ask, Question, Session
 from discreto.shares import Split, shares_of
@@ -212,10 +213,9 @@ def statistics(
 
 def guess_rows(domain: Domain, rows: int | None) -> int:
     """How many rows a plan is for."""
-    number = domain.rows or TYPICAL_ROWS if rows is None else rows
-    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise ParameterError(f"rows must be a whole number from 1 up. Got {rows!r}.")
-    return number
+    if rows is None:
+        return domain.rows or TYPICAL_ROWS
+    return whole(rows, "rows", most=MANY)
 
 
 def split_of(

@@ -68,6 +68,14 @@ def code_lines(path: Path) -> int:
     )
 
 
+@every_file
+def test_whole_numbers_are_read_in_one_place(path: Path) -> None:
+    """``parameters.whole`` refuses truths, takes numpy's, and says what was given."""
+    if name(path).startswith(("core/", "lab/")) or name(path) == "parameters.py":
+        return
+    assert "must be a whole number" not in path.read_text(encoding="utf-8")
+
+
 # The line of trust: what the guarantee rests on is in the core, and nowhere else.
 
 BOUNDS = {"sensitivity", "square_sensitivity", "overlap", "shape"}

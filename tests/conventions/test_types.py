@@ -1,9 +1,11 @@
-"""What a user writes is checked by mypy: the README, and calls with their types."""
+"""What a user writes is checked by mypy and pyright: the README, calls with types."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -68,26 +70,55 @@ def readme() -> str:
     return "\n".join(found)
 
 
-@pytest.fixture(scope="module")
-def complaints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """Lines of mypy by file; one run for all, as most of it is reading numpy."""
-    folder = tmp_path_factory.mktemp("types")
-    files = {"readme": readme(), "types": TYPES, "wrong": WRONG}
-    for name, text in files.items():
-        (folder / f"used_{name}.py").write_text(text, encoding="utf-8")
+FILES = {"readme": readme(), "types": TYPES, "wrong": WRONG}
+
+
+def mypy(folder: Path) -> list[str]:
     command = [sys.executable, "-m", "mypy", "--config-file=", "--strict"]
     command += ["--disable-error-code=import-untyped", "--follow-imports=silent"]
     command += ["--no-error-summary", f"--cache-dir={ROOT / '.mypy_cache' / 'users'}"]
     done = subprocess.run(
-        [*command, *(f"used_{name}.py" for name in files)],
+        [*command, *(f"used_{name}.py" for name in FILES)],
         cwd=folder,
         env=os.environ | {"MYPYPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    lines = done.stdout.splitlines()
-    return {n: [i for i in lines if i.startswith(f"used_{n}.py")] for n in files}
+    return done.stdout.splitlines()
+
+
+def pyright(folder: Path) -> list[str]:
+    program = ROOT / "tests" / "integration" / "node_modules" / "pyright" / "index.js"
+    node = shutil.which("node")
+    if node is None or not program.exists():
+        pytest.skip("pyright is not installed: npm install --prefix tests/integration")
+    told = {"extraPaths": [str(ROOT / "src")], "typeCheckingMode": "standard"}
+    (folder / "pyrightconfig.json").write_text(json.dumps(told), encoding="utf-8")
+    command = [node, str(program), "--outputjson", "--pythonpath", sys.executable]
+    done = subprocess.run(
+        [*command, "--project", str(folder)], capture_output=True, text=True
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert found["summary"]["filesAnalyzed"] == len(FILES)
+    return [
+        f"{Path(one['file']).name}:{one['range']['start']['line'] + 1}: "
+        f"{one['severity']}: {one['message']}"
+        for one in found["generalDiagnostics"]
+    ]
+
+
+@pytest.fixture(scope="module", params=[mypy, pyright], ids=lambda one: one.__name__)
+def complaints(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[str]]:
+    """Lines of a checker by file; one run for all, as most of it is reading numpy."""
+    folder = tmp_path_factory.mktemp("types")
+    for name, text in FILES.items():
+        (folder / f"used_{name}.py").write_text(text, encoding="utf-8")
+    lines = request.param(folder)
+    return {n: [i for i in lines if i.startswith(f"used_{n}.py")] for n in FILES}
 
 
 def test_the_readme_has_types(complaints: dict[str, list[str]]) -> None:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
+import build
+import commands
+import docstrings
+import links
+import proof_status
 import pytest
+import question_schema
+import reference
 
 from discreto import errors, stats
 from discreto.core.maps import KINDS
 from discreto.core.query import Block, Sum
 from discreto.core.question_json import encode
-
-SITE = Path(__file__).resolve().parents[2] / "docs" / "_site"
-sys.path.insert(0, str(SITE))
-
-import build  # noqa: E402
-import commands  # noqa: E402
-import docstrings  # noqa: E402
-import links  # noqa: E402
-import proof_status  # noqa: E402
-import question_schema  # noqa: E402
-import reference  # noqa: E402
 
 SCHEMA = question_schema.schema()
 

@@ -21,6 +21,7 @@ from discreto.audit.findings import Finding
 from discreto.audit.neighbours import Pair
 from discreto.audit.runs import Runs, bar
 from discreto.errors import ParameterError
+from discreto.parameters import MANY, whole
 
 Mechanism = Callable[[Any], Any]
 # When to look, and each look's part of the error that is allowed.
@@ -137,8 +138,7 @@ def epsilon(
 
 
 def _check(runs: int, confidence: float, delta: float, claimed: float) -> None:
-    if not isinstance(runs, int) or runs < 200:
-        raise ParameterError(f"a black box needs at least 200 runs. Got {runs!r}.")
+    whole(runs, "runs", least=200, most=MANY, of="black_box")
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence must be in (0, 1). Got {confidence!r}.")
     if not 0 <= delta < 1 or not claimed >= 0:

@@ -20,6 +20,7 @@ import typer
 from discreto.core.cost import read_amount
 from discreto.errors import ParameterError
 from discreto.expression_text import parse
+from discreto.parameters import refuse
 from discreto.plan import Statistic
 from discreto.stats import (
     Bounds,
@@ -348,10 +349,7 @@ def _cuts(text: str) -> int | tuple[float, ...]:
     except ValueError:
         number = 0
     if number < 1:
-        raise ParameterError(
-            f"--bins must be a whole number from 1 up or cuts like 18,40,65. "
-            f"Got {text!r}."
-        )
+        raise refuse(text, "--bins", "a whole number from 1 up or cuts like 18,40,65")
     return number
 
 

@@ -78,8 +78,7 @@ def topology(name: str, nodes: int, *, degree: int = 3, seed: Any = 0) -> Any:
 
 
 def _at_random(nx: Any, name: str, nodes: int, degree: int, seed: int) -> Any:
-    if not isinstance(degree, int) or not 1 <= degree < nodes:
-        raise ParameterError(f"degree must be from 1 to {nodes - 1}. Got {degree!r}.")
+    whole(degree, "degree", most=nodes - 1)
     if name == "regular":
         if nodes * degree % 2 or (degree == 1 and nodes > 2):
             raise ParameterError(

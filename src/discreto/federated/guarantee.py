@@ -12,6 +12,7 @@ from discreto.core.accounting import steps_for
 from discreto.core.cost import Amount, Cost, show
 from discreto.errors import ParameterError
 from discreto.language import mark, number, tr
+from discreto.parameters import MANY, whole
 
 _FEW = 100  # client-level noise drowns an update among fewer silos than this
 
@@ -170,7 +171,6 @@ def client_level(
     >>> round(client_level(1, "1e-5", 10, 7).noise, 1)
     1.7
     """
-    if not isinstance(silos, int) or silos < 1:
-        raise ParameterError(f"silos must be a whole number from 1 up. Got {silos!r}.")
+    silos = whole(silos, "silos", most=MANY)
     noise = steps_for(epsilon, delta, rounds).noise
     return ClientLevel(silos, float(noise / Fraction(silos)))

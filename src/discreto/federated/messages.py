@@ -46,6 +46,7 @@ from discreto.core.gate import Measurement, Noise
 from discreto.core.maps import to_json
 from discreto.core.query import Ints, Sum
 from discreto.errors import DiscretoError, ParameterError
+from discreto.parameters import number, whole
 
 VERSION = 1
 _MOST_PARTS = 1 << 10  # of a message without its question
@@ -100,12 +101,8 @@ class Terms:
         rate
             The chance of each row to be in the sample of a step.
         """
-        for name, count in (("rounds", rounds), ("steps", steps)):
-            whole = isinstance(count, int) and not isinstance(count, bool)
-            if not whole or not 1 <= count <= 10**6:
-                raise ParameterError(
-                    f"{name} must be a whole number from 1 to 1000000. Got {count!r}."
-                )
+        rounds = whole(rounds, "rounds", most=10**6)
+        steps = whole(steps, "steps", most=10**6)
         probability = read_amount(rate, "rate")
         if probability > 1:
             raise ParameterError(f"rate is a probability, at most 1. Got {rate!r}.")
@@ -236,8 +233,8 @@ def _whole_table(rows: Any) -> Ints:
 
 def _noise_of(data: Any) -> Noise:
     law, width, bits = data["law"], data["width"], data["bits"]
-    whole = type(width) is int and type(bits) is int
-    if law not in ("laplace", "gaussian", "cube") or not whole:
+    sizes = type(width) is int and type(bits) is int
+    if law not in ("laplace", "gaussian", "cube") or not sizes:
         raise TypeError
     if not 1 <= width <= 1 << 26 or not 0 <= bits <= 1 << 10:
         raise ValueError
@@ -336,19 +333,13 @@ def move_of(data: Any, terms: Terms) -> Message:
         return only(data, ("kind",))
     if kind == "steps":
         move = only(data, ("kind", "rate"))
-        _number(move["rate"], "rate", 1e12)
+        number(move["rate"], "rate", 1e-12, 1e12)
         return move
     if kind == "proximal":
         move = only(data, ("kind", "mu", "rows"))
-        _number(move["mu"], "mu", 1e9)
-        _number(move["rows"], "rows", 1e9)
+        number(move["mu"], "mu", 1e-12, 1e9)
+        number(move["rows"], "rows", 1e-12, 1e9)
         if terms.steps != 1 or terms.rate != 1:
             raise ParameterError("a proximal round has one step over all rows.")
         return move
     raise ParameterError("the move of a round is 'sums', 'steps' or 'proximal'.")
-
-
-def _number(value: Any, name: str, most: float) -> None:
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    if not plain or not 1e-12 <= value <= most:
-        raise ParameterError(f"{name} must be a number from 1e-12 to {most:g}.")

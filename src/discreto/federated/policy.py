@@ -14,6 +14,7 @@ from discreto.core.field_types import kinds_of
 from discreto.core.query import Sum
 from discreto.core.steps import Steps
 from discreto.errors import BudgetError, ParameterError, UnsafeError
+from discreto.parameters import number, whole
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,10 @@ class Policy:
     def __post_init__(self) -> None:
         if self.per_round is not None:
             _amount(self.per_round, "per_round")
-        least, most = self.least_noise, self.most_steps
-        plain = isinstance(least, int | float) and not isinstance(least, bool)
-        if not plain or not 0 <= least <= 1e9:
-            raise ParameterError("least_noise must be a number from 0 to 1e9.")
-        if type(most) is not int or not 1 <= most <= 10**6:
-            raise ParameterError("most_steps must be a whole number from 1 up.")
+        least = number(self.least_noise, "least_noise", 0, 1e9)
+        object.__setattr__(self, "least_noise", least)
+        most = whole(self.most_steps, "most_steps", most=10**6)
+        object.__setattr__(self, "most_steps", most)
         kinds = self.questions
         if kinds is not None and (
             not isinstance(kinds, tuple) or not all(isinstance(k, str) for k in kinds)

@@ -29,6 +29,7 @@ from discreto.federated import messages
 from discreto.federated.messages import Message
 from discreto.federated.policy import Policy
 from discreto.federated.updates import local_steps
+from discreto.parameters import MANY, whole
 from discreto.session import question_of
 from discreto.tables import Table
 
@@ -90,10 +91,8 @@ class Silo:
         self.domain = table.domain
         self._table = table if table.name else table.named("silo")
         self.schema = messages.schema_of(table.domain)
-        if rows is not None and (not isinstance(rows, int) or rows < 0):
-            raise ParameterError(
-                f"rows must be a whole number from 0 up. Got {rows!r}."
-            )
+        if rows is not None:
+            rows = whole(rows, "rows", least=0, most=MANY)
         self.rows = table.domain.rows if rows is None else rows
         if self.rows is not None and not table.has_at_most(most_rows(self.rows)):
             raise DomainError(

@@ -17,8 +17,8 @@ from rich.progress import (
 from rich.table import Table as Grid
 
 from discreto.cli import terminal
-from discreto.errors import ParameterError
 from discreto.language import number, tr
+from discreto.parameters import whole
 
 if TYPE_CHECKING:
     from discreto.lab.study import Experiment, Outcome
@@ -88,8 +88,8 @@ def _go(
 ) -> None:
     from discreto.lab.study import run as run_all
 
-    if jobs is not None and jobs < 1:
-        raise ParameterError(f"--jobs must be a whole number from 1 up. Got {jobs}.")
+    if jobs is not None:
+        whole(jobs, "--jobs")
     console = terminal.out()
     console.print(tr("[yellow]SIMULATED[/]: public data, simulation ledgers."))
     try:

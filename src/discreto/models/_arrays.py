@@ -18,6 +18,7 @@ from discreto.data.frames.native import frame_of
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.models._features import as_matrix, columns_of, is_dict
 from discreto.models._pipelines import warn_of_leaks
+from discreto.parameters import number
 from discreto.tables import Table
 
 _WEIGHT = "sample_weight"  # what the weights of arrays are called
@@ -86,15 +87,12 @@ class TakesArrays:
             )
         if _WEIGHT in domain:
             raise ParameterError(f"another column is called {_WEIGHT!r} already.")
+        wanted = "a public number above 0"
         upper = 1.0 if most is None else most
-        plain = isinstance(upper, int | float) and not isinstance(upper, bool)
-        if not plain or not 1e-9 <= upper <= 1e9:
-            raise ParameterError(
-                f"max_weight must be a public number above 0. Got {most!r}."
-            )
+        upper = number(upper, "max_weight", 1e-9, 1e9, wanted=wanted)
         columns[_WEIGHT] = values.astype(float)
         made = {name: domain[name] for name in domain}
-        made[_WEIGHT] = Number(0.0, float(upper))
+        made[_WEIGHT] = Number(0.0, upper)
         return domain.with_(columns=made)
 
     def _payer(self) -> Any:

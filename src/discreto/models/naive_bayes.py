@@ -12,6 +12,7 @@ from discreto.core.domain import Category, Domain
 from discreto.errors import DomainError, ParameterError
 from discreto.models._bayes import Bayes
 from discreto.models._features import Space, columns_of
+from discreto.parameters import refuse
 
 
 class NaiveBayes(Bayes):
@@ -337,10 +338,8 @@ class CategoricalNB(Bayes):
         except ValueError:
             sizes = [None]
         if not all(isinstance(size, int) and 1 <= size <= 1 << 20 for size in sizes):
-            raise ParameterError(
-                "CategoricalNB: n_categories must be a whole number from 1 up, or one "
-                f"for each of the {len(names)} features. Got {self.n_categories!r}."
-            )
+            many = f"a whole number from 1 up, or one for each of {len(names)} features"
+            raise refuse(self.n_categories, "n_categories", many, "CategoricalNB")
         columns: dict[str, Any] = {
             name: Category(tuple(range(size)))
             for name, size in zip(names, sizes, strict=True)

@@ -31,6 +31,7 @@ from discreto.core.query import Block, Choice, Sum
 from discreto.errors import ParameterError
 from discreto.models import persist
 from discreto.models._estimator import PrivateEstimator
+from discreto.parameters import choice, whole
 from discreto.tables import Table
 
 Model = TypeVar("Model", bound=PrivateEstimator)
@@ -114,10 +115,8 @@ def select(
     """
     if not candidates:
         raise ParameterError("select needs at least one candidate.")
-    if method not in ("auto", *_SHARE):
-        raise ParameterError(f"method is auto, all or hidden. Got {method!r}.")
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise ParameterError(f"repeats is a whole number from 1 up. Got {repeats!r}.")
+    choice(method, "method", ("auto", *_SHARE), of="select")
+    repeats = whole(repeats, "repeats", of="select")
     amount, chance = read_amount(epsilon, "epsilon"), read_delta(delta)
     contest = _HiddenContest(candidates, table, y, validation, repeats)
     if method == "auto":

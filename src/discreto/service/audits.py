@@ -15,7 +15,8 @@ from typing import Any
 
 from discreto.core.cost import Amount, Cost
 from discreto.core.domain import Domain
-from discreto.errors import DiscretoError, ParameterError
+from discreto.errors import DiscretoError
+from discreto.parameters import whole
 from discreto.service.door import Door
 from discreto.service.errors import Refusal, refusal_of
 from discreto.service.questions import make_model, model_kinds, strict
@@ -39,8 +40,7 @@ class Audits:
     ) -> dict[str, Any]:
         """Begin an audit; what cannot be audited is refused at once."""
         served = self._door.table(person, table)
-        if type(runs) is not int or not 0 <= runs <= MOST_RUNS:
-            raise ParameterError(f"runs is a whole number from 0 to {MOST_RUNS}.")
+        whole(runs, "runs", least=0, most=MOST_RUNS)
         if len(subject) > 500 or len(self._open) >= MOST_WAITING:
             raise Refusal("busy" if len(subject) <= 500 else "bad_request")
         Cost.of(epsilon)

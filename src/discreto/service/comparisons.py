@@ -20,6 +20,7 @@ from discreto.compare import compare
 from discreto.core.cost import Amount, Cost, read_amount, show
 from discreto.core.domain import Category, Domain, Number
 from discreto.errors import ParameterError
+from discreto.parameters import whole
 from discreto.plan import Plan
 from discreto.rng import generator
 
@@ -57,10 +58,7 @@ def _plain(amount: Fraction) -> str:
 
 def _whole(data: Mapping[str, Any], name: str, plain: int, low: int, high: int) -> int:
     value = data.get(name)
-    value = plain if value is None else value
-    if type(value) is not int or not low <= value <= high:
-        raise ParameterError(f"{name} is a whole number from {low} to {high}.")
-    return value
+    return plain if value is None else whole(value, name, least=low, most=high)
 
 
 def _own_rows(columns: Any) -> dict[str, list[Any]]:

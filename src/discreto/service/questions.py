@@ -27,6 +27,7 @@ from discreto.errors import ParameterError
 from discreto.models import Evaluation, evaluate, persist
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._query_time import Voters
+from discreto.parameters import whole
 from discreto.plan import Plan, Statistic, cost_of, statistics
 from discreto.service import comparisons
 from discreto.stats import sentence
@@ -137,9 +138,7 @@ def read_work(body: Mapping[str, Any], model_of: Callable[[str], str]) -> Work:
     cost = Cost.of(body["epsilon"], body.get("delta") or 0)
     if cost.infinite or not cost:
         raise ParameterError("epsilon must be a number above 0.")
-    again = body.get("again") or 0
-    if type(again) is not int or not 0 <= again <= 10**6:
-        raise ParameterError("again must be a whole number from 0 up.")
+    again = whole(body.get("again") or 0, "again", least=0, most=10**6)
     view = view_from_json(list(body.get("view") or []))
     common: dict[str, Any] = {"view": view_to_json(view), "cost": cost.to_dict()}
     common |= {"again": again} if again else {}

@@ -15,6 +15,7 @@ from discreto.core.maps import Bins, Categories, Cross, Edges, Largest, Magnitud
 from discreto.core.maps.cells import MAX_BINS, whole_numbers
 from discreto.core.query import Block, Cells, Choice, Sum
 from discreto.errors import ParameterError
+from discreto.parameters import MANY, whole
 from discreto.release import LEVEL, Release
 from discreto.session import Ask
 from discreto.stats._base import gaps_note, spread, whole_keys
@@ -200,13 +201,12 @@ class Top:
         Release
             The answer with its error bar.
         """
-        if not isinstance(self.count, int) or self.count < 1:
-            raise ParameterError("top needs a whole number from 1 up.")
+        count = whole(self.count, "count", most=MANY, of="top")
         ask.domain.category(self.column)
         cells = Categories((self.column,), declared=True)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
         counts, keys = answer.tables[0][:, 0], cells.labels(ask.domain)
-        first = np.argsort(-counts, kind="stable")[: self.count]
+        first = np.argsort(-counts, kind="stable")[:count]
         # Those that noise lifted are chosen more often: intervals at the level of
         # Benjamini and Yekutieli (2005) miss for 5 % of what is chosen.
         level = 1 - (1 - LEVEL) * first.size / counts.size

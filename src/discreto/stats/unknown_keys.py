@@ -8,7 +8,7 @@ import numpy as np
 
 from discreto.core.cost import Amount
 from discreto.core.unknown_keys import Keys, KeysNoise
-from discreto.errors import ParameterError
+from discreto.parameters import MANY, whole
 from discreto.release import LEVEL, Release
 from discreto.session import Ask
 from discreto.stats._base import run
@@ -63,13 +63,12 @@ class UnknownKeys:
         Release
             The answer with its error bar.
         """
-        if not isinstance(self.most, int) or self.most < 0:
-            raise ParameterError("the most keys to show are a whole number from 0 up.")
+        most = whole(self.most, "most", least=0, most=MANY, of="unknown_keys")
         Keys(self.column).check(ask.domain)
         found = ask.discover(Keys(self.column), self.label)
         keys, counts = found.keys, found.counts
-        if self.most:
-            keys, counts = keys[: self.most], counts[: self.most]
+        if most:
+            keys, counts = keys[:most], counts[:most]
         ends = [_interval(int(count), found.noise) for count in counts.tolist()]
         low, high = np.array(ends, dtype=float).reshape(-1, 2).T
         least = found.noise.reach + 1

@@ -17,6 +17,7 @@ from discreto.core.domain import Domain
 from discreto.data.datasets import _sources
 from discreto.data.datasets._catalogue import CATALOGUE, Sheet, sheet_of
 from discreto.errors import MissingExtraError, ParameterError
+from discreto.parameters import MANY, whole
 from discreto.rng import generator
 
 
@@ -166,10 +167,8 @@ def _find(
 
 def _some(columns: dict[str, Any], rows: int | None, seed: Any) -> dict[str, Any]:
     have = len(next(iter(columns.values())))
-    if rows is None or rows >= have:
+    if rows is None or whole(rows, "rows", most=MANY) >= have:
         return columns
-    if rows < 1:
-        raise ParameterError(f"rows must be a whole number from 1 up. Got {rows!r}.")
     kept = np.sort(generator(seed).permutation(have)[:rows])
     return {name: values[kept] for name, values in columns.items()}
 

@@ -10,7 +10,7 @@ from discreto.core.query import Ints
 from discreto.data.databases import Untranslated
 from discreto.data.engines.local import LocalEngine, quietly
 from discreto.data.frames import Frame
-from discreto.errors import ParameterError
+from discreto.parameters import MANY, truth, whole
 
 if TYPE_CHECKING:  # it needs narwhals, which is not loaded for nothing
     from discreto.data.databases.frame import DatabaseFrame
@@ -39,13 +39,8 @@ class DatabaseEngine:
     """
 
     def __init__(self, *, fetch: bool = True, keep: int = KEPT) -> None:
-        if not isinstance(fetch, bool):
-            raise ParameterError("DatabaseEngine: fetch is True or False.")
-        if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
-            raise ParameterError(
-                f"DatabaseEngine: keep must be a whole number from 0 up. Got {keep!r}."
-            )
-        self.fetch, self.keep = fetch, keep
+        self.fetch = truth(fetch, "fetch", of="DatabaseEngine")
+        self.keep = whole(keep, "keep", least=0, most=MANY, of="DatabaseEngine")
         self._local = LocalEngine()
 
     def fold(self, asked: Bound, frame: Frame) -> list[Ints]:

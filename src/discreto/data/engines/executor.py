@@ -28,6 +28,7 @@ from discreto.data.engines.task_text import WORKER_KINDS, read_question, write_q
 from discreto.data.frames import Array, Frame, StreamFrame
 from discreto.data.frames.spans import Span
 from discreto.errors import KernelFault, ParameterError
+from discreto.parameters import MANY, whole
 
 _SMALLEST, _LARGEST = 8 << 20, 256 << 20  # bytes of files in one task
 
@@ -72,13 +73,10 @@ class ExecutorEngine:
                 "that makes one: ExecutorEngine(ThreadPoolExecutor(4))."
             )
         self._by_size = parts is None
-        self.parts = 4 * (os.cpu_count() or 1) if parts is None else parts
-        self.retries, self.files_only = retries, files_only
-        for name, number, least in (("parts", self.parts, 1), ("retries", retries, 0)):
-            if not isinstance(number, int) or number < least:
-                raise ParameterError(
-                    f"ExecutorEngine: {name} must be a whole number from {least} up."
-                )
+        parts = 4 * (os.cpu_count() or 1) if parts is None else parts
+        self.parts = whole(parts, "parts", most=MANY, of="ExecutorEngine")
+        self.retries = whole(retries, "retries", least=0, of="ExecutorEngine")
+        self.files_only = files_only
         self._make = None if isinstance(executor, Executor) else executor
         self._executor = executor if isinstance(executor, Executor) else None
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from discreto import __version__
-from discreto.errors import ParameterError
 from discreto.lab.study.experiment import Cell, Experiment
 from discreto.lab.study.figures import save
 from discreto.lab.study.results import Results, summary
 from discreto.lab.study.store import Folder, Record, key_of, versions, write_json
 from discreto.lab.study.workers import run_apart, run_here
 from discreto.language import language
+from discreto.parameters import whole
 
 NEEDS_ALL = "it needs cells that were skipped"
 
@@ -90,9 +90,7 @@ def run(
     watch
         Told about every cell.
     """
-    jobs = os.cpu_count() or 1 if jobs is None else jobs
-    if jobs < 1:
-        raise ParameterError(f"jobs must be a whole number from 1 up. Got {jobs}.")
+    jobs = whole(os.cpu_count() or 1 if jobs is None else jobs, "jobs")
     start, watch = time.perf_counter(), watch or _Nobody()
     several = [_Run(one, Path(out), quick, fresh, watch) for one in chosen]
     tasks = chain.from_iterable(one.tasks() for one in several)

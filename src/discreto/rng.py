@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 Generator = np.random.Generator
+# What ``random_state`` may be, in scikit-learn's way.
+Seed = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
 
 
-def generator(seed: Any = None) -> Generator:
+def generator(seed: Seed = None) -> Generator:
     """A generator for public choices, from a ``random_state``."""
     if isinstance(seed, np.random.RandomState):
         return np.random.default_rng(seed.randint(2**31))

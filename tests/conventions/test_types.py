@@ -62,6 +62,10 @@ dp.stats.mean(table, "x0", epsilon=1, key=1)  # wrong
 dp.stats.mean(table, "x0")  # wrong
 dp.models.NaiveBayes(epsilon=[1])  # wrong
 dp.models.KMeans(3, epsilon=1, delta=None)  # wrong
+dp.models.KMeans(3, epsilon=1, bounds=([0, 1], [2, 3]), random_state=1)
+dp.models.KMeans(3, epsilon=1, bounds=(0, 100))
+dp.models.KMeans(3, epsilon=1, bounds=1)  # wrong
+dp.models.KMeans(3, epsilon=1, random_state="1")  # wrong
 """
 
 

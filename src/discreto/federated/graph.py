@@ -20,7 +20,7 @@ from discreto.core.query import Floats
 from discreto.errors import MissingExtraError, ParameterError
 from discreto.federated.fastest import fastest_matrix
 from discreto.parameters import number, whole
-from discreto.rng import generator
+from discreto.rng import Seed, generator
 
 # The graphs of figures 4.10 and 4.11 of the thesis this follows, nodes from 0.
 _FIVE = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (4, 0)]
@@ -28,7 +28,7 @@ _SEVEN = [(0, 1), (0, 2), (0, 5), (1, 2), (2, 3), (3, 4), (3, 6), (5, 6)]
 TOPOLOGIES = ("ring", "star", "complete", "grid", "regular", "random", "five", "seven")
 
 
-def topology(name: str, nodes: int, *, degree: int = 3, seed: Any = 0) -> Any:
+def topology(name: str, nodes: int, *, degree: int = 3, seed: Seed = 0) -> Any:
     """A connected networkx graph by name.
 
     ``regular``: every node has ``degree`` neighbours, at random. ``random``: Erdos and

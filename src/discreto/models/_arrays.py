@@ -6,9 +6,11 @@ a leak, and a real ledger refuses it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from discreto.core.cost import Cost
@@ -24,13 +26,17 @@ from discreto.tables import Table
 _WEIGHT = "sample_weight"  # what the weights of arrays are called
 
 
+# Two numbers for all columns, or two lists with a number for each of them.
+Bounds = Sequence[ArrayLike] | NDArray[Any]
+
+
 class TakesArrays:
     """A model that is fitted to a Table, or to arrays and frames as if to one."""
 
     _needs_target: ClassVar[bool] = True
     domain: Domain | None
     ledger: Any
-    bounds: Any
+    bounds: Bounds | None
     epsilon: Any
     delta: Any
 

@@ -15,6 +15,7 @@ from discreto.core.charge import Charger
 from discreto.core.cost import Amount, Cost, read_delta
 from discreto.core.domain import Domain
 from discreto.core.maps import Present
+from discreto.models._arrays import Bounds
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Ready, Space
 from discreto.models._kinds import PrivateClassifier, PrivateRegressor
@@ -39,6 +40,7 @@ from discreto.models.hashed_neighbors import CellNeighborsClassifier
 from discreto.models.linear import LinearRegression
 from discreto.models.logistic import LogisticRegression
 from discreto.parameters import read_epsilon
+from discreto.rng import Seed
 from discreto.session import Session
 
 _LINE = Fraction(2, 5)  # of the cost, for a line to start trees from
@@ -153,10 +155,10 @@ class AutoClassifier(_Auto, PrivateClassifier):
         epsilon: Amount,
         delta: Amount = 0,
         domain: Domain | None = None,
-        bounds: Any = None,
+        bounds: Bounds | None = None,
         classes: Any = None,
         ledger: Charger | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -256,10 +258,10 @@ class AutoRegressor(_Auto, PrivateRegressor):
         epsilon: Amount,
         delta: Amount = 0,
         domain: Domain | None = None,
-        bounds: Any = None,
-        target_bounds: Any = None,
+        bounds: Bounds | None = None,
+        target_bounds: tuple[float, float] | None = None,
         ledger: Charger | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta

@@ -13,9 +13,10 @@ from discreto.core.domain import Domain
 from discreto.core.maps import FuzzyPresence, FuzzyPulls, FuzzyWeights
 from discreto.core.maps._distances import memberships
 from discreto.core.query import Block, Everyone, Floats, Sum
+from discreto.models._arrays import Bounds
 from discreto.models._clusters import CentreClusterer, Search, as_points
 from discreto.parameters import Reader
-from discreto.rng import generator
+from discreto.rng import Seed, generator
 
 
 class FuzzyCMeans(CentreClusterer):
@@ -99,9 +100,9 @@ class FuzzyCMeans(CentreClusterer):
         init: Any = "auto",
         max_iter: int = 2,
         domain: Domain | None = None,
-        bounds: Any = None,
+        bounds: Bounds | None = None,
         ledger: Charger | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon
@@ -208,7 +209,7 @@ class PlainFuzzyCMeans:
         m: float = 2,
         init: Any = "auto",
         max_iter: int = 100,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters, self.m, self.init = n_clusters, m, init
         self.max_iter, self.random_state = max_iter, random_state

@@ -21,6 +21,7 @@ from discreto.core.maps import (
     present_in,
 )
 from discreto.core.query import Block, Sum
+from discreto.models._arrays import Bounds
 from discreto.models._features import Space
 from discreto.models._hashing import (
     cut_count,
@@ -34,7 +35,7 @@ from discreto.models._kinds import PrivateClassifier
 from discreto.models._strength import SizeUp, ask_shares, size_up
 from discreto.models._views import Seen, ask_windows
 from discreto.parameters import Reader
-from discreto.rng import generator
+from discreto.rng import Seed, generator
 from discreto.session import Ask
 
 _WINDOWS = Fraction(1, 10)  # of the cost, to learn where the numbers are
@@ -118,10 +119,10 @@ class CellNeighborsClassifier(PrivateClassifier):
         epsilon: Amount,
         delta: Amount = 0,
         domain: Domain | None = None,
-        bounds: Any = None,
+        bounds: Bounds | None = None,
         classes: Any = None,
         ledger: Charger | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_tables = n_tables
         self.n_cuts = n_cuts

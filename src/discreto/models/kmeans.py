@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain import Domain
+from discreto.models._arrays import Bounds
 from discreto.models._centroids import distances_of
 from discreto.models._clusters import CentreClusterer
+from discreto.rng import Seed
 
 
 class KMeans(CentreClusterer):
@@ -106,9 +108,9 @@ class KMeans(CentreClusterer):
         max_iter: int = 2,
         shrink: bool = True,
         domain: Domain | None = None,
-        bounds: Any = None,
+        bounds: Bounds | None = None,
         ledger: Charger | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon

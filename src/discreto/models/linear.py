@@ -18,6 +18,7 @@ from discreto.core.maps.features import PRODUCT_BITS, grid
 from discreto.core.maps.unit_columns import Indicator, Term
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
+from discreto.models._arrays import Bounds
 from discreto.models._features import Space
 from discreto.models._frames import Design
 from discreto.models._kinds import PrivateRegressor
@@ -34,6 +35,7 @@ from discreto.models._takes_weights import TakesWeights
 from discreto.models._terms import Encoding, affordable, spread_out
 from discreto.models._weighted_rows import column_weights, weighted_rows
 from discreto.parameters import Reader
+from discreto.rng import Seed
 from discreto.session import Ask
 
 _METHODS = ("auto", "residuals", "weighted", "functional")
@@ -162,10 +164,10 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         alpha: Any = "auto",
         fit_intercept: bool = True,
         domain: Domain | None = None,
-        bounds: Any = None,
-        target_bounds: Any = None,
+        bounds: Bounds | None = None,
+        target_bounds: tuple[float, float] | None = None,
         ledger: Charger | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta

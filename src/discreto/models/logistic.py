@@ -14,6 +14,7 @@ from discreto.core.cost import Amount
 from discreto.core.domain import Domain
 from discreto.core.maps import present_in
 from discreto.errors import ParameterError
+from discreto.models._arrays import Bounds
 from discreto.models._features import Space
 from discreto.models._frames import WIDE, frame, spreads
 from discreto.models._kinds import PrivateClassifier
@@ -31,6 +32,7 @@ from discreto.models._takes_weights import TakesWeights
 from discreto.models._terms import Encoding, affordable, spread_out
 from discreto.models._views import Seen, WindowSearch, ask_windows, window_share
 from discreto.parameters import Reader
+from discreto.rng import Seed
 from discreto.session import Ask
 
 _METHODS = ("auto", "gradient", "means", "functional")
@@ -142,10 +144,10 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         clipping: bool = True,
         class_weight: Any = None,
         domain: Domain | None = None,
-        bounds: Any = None,
+        bounds: Bounds | None = None,
         classes: Any = None,
         ledger: Charger | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta

@@ -10,9 +10,11 @@ from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain import Category, Domain
 from discreto.errors import DomainError, ParameterError
+from discreto.models._arrays import Bounds
 from discreto.models._bayes import Bayes
 from discreto.models._features import Space, columns_of
 from discreto.parameters import refuse
+from discreto.rng import Seed
 
 
 class NaiveBayes(Bayes):
@@ -118,10 +120,10 @@ class NaiveBayes(Bayes):
         shrink: bool = True,
         priors: Any = None,
         domain: Domain | None = None,
-        bounds: Any = None,
+        bounds: Bounds | None = None,
         classes: Any = None,
         ledger: Charger | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -219,10 +221,10 @@ class GaussianNB(Bayes):
         shrink: bool = True,
         priors: Any = None,
         domain: Domain | None = None,
-        bounds: Any = None,
+        bounds: Bounds | None = None,
         classes: Any = None,
         ledger: Charger | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -308,7 +310,7 @@ class CategoricalNB(Bayes):
         domain: Domain | None = None,
         classes: Any = None,
         ledger: Charger | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta

@@ -23,6 +23,7 @@ from discreto.core.maps import (
     RowsInReach,
 )
 from discreto.core.query import Block, Choice, Sum
+from discreto.models._arrays import Bounds
 from discreto.models._features import Space
 from discreto.models._query_time import Points, Voters
 from discreto.models._terms import INDICATOR, Encoding
@@ -96,7 +97,7 @@ class KNeighborsClassifier(Voters):
         epsilon: Amount,
         delta: Amount = 0,
         domain: Domain | None = None,
-        bounds: Any = None,
+        bounds: Bounds | None = None,
         classes: Any = None,
         ledger: Charger | None = None,
     ) -> None:
@@ -190,7 +191,7 @@ class RadiusNeighborsClassifier(Voters):
         epsilon: Amount,
         delta: Amount = 0,
         domain: Domain | None = None,
-        bounds: Any = None,
+        bounds: Bounds | None = None,
         classes: Any = None,
         ledger: Charger | None = None,
     ) -> None:

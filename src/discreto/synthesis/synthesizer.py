@@ -19,7 +19,7 @@ from discreto.models import persist
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Space
 from discreto.parameters import Reader, whole
-from discreto.rng import Generator, generator
+from discreto.rng import Generator, Seed, generator
 from discreto.synthesis import _labels
 from discreto.synthesis._columns import Coding, codings, to_values, within
 from discreto.synthesis._drawing import draw_cells, draw_codes
@@ -151,7 +151,7 @@ class Synthesizer(PrivateEstimator):
         max_cells: int = 1 << 17,
         domain: Domain | None = None,
         ledger: Charger | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -283,7 +283,7 @@ class Synthesizer(PrivateEstimator):
     def sample(
         self,
         n: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         *,
         library: str | None = None,
     ) -> Any:

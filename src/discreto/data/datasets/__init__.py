@@ -18,7 +18,7 @@ from discreto.data.datasets import _sources
 from discreto.data.datasets._catalogue import CATALOGUE, Sheet, sheet_of
 from discreto.errors import MissingExtraError, ParameterError
 from discreto.parameters import MANY, whole
-from discreto.rng import generator
+from discreto.rng import Seed, generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def load(
     name: str,
     *,
     rows: int | None = None,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     download: bool = True,
 ) -> Dataset:
     """A data set by its name.
@@ -143,7 +143,7 @@ def load(
 
 
 def _find(
-    sheet: Sheet, rows: int | None, seed: Any, *, download: bool
+    sheet: Sheet, rows: int | None, seed: Seed, *, download: bool
 ) -> tuple[dict[str, Any], str]:
     """The columns from the first place that has them; all reasons if none has."""
     if sheet.entry.made_up:
@@ -165,7 +165,7 @@ def _find(
     )
 
 
-def _some(columns: dict[str, Any], rows: int | None, seed: Any) -> dict[str, Any]:
+def _some(columns: dict[str, Any], rows: int | None, seed: Seed) -> dict[str, Any]:
     have = len(next(iter(columns.values())))
     if rows is None or whole(rows, "rows", most=MANY) >= have:
         return columns

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreto.models._arrays import Bounds
 from discreto.models._features import Space
 from discreto.models._kinds import PrivateClassifier, PrivateRegressor
 from discreto.models.boosting._base import Boosting, keep_all
 from discreto.models.boosting.class_weights import shift_of
 from discreto.models.boosting.settings import BoostingSettings, with_old_names
 from discreto.models.boosting.trainer import Ensemble
+from discreto.rng import Seed
 from discreto.session import Ask
 
 
@@ -123,10 +125,10 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         class_weight: Any = None,
         settings: BoostingSettings | None = None,
         domain: Any = None,
-        bounds: Any = None,
+        bounds: Bounds | None = None,
         classes: Any = None,
         ledger: Any = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         keep_all(self, locals())
 
@@ -285,10 +287,10 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
         max_bins: int | None = None,
         settings: BoostingSettings | None = None,
         domain: Any = None,
-        bounds: Any = None,
-        target_bounds: Any = None,
+        bounds: Bounds | None = None,
+        target_bounds: tuple[float, float] | None = None,
         ledger: Any = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         keep_all(self, locals())
 

@@ -67,6 +67,14 @@ def page(found: Found) -> str:
         "us. diffprivlib has pure ε, DP-EBM a δ; both know the same bounds. An empty",
         "cell was not run.",
         "",
+        "Pure ε:",
+        "",
+        "![Accuracy and RMSE against pure ε](../pictures/utility.svg)",
+        "",
+        "With a δ of 1e-5:",
+        "",
+        "![Accuracy and RMSE against ε with a δ](../pictures/utility-delta.svg)",
+        "",
     ]
     for metric, name in NAMES.items():
         lines += section(found, metric, name)
@@ -227,13 +235,17 @@ def with_table(text: str, found: Found) -> str:
 
 
 def write(scores: Path, target: Path, readme: Path) -> None:
-    """Write the page, and the README's table."""
+    """Write the page with its pictures, and the README's table."""
+    import pictures  # which needs this file, and matplotlib
+
     found = read(scores)
+    pictures.draw(found)
     target.write_text(page(found), encoding="utf-8")
     text = with_table(readme.read_text(encoding="utf-8"), found)
     readme.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    given = sys.argv[1:] or [ROOT / "benchmarks" / "results" / "utility.jsonl"]
-    write(Path(given[0]), ROOT / "docs" / "models" / "utility.md", ROOT / "README.md")
+    kept = ROOT / "benchmarks" / "results" / "utility.jsonl"
+    given = Path(sys.argv[1]) if sys.argv[1:] else kept
+    write(given, ROOT / "docs" / "models" / "utility.md", ROOT / "README.md")

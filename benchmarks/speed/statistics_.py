@@ -34,10 +34,11 @@ def lines(rows: int) -> Iterator[Line]:
     frame, series = pd.DataFrame(data), pl.DataFrame(data)
     column = series["x"]
     wanted = {"epsilon": 1}
+    words = [f"code {i}" for i in range(10**5)]
 
     yield Line(
         "declaring 10^5 categories",
-        lambda: dp.Category(range(10**5)),
+        lambda: dp.Category(words),
         {},
         0.1,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, Self
 
 from discreto.core.charge import Charger
@@ -107,7 +108,7 @@ class TableViews:
         made = tuple(Named(name, expression(e)) for name, e in columns.items())
         return self.seen(WithColumns(made))
 
-    def select(self, *names: str) -> Self:
+    def select(self, *names: str | Sequence[str]) -> Self:
         """Some columns only.
 
         Parameters
@@ -115,7 +116,8 @@ class TableViews:
         names
             The columns to keep, besides the one that says whose rows they are.
         """
-        return self.seen(Select(names))
+        several = [[one] if isinstance(one, str) else one for one in names]
+        return self.seen(Select(tuple(str(name) for one in several for name in one)))
 
     def join(self, other: TableViews, *, how: How = "left") -> Self:
         """Rows of this table beside those of another about the same person.

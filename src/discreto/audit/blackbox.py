@@ -138,7 +138,7 @@ def epsilon(
 
 
 def _check(runs: int, confidence: float, delta: float, claimed: float) -> None:
-    whole(runs, "runs", least=200, most=MANY, of="black_box")
+    whole(runs, "runs", least=200, most=MANY, of="audit.epsilon")
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence must be in (0, 1). Got {confidence!r}.")
     if not 0 <= delta < 1 or not claimed >= 0:

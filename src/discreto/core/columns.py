@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from discreto.errors import DomainError
 
 Value = str | int | float | bool
+
+
+def _of_python(value: Any) -> Any:
+    """A number or text of numpy's, which fingerprints could not hold, as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,8 @@ class Number:
     unit: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "lower", _of_python(self.lower))
+        object.__setattr__(self, "upper", _of_python(self.upper))
         for end in (self.lower, self.upper):
             if isinstance(end, bool) or not isinstance(end, int | float):
                 raise DomainError(f"Number bounds must be numbers. Got {end!r}.")
@@ -126,7 +136,7 @@ class Category:
         if isinstance(categories, str) or not isinstance(categories, Iterable):
             raise DomainError("Category needs a list of values.")
         other = aliases.items() if isinstance(aliases, Mapping) else aliases
-        object.__setattr__(self, "categories", tuple(categories))
+        object.__setattr__(self, "categories", tuple(map(_of_python, categories)))
         object.__setattr__(self, "missing", missing)
         object.__setattr__(self, "aliases", tuple((a, b) for a, b in other))
         object.__setattr__(self, "case", case)
@@ -154,11 +164,12 @@ class Category:
 
     def _check_spellings(self) -> None:
         known: dict[str, Value] = {}
+        values = set(self.categories)
         pairs = [(value, value) for value in self.categories if isinstance(value, str)]
         for text, value in [*pairs, *self.aliases]:
             if not isinstance(text, str):
                 raise DomainError(f"aliases are texts. Got {text!r}.")
-            if value not in self.categories:
+            if not isinstance(value, Hashable) or value not in values:
                 raise DomainError(f"alias {text!r} stands for {value!r}: no category.")
             if known.setdefault(self.plain(text), value) != value:
                 first = known[self.plain(text)]

@@ -73,7 +73,15 @@ class Domain:
     dialect: Dialect | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        # A text of numpy's is a str that no question may hold.
+        plain = {
+            str(n) if isinstance(n, str) else n: c for n, c in self.columns.items()
+        }
+        object.__setattr__(self, "columns", MappingProxyType(plain))
+        for role in ("target", "person"):
+            name = getattr(self, role)
+            if isinstance(name, str):
+                object.__setattr__(self, role, str(name))
         if not self.columns:
             raise DomainError("a Domain needs at least one column.")
         for name, column in self.columns.items():

@@ -64,7 +64,7 @@ class TakesArrays:
                 raise ParameterError(
                     "with a Table, y is the name of the target column."
                 )
-            return X, y
+            return X, None if y is None else str(y)
         if self._needs_target and y is None:
             raise ParameterError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "

@@ -25,11 +25,7 @@ from discreto.models._kinds import PrivateRegressor
 from discreto.models._least_squares import centred, least_squares
 from discreto.models._one_look import PLENTY, by_looks
 from discreto.models._products import Products, check_same
-from discreto.models._residuals import (
-    Line,
-    by_products,
-    constant,
-)
+from discreto.models._residuals import Line, by_products, constant
 from discreto.models._strength import COUNT, STRENGTHS, hear_strength
 from discreto.models._takes_weights import TakesWeights
 from discreto.models._terms import Encoding, affordable, spread_out

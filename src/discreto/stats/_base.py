@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import chain, product
 from typing import Any
@@ -17,6 +18,7 @@ from discreto.core.maps.cells import MISSING, whole_numbers
 from discreto.core.query import Cells
 from discreto.errors import DomainError, ParameterError
 from discreto.label_text import WIDE
+from discreto.parameters import refuse
 from discreto.plan import Statistic
 from discreto.release import Release
 from discreto.tables import Table
@@ -25,6 +27,7 @@ _MANY = 0.05  # of rows in cells of missing or other values
 _NEARLY = 0.9  # of a column's range, from which on an interval says little
 MOST_GROUPS = 10_000  # of one column of whole numbers
 Names = str | list[str] | tuple[str, ...]
+_PLAIN = {str, int, float, bool, tuple, Fraction, type(None)}
 
 
 def run(
@@ -36,14 +39,44 @@ def run(
             f"{statistic.label!r} needs a Table(data, domain, ledger). Got "
             f"{type(table).__name__}."
         )
+    if not _PLAIN.issuperset(map(type, vars(statistic).values())):
+        statistic = _with_plain_values(statistic)
     return table.answer(statistic, epsilon=epsilon, delta=delta, key=key)
+
+
+def _with_plain_values(statistic: Any) -> Statistic:
+    """The same with Python's values for numpy's; what is no name is refused as one."""
+    found = {}
+    for part in fields(statistic):
+        value = plain_values(getattr(statistic, part.name))
+        if part.type == "str" and not isinstance(value, str):
+            raise refuse(value, part.name, "the name of a column")
+        found[part.name] = tuple(value) if isinstance(value, list) else value
+    out: Statistic = replace(statistic, **found)
+    return out
+
+
+def plain_values(value: Any) -> Any:
+    """Numbers, texts and lists of Python where numpy's were given."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return type(value)(map(plain_values, value))
+    if isinstance(value, dict):
+        return {name: plain_values(one) for name, one in value.items()}
+    return value
 
 
 def names_of(names: Names | None) -> tuple[str, ...]:
     """One name or several, as a tuple."""
     if names is None:
         return ()
-    return (names,) if isinstance(names, str) else tuple(names)
+    if isinstance(names, str):
+        return (str(names),)
+    try:
+        return tuple(map(str, names))
+    except TypeError:
+        raise refuse(names, "columns", "the name of a column, or several") from None
 
 
 def grouped(by: tuple[str, ...], inner: Cells, domain: Domain) -> Cells:

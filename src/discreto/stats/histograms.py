@@ -18,7 +18,7 @@ from discreto.errors import ParameterError
 from discreto.parameters import MANY, whole
 from discreto.release import LEVEL, Release
 from discreto.session import Ask
-from discreto.stats._base import gaps_note, spread, whole_keys
+from discreto.stats._base import gaps_note, plain_values, spread, whole_keys
 from discreto.stats._intervals import reach
 
 DEFAULT_BINS = 20
@@ -131,6 +131,7 @@ def bins_by_column(bins: Any, columns: tuple[str, ...]) -> Any:
     >>> bins_by_column([[18, 65], 5], ("age", "bmi"))
     (('age', (18, 65)), ('bmi', 5))
     """
+    bins = plain_values(bins)
     if isinstance(bins, list | tuple) and any(
         isinstance(b, list | tuple) for b in bins
     ):
@@ -183,6 +184,11 @@ class Top:
     column: str
     count: int = 10
 
+    def __post_init__(self) -> None:
+        object.__setattr__(
+            self, "count", whole(self.count, "count", most=MANY, of="top")
+        )
+
     @property
     def label(self) -> str:
         """What is asked, as a ledger and a release name it."""
@@ -201,12 +207,11 @@ class Top:
         Release
             The answer with its error bar.
         """
-        count = whole(self.count, "count", most=MANY, of="top")
         ask.domain.category(self.column)
         cells = Categories((self.column,), declared=True)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
         counts, keys = answer.tables[0][:, 0], cells.labels(ask.domain)
-        first = np.argsort(-counts, kind="stable")[:count]
+        first = np.argsort(-counts, kind="stable")[: self.count]
         # Those that noise lifted are chosen more often: intervals at the level of
         # Benjamini and Yekutieli (2005) miss for 5 % of what is chosen.
         level = 1 - (1 - LEVEL) * first.size / counts.size

@@ -45,6 +45,10 @@ class UnknownKeys:
     most: int = 0
     block = True  # it costs (epsilon, delta) as one, not rho
 
+    def __post_init__(self) -> None:
+        most = whole(self.most, "most", least=0, most=MANY, of="unknown_keys")
+        object.__setattr__(self, "most", most)
+
     @property
     def label(self) -> str:
         """What is asked, as a ledger and a release name it."""
@@ -63,12 +67,11 @@ class UnknownKeys:
         Release
             The answer with its error bar.
         """
-        most = whole(self.most, "most", least=0, most=MANY, of="unknown_keys")
         Keys(self.column).check(ask.domain)
         found = ask.discover(Keys(self.column), self.label)
         keys, counts = found.keys, found.counts
-        if most:
-            keys, counts = keys[:most], counts[:most]
+        if self.most:
+            keys, counts = keys[: self.most], counts[: self.most]
         ends = [_interval(int(count), found.noise) for count in counts.tolist()]
         low, high = np.array(ends, dtype=float).reshape(-1, 2).T
         least = found.noise.reach + 1

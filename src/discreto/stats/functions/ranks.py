@@ -9,7 +9,7 @@ from typing import Any
 from discreto.core.cost import Amount
 from discreto.errors import ParameterError
 from discreto.release import Release
-from discreto.stats._base import Names, names_of, read_probability, run
+from discreto.stats._base import Names, names_of, plain_values, read_probability, run
 from discreto.stats.extremes import Extremum
 from discreto.stats.histograms import Bounds, Histogram, Mode, bins_by_column
 from discreto.stats.quantiles import Quantile, Quantiles
@@ -175,6 +175,7 @@ def quantile(
     >>> dp.stats.quantile(table, "age", [0.1, 0.9], epsilon=1).keys
     (0.1, 0.9)
     """
+    probability = plain_values(probability)
     if isinstance(probability, list | tuple) or by is not None:
         _refuse_population(population)
         listed = probability if isinstance(probability, list | tuple) else [probability]

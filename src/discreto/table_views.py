@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from discreto.core.charge import Charger
+from discreto.core.columns import of_python
 from discreto.core.domain import Domain
 from discreto.core.expressions import (
     Named,
@@ -117,7 +118,7 @@ class TableViews:
             The columns to keep, besides the one that says whose rows they are.
         """
         several = [[one] if isinstance(one, str) else one for one in names]
-        return self.seen(Select(tuple(str(name) for one in several for name in one)))
+        return self.seen(Select(tuple(of_python(n) for one in several for n in one)))
 
     def join(self, other: TableViews, *, how: How = "left") -> Self:
         """Rows of this table beside those of another about the same person.

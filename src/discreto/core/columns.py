@@ -14,8 +14,14 @@ from discreto.errors import DomainError
 Value = str | int | float | bool
 
 
-def _of_python(value: Any) -> Any:
-    """A number or text of numpy's, which fingerprints could not hold, as Python's."""
+def of_python(value: Any) -> Any:
+    """What is a number or text to numpy, or a kind of text, as just that.
+
+    >>> of_python(np.int64(3)), of_python(np.str_("age"))
+    (3, 'age')
+    """
+    if isinstance(value, str):  # which an Enum of texts shows as something else
+        return str.__str__(value)
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -54,8 +60,8 @@ class Number:
     unit: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lower", _of_python(self.lower))
-        object.__setattr__(self, "upper", _of_python(self.upper))
+        object.__setattr__(self, "lower", of_python(self.lower))
+        object.__setattr__(self, "upper", of_python(self.upper))
         for end in (self.lower, self.upper):
             if isinstance(end, bool) or not isinstance(end, int | float):
                 raise DomainError(f"Number bounds must be numbers. Got {end!r}.")
@@ -136,7 +142,7 @@ class Category:
         if isinstance(categories, str) or not isinstance(categories, Iterable):
             raise DomainError("Category needs a list of values.")
         other = aliases.items() if isinstance(aliases, Mapping) else aliases
-        object.__setattr__(self, "categories", tuple(map(_of_python, categories)))
+        object.__setattr__(self, "categories", tuple(map(of_python, categories)))
         object.__setattr__(self, "missing", missing)
         object.__setattr__(self, "aliases", tuple((a, b) for a, b in other))
         object.__setattr__(self, "case", case)

@@ -16,7 +16,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from discreto.core.columns import Boolean, Category, Column, Number, Opaque, Value
+from discreto.core.columns import (
+    Boolean,
+    Category,
+    Column,
+    Number,
+    Opaque,
+    Value,
+    of_python,
+)
 from discreto.core.dialect import Dialect
 from discreto.core.domain_json import (
     column_from,
@@ -73,15 +81,10 @@ class Domain:
     dialect: Dialect | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        # A text of numpy's is a str that no question may hold.
-        plain = {
-            str(n) if isinstance(n, str) else n: c for n, c in self.columns.items()
-        }
+        plain = {of_python(name): column for name, column in self.columns.items()}
         object.__setattr__(self, "columns", MappingProxyType(plain))
-        for role in ("target", "person"):
-            name = getattr(self, role)
-            if isinstance(name, str):
-                object.__setattr__(self, role, str(name))
+        object.__setattr__(self, "target", of_python(self.target))
+        object.__setattr__(self, "person", of_python(self.person))
         if not self.columns:
             raise DomainError("a Domain needs at least one column.")
         for name, column in self.columns.items():

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from discreto.core.columns import of_python
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.ledger import Ledger
@@ -64,7 +65,7 @@ class TakesArrays:
                 raise ParameterError(
                     "with a Table, y is the name of the target column."
                 )
-            return X, None if y is None else str(y)
+            return X, of_python(y)
         if self._needs_target and y is None:
             raise ParameterError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.columns import of_python
 from discreto.core.cost import Amount, read_amount
 from discreto.core.dates import is_date_unit, show_date
 from discreto.core.domain import Category, Domain, Number
@@ -58,13 +59,13 @@ def _with_plain_values(statistic: Any) -> Statistic:
 
 def plain_values(value: Any) -> Any:
     """Numbers, texts and lists of Python where numpy's were given."""
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, list | tuple):
         return type(value)(map(plain_values, value))
     if isinstance(value, dict):
         return {name: plain_values(one) for name, one in value.items()}
-    return value
+    return of_python(value)
 
 
 def names_of(names: Names | None) -> tuple[str, ...]:
@@ -72,9 +73,9 @@ def names_of(names: Names | None) -> tuple[str, ...]:
     if names is None:
         return ()
     if isinstance(names, str):
-        return (str(names),)
+        return (of_python(names),)
     try:
-        return tuple(map(str, names))
+        return tuple(map(of_python, names))
     except TypeError:
         raise refuse(names, "columns", "the name of a column, or several") from None
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from discreto.core import expressions as core
+from discreto.core.columns import of_python
 from discreto.core.domain import Value
 from discreto.errors import ParameterError
 
@@ -168,7 +169,7 @@ class Expr:
         values
             The values.
         """
-        return Expr(core.IsIn(self.node, tuple(values)))
+        return Expr(core.IsIn(self.node, tuple(map(of_python, values))))
 
     def is_missing(self) -> Expr:
         """Whether there is no value."""
@@ -301,7 +302,7 @@ def col(name: str) -> Expr:
     """
     if not isinstance(name, str):
         raise ParameterError(f"a column's name is a text. Got {name!r}.")
-    return Expr(core.Col(name))
+    return Expr(core.Col(of_python(name)))
 
 
 def lit(value: Value) -> Expr:
@@ -312,7 +313,7 @@ def lit(value: Value) -> Expr:
     value
         The constant.
     """
-    return Expr(core.Const(value))
+    return Expr(core.Const(of_python(value)))
 
 
 def if_else(condition: Expr, yes: Operand, no: Operand) -> Expr:
@@ -337,6 +338,7 @@ def node_of(thing: Operand) -> core.Expression:
     """The data of an expression, or of a constant."""
     if isinstance(thing, Expr):
         return thing.node
+    thing = of_python(thing)
     if isinstance(thing, str | int | float | bool):
         return core.Const(thing)
     if isinstance(thing, date):

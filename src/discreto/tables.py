@@ -23,6 +23,16 @@ from discreto.markup import escape
 from discreto.rows import Engine, TableRows
 from discreto.table_answers import TableAnswers
 
+# What pandas and Polars call what there is under another name.
+_WHERE = "Rows are chosen by table.where(dp.col('age') >= 65)."
+_COLUMNS = "Columns are made by table.with_columns(old=dp.col('age') >= 65)."
+_GROUPS = "Groups are a part of a question: dp.stats.mean(..., by='sex')."
+_OTHER_WORDS = {
+    **dict.fromkeys(("filter", "query", "loc"), _WHERE),
+    **dict.fromkeys(("assign", "eval"), _COLUMNS),
+    **dict.fromkeys(("groupby", "group_by"), _GROUPS),
+}
+
 
 class Table(TableAnswers):
     """Private rows with their public domain and a ledger.
@@ -100,7 +110,9 @@ class Table(TableAnswers):
 
         def __getattr__(self, name: str) -> Any:
             hint = f"a Table has no {name!r}."
-            if not name.startswith("_"):
+            if name in _OTHER_WORDS:
+                hint += f" {_OTHER_WORDS[name]}"
+            elif not name.startswith("_"):
                 hint += " Rows are not shown, and statistics are functions with a "
                 hint += "price: dp.stats.mean(table, 'age', epsilon=0.1)."
             raise AttributeError(hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from enum import Enum
 
 import numpy as np
@@ -11,7 +12,7 @@ import discreto as dp
 from discreto import federated, stats
 from discreto.data.engines.database import DatabaseEngine
 from discreto.data.engines.executor import ExecutorEngine
-from discreto.errors import ParameterError
+from discreto.errors import DomainError, ParameterError
 from discreto.federated.guarantee import client_level
 from discreto.federated.messages import Terms
 from discreto.models import LogisticRegression, select
@@ -95,6 +96,42 @@ def test_texts_and_numbers_of_numpy_are_as_good_as_pythons() -> None:
         *texts
     ]
     assert [*rows.select(names[1:]).domain] == [*rows.select("x").domain] == ["x"]
+
+
+def test_expressions_take_numbers_and_texts_of_numpy() -> None:
+    for made, wanted in (
+        (dp.col(np.str_("x")) > np.int64(3), dp.col("x") > 3),
+        (dp.col("c") == np.str_("a"), dp.col("c") == "a"),
+        (dp.col("c").is_in(np.array(["a"])), dp.col("c").is_in(["a"])),
+        (dp.col("x") * np.float32(2), dp.col("x") * 2.0),
+        (dp.col("d") < np.datetime64("2024-01-31"), dp.col("d") < date(2024, 1, 31)),
+        (dp.lit(np.int64(3)), dp.lit(3)),
+    ):
+        assert (repr(made), type(made)) == (repr(wanted), type(wanted))
+        assert made.node == wanted.node
+    table().where(dp.col("x") > np.float64(0.5))
+
+
+@pytest.mark.parametrize("rows", [-3, "5", 2.5, True, np.float64(2)])
+def test_the_number_of_rows_is_a_number(rows: object) -> None:
+    with pytest.raises(DomainError, match="rows are a whole number"):
+        dp.Domain(COLUMNS, rows=rows)
+
+
+def test_rows_of_numpy_are_rows() -> None:
+    domain = dp.Domain(COLUMNS, neighbours="replace", rows=np.int64(4))
+    assert type(domain.rows) is int
+    with pytest.raises(DomainError, match="makes the number of rows public"):
+        dp.Domain(COLUMNS, neighbours="replace")
+
+
+@pytest.mark.parametrize(
+    ("word", "ours"),
+    [("filter", "where"), ("groupby", "by="), ("assign", "with_"), ("mean", "price")],
+)
+def test_words_of_other_libraries_lead_to_ours(word: str, ours: str) -> None:
+    with pytest.raises(AttributeError, match=rf"no '{word}'\. .*{ours}"):
+        getattr(table(), word)
 
 
 class Column(str, Enum):  # noqa: UP042 (its str() is not its text)

@@ -83,8 +83,8 @@ class Domain:
     def __post_init__(self) -> None:
         plain = {of_python(name): column for name, column in self.columns.items()}
         object.__setattr__(self, "columns", MappingProxyType(plain))
-        object.__setattr__(self, "target", of_python(self.target))
-        object.__setattr__(self, "person", of_python(self.person))
+        for fact in ("target", "person", "rows", "rows_per_person"):
+            object.__setattr__(self, fact, of_python(getattr(self, fact)))
         if not self.columns:
             raise DomainError("a Domain needs at least one column.")
         for name, column in self.columns.items():
@@ -100,7 +100,9 @@ class Domain:
                 "neighbours must be 'add-remove' or 'replace'. "
                 f"Got {self.neighbours!r}."
             )
-        if self.neighbours == "replace" and not _whole(self.rows, 1):
+        if self.rows is not None and not _whole(self.rows, 0):
+            raise DomainError(f"rows are a whole number from 0 up. Got {self.rows!r}.")
+        if self.neighbours == "replace" and not self.rows:
             raise DomainError(
                 "neighbours='replace' makes the number of rows public: "
                 f"add rows=... to the domain. Got rows={self.rows!r}."
@@ -293,8 +295,6 @@ class Domain:
                 "this domain file was written by a newer discreto: update discreto."
             )
         neighbours, rows = data.get("neighbours", "add-remove"), data.get("rows")
-        if rows is not None and not _whole(rows, 0):
-            raise DomainError("the rows of a domain file are a whole number.")
         for role in ("target", "person"):
             if not isinstance(data.get(role), str | None):
                 raise DomainError(f"the {role} of a domain file is a column's name.")

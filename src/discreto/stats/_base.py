@@ -59,7 +59,7 @@ def _with_plain_values(statistic: Any) -> Statistic:
 
 def plain_values(value: Any) -> Any:
     """Numbers, texts and lists of Python where numpy's were given."""
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "tolist"):  # an array, a Series, one number of these
         return value.tolist()
     if isinstance(value, list | tuple):
         return type(value)(map(plain_values, value))

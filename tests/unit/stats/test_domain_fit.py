@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -116,7 +117,6 @@ def test_the_owner_sees_spellings_of_a_database(tmp_path: Path) -> None:
 
 
 def test_the_schema_knows_what_files_may_say() -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     checker = jsonschema.Draft202012Validator(schema())
     category = dp.Category(["F"], aliases={"f": "F"}, case=False, strip=True)
     domain = dp.Domain(

@@ -85,6 +85,11 @@ def test_texts_and_numbers_of_numpy_are_as_good_as_pythons() -> None:
     assert domain.fingerprint == table().domain.fingerprint
     assert {type(one) for one in (*domain, domain.target)} == {str}
     assert dp.Category(np.array([1, 2])) == dp.Category([1, 2])
+    other = dp.Category(["a"], aliases={np.str_("A"): np.str_("a")})
+    assert {type(one) for pair in other.aliases for one in pair} == {str}
+    for wrong in ([], ([],), None):
+        with pytest.raises(DomainError, match="no category"):
+            dp.Category(["a"], aliases={"A": wrong})
     rows = dp.Table({"c": texts, "x": np.array([0, 1])}, domain, simulate(0))
     by = stats.mean(rows, names[1], by=names[:1], epsilon=1)
     assert by.keys == ("a", "b")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,7 +144,8 @@ class Category:
         other = aliases.items() if isinstance(aliases, Mapping) else aliases
         object.__setattr__(self, "categories", tuple(map(of_python, categories)))
         object.__setattr__(self, "missing", missing)
-        object.__setattr__(self, "aliases", tuple((a, b) for a, b in other))
+        pairs = tuple((of_python(a), of_python(b)) for a, b in other)
+        object.__setattr__(self, "aliases", pairs)
         object.__setattr__(self, "case", case)
         object.__setattr__(self, "strip", strip)
         self._check_values()
@@ -175,7 +176,7 @@ class Category:
         for text, value in [*pairs, *self.aliases]:
             if not isinstance(text, str):
                 raise DomainError(f"aliases are texts. Got {text!r}.")
-            if not isinstance(value, Hashable) or value not in values:
+            if not isinstance(value, Value) or value not in values:
                 raise DomainError(f"alias {text!r} stands for {value!r}: no category.")
             if known.setdefault(self.plain(text), value) != value:
                 first = known[self.plain(text)]

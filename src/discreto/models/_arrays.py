@@ -48,7 +48,7 @@ class TakesArrays:
         table, target = self._table(X, y, None if weights is None else (weights, most))
         if weights is None:
             return table, target, None
-        return table, target, weights if isinstance(X, Table) else _WEIGHT
+        return table, target, of_python(weights) if isinstance(X, Table) else _WEIGHT
 
     def _table(
         self, X: Any, y: Any, weights: tuple[Any, Any] | None = None

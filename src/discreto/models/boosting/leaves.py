@@ -27,8 +27,7 @@ class LeafSums:
 
     gradients: Floats
     weights: Floats
-    gradient_noise: float  # variances
-    weight_noise: float
+    gradient_noise: float  # its variance
 
 
 def measure(
@@ -48,7 +47,7 @@ def measure(
     unit, w = 1 / weighted.steps(), settings.weight
     table = answer.tables[0].astype(np.float64) * unit
     variance = answer.noises[0].variance * unit**2
-    return LeafSums(table[:, 1:], table[:, 0] / w, variance, variance / w**2)
+    return LeafSums(table[:, 1:], table[:, 0] / w, variance)
 
 
 def _pairs(
@@ -62,12 +61,8 @@ def _pairs(
     # Rows stand for their curvature: at most 1/4 for two classes.
     per_row = 0.25 if gradients.loss == "logistic" else 1.0
     rows = (upper + lower) / (2 * limit)
-    return LeafSums(
-        ((upper - lower) / 2 * unit)[:, None],
-        rows * per_row,
-        variance * unit**2,
-        variance / limit**2 * per_row**2,
-    )
+    gradient = ((upper - lower) / 2 * unit)[:, None]
+    return LeafSums(gradient, rows * per_row, variance * unit**2)
 
 
 def values_of(sums: LeafSums, settings: ResolvedSettings) -> Floats:

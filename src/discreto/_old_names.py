@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 OLD = {
-    "discreto.accounting": "discreto.core.accounting",
+    "discreto.accounting": "discreto.core.steps",
     "discreto.audit.museum": "discreto.lab.known_bugs",
     "discreto.datasets": "discreto.data.datasets",
     "discreto.engines": "discreto.data.engines",

@@ -6,14 +6,13 @@ import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreto.core.accounting import check_steps
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Cost
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
 from discreto.core.noise.entropy import Entropy
-from discreto.core.steps import Steps, check_sampling
+from discreto.core.steps import Steps
 from discreto.core.training import Training
 from discreto.data.databases.address import public_name
 from discreto.data.engines import DatabaseEngine, LocalEngine
@@ -226,16 +225,12 @@ class Table(TableAnswers):
         first
             The number of the first step; every number has one answer for good.
         """
-        check_steps(steps)
-        check_sampling(steps.rate, self.domain)
         if self.choosy and steps.rate < 1:
             raise ParameterError(
                 f"{label!r} takes secret samples of rows, which would be read from the "
                 "database, and the engine has fetch=False. Use rate=1."
             )
-        event = {"steps": steps.to_dict()} | self._facts(key)
-        receipt = self.ledger.charge(steps.cost, label, event, key)
-        return Training(self.gate(), steps, receipt, key, first)
+        return Training(self.gate(), steps, label, self._facts(key), key, first)
 
     def __repr__(self) -> str:
         return f"Table({self.domain!r})"

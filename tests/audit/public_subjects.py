@@ -12,11 +12,11 @@ import discreto as dp
 from discreto import models, stats
 from discreto.audit.adapters import probes
 from discreto.audit.neighbours import table_of, typical_rows
-from discreto.core.accounting import steps_for
 from discreto.core.cost import Cost
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.regression import Scaled
 from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.steps import steps_for
 from discreto.errors import ParameterError
 from discreto.federated import Silo, messages
 from discreto.federated.messages import Terms

@@ -20,12 +20,12 @@ from discreto.audit import (
     transcript,
     work_of,
 )
-from discreto.core.accounting import steps_for
 from discreto.core.domain import Opaque
 from discreto.core.expressions import Named, WithColumns
 from discreto.core.gate import Noise
 from discreto.core.maps import Values
 from discreto.core.query import Block, Everyone, Sum
+from discreto.core.steps import steps_for
 from discreto.errors import ParameterError
 from discreto.local import LocalSanitizer, RandomizedResponse
 from discreto.testing import simulate

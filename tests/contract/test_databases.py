@@ -177,7 +177,7 @@ class TestRefusals:
         ledger = dp.Ledger(epsilon=9, delta="1e-5")
         engine = DatabaseEngine(fetch=False)
         table = dp.Table(to_polars(TABLE), DOMAIN, ledger, engine=engine)
-        steps = Steps(Fraction(4), Fraction(1, 10**6), 3, Fraction(1, 10), Fraction(9))
+        steps = Steps(Fraction(4), Fraction(1, 10**6), 3, Fraction(1, 10))
         with pytest.raises(ParameterError, match="secret samples"):
             table.train(steps, "train")
         assert not ledger.entries()

@@ -11,13 +11,13 @@ from brute import ADD, REPLACE, TWICE, Raw, neighbours, tables, to_batch, univer
 from scipy import stats
 
 from discreto.core import aggregate
-from discreto.core.accounting import steps_for
 from discreto.core.bound import inside
 from discreto.core.cost import Cost, epsilon_for
 from discreto.core.maps import Bins, Categories, Values
 from discreto.core.noise.calibration import noises_for
-from discreto.core.noise.gaussian import epsilon_of, log_tail
+from discreto.core.noise.gaussian import epsilon_of, fine_bits, log_tail
 from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.steps import steps_for
 from discreto.errors import ParameterError
 
 DOMAINS = [ADD, REPLACE, TWICE]
@@ -179,6 +179,38 @@ def test_the_grid_loses_a_thousandth_of_rho(domain, rho):
         assert lost <= cost.rho / 1000
 
 
+@pytest.mark.parametrize("rho", ["1/100", "3", "200", "5000", "999999"])
+@pytest.mark.parametrize("numbers", [1, 7])
+def test_the_grid_loses_a_thousandth_where_neighbours_are_far_apart(rho, numbers):
+    """Sum up both changes of density over all outcomes, as drawn on the grid."""
+    rho = Fraction(rho)
+    mu = math.sqrt(2 * rho)
+    variance = 1 / (2 * rho)
+    bits = fine_bits(variance, numbers, rho / 1000, mu / 2)
+    sigma = math.sqrt(variance) * 2.0**bits
+    outcomes = np.linspace(-12 * sigma, 12 * sigma, 4001)
+    other = np.round(outcomes) - mu * sigma  # seen from the neighbour's mean
+
+    def changed(near, real):
+        return np.abs(near**2 - real**2).max() / (2 * sigma**2)
+
+    own = changed(np.round(outcomes), outcomes)
+    both = own + changed(other, outcomes - mu * sigma)
+    assert numbers * both <= rho / 1000
+    assert numbers * own <= rho / 2000
+
+
+@pytest.mark.parametrize("epsilon", [8, 40])
+def test_sampled_steps_with_little_noise_are_drawn_finely(epsilon):
+    pytest.importorskip("dp_accounting", reason="dp-accounting is absent")
+    steps = steps_for(epsilon, "1e-5", 2, "9/10")
+    (noise,) = steps.noises(inside(Sum(Everyone(), (Block(Ones()),)), ADD))
+    sigma = math.sqrt(noise.amount) * 2**noise.bits
+    # Either neighbour's means lie within 12 deviations and one move of an outcome.
+    far = max(13, 12 + 1 / float(steps.noise))
+    assert 2 * far / sigma <= epsilon / 1000
+
+
 @pytest.mark.parametrize("count", [1, 1000, 10**5])
 @pytest.mark.parametrize("epsilon", ["1", "1/4"])
 def test_the_grid_loses_a_thousandth_of_a_block(epsilon, count):
@@ -224,4 +256,5 @@ def test_samples_are_accounted_with_their_rate_and_number():
     one = dp_event.GaussianDpEvent(float(steps.noise))
     event = dp_event.SelfComposedDpEvent(dp_event.PoissonSampledDpEvent(0.1, one), 30)
     accountant = pld.PLDAccountant(value_discretization_interval=1e-3)
-    assert accountant.compose(event).get_epsilon(0.999e-5) <= 0.999
+    kept = 0.999e-5 * math.exp(-1 / 2000)
+    assert accountant.compose(event).get_epsilon(kept) <= 0.999

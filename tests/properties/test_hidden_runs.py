@@ -18,7 +18,7 @@ from discreto.core import hidden_runs
 from discreto.core.charge import Receipt, Reservation
 from discreto.core.cost import Cost, epsilon_for
 from discreto.core.hidden_runs import ODDS, HiddenRuns
-from discreto.errors import ParameterError
+from discreto.errors import BudgetError, ParameterError
 from discreto.testing import simulate
 
 
@@ -222,13 +222,19 @@ def test_more_than_was_paid_is_refused_before_a_run():
         pytest.fail("a run was made")
 
     runs, cost = HiddenRuns(4), Cost(epsilon=Fraction(1))
-    with pytest.raises(ParameterError, match="more than was paid"):
+    with pytest.raises(BudgetError, match="more than is left"):
         runs.best([reservation(cost)], [cost], work)
 
 
-def test_a_run_cannot_spend_more_than_its_part():
-    from discreto.errors import BudgetError
+def test_what_was_paid_makes_the_runs_once():
+    runs, each = HiddenRuns(3), Cost(epsilon=Fraction(1))
+    paid = reservation(runs.total(each))
+    runs.best([paid], [each], lambda number, payers: (number, number))
+    with pytest.raises(BudgetError, match="more than is left"):
+        runs.best([paid], [each], lambda number, payers: (number, number))
 
+
+def test_a_run_cannot_spend_more_than_its_part():
     def work(number, payers):
         payers[0].charge(Cost(epsilon=Fraction(1)), "all that a run has")
         with pytest.raises(BudgetError):
@@ -247,7 +253,8 @@ def test_the_part_is_drawn_as_its_weights_say():
     paid, draws = reservation(runs.total(each), seed=5), 4000
     counts = np.zeros(3)
     for _ in range(draws):
-        counts[runs.best([paid], [each], lambda i, payers: (i, i))] += 1
+        fresh = Reservation(paid.ledger, paid.receipt)
+        counts[runs.best([fresh], [each], lambda i, payers: (i, i))] += 1
     weights = [Fraction(w, sum(runs.weights())) for w in runs.weights()]
     top = weights[0] / 3 + weights[1] * Fraction(2, 3) + weights[2]
     middle = weights[0] / 3 + weights[1] / 3

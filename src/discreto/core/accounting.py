@@ -1,4 +1,4 @@
-"""How much noise many Gaussian steps need to be (epsilon, delta)-private together.
+"""Compute how much noise many Gaussian steps need to be (epsilon, delta)-private.
 
 Without sampling the answer is a closed form: composed Gaussian steps are exactly one
 Gaussian step (Gaussian differential privacy). With Poisson sampling Google's
@@ -9,74 +9,54 @@ that differ by one row (``rate=1``: by whatever the sensitivity of the step cove
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from discreto.core.cost import Amount, read_amount, read_delta, rho_for
-from discreto.core.noise.gaussian import GRID_PART, epsilon_of
-from discreto.core.steps import Steps
-from discreto.errors import MissingExtraError, ParameterError, UnsafeError
+from discreto.core.cost import rho_for
+from discreto.core.noise.gaussian import GRID_PART, epsilon_of, kept_delta
+from discreto.errors import MissingExtraError, ParameterError
 
 _DIGITS = 10**6  # noise is rounded up to this denominator
-_KEPT = float(1 - GRID_PART)
 _ORDERS = [*range(2, 33), 40, 48, 64, 128, 256, 512]  # whole ones have a finite sum
 
 
-def steps_for(epsilon: Amount, delta: Amount, count: int, rate: Amount = 1) -> Steps:
-    """Steps with the least noise that (epsilon, delta) allows.
+@lru_cache(maxsize=256)
+def noise_multiplier(
+    epsilon: Fraction, delta: Fraction, count: int, rate: Fraction
+) -> Fraction:
+    """Return the least noise of ``count`` steps that (epsilon, delta) allows.
 
-    >>> float(steps_for(1, "1e-5", 100).noise)  # sqrt(100) / 0.268
+    It is the standard deviation of one step's noise divided by the l2 sensitivity of
+    the step. Each step takes every row with probability ``rate``.
+
+    >>> float(noise_multiplier(Fraction(1), Fraction(1, 10**5), 100, Fraction(1)))
     37.309848
     """
-    budget, chance = read_amount(epsilon, "epsilon"), read_delta(delta)
-    share = read_amount(rate, "rate")
-    if not chance:
-        raise ParameterError("Gaussian steps need a delta above 0, such as 1e-5.")
-    if share > 1:
-        raise ParameterError(f"rate is a chance, at most 1. Got {rate!r}.")
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise ParameterError(f"count must be a whole number from 1 up. Got {count!r}.")
-    return _steps_for(budget, chance, count, share)
-
-
-@lru_cache(maxsize=256)
-def _steps_for(epsilon: Fraction, delta: Fraction, count: int, rate: Fraction) -> Steps:
-    target = float(epsilon) * _KEPT, float(delta) * _KEPT
     if rate == 1:
-        noise = math.sqrt(count / (2 * float(rho_for(epsilon, delta))))
-    else:
-        noise = _sampled_noise(*target, count, float(rate))
-    while True:
-        exact = Fraction(math.ceil(noise * _DIGITS), _DIGITS)
-        steps = Steps(epsilon, delta, count, rate, exact)
-        if _enough(steps):
-            return steps
-        noise *= 1.0005
+        rho = rho_for(epsilon, delta)
+        noise = _rounded_up(math.sqrt(count / (2 * float(rho))))
+        while count > 2 * noise**2 * rho:  # the square root was rounded down
+            noise += Fraction(1, _DIGITS)
+        return noise
+    _dp_accounting()  # or the message of a missing package
+    # The accountant raises errors of many kinds where its search or its memory ends.
+    # They depend on these four public numbers only.
+    with suppress(Exception):
+        return _sampled_noise(epsilon, delta, count, rate)
+    raise ParameterError(
+        f"{count} steps on samples of rate {float(rate):.4g} cannot be accounted for "
+        f"at epsilon {float(epsilon):.4g}. Use rate=1, or another epsilon."
+    )
 
 
-def check_steps(steps: Steps) -> None:
-    """Refuse steps whose noise does not give the privacy they claim."""
-    if not (steps.count >= 1 and 0 < steps.rate <= 1 and steps.noise > 0):
-        raise ParameterError("Steps: count, rate or noise is out of range.")
-    if not (steps.epsilon > 0 and 0 < steps.delta < 1) or not _enough(steps):
-        raise UnsafeError(
-            f"noise {float(steps.noise):.4g} is too small for {steps.count} steps at "
-            f"{steps.cost}. Let discreto.core.accounting.steps_for choose it."
-        )
-
-
-@lru_cache(maxsize=256)
-def _enough(steps: Steps) -> bool:
-    epsilon, delta = float(steps.epsilon) * _KEPT, float(steps.delta) * _KEPT
-    if steps.rate == 1:
-        return steps.count <= 2 * steps.noise**2 * rho_for(steps.epsilon, steps.delta)
-    event = _event(float(steps.noise), steps.count, float(steps.rate))
-    return bool(_accountant().compose(event).get_epsilon(delta) <= epsilon)
+def _rounded_up(noise: float) -> Fraction:
+    return Fraction(math.ceil(noise * _DIGITS), _DIGITS)
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """The largest mu whose Gaussian privacy implies (epsilon, delta)-privacy.
+    """Return the largest mu whose Gaussian privacy implies (epsilon, delta)-privacy.
 
     >>> round(gaussian_mu(1, 1e-5), 4)
     0.2681
@@ -91,8 +71,24 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     return low
 
 
-def _sampled_noise(epsilon: float, delta: float, count: int, rate: float) -> float:
-    """Renyi first, which is quick; then loss distributions near it, which are tight."""
+def _sampled_noise(
+    epsilon: Fraction, delta: Fraction, count: int, rate: Fraction
+) -> Fraction:
+    # Drawing noise on a grid uses up a part of both (docs/proofs/noise.md).
+    target = float(epsilon * (1 - GRID_PART)), kept_delta(delta, epsilon)
+    noise = _calibrated_noise(*target, count, float(rate))
+    for _ in range(200):
+        exact = _rounded_up(noise)
+        event = _event(float(exact), count, float(rate))
+        # The search above stops within a tolerance, on either side.
+        if _accountant().compose(event).get_epsilon(target[1]) <= target[0]:
+            return exact
+        noise *= 1.0005
+    raise ArithmeticError
+
+
+def _calibrated_noise(epsilon: float, delta: float, count: int, rate: float) -> float:
+    """Search with Renyi privacy, which is quick, then with tight loss distributions."""
     accounting = _dp_accounting()
     calibration = accounting.mechanism_calibration
 
@@ -144,4 +140,4 @@ def _dp_accounting() -> Any:
     return dp_accounting
 
 
-__all__ = ["Steps", "check_steps", "gaussian_mu", "steps_for"]
+__all__ = ["gaussian_mu", "noise_multiplier"]

@@ -7,8 +7,9 @@ gate, the noise, plans and engines read the same facts from there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Hashable
+from dataclasses import InitVar, dataclass, field
+from typing import Any, TypeVar
 
 from discreto.core.domain import Domain
 from discreto.core.query import (
@@ -22,7 +23,10 @@ from discreto.core.query import (
     Tally,
 )
 from discreto.core.validation import validate
-from discreto.errors import ParameterError
+from discreto.errors import ParameterError, UnsafeError
+
+T = TypeVar("T")
+_CORE = object()  # shows that a question was bound here
 
 CODE_LIMIT = 1 << 31  # a batch of such codes stays below 2^53
 GRAM_LIMIT = 1 << 15  # and so do products of such codes
@@ -32,11 +36,11 @@ MOST_CELLS = 1 << 26
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """A question and what follows from it for one domain. Only the core makes one.
+    """A question and what follows from it for one domain; only ``bind`` makes one.
 
     ``cells`` and ``blocks`` are those of sums; ``tally`` is what a choice is made from.
-    Unless ``checked``, it is part of an answer that the gate is working out: nobody
-    may ask it.
+    Unless ``checked``, it is part of an answer that the gate is computing, and cannot
+    be asked. The noise follows from these facts, so they are never a caller's.
     """
 
     query: Any
@@ -47,13 +51,25 @@ class Bound:
     blocks: tuple[BoundBlock, ...] = ()
     tally: Bound | None = None
     kept: dict[Any, Any] = field(default_factory=dict, repr=False, init=False)
+    _facts: dict[Any, Any] = field(default_factory=dict, repr=False, init=False)
+    made_by: InitVar[object] = None
+
+    def __post_init__(self, made_by: object) -> None:
+        if made_by is not _CORE:
+            raise UnsafeError("only the core binds questions: hand the gate a query.")
+
+    def once(self, name: Hashable, compute: Callable[[], T]) -> T:
+        """Return what ``compute`` returned the first time for this ``name``."""
+        if name not in self._facts:
+            self._facts[name] = compute()
+        found: T = self._facts[name]
+        return found
 
     def moves(self, *, whole: bool) -> tuple[Move, ...]:
-        """What neighbours can do to the scores of a choice."""
-        if whole not in self.kept:
-            self.kept[whole] = self.query.moves(self.domain, whole=whole)
-        found: tuple[Move, ...] = self.kept[whole]
-        return found
+        """Return what neighbours can do to the scores of a choice."""
+        return self.once(
+            ("moves", whole), lambda: self.query.moves(self.domain, whole=whole)
+        )
 
 
 def bind(query: Query | Tally | Bound, domain: Domain) -> Bound:
@@ -91,11 +107,11 @@ def _facts(
     if isinstance(query, Sum | Derived):
         cells = query.cells.count(domain)
         blocks = tuple([block.bind(domain, cells) for block in query.blocks])
-        return Bound(query, domain, checked, columns, cells, blocks)
+        return Bound(query, domain, checked, columns, cells, blocks, made_by=_CORE)
     if isinstance(query, Choice):
         tally = _facts(query.tally, domain, columns, checked)  # it reads the same
-        return Bound(query, domain, checked, columns, tally=tally)
-    return Bound(query, domain, checked, columns)
+        return Bound(query, domain, checked, columns, tally=tally, made_by=_CORE)
+    return Bound(query, domain, checked, columns, made_by=_CORE)
 
 
 def _check_sums(sums: Bound) -> None:

@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, Self
 
 from discreto.core.cost import Cost
 from discreto.core.noise.sampler import Sampler
@@ -67,8 +67,8 @@ class Charger(Protocol):
         """Shut: an answer could not be computed after it was paid for."""
 
 
-class Reservation:
-    """A plan that is paid for: its questions draw on it until it is used up.
+class _Prepaid:
+    """A payer that was paid for in one charge, and stays in the process that made it.
 
     The whole cost is committed before the first question. What is left when the
     process ends is lost; nothing is ever given back.
@@ -78,7 +78,6 @@ class Reservation:
 
     def __init__(self, ledger: Charger, receipt: Receipt) -> None:
         self.ledger, self.receipt = ledger, receipt
-        self._drawn = Cost()
         self._lock = threading.Lock()
         self._home = os.getpid()
 
@@ -86,6 +85,47 @@ class Reservation:
     def simulation(self) -> Simulation | None:
         """The simulation this belongs to, if it is one."""
         return self.ledger.simulation
+
+    def _check_process(self) -> None:
+        if self._home != os.getpid():
+            raise LedgerError(
+                f"what was reserved for {self.receipt.label!r} stays in the process "
+                "that reserved it: two would spend it twice."
+            )
+
+    def _share(self, cost: Cost, label: str) -> Receipt:
+        paid = self.receipt
+        return Receipt(paid.seq, label, cost, paid.hash, paid.simulated)
+
+    def keep(self, receipt: Receipt, answer: str) -> str:
+        """Return ``answer``: only whole charges have keys, so nothing is stored."""
+        return answer
+
+    def fault(self, label: str) -> None:
+        """Shut the ledger that was charged."""
+        self.ledger.fault(label)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise UnsafeError("a reservation cannot be copied to another process.")
+
+
+class Reservation(_Prepaid):
+    """A plan that is paid for: its questions draw on it until it is used up.
+
+    Each question draws what it would cost alone, so what is left may be spent on
+    anything else. Sampled steps cost more alone than their share of a block; they have
+    a payer of their own (:class:`discreto.core.steps.PaidSteps`).
+    """
+
+    def __init__(self, ledger: Charger, receipt: Receipt) -> None:
+        super().__init__(ledger, receipt)
+        self._drawn = Cost()
 
     def charge(
         self,
@@ -95,12 +135,8 @@ class Reservation:
         key: str | None = None,
     ) -> Receipt:
         """Draw on the reservation, or raise and change nothing."""
+        self._check_process()
         paid = self.receipt
-        if self._home != os.getpid():
-            raise LedgerError(
-                f"what was reserved for {paid.label!r} stays in the process that "
-                "reserved it: two would spend it twice."
-            )
         with self._lock:
             drawn = self._drawn + cost
             if not paid.cost.covers(drawn):
@@ -109,21 +145,4 @@ class Reservation:
                     f"for {paid.label!r} ({paid.cost})."
                 )
             self._drawn = drawn
-        return Receipt(paid.seq, label, cost, paid.hash, paid.simulated)
-
-    def keep(self, receipt: Receipt, answer: str) -> str:
-        """Only whole charges have keys, so there is nothing to store."""
-        return answer
-
-    def fault(self, label: str) -> None:
-        """Shut the ledger that was charged."""
-        self.ledger.fault(label)
-
-    def __copy__(self) -> Reservation:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Reservation:
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        raise UnsafeError("a reservation cannot be copied to another process.")
+        return self._share(cost, label)

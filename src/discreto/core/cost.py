@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreto.core.field_types import read_fraction
-from discreto.core.noise.gaussian import GRID_PART, epsilon_of
+from discreto.core.noise.gaussian import GRID_PART, epsilon_of, kept_delta
 from discreto.errors import ParameterError
 
 Amount = int | float | str | Fraction | Decimal
@@ -303,15 +303,14 @@ def _add(first: Fraction, second: Fraction) -> Fraction:
 
 
 def epsilon_for(rho: Fraction, delta: Fraction) -> float:
-    """The epsilon that rho amounts to at ``delta``, rounded up.
+    """Return the epsilon that rho amounts to at ``delta``, rounded up.
 
-    A thousandth of rho and of delta are for noise being drawn on a grid, which can
-    also make every delta larger by a factor of e^(rho / 2000).
+    A thousandth of rho is for noise being drawn on a grid.
     """
     if rho == 0:
         return 0.0
     mu = math.sqrt(2 * float(rho))
-    kept = float(delta * (1 - GRID_PART)) * math.exp(-float(rho * GRID_PART) / 2)
+    kept = kept_delta(delta, rho)
     if kept < 1e-300:
         return math.inf
     best = epsilon_of(mu, kept)

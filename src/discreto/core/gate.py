@@ -49,7 +49,7 @@ from discreto.core.query import (
 from discreto.core.question_json import digest
 from discreto.core.randomised_rows import check_randomise, perturbed
 from discreto.core.source import FoldedAhead, Keep, Rehearsal, RowPartition, Source
-from discreto.core.steps import Steps, check_sampling
+from discreto.core.steps import PaidSteps, check_sampling
 from discreto.core.unknown_keys import Keys, keys_noise, shown_keys
 from discreto.core.validation import check_parts
 from discreto.errors import DomainError, KernelFault, ParameterError
@@ -94,23 +94,25 @@ class Gate:
             tables = _tables(self.ledger.keep(receipt, text))
         return Measurement(tables, noises, receipt)
 
-    def step(
-        self, query: Sum | Derived | Bound, steps: Steps, label: str
-    ) -> Measurement:
-        """One of ``steps``: noisy sums over a fresh secret sample of the rows.
+    def step(self, query: Sum | Derived | Bound, label: str) -> Measurement:
+        """Return noisy sums over a fresh secret sample of the rows, as one step.
 
-        The ledger must be a reservation of the cost of all of them: one sampled step by
-        itself costs more than its share.
+        The payer is one of many steps; it alone says how many there are, and so how
+        much noise each has.
         """
         payer = self.ledger
-        paid = payer.receipt.cost if isinstance(payer, Reservation) else None
-        if paid is None or not paid.covers(steps.cost):
+        if not isinstance(payer, PaidSteps):
             raise ParameterError(f"{label!r} is a step of many, which are paid as one.")
-        bound = self.check(query, label, Sum | Derived, sampled=steps.rate < 1)
-        check_sampling(steps.rate, self.domain)
+        steps, rate = payer.steps, payer.steps.rate
+        bound = self.check(query, label, Sum | Derived, sampled=rate < 1)
+        check_sampling(rate, self.domain)
+        if rate < 1 and isinstance(bound.query, Derived):
+            # It folds the rows many times, and one step pays for one sample.
+            raise ParameterError(
+                f"{label!r} is a function of sums, which needs all rows. Use rate=1."
+            )
         noises = steps.noises(bound)
-        receipt = self.ledger.charge(steps.each, label)
-        rate = steps.rate
+        receipt = payer.take(label)
 
         def keep(rows: int) -> NDArray[np.bool_]:
             drawn = self._sampler().entropy.below(rate.denominator, rows)

@@ -113,9 +113,9 @@ class HiddenRuns:
         found; it must not show anything to anybody else.
         """
         for reservation, cost in zip(paid, each, strict=True):
-            whole = reservation.receipt.cost
-            if not whole.covers(self.total(cost, whole.delta)):
-                raise ParameterError(f"{cost} for each run is more than was paid for.")
+            # Drawn at once: what is left would pay for the same runs again.
+            whole = self.total(cost, reservation.receipt.cost.delta)
+            reservation.charge(whole, f"{self.count} hidden runs")
         drawn = self._draw(paid[0])
         found = []
         for number in range(self.count):

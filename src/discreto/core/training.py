@@ -1,6 +1,6 @@
 """Steps that were paid for together, taken one by one.
 
-How much noise makes all steps together (epsilon, delta)-private is worked out once
+The noise that makes all steps together (epsilon, delta)-private is computed once
 (:mod:`discreto.core.accounting`) for real-valued noise; ``docs/proofs/noise.md`` shows
 that the last thousandth of epsilon covers the integer grid.
 """
@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.charge import Receipt, Reservation
+from discreto.core.charge import Event
 from discreto.core.gate import Gate, Measurement
 from discreto.core.query import Derived, Sum
 from discreto.core.question_json import digest
-from discreto.core.steps import Steps, check_sampling
+from discreto.core.steps import PaidSteps, Steps, check_sampling
 from discreto.errors import BudgetError, ParameterError
 
 
@@ -33,20 +33,20 @@ class Training:
         self,
         gate: Gate,
         steps: Steps,
-        receipt: Receipt,
+        label: str,
+        facts: Event,
         key: str | None = None,
         first: int = 0,
     ) -> None:
         check_sampling(steps.rate, gate.domain)
-        if not receipt.cost.covers(steps.cost):
-            raise BudgetError(f"{receipt.cost} does not pay for {steps.cost}.")
         if not 0 <= first < steps.count or (first and key is None):
             raise ParameterError("a training begins with a step that it has.")
-        self.steps, self.receipt = steps, receipt
+        event = {"steps": steps.to_dict()} | dict(facts)
+        self.steps = steps
+        self.receipt = gate.ledger.charge(steps.cost, label, event, key)
         self._ledger: Any = gate.ledger
         self._key, self._next = key, first
-        # A reservation draws equal shares until nothing is left, in this process only.
-        self._gate = gate.paid_by(Reservation(gate.ledger, receipt))
+        self._gate = gate.paid_by(PaidSteps(gate.ledger, self.receipt, steps))
 
     def measure(self, query: Sum | Derived, label: str) -> Measurement:
         """The next step: noisy sums over a fresh secret sample of the rows."""
@@ -55,7 +55,7 @@ class Training:
             raise BudgetError(f"all {steps.count} steps were taken: {label!r} is more.")
         if self._key is None:
             self._next += 1
-            return self._gate.step(query, steps, label)
+            return self._gate.step(query, label)
         bound = self._gate.check(query, label)
         event = {
             "question": digest(query),
@@ -67,7 +67,7 @@ class Training:
         self._next += 1
         noises = steps.noises(bound)
         if note.answer is None:
-            tables = self._gate.step(bound, steps, label).tables
+            tables = self._gate.step(bound, label).tables
             text = json.dumps([table.tolist() for table in tables])
             kept = self._ledger.keep(note, text)
         else:

@@ -8,14 +8,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreto.core.accounting import steps_for
 from discreto.core.cost import Cost, read_delta, show
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step
 from discreto.core.gate import Measurement
 from discreto.core.noise.entropy import Entropy
 from discreto.core.query import Block, Everyone, Ints, Ones, Sum
-from discreto.core.steps import Steps
+from discreto.core.steps import Steps, steps_for
 from discreto.errors import (
     BudgetError,
     DiscretoError,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreto.core.accounting import steps_for
 from discreto.core.cost import Amount, Cost, show
+from discreto.core.steps import steps_for
 from discreto.errors import ParameterError
 from discreto.language import mark, number, tr
 from discreto.parameters import MANY, whole

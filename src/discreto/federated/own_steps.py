@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.accounting import steps_for
 from discreto.core.cost import Cost, read_delta
 from discreto.core.query import Block, Everyone, Floats, Ints, Ones, Sum
+from discreto.core.steps import steps_for
 from discreto.errors import ParameterError, UnsafeError
 from discreto.federated import messages
 from discreto.federated.graph_learning import GraphLearning

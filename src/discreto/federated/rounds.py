@@ -19,7 +19,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.accounting import steps_for
 from discreto.core.bound import bind
 from discreto.core.domain import Category, Domain
 from discreto.core.maps import present_in
@@ -28,6 +27,7 @@ from discreto.core.maps.gradients import TOP, ClippedGradient, Loss
 from discreto.core.maps.regression import Scaled
 from discreto.core.maps.unit_columns import Term
 from discreto.core.query import Block, Everyone, Floats, Ints, Sum
+from discreto.core.steps import steps_for
 from discreto.core.training import check_sampling
 from discreto.errors import DomainError, ParameterError
 from discreto.federated.messages import Terms

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.accounting import steps_for
 from discreto.core.bound import Bound, bind
 from discreto.core.cost import read_amount
 from discreto.core.expressions import view_from_json
@@ -17,6 +16,7 @@ from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.predictions import Predictor, install_reader
 from discreto.core.maps.proximal import most_rows
 from discreto.core.query import Block, Derived, Everyone, Floats, Ints, Sum
+from discreto.core.steps import steps_for
 from discreto.core.training import Training
 from discreto.errors import (
     DiscretoError,

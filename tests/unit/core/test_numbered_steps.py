@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from discreto import Domain, Ledger, Number, Table
-from discreto.core.accounting import steps_for
 from discreto.core.maps import Values
 from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.steps import steps_for
 from discreto.errors import BudgetError, LedgerError
 
 DELTA = Fraction(1, 10**5)

@@ -9,19 +9,21 @@ import numpy as np
 import pytest
 
 from discreto import Domain, Ledger, Number, Opaque, Table
-from discreto.core.accounting import check_steps, gaussian_mu, steps_for
+from discreto.core import accounting
+from discreto.core.accounting import gaussian_mu
 from discreto.core.bound import bind
 from discreto.core.cost import Cost
-from discreto.core.maps import Values
+from discreto.core.maps import Scaled, Values, proximal
+from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.noise.gaussian import delta_of
 from discreto.core.query import Block, Everyone, Ones, Sum
-from discreto.core.training import Steps, Training
+from discreto.core.steps import PaidSteps, Steps, steps_for
+from discreto.core.unknown_keys import Keys, OpenText
 from discreto.errors import (
     BudgetError,
     DomainError,
     LedgerError,
     ParameterError,
-    UnsafeError,
 )
 from discreto.testing import simulate
 
@@ -43,13 +45,35 @@ def test_the_closed_form(epsilon, mu):
     assert delta_of(epsilon, gaussian_mu(epsilon, 1e-5)) <= 1e-5
 
 
-@pytest.mark.parametrize("rate", ["1/20", "1/2", "1"])
-def test_no_more_noise_than_needed(rate):
-    steps = steps_for(1, DELTA, 50, rate)
-    check_steps(steps)
-    # A planted bug: one percent less noise than the claim needs.
-    with pytest.raises(UnsafeError, match="too small"):
-        check_steps(dataclasses.replace(steps, noise=steps.noise * Fraction(99, 100)))
+@pytest.mark.parametrize(
+    ("epsilon", "count", "rate"),
+    [(1, 50, "1/20"), (1, 50, "1/2"), (1, 50, "1"), (8, 100, "1/100"), (4, 9, "2/3")],
+)
+def test_the_noise_is_what_the_proof_needs_and_hardly_more(epsilon, count, rate):
+    """The proof: e^(loss / 2000) delta(0.999 epsilon) and a thousandth for tails."""
+    pld = pytest.importorskip("dp_accounting.pld", reason="dp-accounting is absent")
+    steps = steps_for(epsilon, DELTA, count, rate)
+
+    loss = epsilon if steps.rate < 1 else float(steps.cost.rho)
+
+    def delta(noise):
+        if steps.rate == 1:
+            found = delta_of(epsilon - loss / 1000, count**0.5 / noise)
+        else:
+            accountant = pld.PLDAccountant(value_discretization_interval=1e-3)
+            accountant.compose(accounting._event(noise, count, float(steps.rate)))
+            found = accountant.get_delta(epsilon - loss / 1000)
+        return found * np.exp(loss / 2000) + float(DELTA) / 1000
+
+    assert delta(float(steps.noise)) <= float(DELTA) * 1.0000001
+    assert delta(float(steps.noise) * 0.99) > float(DELTA)
+
+
+@pytest.mark.parametrize("asked", [(300, DELTA, 5, "1/10"), (10**6, DELTA, 3, "1/2")])
+def test_steps_that_cannot_be_accounted_for_are_refused_in_words(asked):
+    pytest.importorskip("dp_accounting", reason="dp-accounting is absent")
+    with pytest.raises(ParameterError, match="Use rate=1"):
+        steps_for(*asked)
 
 
 def test_sampling_saves_noise_and_more_steps_need_more():
@@ -115,9 +139,8 @@ def test_a_key_needs_to_know_the_table():
 
 def test_nothing_is_spent_on_a_refusal():
     people = table()
-    forged = dataclasses.replace(steps_for(1, DELTA, 3), noise=Fraction(1))
-    with pytest.raises(UnsafeError):
-        people.train(forged, "forged")
+    with pytest.raises(TypeError):  # there is no such field to fill
+        dataclasses.replace(steps_for(1, DELTA, 3), noise=Fraction(1))
     with pytest.raises(BudgetError):
         people.train(steps_for(6, DELTA, 3), "too much")
     assert not people.ledger.entries()
@@ -150,7 +173,53 @@ def test_a_receipt_must_cover_the_steps():
     people = table()
     small = people.ledger.charge(steps_for("1/2", DELTA, 3).cost, "half")
     with pytest.raises(BudgetError, match="does not pay"):
-        Training(people.gate(), steps_for(1, DELTA, 3), small)
+        PaidSteps(people.ledger, small, steps_for(1, DELTA, 3))
+
+
+def test_steps_of_another_class_cannot_say_how_much_noise_there_is():
+    class Quiet(Steps):
+        noise = Fraction(1, 10**6)
+
+    quiet = Quiet(Fraction(1), DELTA, 3, Fraction(1))
+    people = table()
+    receipt = people.ledger.charge(quiet.cost, "quiet")
+    with pytest.raises(ParameterError):
+        PaidSteps(people.ledger, receipt, quiet)
+
+
+def test_what_pays_for_steps_pays_for_nothing_else():
+    domain = Domain({"x": Number(-1, 1), "town": OpenText()})
+    data = {"x": np.ones(400), "town": ["a"] * 400}
+    people = Table(data, domain, Ledger(epsilon=5, delta=DELTA))
+    training = people.train(steps_for(1, DELTA, 2, "999/1000"), "two steps")
+    training.measure(TOTAL, "one step")
+    gate, rest = training._gate, Cost(block_epsilon=Fraction(1, 2), delta=DELTA / 2)
+    with pytest.raises(BudgetError, match="nothing else"):
+        gate.discover(Keys("town"), rest, "towns")
+    with pytest.raises(BudgetError, match="nothing else"):
+        gate.measure(TOTAL, Cost(epsilon=Fraction(1, 10)), "sum")
+    training.measure(TOTAL, "the other step")
+
+
+def test_a_reservation_pays_for_no_step():
+    people = table(Ledger(epsilon=9, delta=4 * DELTA))
+    steps = steps_for(1, DELTA, 2, "1/2")
+    for cost in (steps.each, steps.cost, steps.cost + steps.cost):
+        with pytest.raises(ParameterError, match="paid as one"):
+            people.gate(people.reserve(cost, "steps")).step(TOTAL, "step")
+    with pytest.raises(ParameterError, match="paid as one"):
+        people.gate().step(TOTAL, "step")
+
+
+def test_one_sampled_step_is_one_sample():
+    domain = Domain({n: Number(-1, 1, missing=False) for n in ("x", "y")})
+    people = Table({"x": np.ones(9), "y": np.ones(9)}, domain, simulate(1))
+    rows = Scaled(("x",), (0.0,), (1.0,), 1.0, 2**0.5, "l2", bits=15)
+    gradient = ClippedGradient(rows, "y", (0.0, 0.0), 1.0, "squared")
+    point = proximal.question(gradient, 1.0, 9.0, 9)
+    with pytest.raises(ParameterError, match="rate=1"):
+        people.train(steps_for(1, DELTA, 1, "1/20"), "s").measure(point, "point")
+    people.train(steps_for(1, DELTA, 1), "all rows").measure(point, "point")
 
 
 def test_a_sample_takes_each_row_with_its_chance_and_anew():
@@ -195,10 +264,15 @@ def test_bad_steps_are_refused(wrong):
     asked = {"epsilon": 1, "delta": DELTA, "count": 3, "rate": 1} | wrong
     with pytest.raises(ParameterError):
         steps_for(**asked)
-    if all(value != 1.5 for value in wrong.values()):
-        exact = {name: Fraction(value) for name, value in asked.items()}
-        with pytest.raises((ParameterError, UnsafeError)):
-            check_steps(Steps(**exact, noise=Fraction(1000)))
+    exact = {name: Fraction(value) for name, value in asked.items()}
+    exact["count"] = asked["count"]
+    with pytest.raises(ParameterError):
+        Steps(**exact)
+
+
+def test_steps_are_made_of_exact_numbers():
+    with pytest.raises(ParameterError, match="exact"):
+        Steps(1.0, DELTA, 3, Fraction(1))
 
 
 def test_a_forked_child_cannot_take_steps(monkeypatch):
@@ -206,12 +280,3 @@ def test_a_forked_child_cannot_take_steps(monkeypatch):
     monkeypatch.setattr("discreto.core.charge.os.getpid", lambda: -1)
     with pytest.raises(LedgerError, match="process"):
         training.measure(TOTAL, "step")
-
-
-def test_a_single_step_cannot_be_bought_by_itself():
-    people, steps = table(), steps_for(1, DELTA, 3, "1/2")
-    one = people.reserve(steps.each, "one of three")
-    for gate in (people.gate(), people.gate(one)):
-        with pytest.raises(ParameterError, match="paid as one"):
-            gate.step(TOTAL, steps, "step")
-    assert len(people.ledger.entries()) == 1  # the reservation

@@ -10,9 +10,9 @@ import pytest
 from silos import LINEAR, YES_NO, federation, parts, silo
 
 import discreto as dp
-from discreto.core.accounting import steps_for
 from discreto.core.bound import bind
 from discreto.core.cost import Cost
+from discreto.core.steps import steps_for
 from discreto.errors import BudgetError, DomainError, ParameterError, UnsafeError
 from discreto.federated import (
     FederatedAveraging,

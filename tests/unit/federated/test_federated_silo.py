@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from silos import LINEAR, NAMES, columns, parts, silo
 
 import discreto as dp
-from discreto.core.accounting import steps_for
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
 from discreto.core.gate import Noise
 from discreto.core.maps import Bins, ClippedGradient, Largest, Scaled, Values, to_json
 from discreto.core.query import Block, Choice, Everyone, Ones, Sum
+from discreto.core.steps import steps_for
 from discreto.errors import LedgerError, ParameterError, UnsafeError
 from discreto.federated import Policy, Silo, Terms, messages
 from discreto.testing import simulate

@@ -49,11 +49,10 @@ class Noise:
 
 
 def noises_for(query: Bound, cost: Cost) -> tuple[Noise, ...]:
-    """The least noise that makes ``query`` cost no more than ``cost``."""
-    if cost not in query.kept:
-        query.kept[cost] = tuple([_noise_for(part, cost) for part in query.blocks])
-    noises: tuple[Noise, ...] = query.kept[cost]
-    return noises
+    """Return the least noise that makes ``query`` cost no more than ``cost``."""
+    return query.once(
+        cost, lambda: tuple([_noise_for(part, cost) for part in query.blocks])
+    )
 
 
 def _noise_for(part: BoundBlock, cost: Cost) -> Noise:
@@ -61,7 +60,8 @@ def _noise_for(part: BoundBlock, cost: Cost) -> Noise:
     if cost.rho:
         rho = cost.rho * block.share
         variance = Fraction(part.square) / (2 * rho)
-        bits = fine_bits(variance, part.touched, rho * GRID_PART)
+        half = math.sqrt(2 * float(rho)) / 2  # one neighbour's mean is that far off
+        bits = fine_bits(variance, part.touched, rho * GRID_PART, half)
         return Noise("gaussian", variance, bits=bits)
     if block.noise == "cube":
         scale = Fraction(part.reach) / (cost.epsilon * block.share)
@@ -80,15 +80,12 @@ def _rounded_variance(variance: float) -> float:
 
 
 def scale_for(query: Bound, cost: Cost, *, whole: bool = False) -> Fraction:
-    """The noise scale on scores, enough for a part of a table or for the ``whole``.
+    """Return the noise scale on scores, for a part of a table or for the ``whole``.
 
     Under rho the choices of several groups compose as Gaussian privacy does, so a row
     that touches m of them costs sqrt(m) times the noise of one, not m times.
     """
-    if (cost, whole) not in query.kept:
-        query.kept[cost, whole] = _scale_for(query.moves(whole=whole), cost)
-    scale: Fraction = query.kept[cost, whole]
-    return scale
+    return query.once((cost, whole), lambda: _scale_for(query.moves(whole=whole), cost))
 
 
 def _scale_for(moves: tuple[Move, ...], cost: Cost) -> Fraction:

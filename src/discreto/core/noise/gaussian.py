@@ -67,13 +67,27 @@ def range_of(rho: float) -> float:
     return 2 * (line if half < 1e-4 else exact) * (1 - 1e-9)
 
 
-def fine_bits(variance: Fraction, numbers: int, allowance: Fraction) -> int:
-    """How much finer than the answer the noise must be drawn, in bits.
+def kept_delta(delta: Fraction, loss: Fraction) -> float:
+    """Return what is left of ``delta`` for real-valued noise that loses ``loss``.
+
+    Drawing the noise on a grid uses up a thousandth of delta for its tails, and can
+    make every delta larger by a factor of e^(loss / 2000).
+    """
+    return float(delta * (1 - GRID_PART)) * math.exp(-float(loss * GRID_PART) / 2)
+
+
+def fine_bits(
+    variance: Fraction, numbers: int, allowance: Fraction, shift: float
+) -> int:
+    """Return how much finer than the answer the noise must be drawn, in bits.
 
     ``numbers`` of the answer can differ between neighbours; together they may lose
-    ``allowance`` more than real-valued noise would.
+    ``allowance`` more than real-valued noise would. ``shift`` is how much further than
+    12 standard deviations an outcome may lie from the means of both neighbours' noise,
+    added up and halved (docs/proofs/noise.md).
     """
-    needed = Fraction(_REACH * numbers) / allowance
+    reach = max(Fraction(_REACH), 12 + Fraction(shift))
+    needed = reach * numbers / allowance
     bits = 0
     if variance < needed**2:
         short = math.log2(needed**2 / variance) / 2

@@ -69,6 +69,18 @@ def test_the_noise_is_what_the_proof_needs_and_hardly_more(epsilon, count, rate)
     assert delta(float(steps.noise) * 0.99) > float(DELTA)
 
 
+def test_the_accountants_search_is_not_believed(monkeypatch):
+    pytest.importorskip("dp_accounting", reason="dp-accounting is absent")
+    asked = (Fraction(2), DELTA, 11, Fraction(1, 3))
+    enough = accounting.noise_multiplier.__wrapped__(*asked)
+    found = accounting._calibrated_noise
+    monkeypatch.setattr(
+        accounting, "_calibrated_noise", lambda *facts: 0.98 * found(*facts)
+    )
+    again = accounting.noise_multiplier.__wrapped__(*asked)
+    assert again >= enough * Fraction(999, 1000)
+
+
 @pytest.mark.parametrize("asked", [(300, DELTA, 5, "1/10"), (10**6, DELTA, 3, "1/2")])
 def test_steps_that_cannot_be_accounted_for_are_refused_in_words(asked):
     pytest.importorskip("dp_accounting", reason="dp-accounting is absent")
@@ -199,6 +211,15 @@ def test_what_pays_for_steps_pays_for_nothing_else():
     with pytest.raises(BudgetError, match="nothing else"):
         gate.measure(TOTAL, Cost(epsilon=Fraction(1, 10)), "sum")
     training.measure(TOTAL, "the other step")
+
+
+def test_a_payer_of_steps_counts_them():
+    people, steps = table(), steps_for(1, DELTA, 2)
+    payer = PaidSteps(people.ledger, people.ledger.charge(steps.cost, "two"), steps)
+    for _ in range(2):
+        people.gate(payer).step(TOTAL, "step")
+    with pytest.raises(BudgetError, match="all 2 steps"):
+        people.gate(payer).step(TOTAL, "step")
 
 
 def test_a_reservation_pays_for_no_step():

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from discreto.core.cost import Cost, epsilon_for
+from discreto.core.cost import Cost, epsilon_for, rho_within
 from discreto.core.noise.gaussian import range_of
 
 _DIGITS = 10**15
@@ -90,9 +90,21 @@ class Budget:
         return max(inside, self._largest(spent, lambda e: Cost(epsilon=e)), _NOTHING)
 
     def gaussian_room(self, spent: Cost) -> Fraction:
-        """The largest epsilon at this budget's delta that still fits, rounded down."""
-        rho = self._largest(spent, lambda part: Cost(rho=part))
+        """Return the largest epsilon at this budget's delta that fits, rounded down."""
+        rho = self._largest_rho(spent)
         return Fraction(epsilon_for(rho, self.delta)) if rho else _NOTHING
+
+    def _largest_rho(self, spent: Cost) -> Fraction:
+        left = self.epsilon - self._basic(spent)
+        spare = self._spare_delta(spent)
+        if left <= 0 or spare <= 0:
+            return _NOTHING
+        whole = Fraction(rho_within(float(left), spare)) - spent.rho
+        for digits in range(52, 0, -1):  # the rule of charges decides what fits
+            part = whole * (1 - Fraction(1, 1 << digits))
+            if part > 0 and self.charge(spent, Cost(rho=part)) is not None:
+                return part
+        return _NOTHING
 
     def _largest(self, spent: Cost, cost_of: Callable[[Fraction], Cost]) -> Fraction:
         low, high = _NOTHING, 4 * self.epsilon + 100
@@ -114,8 +126,12 @@ class Budget:
     def _gaussian(self, spent: Cost) -> float:
         if not spent.rho:
             return 0.0
-        spare = self.delta - (spent.delta if self.pure is None else self.block_delta)
+        spare = self._spare_delta(spent)
         return epsilon_for(spent.rho, spare) if spare > 0 else math.inf
+
+    def _spare_delta(self, spent: Cost) -> Fraction:
+        """Return the delta of the Gaussian account."""
+        return self.delta - (spent.delta if self.pure is None else self.block_delta)
 
 
 def _adding(cost: Cost) -> Fraction:

@@ -15,7 +15,7 @@ from discreto.errors import ParameterError
 
 GRID_PART = Fraction(1, 1000)  # of rho (as an epsilon) and delta: noise is integer
 _REACH = 13  # the loss of a number whose noise has deviation s is below 13 / s
-_SMALLEST = 1e-5  # below this mu, rounding could matter in the exact formula
+SMALLEST = 1e-5  # below this mu, rounding could matter in the exact formula
 
 
 def log_tail(x: float) -> float:
@@ -38,16 +38,21 @@ def delta_of(epsilon: float, mu: float) -> float:
     return -math.exp(first) * math.expm1(min(second - first, 0.0))
 
 
+def is_private(epsilon: float, delta: float, mu: float) -> bool:
+    """Return True if mu-Gaussian privacy is surely (epsilon, delta)-privacy."""
+    # Above SMALLEST float errors change delta by less than one part in 10^5.
+    return delta_of(epsilon, mu) * (1 + 1e-5) <= delta
+
+
 def epsilon_of(mu: float, delta: float) -> float:
     """The least epsilon that mu-Gaussian privacy gives at ``delta``, rounded up."""
     # The bound of zero-concentrated privacy, which is looser, starts the search.
     low, high = 0.0, mu * mu / 2 + mu * math.sqrt(-2 * math.log(delta))
-    if mu < _SMALLEST:
-        return min(high * (1 + 1e-9), epsilon_of(_SMALLEST, delta))
+    if mu < SMALLEST:
+        return min(high * (1 + 1e-9), epsilon_of(SMALLEST, delta))
     for _ in range(80):
         middle = (low + high) / 2
-        # Above _SMALLEST float errors change delta by less than one part in 10^5.
-        if delta_of(middle, mu) * (1 + 1e-5) <= delta:
+        if is_private(middle, delta, mu):
             high = middle
         else:
             low = middle

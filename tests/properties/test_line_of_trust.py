@@ -1,0 +1,120 @@
+"""Faults planted outside of the core: each ends in a fault, or moves nothing.
+
+Every test plants one mistake that an engine, a reader, a table or a map could make, and
+asks two neighbouring tables for the same exact sum. The core must refuse to answer, or
+the sums must be no further apart than the sensitivity that the gate has stated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreto as dp
+import discreto.core.maps.clusters as clusters
+import discreto.data.frames.memory as memory
+import discreto.tables as tables
+from discreto.core import compiled
+from discreto.core.bound import bind
+from discreto.core.cost import Cost
+from discreto.core.maps import Deviations, Values
+from discreto.core.query import Block, Everyone, Sum
+from discreto.data.engines import LocalEngine
+from discreto.errors import KernelFault
+from discreto.testing import simulate
+
+DOMAIN = dp.Domain({"age": dp.Number(0, 120)})
+TOTAL = Sum(Everyone(), (Block(Values(("age",))),))
+AGES = np.random.default_rng(1).uniform(20, 60, 1000)
+
+
+def moved(
+    one: Any, two: Any, domain: dp.Domain, question: Sum, engine: Any = None
+) -> float:
+    """Return how far neighbours' sums are apart, in multiples of the sensitivity."""
+    sums = []
+    for data in (one, two):
+        table = dp.Table(data, domain, simulate(noise=False), engine=engine)
+        try:
+            found = table.gate().measure(question, Cost.of(1), "sum")
+        except KernelFault:
+            return 0.0  # the fault was noticed, and nothing was answered
+        sums.append(found.tables[0].astype(float))
+    told = bind(question, domain).blocks[0].sensitivity
+    return float(np.abs(sums[0] - sums[1]).sum() / told)
+
+
+def test_without_a_fault_one_row_moves_what_is_stated() -> None:
+    more = {"age": np.append(AGES, 119.0)}
+    assert 0.9 < moved({"age": AGES}, more, DOMAIN, TOTAL) <= 1
+
+
+class Twice(LocalEngine):
+    """An engine that folds all rows twice, as a retry on a cluster could."""
+
+    def fold(self, asked: Any, frame: Any) -> Any:
+        one, two = super().fold(asked, frame), super().fold(asked, frame)
+        return [x + y for x, y in zip(one, two, strict=True)]
+
+
+@pytest.mark.xfail(reason="sums do not say which rows they cover", strict=True)
+def test_an_engine_that_folds_a_part_twice_is_noticed() -> None:
+    more = {"age": np.append(AGES, 119.0)}
+    assert moved({"age": AGES}, more, DOMAIN, TOTAL, Twice()) <= 1
+
+
+def ranked(found: Any) -> Any:
+    """Set a threshold by the smallest value of the column."""
+    return np.where(found >= found.min() + 50, 120.0, 0.0)
+
+
+@pytest.mark.xfail(reason="readers see whole columns", strict=True)
+def test_a_conversion_that_looks_at_its_column_moves_one_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    right = memory.convert
+    monkeypatch.setattr(
+        memory, "convert", lambda *args, **named: ranked(right(*args, **named))
+    )
+    ages = np.full(1000, 100.0)
+    assert moved({"age": ages}, {"age": np.append(ages, 0.0)}, DOMAIN, TOTAL) <= 1
+
+
+@pytest.mark.xfail(reason="the gate does not ask for the bound", strict=True)
+def test_a_table_that_forgets_to_bound_people_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    columns = {"age": dp.Number(0, 120), "id": dp.Opaque()}
+    domain = dp.Domain(columns, person="id", rows_per_person=1)
+    few = {"age": np.full(10, 60.0), "id": np.arange(10)}
+    many = {
+        "age": np.append(np.full(10, 60.0), np.full(50, 120.0)),
+        "id": np.append(np.arange(10), np.full(50, 99)),
+    }
+    assert moved(few, many, domain, TOTAL) <= 1
+    monkeypatch.setattr(tables, "PersonFrame", lambda frame, domain, key: frame)
+    assert moved(few, many, domain, TOTAL) <= 1
+
+
+@pytest.mark.xfail(reason="fused loops add up by themselves", strict=True)
+def test_a_bug_in_one_fused_map_stays_within_the_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("numba", reason="without numba there are no fused loops")
+    monkeypatch.setattr(compiled, "_folded", compiled.WORTH)
+    domain = dp.Domain({"x": dp.Number(-1, 1), "y": dp.Number(-1, 1)})
+    features = Deviations(("x", "y"), ((0.0, 0.0),), 1.0, 1)
+    question = Sum(Everyone(), (Block(features),))
+    right = clusters.Deviations.add_to
+
+    def wrong(self: Any, batch: Any, domain: Any, length: int, sums: Any) -> bool:
+        done = right(self, batch, domain, length, sums)
+        sums[-1][:] *= 10
+        return done
+
+    monkeypatch.setattr(clusters.Deviations, "add_to", wrong)
+    few = {"x": np.zeros(5000), "y": np.zeros(5000)}
+    more = {name: np.append(values, 0.9) for name, values in few.items()}
+    assert moved(few, more, domain, question) <= 1

@@ -1,13 +1,14 @@
-"""Translations of feature maps: whole numbers of each row, clamped to their shape.
+"""Translations of feature maps: numbers of each row, which are clamped afterwards.
 
 Each follows the map of the same name in :mod:`discreto.core.maps`, operation by
-operation and in the same order, so that no bit differs; numbers are whole but held as
-floats until they are summed.
+operation and in the same order, so that no bit differs. A translation returns numbers;
+``numbers_of`` clamps them to the shape of the map, whatever they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
@@ -35,8 +36,27 @@ _ONE = float(1 << SUM_BITS)
 _VISIBLE = 2.0**-300
 
 
+@dataclass(frozen=True)
+class Within:
+    """Whole numbers whose norm is bounded by how they are made, as ``proof`` shows.
+
+    Each number is clipped to its limit all the same; a row's norm is believed.
+    """
+
+    numbers: list[Expr]
+    proof: str
+
+
+def clamped(found: list[Expr] | Within, shape: Shape, rows: Columns) -> list[Expr]:
+    """Return numbers within a shape, whatever a translation has returned."""
+    if isinstance(found, Within):
+        low = -shape.limit if shape.signed else 0
+        return [clip(x, low, shape.limit) for x in found.numbers]
+    return clamp(found, shape, rows)
+
+
 def clamp(numbers: list[Expr], shape: Shape, rows: Columns) -> list[Expr]:
-    """Whole numbers within a shape: as ``core.aggregate.clamp``, term by term."""
+    """Return whole numbers within a shape, as ``core.aggregate.clamp`` does."""
     low = -shape.limit if shape.signed else 0
     whole = rows.let([(x + real(0.5)).floor() for x in numbers])
     out = [clip(x, low, shape.limit) for x in whole]
@@ -61,7 +81,7 @@ def _shrunk(numbers: list[Expr], size: Expr, bound: int, width: int) -> list[Exp
     return out
 
 
-def _values(features: Values, shape: Shape, rows: Columns) -> list[Expr]:
+def _values(features: Values, shape: Shape, rows: Columns) -> list[Expr] | Within:
     out = [real(1 << features.bits)] if features.constant else []
     loose = features.origin != "centre"
     for name in features.names:
@@ -81,15 +101,16 @@ def _values(features: Values, shape: Shape, rows: Columns) -> list[Expr]:
         loose = loose or not tight
         out.append(steps)
     if loose:
-        return clamp(out, shape, rows)
-    return [(x + real(0.5)).floor() for x in out]
+        return out
+    return Within([(x + real(0.5)).floor() for x in out], "arithmetic is monotone")
 
 
-def _presence(features: Presence, shape: Shape, rows: Columns) -> list[Expr]:
-    return [either(rows.absent(n), real(0.0), real(1.0)) for n in features.names]
+def _presence(features: Presence, shape: Shape, rows: Columns) -> Within:
+    marks = [either(rows.absent(n), real(0.0), real(1.0)) for n in features.names]
+    return Within(marks, "one for each column at most")
 
 
-def _bernstein(features: Bernstein, shape: Shape, rows: Columns) -> list[Expr]:
+def _bernstein(features: Bernstein, shape: Shape, rows: Columns) -> Within:
     out = [real(_ONE)]
     for name in features.names:
         column = rows.domain.number(name)
@@ -101,12 +122,10 @@ def _bernstein(features: Bernstein, shape: Shape, rows: Columns) -> list[Expr]:
         if features.degree == 2:
             basis = [low * low, real(2.0) * low * high, high * high]
         out = rows.let([a * b for a in out for b in basis])
-    # Rounding down keeps the total below its bound, so nothing is shrunk.
-    return [x.floor() for x in out]
+    return Within([x.floor() for x in out], "parts of one, rounded down")
 
 
-def _partition(features: Partition, shape: Shape, rows: Columns) -> list[Expr]:
-    """Parts of one are rounded down, so they add up to one at most."""
+def _partition(features: Partition, shape: Shape, rows: Columns) -> Within:
     numbers = [n for n in features.names if not _is_category(n, rows)]
     parts_of = _number_parts(numbers, rows) if numbers else {}
     out = []
@@ -119,7 +138,7 @@ def _partition(features: Partition, shape: Shape, rows: Columns) -> list[Expr]:
             out += [_mark(rows.code(name) == code) for code in range(count)]
         if missing:
             out.append(_mark(absent))
-    return out
+    return Within(out, "parts of one for each column, rounded down")
 
 
 def levels(names: list[str], rows: Columns) -> list[Expr]:
@@ -209,7 +228,7 @@ def _scaled(features: Scaled, shape: Shape, rows: Columns) -> list[Expr]:
     reach = real(features.reach)
     (factor,) = rows.let([reach / nw.max_horizontal(size, reach)])
     steps = real(features.steps())
-    return clamp([x * factor * steps for x in out], shape, rows)
+    return [x * factor * steps for x in out]
 
 
 def _squared(features: SquaredGradient, shape: Shape, rows: Columns) -> list[Expr]:
@@ -224,7 +243,7 @@ def _squared(features: SquaredGradient, shape: Shape, rows: Columns) -> list[Exp
     left = clip(left, -features.clip, features.clip)
     (left,) = rows.let([either(rows.absent(target), real(0.0), left)])
     (factor,) = rows.let([rows.over(part * left, features.unit())])
-    return clamp([x * factor for x in z], shape, rows)
+    return [x * factor for x in z]
 
 
 def _deviations(features: Deviations, shape: Shape, rows: Columns) -> list[Expr]:
@@ -232,10 +251,10 @@ def _deviations(features: Deviations, shape: Shape, rows: Columns) -> list[Expr]
     (size,) = rows.let([norm_of(way, features.norm, rows)])
     far = nw.max_horizontal(size, real(features.radius))
     (factor,) = rows.let([real(steps_of(len(way))) / far])
-    return clamp([x * factor for x in way], shape, rows)
+    return [x * factor for x in way]
 
 
-Translation = Callable[[Any, Shape, Columns], list[Expr]]
+Translation = Callable[[Any, Shape, Columns], list[Expr] | Within]
 TRANSLATIONS: dict[type, Translation] = {
     Bernstein: _bernstein,
     Deviations: _deviations,

@@ -34,8 +34,9 @@ from discreto.data.databases.exponentials import exps, logs
 from discreto.data.databases.features import (
     TRANSLATIONS,
     Translation,
+    Within,
     affine,
-    clamp,
+    clamped,
     levels,
     mixed,
     visible,
@@ -56,7 +57,7 @@ def _logistic(features: LogisticGradient, shape: Shape, rows: Columns) -> list[E
     (part,) = rows.let([reach / nw.max_horizontal(size, reach)])
     short = rows.let([x * part * real(steps) for x in z])
     residuals = rows.let(_residuals(features, scores, rows))
-    return clamp([r * x for r in residuals for x in short], shape, rows)
+    return [r * x for r in residuals for x in short]
 
 
 def _residuals(
@@ -117,7 +118,7 @@ def _clipped(features: ClippedGradient, shape: Shape, rows: Columns) -> list[Exp
     for gap in gaps_of(features.of.names, rows):
         absent = absent if gap is None else absent | gap
     (by,) = rows.let([either(absent, real(0.0), pull * real(1 / features.unit))])
-    return clamp([x * by for x in z], shape, rows)
+    return [x * by for x in z]
 
 
 def _votes(features: SoftVotes, shape: Shape, rows: Columns) -> list[Expr]:
@@ -146,11 +147,11 @@ def _votes(features: SoftVotes, shape: Shape, rows: Columns) -> list[Expr]:
         (votes[i] * real(_TOP if i == j else 2 * _TOP) * votes[j]).floor()
         for i, j in pairs
     ]
-    return clamp(out, shape, rows)
+    return out
 
 
 def _fuzzy(features: FuzzyWeights, shape: Shape, rows: Columns) -> list[Expr]:
-    return clamp(_weights(features, rows), shape, rows)
+    return _weights(features, rows)
 
 
 def _weights(features: FuzzyWeights, rows: Columns) -> list[Expr]:
@@ -168,7 +169,7 @@ def _presence(features: FuzzyPresence, shape: Shape, rows: Columns) -> list[Expr
     each = rows.let(_weights(weights, rows))
     absent = [rows.absent(name) for name in features.asked]
     out = [either(gap, real(0.0), weight) for weight in each for gap in absent]
-    return clamp(out, shape, rows)
+    return out
 
 
 def _pulls(features: FuzzyPulls, shape: Shape, rows: Columns) -> list[Expr]:
@@ -183,7 +184,7 @@ def _pulls(features: FuzzyPulls, shape: Shape, rows: Columns) -> list[Expr]:
     (size,) = rows.let([norm_of(ways, features.norm, rows)])
     far = nw.max_horizontal(size, real(features.radius))
     (factor,) = rows.let([real(steps_of(len(ways))) / far])
-    return clamp([x * factor for x in ways], shape, rows)
+    return [x * factor for x in ways]
 
 
 def _powers(features: FuzzyWeights | FuzzyPulls, rows: Columns) -> list[Expr]:
@@ -221,13 +222,14 @@ def _squared_distances(names: Any, centres: Any, rows: Columns) -> list[Expr]:
     return rows.let(out)
 
 
-def _code_counts(features: CodeCounts, shape: Shape, rows: Columns) -> list[Expr]:
+def _code_counts(features: CodeCounts, shape: Shape, rows: Columns) -> Within:
     sizes = features.sizes(rows.domain)
-    return [
+    marks = [
         either(code == place, real(1.0), real(0.0))
         for code, size in zip(codes_of(features.grid, rows), sizes, strict=True)
         for place in range(size)
     ]
+    return Within(marks, "a column has one code")
 
 
 _SOFT: dict[type, Translation] = {
@@ -247,8 +249,8 @@ def costly(cells: Any, features: Sequence[Any]) -> bool:
 
 
 def numbers_of(features: Any, shape: Shape, rows: Columns) -> list[Expr]:
-    """The whole numbers of each row, or a refusal that names the map."""
+    """Return the whole numbers of each row, clamped, or refuse and name the map."""
     translate = (TRANSLATIONS | _SOFT).get(type(features))
     if translate is None:
         raise Untranslated(type(features).__name__)
-    return translate(features, shape, rows)
+    return clamped(translate(features, shape, rows), shape, rows)

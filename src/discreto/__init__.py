@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
     from discreto.release import Release
     from discreto.tables import Table
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Where each public name is. It is loaded when it is first asked for: importing the
 # package alone must not cost more than importing numpy does.

@@ -106,23 +106,6 @@ def test_only_the_core_touches_the_inside_of_the_gate(path: Path) -> None:
             assert owner not in OWNERS, ast.unparse(node)
 
 
-def test_the_core_is_as_large_as_it_says() -> None:
-    """docs/architecture.md states the size of what must be trusted, part by part."""
-    found = {
-        part: sum(map(code_lines, (SOURCE / "core" / part).rglob("*.py")))
-        for part in ("noise", "maps", "ledger")
-    }
-    found["gate"] = sum(map(code_lines, CORE))
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    told = dict(re.findall(r"\| `core(?:/(\w+))?` \| ([0-9,]+) \|", page))
-    told["gate"] = told.pop("")
-    for part, lines in found.items():
-        assert abs(int(told[part].replace(",", "")) - lines) <= lines / 20, (
-            part,
-            lines,
-        )
-
-
 def classes_by_name(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
     """The files in which each class name is defined."""
     found: dict[str, list[str]] = {}
@@ -177,8 +160,9 @@ def test_an_old_word_is_found() -> None:
 
 
 @every_file
-def test_files_are_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+def test_files_hold_one_subject(path: Path) -> None:
+    """There is no length to write up to; a very long file holds two subjects."""
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 600
 
 
 @every_file

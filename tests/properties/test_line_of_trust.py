@@ -130,16 +130,15 @@ def test_a_bug_in_a_translation_for_databases_stays_within_the_bound(
 
     def wrong(*args: Any) -> Any:
         found = right(*args)
-        numbers = found.numbers if isinstance(found, features.Within) else found
+        numbers = found.numbers if isinstance(found, features.ProvenNumbers) else found
         numbers = [number * features.real(1000.0) for number in numbers]
-        return features.Within(numbers, "none") if proven else numbers
+        return features.ProvenNumbers(numbers, "none") if proven else numbers
 
     monkeypatch.setitem(features.TRANSLATIONS, Values, wrong)
     lists = [AGES.tolist(), [*AGES.tolist(), 119.0]]
     connection = duckdb.connect()
     few, more = (
-        connection.sql(f"SELECT unnest({ages}::DOUBLE[]) AS age")
-        for ages in lists
+        connection.sql(f"SELECT unnest({ages}::DOUBLE[]) AS age") for ages in lists
     )
     here = DatabaseEngine(fetch=False)  # no rows leave the database
     assert 0.9 < moved(few, more, DOMAIN, TOTAL, here) <= 1

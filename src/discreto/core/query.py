@@ -73,7 +73,8 @@ class Score(Protocol):
     ``monotone``: adding a row never lowers one score while it raises another.
     """
 
-    monotone: bool
+    @property
+    def monotone(self) -> bool: ...
 
     def scores(self, sums: Ints, domain: Domain) -> Ints: ...
     def fits(self, tally: object) -> bool: ...  # its sensitivity holds for this tally

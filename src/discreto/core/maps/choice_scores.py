@@ -1,47 +1,34 @@
-"""Scores for choices: integers from exact cell counts, with a known sensitivity.
+"""Scores for choices: expressions of exact cell counts, whose sensitivity is computed.
 
-Each sensitivity is checked by brute force over all small tables in the tests.
+Each is also checked by brute force over all small tables in the tests.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
-
-from discreto.core.domain import Domain, Neighbours
-from discreto.core.query import Block, Ints, Ones, Sum
+from discreto.core.lipschitz import (
+    CountExpression,
+    CountScore,
+    Larger,
+    Negative,
+    Shifted,
+    Weighed,
+)
 from discreto.errors import ParameterError
 
 
 @dataclass(frozen=True, slots=True)
-class Largest:
+class Largest(CountScore):
     """The fullest cell: the score of a cell is its count."""
 
-    monotone = True
-
-    def check(self, domain: Domain) -> None:
-        """It fits every domain."""
-
-    def check_tally(self, tally: Any, domain: Domain) -> None:
-        """Whether its cells divide into groups is seen when a choice is bound."""
-
-    def scores(self, sums: Ints, domain: Domain) -> Ints:
-        return sums[:, 0][None, :]
-
-    def fits(self, tally: object) -> bool:
-        return isinstance(tally, Sum) and tally.blocks == (Block(Ones()),)
-
-    def groups(self) -> int:
-        return 1
-
-    def sensitivity(self, neighbours: Neighbours) -> int:
-        return 1
+    def expression(self) -> CountExpression:
+        return Weighed((0,), (1,), (0,))
 
 
 @dataclass(frozen=True, slots=True)
-class Ranks:
+class Ranks(CountScore):
     """The cell that holds a given quantile of its group.
 
     ``parts / whole`` is the wanted probability, one for each group; the cells of the
@@ -53,8 +40,6 @@ class Ranks:
     parts: tuple[int, ...]
     whole: int
 
-    monotone = False
-
     def __post_init__(self) -> None:
         numbers = (self.whole, *self.parts) if isinstance(self.parts, tuple) else (0,)
         if not all(isinstance(n, int) for n in numbers) or not self.parts:
@@ -64,48 +49,28 @@ class Ranks:
         ):
             raise ParameterError("a quantile needs a probability from 0 to 1.")
 
-    def check(self, domain: Domain) -> None:
-        """It fits every domain."""
-
-    def check_tally(self, tally: Any, domain: Domain) -> None:
-        """Whether its cells divide into groups is seen when a choice is bound."""
-
-    def scores(self, sums: Ints, domain: Domain) -> Ints:
-        counts = sums[:, 0].reshape(len(self.parts), -1)
-        below_or_in = np.cumsum(counts, axis=1)
-        below = below_or_in - counts
-        rows = below_or_in[:, -1:]
-        wanted = np.array(self.parts, dtype=np.int64)[:, None] * rows
-        miss = np.maximum(
-            wanted - self.whole * below_or_in, self.whole * below - wanted
-        )
-        return -np.maximum(miss, 0)
-
-    def fits(self, tally: object) -> bool:
-        return isinstance(tally, Sum) and tally.blocks == (Block(Ones()),)
+    def expression(self) -> CountExpression:
+        # Rows that are wanted at or below, less those that are; and the other way.
+        low = tuple(part - self.whole for part in self.parts)
+        over = tuple(self.whole - part for part in self.parts)
+        short = tuple(-part for part in self.parts)
+        too_few = Weighed(low, low, self.parts)
+        too_many = Weighed(over, short, short)
+        return Negative(Larger((too_few, too_many), zero=True))
 
     def groups(self) -> int:
         return len(self.parts)
 
-    def sensitivity(self, neighbours: Neighbours) -> int:
-        if neighbours == "replace":
-            return self.whole
-        return max(max(part, self.whole - part) for part in self.parts)
-
 
 @dataclass(frozen=True, slots=True)
-class CentredRanks:
+class CentredRanks(CountScore):
     """Ranks in which each step away from the middle cell of a group costs ``step``.
 
-    Where a group has few rows the middle is chosen, or a cell near it. What is taken
-    from a score is public and the same for all tables, so it moves no further than
-    that of ``Ranks``.
+    Where a group has few rows the middle is chosen, or a cell near it.
     """
 
     ranks: Ranks
     step: int
-
-    monotone = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.ranks, Ranks):
@@ -113,35 +78,19 @@ class CentredRanks:
         if type(self.step) is not int or not 0 <= self.step <= 1 << 30:
             raise ParameterError("CentredRanks take a whole number for each step.")
 
-    def check(self, domain: Domain) -> None:
-        """It fits every domain."""
-
-    def check_tally(self, tally: Any, domain: Domain) -> None:
-        """Whether its cells divide into groups is seen when a choice is bound."""
-
-    def scores(self, sums: Ints, domain: Domain) -> Ints:
-        scores = self.ranks.scores(sums, domain)
-        places = np.arange(scores.shape[1])
-        return scores - self.step * np.abs(places - scores.shape[1] // 2)
-
-    def fits(self, tally: object) -> bool:
-        return self.ranks.fits(tally)
+    def expression(self) -> CountExpression:
+        return Shifted(self.ranks.expression(), step=self.step)
 
     def groups(self) -> int:
         return self.ranks.groups()
 
-    def sensitivity(self, neighbours: Neighbours) -> int:
-        return self.ranks.sensitivity(neighbours)
-
 
 @dataclass(frozen=True, slots=True)
-class Extreme:
+class Extreme(CountScore):
     """The outermost cell with about ``depth`` rows at or beyond it."""
 
     side: Literal["low", "high"]
     depth: int
-
-    monotone = False
 
     def __post_init__(self) -> None:
         if self.side not in ("low", "high"):
@@ -149,25 +98,8 @@ class Extreme:
         if not isinstance(self.depth, int) or not 1 <= self.depth <= 1 << 40:
             raise ParameterError("depth must be a whole number from 1 up.")
 
-    def check(self, domain: Domain) -> None:
-        """It fits every domain."""
-
-    def check_tally(self, tally: Any, domain: Domain) -> None:
-        """Whether its cells divide into groups is seen when a choice is bound."""
-
-    def scores(self, sums: Ints, domain: Domain) -> Ints:
-        counts = sums[:, 0] if self.side == "low" else sums[::-1, 0]
-        reached = np.cumsum(counts)
-        before = reached - counts
-        miss = np.maximum(np.maximum(self.depth - reached, before - self.depth), 0)
-        scores = -miss if self.side == "low" else -miss[::-1]
-        return scores[None, :]
-
-    def fits(self, tally: object) -> bool:
-        return isinstance(tally, Sum) and tally.blocks == (Block(Ones()),)
-
-    def groups(self) -> int:
-        return 1
-
-    def sensitivity(self, neighbours: Neighbours) -> int:
-        return 1
+    def expression(self) -> CountExpression:
+        reached, further = (1, 0) if self.side == "low" else (0, 1)
+        too_few = Shifted(Weighed((-reached,), (-1,), (-further,)), self.depth)
+        too_many = Shifted(Weighed((reached,), (0,), (further,)), -self.depth)
+        return Negative(Larger((too_few, too_many), zero=True))

@@ -37,7 +37,7 @@ _VISIBLE = 2.0**-300
 
 
 @dataclass(frozen=True)
-class Within:
+class ProvenNumbers:
     """Whole numbers whose norm is bounded by how they are made, as ``proof`` shows.
 
     Each number is clipped to its limit all the same; a row's norm is believed.
@@ -47,9 +47,11 @@ class Within:
     proof: str
 
 
-def clamped(found: list[Expr] | Within, shape: Shape, rows: Columns) -> list[Expr]:
+def clamped(
+    found: list[Expr] | ProvenNumbers, shape: Shape, rows: Columns
+) -> list[Expr]:
     """Return numbers within a shape, whatever a translation has returned."""
-    if isinstance(found, Within):
+    if isinstance(found, ProvenNumbers):
         low = -shape.limit if shape.signed else 0
         return [clip(x, low, shape.limit) for x in found.numbers]
     return clamp(found, shape, rows)
@@ -81,7 +83,9 @@ def _shrunk(numbers: list[Expr], size: Expr, bound: int, width: int) -> list[Exp
     return out
 
 
-def _values(features: Values, shape: Shape, rows: Columns) -> list[Expr] | Within:
+def _values(
+    features: Values, shape: Shape, rows: Columns
+) -> list[Expr] | ProvenNumbers:
     out = [real(1 << features.bits)] if features.constant else []
     loose = features.origin != "centre"
     for name in features.names:
@@ -102,15 +106,17 @@ def _values(features: Values, shape: Shape, rows: Columns) -> list[Expr] | Withi
         out.append(steps)
     if loose:
         return out
-    return Within([(x + real(0.5)).floor() for x in out], "arithmetic is monotone")
+    return ProvenNumbers(
+        [(x + real(0.5)).floor() for x in out], "arithmetic is monotone"
+    )
 
 
-def _presence(features: Presence, shape: Shape, rows: Columns) -> Within:
+def _presence(features: Presence, shape: Shape, rows: Columns) -> ProvenNumbers:
     marks = [either(rows.absent(n), real(0.0), real(1.0)) for n in features.names]
-    return Within(marks, "one for each column at most")
+    return ProvenNumbers(marks, "one for each column at most")
 
 
-def _bernstein(features: Bernstein, shape: Shape, rows: Columns) -> Within:
+def _bernstein(features: Bernstein, shape: Shape, rows: Columns) -> ProvenNumbers:
     out = [real(_ONE)]
     for name in features.names:
         column = rows.domain.number(name)
@@ -122,10 +128,10 @@ def _bernstein(features: Bernstein, shape: Shape, rows: Columns) -> Within:
         if features.degree == 2:
             basis = [low * low, real(2.0) * low * high, high * high]
         out = rows.let([a * b for a in out for b in basis])
-    return Within([x.floor() for x in out], "parts of one, rounded down")
+    return ProvenNumbers([x.floor() for x in out], "parts of one, rounded down")
 
 
-def _partition(features: Partition, shape: Shape, rows: Columns) -> Within:
+def _partition(features: Partition, shape: Shape, rows: Columns) -> ProvenNumbers:
     numbers = [n for n in features.names if not _is_category(n, rows)]
     parts_of = _number_parts(numbers, rows) if numbers else {}
     out = []
@@ -138,7 +144,7 @@ def _partition(features: Partition, shape: Shape, rows: Columns) -> Within:
             out += [_mark(rows.code(name) == code) for code in range(count)]
         if missing:
             out.append(_mark(absent))
-    return Within(out, "parts of one for each column, rounded down")
+    return ProvenNumbers(out, "parts of one for each column, rounded down")
 
 
 def levels(names: list[str], rows: Columns) -> list[Expr]:
@@ -254,7 +260,7 @@ def _deviations(features: Deviations, shape: Shape, rows: Columns) -> list[Expr]
     return [x * factor for x in way]
 
 
-Translation = Callable[[Any, Shape, Columns], list[Expr] | Within]
+Translation = Callable[[Any, Shape, Columns], list[Expr] | ProvenNumbers]
 TRANSLATIONS: dict[type, Translation] = {
     Bernstein: _bernstein,
     Deviations: _deviations,

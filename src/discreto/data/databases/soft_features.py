@@ -33,8 +33,8 @@ from discreto.data.databases.columns import Columns, Expr, table
 from discreto.data.databases.exponentials import exps, logs
 from discreto.data.databases.features import (
     TRANSLATIONS,
+    ProvenNumbers,
     Translation,
-    Within,
     affine,
     clamped,
     levels,
@@ -222,14 +222,14 @@ def _squared_distances(names: Any, centres: Any, rows: Columns) -> list[Expr]:
     return rows.let(out)
 
 
-def _code_counts(features: CodeCounts, shape: Shape, rows: Columns) -> Within:
+def _code_counts(features: CodeCounts, shape: Shape, rows: Columns) -> ProvenNumbers:
     sizes = features.sizes(rows.domain)
     marks = [
         either(code == place, real(1.0), real(0.0))
         for code, size in zip(codes_of(features.grid, rows), sizes, strict=True)
         for place in range(size)
     ]
-    return Within(marks, "a column has one code")
+    return ProvenNumbers(marks, "a column has one code")
 
 
 _SOFT: dict[type, Translation] = {

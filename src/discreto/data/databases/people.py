@@ -36,7 +36,8 @@ def bounded(backend: Backend, frame: Any, domain: Domain, key: bytes) -> Any:
         raise Untranslated(f"identifiers of type {schema[person]}")
     names = [name for name, column in domain.columns.items() if asked(column)]
     who = nw.col(person)
-    known = _with_names(frame.filter(~who.is_null()), who, schema[person], domain)
+    known = frame.filter(~who.is_null())
+    known = _with_names(known, who, schema[person], domain)
     rows = Columns(backend, known, domain, names, beside=True)
     words = [n for n, c in domain.columns.items() if isinstance(c, OpenText)]
     texts = [nw.col(name).cast(nw.String) for name in words]

@@ -71,7 +71,14 @@ DOMAIN = dp.Domain(
     }
 )
 ODD = 'odd "name"; --'
-TYPES = {"n": "BIGINT", "q": "BOOLEAN", "s": "TEXT", ODD: "TEXT", "label": "TEXT"}
+TYPES = {
+    "int64": "BIGINT",
+    "bool": "BOOLEAN",
+    "string": "TEXT",
+    "float": "FLOAT4",
+    "date32[day]": "DATE",
+    "timestamp[us]": "TIMESTAMP",
+}
 
 
 def hostile(rows: int, seed: int = 0) -> pa.Table:
@@ -287,9 +294,8 @@ def to_ibis(table: pa.Table) -> Any:
 
 def fill(connection: Any, name: str, table: pa.Table) -> None:
     """Write a table to PostgreSQL."""
-    dated = {"date32[day]": "DATE", "timestamp[us]": "TIMESTAMP"}
     columns = [
-        f"{_quoted(n)} {dated.get(str(k), TYPES.get(n, 'FLOAT8'))}"
+        f"{_quoted(n)} {TYPES.get(str(k), 'FLOAT8')}"
         for n, k in zip(table.column_names, table.schema.types, strict=True)
     ]
     connection.execute(f"DROP TABLE IF EXISTS {name}")

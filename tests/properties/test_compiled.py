@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -436,5 +437,5 @@ def test_a_column_alone_keeps_its_norm(norm):
     everyone, out = compiled.plain(np.empty(0, dtype=np.int64), 0), np.zeros((1, 2))
     norms = (5.0, -1.0) if norm == 0 else (-1.0, 5.0)
     sums = -9.0, 8.0, *norms, everyone, out.astype(np.int64)
-    loops.add_scaled(values, 0.0, 1.0, *sums)
+    loops.add_scaled(values, 0.0, 1.0, -math.inf, math.inf, *sums)
     assert sums[-1][0, 0] == -4 + 3 + 4  # one below the norm, where rounding is

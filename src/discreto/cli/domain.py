@@ -191,6 +191,8 @@ def _show_exact(data: str, known: Domain) -> None:
         grid.add_column(name)
     for column, part in found.items():
         grid.add_row(*map(terminal.plain, _line(column, part)))
+    rows = max([part.rows for part in found.values()], default=0)
+    console.print(f"{tr('rows')}: {rows}")  # the owner may hear that there are none
     console.print(grid)
     numbers = [n for n, part in found.items() if _unread(known[n], part)]
     if numbers:

@@ -52,8 +52,9 @@ def read_dialect(words: Sequence[str], base: Dialect | None = None) -> Dialect:
         if not equal:
             raise ParameterError(f"write --dialect NAME=VALUE. Got {word!r}.")
         value = {"tab": "\t", "space": " "}.get(value, value)
-        parts[name] = value.split("|") if name == "missing" else value
-        if name == "quoted":
+        several = name in ("missing", "symbols")
+        parts[name] = value.split("|") if several else value
+        if name in ("quoted", "brackets"):
             parts[name] = {"true": True, "false": False}.get(value.lower(), value)
     return Dialect.from_dict(parts)
 

@@ -196,7 +196,7 @@ DialectWords = Annotated[
         metavar="NAME=VALUE",
         help="How DATA is written, if the domain file does not say: separator=; "
         "decimal=, thousands=. encoding=latin-1 missing=NA|-9 sheet=NAME dates=dmy "
-        "quoted=true.",
+        "quoted=true symbols=€|% brackets=true.",
     ),
 ]
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain file.")]

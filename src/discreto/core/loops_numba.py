@@ -54,17 +54,26 @@ def _plus(total, number):
 
 
 @njit(cache=True, nogil=True)
-def _total_scaled(values, origin, scale, low, limit):
+def _within(value, lower, upper):
+    """A number cut to bounds; NaN stays NaN."""
+    value = lower if value < lower else value
+    return upper if value > upper else value
+
+
+@njit(cache=True, nogil=True)
+def _total_scaled(values, origin, scale, lower, upper, low, limit):
     out = 0.0
     for i in range(values.shape[0]):
-        out = _plus(out, clamped((values[i] - origin) * scale, low, limit))
+        x = _within(values[i], lower, upper) - origin
+        out = _plus(out, clamped(x * scale, low, limit))
     return out
 
 
 @njit(cache=True, nogil=True)
-def _scale(values, origin, scale, low, limit, out):
+def _scale(values, origin, scale, lower, upper, low, limit, out):
     for i in range(values.shape[0]):
-        out[i] = clamped((values[i] - origin) * scale, low, limit)
+        x = _within(values[i], lower, upper) - origin
+        out[i] = clamped(x * scale, low, limit)
 
 
 @njit(cache=True, nogil=True)
@@ -221,16 +230,20 @@ def add_clamped(rows, low, limit, total, reach, place, out):
 
 
 @njit(cache=True, nogil=True)
-def add_scaled(values, origin, scale, low, limit, total, reach, place, out):
+def add_scaled(
+    values, origin, scale, lower, upper, low, limit, total, reach, place, out
+):
     """Scale, clamp and add up one column by cell."""
     rows = np.empty((1, NEAR))
     for start in range(0, values.shape[0], NEAR):
         some, cells = values[start : start + NEAR], place[start : start + NEAR]
         if place.shape[0] == 0 and max(total, reach) < 0:
-            out[0, 0] += np.int64(_total_scaled(some, origin, scale, low, limit))
+            out[0, 0] += np.int64(
+                _total_scaled(some, origin, scale, lower, upper, low, limit)
+            )
             continue
         size = some.shape[0]
-        _scale(some, origin, scale, low, limit, rows[0])
+        _scale(some, origin, scale, lower, upper, low, limit, rows[0])
         _bound(rows, 0, size, total, reach)
         _add(rows[0][:size], cells, out[0])
 

@@ -15,6 +15,7 @@ from discreto.core.dialect import Dialect
 from discreto.data.databases.address import is_address, schema_at
 from discreto.data.frames.files import (
     Head,
+    check_start,
     format_of,
     head_of,
     layout_of,
@@ -93,8 +94,7 @@ def detect(path: Path) -> tuple[Dialect, list[str]]:
     """How a text file seems to be written, from its first line, and why."""
     with open_bytes(path) as file:
         start = file.read(_MOST)
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DomainError(f"{path.name!r} is UTF-16. Save it as UTF-8.")
+    check_start(path, start)
     line = start.split(b"\n")[0]
     encoding, words = "utf-8", [tr("it is UTF-8 (encoding)")]
     try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
     names = [n for n, c in domain.columns.items() if isinstance(c, Number | Category)]
     counts = {name: np.zeros(3, dtype=np.int64) for name in names}
     seen: dict[str, Counter[str]] = {name: Counter() for name in names}
-    gaps = set((domain.dialect or Dialect()).missing)
+    dialect = domain.dialect or Dialect()
     for batch, rows, raw in _pieces(frame, domain, names):
         for name in names:
             missing, outside = _odd(batch[name], domain[name])
@@ -47,9 +47,11 @@ def exact_shares(data: str | Path, domain: Domain) -> dict[str, Shares]:
             if raw is not None and len(seen[name]) < _KEPT:
                 number = isinstance(domain[name], Number)
                 odd = np.flatnonzero(missing if number else outside)
-                values = raw[name].take(odd).to_pylist()
-                spellings = _not_read(values, gaps) if number else map(str, values)
-                seen[name].update(spellings)
+                cells = raw[name].take(odd)
+                texts = map(str, cells.to_pylist())
+                seen[name].update(
+                    _not_read(cells, domain[name], dialect) if number else texts
+                )
     out = {}
     for name in names:
         rows, missing, outside = counts[name].tolist()
@@ -73,10 +75,13 @@ def _pieces(
         yield batch, rows, next(texts, None)
 
 
-def _not_read(values: list[Any], gaps: set[str]) -> Iterator[str]:
+def _not_read(cells: Any, column: object, dialect: Dialect) -> Iterator[str]:
     """Texts that should be a number or a date, and are no word for a gap either."""
-    for value in values:
-        if isinstance(value, str) and value.strip() not in gaps:
+    # A word that spells a number is read once no word stands for a gap.
+    read = convert(cells, column, replace(dialect, missing=()))
+    for value, found in zip(cells.to_pylist(), read.tolist(), strict=True):
+        unread = isinstance(value, str) and found != found
+        if unread and value.strip() not in dialect.missing:
             yield value
 
 

@@ -168,7 +168,8 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         names, out = self.domain_.features(), []
         for name, values in zip(names, _columns(X, names), strict=True):
             column = self.domain_.number(name)
-            numbers = np.clip(convert(values, column), column.lower, column.upper)
+            numbers = convert(values, column, self.domain_.dialect)
+            numbers = np.clip(numbers, column.lower, column.upper)
             out.append(np.where(np.isnan(numbers), column.centre, numbers))
         return np.column_stack(out)
 

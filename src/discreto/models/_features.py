@@ -90,7 +90,8 @@ class Space:
         if isinstance(X, Ready):
             return X.batch, X.rows
         columns = columns_of(X, self.features, mapping=True)
-        ready = {name: convert(columns[name], self.domain[name]) for name in columns}
+        own = self.domain
+        ready = {n: convert(columns[n], own[n], own.dialect) for n in columns}
         return ready, len(next(iter(ready.values())))
 
     def matrix(self, X: Any) -> Array:

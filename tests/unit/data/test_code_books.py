@@ -13,6 +13,7 @@ import discreto as dp
 from discreto.cli import app
 from discreto.data.code_books import from_code_book
 from discreto.errors import DomainError
+from discreto.testing import simulate
 
 FRICTIONLESS: dict[str, Any] = {
     "resources": [
@@ -202,3 +203,40 @@ def test_other_files_are_refused(data: Any, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(data))
     with pytest.raises(DomainError):
         from_code_book(tmp_path / "a.json")
+
+
+def test_missing_values_of_a_code_book_are_gaps_in_answers(tmp_path: Path) -> None:
+    """Official code books write -9 in numbers, dates and categories alike."""
+    schema = {
+        "missingValues": ["", "-9", "1900-01-01"],
+        "fields": [
+            {
+                "name": "x",
+                "type": "number",
+                "constraints": {"minimum": 0, "maximum": 100},
+            },
+            {
+                "name": "n",
+                "type": "integer",
+                "constraints": {"minimum": 0, "maximum": 9},
+            },
+            {
+                "name": "d",
+                "type": "date",
+                "constraints": {"minimum": "2020-01-01", "maximum": "2020-12-31"},
+            },
+            {"name": "c", "constraints": {"enum": ["F", "M"]}},
+        ],
+    }
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    rows = ["50.5,4,2020-01-03,F", "-9,-9,1900-01-01,-9", ",,,", "-9.0,-9,-9,M"]
+    (tmp_path / "a.csv").write_text("x,n,d,c\n" + "\n".join(rows) + "\n")
+    domain = from_code_book(tmp_path / "schema.json")
+    table = dp.Table(tmp_path / "a.csv", domain, simulate(noise=False))
+    assert dp.stats.mean(table, "x", epsilon=1).value == pytest.approx(50.5)
+    assert dp.stats.mean(table, "n", epsilon=1).value == pytest.approx(4)
+    assert dp.stats.mean(table, "d", epsilon=1).value == pytest.approx(18264)
+    assert dp.stats.sum(table, "x", epsilon=1).value == pytest.approx(50.5)
+    assert dp.stats.count(table, by="c", epsilon=1).value.tolist() == [1, 1, 2]
+    shares = dp.stats.domain_fit(table, epsilon=1)
+    assert shares.value.tolist() == [0.75, 0, 0.75, 0, 0.75, 0, 0.5, 0]

@@ -40,7 +40,21 @@ nan = math.nan
         (GERMAN, "12.34,5", nan),
         (GERMAN, "1,234.5", nan),
         (GERMAN, "", nan),
-        (GERMAN, "inf", nan),
+        (GERMAN, "-inf", -math.inf),  # as pandas, Polars and DuckDB read it
+        (GERMAN, "nan", nan),
+        (dp.Dialect(), "1_000", nan),
+        (dp.Dialect(thousands="_"), "1_000", 1000),
+        (dp.Dialect(), "\u0661\uff12", nan),  # digits of other scripts
+        (dp.Dialect(thousands="'"), "12\u2019345", 12345),
+        (dp.Dialect(), "5 %", nan),
+        (dp.Dialect(symbols=["%"]), "5 %", 5),
+        (dp.Dialect(symbols=["€", "EUR"]), "-€5.5", -5.5),
+        (dp.Dialect(symbols=["€", "EUR"]), "EUR -5.5", -5.5),
+        (dp.Dialect(symbols=["€"]), "€", nan),
+        (dp.Dialect(), "(5)", nan),
+        (dp.Dialect(brackets=True), "(5)", -5),
+        (dp.Dialect(brackets=True), "(-5)", nan),
+        (dp.Dialect(brackets=True, symbols=["$"]), "$(1.5)", -1.5),
         (dp.Dialect(decimal=","), "1.500", nan),
         (dp.Dialect(decimal=","), "1500,25", 1500.25),
         (SPACED, "12 345,6", 12345.6),
@@ -83,6 +97,13 @@ def test_dialects_that_cannot_be() -> None:
         {"sheet": 3},
         {"separator": ",", "decimal": ","},
         {"quoted": "yes"},
+        {"symbols": "€"},
+        {"symbols": ["1"]},
+        {"symbols": [""]},
+        {"brackets": 1},
+        {"dates": "dmyyyy"},
+        {"dates": "d.m"},
+        {"dates": None},
     ]
     for parts in wrong:
         with pytest.raises(ParameterError):

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import discreto as dp
+from discreto.core import compiled
 from discreto.errors import DomainError, LedgerError, ParameterError
 from discreto.stats import Quantile
 from discreto.testing import simulate
@@ -361,3 +362,27 @@ def test_whoever_looks_for_statistics_on_a_table_is_told() -> None:
     with pytest.raises(AttributeError, match=r"dp\.stats\.mean\(table"):
         table.mean("x", epsilon=1)
     assert not hasattr(table, "__array__")
+
+
+@pytest.mark.parametrize("bounds", [(0, 100), (10, 100), (-20, 100), (-100, -10)])
+@pytest.mark.parametrize("fast", [True, False])
+def test_sums_and_ratios_clip_to_both_bounds(
+    bounds: tuple[float, float], fast: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of Number(0, 100) a -999 is 0, not -100; a gap adds nothing."""
+    copies, own = 300, "discreto.core.loops_numba"
+    monkeypatch.setattr(
+        compiled, "loops", lambda _, name=own: compiled.load(name) if fast else None
+    )
+    pa, duckdb = pytest.importorskip("pyarrow"), pytest.importorskip("duckdb")
+    cells = np.array([-999.0, 50.0, np.nan, -np.inf, 1e300, 20.0])
+    rows = pa.table({"x": np.tile(cells, copies), "y": np.ones(6 * copies)})
+    wanted = np.clip(cells[~np.isnan(cells)], *bounds).sum() * copies
+    domain = dp.Domain({"x": dp.Number(*bounds), "y": dp.Number(0, 2)})
+    connection = duckdb.connect()
+    for source in (rows, connection.from_arrow(rows)):
+        table = dp.Table(source, domain, simulate(noise=False))
+        found = dp.stats.sum(table, "x", epsilon=1).value
+        assert found == pytest.approx(wanted, rel=1e-6)
+        ratio = dp.stats.ratio(table, "x", "y", epsilon=100)
+        assert ratio.value == pytest.approx(wanted / (5 * copies), rel=1e-5)

@@ -73,10 +73,23 @@ class Values:
                 continue
             origin, half = grid(domain.number(name), self.origin)
             values = batch[name]
+            if self.origin == "zero":
+                ends = self._ends(domain.number(name))
+                values = np.clip(values, *ends, out=out[i])
             if origin:
                 values = np.subtract(values, origin, out=out[i])
             np.multiply(values, (1 << self.bits) / half, out=out[i])
         return out
+
+    def _ends(self, column: Number) -> tuple[float, float]:
+        """To which ends numbers are cut before they are steps.
+
+        Around the middle the clamp of the shape cuts at both bounds; around 0 it
+        would let numbers through down to minus the upper bound.
+        """
+        if self.origin == "centre":
+            return -math.inf, math.inf
+        return float(column.lower), float(column.upper)
 
     def direct(self, domain: Domain) -> tuple[Direct, ...]:
         """The compiled loops that add these numbers up column by column, if any."""
@@ -85,7 +98,8 @@ class Values:
             if isinstance(name, Indicator):
                 return ()
             origin, half = grid(domain.number(name), self.origin)
-            facts = float(origin), (1 << self.bits) / half
+            ends = self._ends(domain.number(name))
+            facts = float(origin), (1 << self.bits) / half, *ends
             out.append(("add_scaled", name, facts, slice(i, i + 1)))
         return tuple(out)
 

@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import narwhals as nw
 
 from discreto.core.dates import DateTime
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Category, Column, Domain, Number
 from discreto.data.databases import Untranslated
 from discreto.data.databases.dates import is_clock, steps
-from discreto.data.databases.sql_terms import clip, either, real, whole
+from discreto.data.databases.sql_terms import among, clip, either, real, whole
 from discreto.data.frames.convert import number_codes
+from discreto.data.frames.dates import word_steps
+from discreto.data.frames.gaps import gaps_of
 from discreto.errors import DomainError
 
 if TYPE_CHECKING:
@@ -212,16 +215,17 @@ class Columns:
 
     def _raw(self, name: str) -> tuple[Expr, Expr]:
         """A number of the table, and whether there is none."""
-        raw, kind = nw.col(name), kind_of(self._schema[name])
-        column = self.domain[name]
+        raw, dtype = nw.col(name), self._schema[name]
+        column, dialect = self.domain[name], self.domain.dialect or Dialect()
+        kind, absent = kind_of(dtype), raw.is_null()
         if isinstance(column, DateTime):
-            found = steps(raw, self._schema[name], column, self.backend.literal)
-            return found, raw.is_null()
-        if kind == "truth":
-            return either(raw, real(1.0), real(0.0)), raw.is_null()
-        numbers = raw.cast(nw.Float64)
-        absent = raw.is_null()
-        return numbers, absent | numbers.is_nan() if kind == "float" else absent
+            found = steps(raw, dtype, column, self.backend.literal)
+            return found, among(found, word_steps(column, dialect), absent)
+        numbers = raw.cast(nw.Float64) if kind != "truth" else _zero_one(raw)
+        if kind == "float":
+            absent = absent | numbers.is_nan()
+        short = "float32" if dtype == nw.Float32 else "float64"
+        return numbers, among(numbers, gaps_of(dialect).stored(short), absent)
 
     def absent(self, name: str) -> Expr:
         """Whether there is no value, or none of the declared ones."""
@@ -317,6 +321,10 @@ def table(code: Expr, values: Sequence[Expr], default: Expr) -> Expr:
     return either(inside, find(0, len(values)), default)
 
 
+def _zero_one(raw: Expr) -> Expr:
+    return either(raw, real(1.0), real(0.0))
+
+
 def _code(raw: Expr, kind: str | None, column: Category) -> Expr:
     if kind == "text":
         texts = raw.cast(nw.String)
@@ -327,7 +335,7 @@ def _code(raw: Expr, kind: str | None, column: Category) -> Expr:
         keys, codes = list(pairs), list(pairs.values())
         found = raw.cast(nw.Float64) if kind != "truth" else raw
         if kind == "truth":
-            found = either(raw, real(1.0), real(0.0))
+            found = _zero_one(raw)
     if not keys:
         return either(raw.is_null(), whole(-1), whole(-1)).cast(nw.Int64)
     literal = nw.lit if kind == "text" else real

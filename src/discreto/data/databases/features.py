@@ -99,7 +99,9 @@ def _values(
         ends = [(end - origin) * factor for end in (column.lower, column.upper)]
         # Arithmetic is monotone: if both ends fit exactly, so does all between them.
         tight = not loose and ends == [-shape.limit, shape.limit]
-        steps = rows.offset(name, origin, tight=tight) * real(factor)
+        # Around 0 the clamp would let through what is beyond the bound nearer to it.
+        cut = tight or features.origin != "centre"
+        steps = rows.offset(name, origin, tight=cut) * real(factor)
         if features.origin != "centre":  # there, what is missing is 0 anyway
             steps = either(rows.absent(name), real(0.0), steps)
         loose = loose or not tight

@@ -158,7 +158,8 @@ class DatabaseFrame:
 
     def raw(self, name: str) -> Array:
         if not self.steps:
-            return join([people_of(part.column(name)) for part in self.tables([name])])
+            dialect, parts = self.domain.dialect, self.tables([name])
+            return join([people_of(part.column(name), dialect) for part in parts])
         return self.held().raw(name)
 
     def held(self) -> HeldRows:

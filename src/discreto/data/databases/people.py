@@ -13,6 +13,7 @@ from typing import Any
 
 import narwhals as nw
 
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Category, Domain
 from discreto.core.frame import asked
 from discreto.core.unknown_keys import OpenText
@@ -21,6 +22,7 @@ from discreto.data.databases.backend import Backend
 from discreto.data.databases.cells import unit_rows
 from discreto.data.databases.columns import Columns, Expr, kind_of
 from discreto.data.databases.sql_terms import either, real
+from discreto.data.frames.gaps import gaps_of
 
 _PRIME = (1 << 31) - 1
 _STEPS = float(1 << 29)  # of half a range; products with a key stay below 2^62
@@ -35,8 +37,7 @@ def bounded(backend: Backend, frame: Any, domain: Domain, key: bytes) -> Any:
     names = [name for name, column in domain.columns.items() if asked(column)]
     who = nw.col(person)
     known = frame.filter(~who.is_null())
-    if kind == "text":  # nobody is called ""
-        known = known.filter(who.cast(nw.String) != nw.lit(""))
+    known = _with_names(known, who, schema[person], domain)
     rows = Columns(backend, known, domain, names, beside=True)
     words = [n for n, c in domain.columns.items() if isinstance(c, OpenText)]
     texts = [nw.col(name).cast(nw.String) for name in words]
@@ -46,6 +47,34 @@ def bounded(backend: Backend, frame: Any, domain: Domain, key: bytes) -> Any:
     (rank,) = rows.let([nw.col(order[0]).cum_count().over(person, order_by=order)])
     rows.keep(rank <= domain.rows_per_person)
     return rows.frame.select(*schema)
+
+
+def _with_names(frame: Any, who: Expr, dtype: Any, domain: Domain) -> Any:
+    """Rows whose identifier is neither empty nor one of the words for gaps."""
+    words = gaps_of(domain.dialect or Dialect()).names
+    if kind_of(dtype) == "text":
+        for word in sorted({"", *words}):
+            frame = frame.filter(who.cast(nw.String) != nw.lit(word))
+        return frame
+    for word in sorted(words):
+        # A constant that the column's type cannot hold would make the query fail.
+        if _is_whole(word) and _holds(dtype, int(word)):
+            frame = frame.filter(who != nw.lit(int(word), dtype=dtype))
+    return frame
+
+
+def _is_whole(word: str) -> bool:
+    """Whether a word is a whole number, written as identifiers are."""
+    digits = word.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and str(int(word)) == word
+
+
+def _holds(dtype: Any, number: int) -> bool:
+    """Whether a type of whole numbers of up to 64 bits has a number."""
+    bits = next(n for n in (8, 16, 32, 64) if str(dtype).endswith(f"nt{n}"))
+    if dtype.is_unsigned_integer():
+        return 0 <= number < 2**bits
+    return -(2 ** (bits - 1)) <= number < 2 ** (bits - 1)
 
 
 def _hash(rows: Columns, names: list[str], key: bytes) -> Expr:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import sys
+from collections.abc import Sequence
+
 import narwhals as nw
 
 Expr = nw.Expr
+_LARGEST = sys.float_info.max
 
 
 def real(number: float) -> Expr:
@@ -26,6 +31,21 @@ def clip(expr: Expr, low: float, high: float) -> Expr:
 def either(condition: Expr, yes: Expr, no: Expr) -> Expr:
     """One of two values."""
     return nw.when(condition).then(yes).otherwise(no)
+
+
+def among(numbers: Expr, words: Sequence[float], absent: Expr) -> Expr:
+    """Whether a number is absent, or one of some words for gaps.
+
+    No engine writes an infinite constant: what is beyond all others is infinite.
+    """
+    finite = [word for word in words if math.isfinite(word)]
+    if finite:
+        absent = absent | numbers.is_in(finite)
+    if math.inf in words:
+        absent = absent | (numbers > real(_LARGEST))
+    if -math.inf in words:
+        absent = absent | (numbers < real(-_LARGEST))
+    return absent
 
 
 def added(terms: list[Expr]) -> Expr:

@@ -1,5 +1,10 @@
 """Values in the terms of the domain. From here on nothing may raise or warn.
 
+``convert`` is the one function from cells to values, for every source and every kind of
+column that can be asked about; identifiers and open texts are read by
+:mod:`~discreto.data.frames.people`. Both take gaps from the same words
+(:mod:`~discreto.data.frames.gaps`).
+
 A number that is missing or is none is NaN. A category is its place in the declared
 list, MISSING for no value, and UNKNOWN for a value that was not declared.
 
@@ -22,6 +27,7 @@ from discreto.core.domain import Category
 from discreto.data.frames.arrow import flat, is_arrow, numbers_of, odd_texts
 from discreto.data.frames.dates import dates
 from discreto.data.frames.frame_checks import Array
+from discreto.data.frames.gaps import gaps_of, without
 from discreto.data.frames.numbers import number, reader_of, text_of
 
 MISSING, UNKNOWN = -1, -2  # codes of what is no category
@@ -34,12 +40,16 @@ def convert(values: Any, column: object, dialect: Dialect | None = None) -> Arra
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if isinstance(column, DateTime):
-            return dates(values, column, dialect.dates)
+            return dates(values, column, dialect)
         if isinstance(column, Category):
             codes = _text_codes(values, column, dialect)
             return _codes(plain(values), column, dialect) if codes is None else codes
         quick = _spelt_numbers(values, dialect)
-        return _numbers(plain(values), dialect) if quick is None else quick
+        if quick is not None:
+            return without(quick, gaps_of(dialect).numbers)
+        stored = plain(values)
+        gaps = gaps_of(dialect).stored(stored.dtype.name)
+        return without(_numbers(stored, dialect), gaps)
 
 
 def as_objects(values: Any) -> Any:
@@ -168,9 +178,8 @@ def _spelt_numbers(values: Any, dialect: Dialect) -> Array | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if reader_of(dialect) is not number or not isinstance(
-        values, pa.Array | pa.ChunkedArray
-    ):
+    # Simple texts are the same numbers in every dialect with a decimal point.
+    if dialect.decimal != "." or not isinstance(values, pa.Array | pa.ChunkedArray):
         return None
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return None
@@ -211,7 +220,8 @@ def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None
             texts = texts.cast(texts.type.value_type)
         if texts.type not in (pa.string(), pa.large_string(), pa.binary()):
             return None
-        if column.aliases or not column.case or column.strip or not plain_texts:
+        odd = column.aliases or not column.case or column.strip or not plain_texts
+        if odd or gaps_of(dialect).numbers:
             return _spelt_codes(texts, _lookup_of(column, dialect))
         kinds = [str(kind) for kind in column.categories]
         absent = [word for word in dialect.missing if word not in kinds]
@@ -272,7 +282,7 @@ class _Lookup:
 
     def __init__(self, column: Category, dialect: Dialect) -> None:
         self._plain, self._strip = column.plain, column.strip
-        self._absent = frozenset(dialect.missing)
+        self._gaps, self._read = gaps_of(dialect), reader_of(dialect)
         self._texts: dict[str, int] = column.spellings()
         self._numbers: dict[float, int] = {}
         spelt: dict[float, int] = {}
@@ -299,14 +309,16 @@ class _Lookup:
                 if (plain := self._plain(value)) in self._texts:
                     return self._texts[plain]
                 bare = value.strip() if self._strip else value
-                other = MISSING if bare in self._absent else UNKNOWN
-                return self._exact.get(number(value), other)
+                gap = bare in self._gaps.texts or self._spells_gap(value)
+                return self._exact.get(number(value), MISSING if gap else UNKNOWN)
             found = float(value)  # type: ignore[arg-type]
-            if math.isnan(found):
-                return MISSING
-            return self._numbers.get(found, UNKNOWN)
+            gap = math.isnan(found) or self._gaps.is_number(found)
+            return self._numbers.get(found, MISSING if gap else UNKNOWN)
         except Exception:
             return MISSING if type(value).__name__ in _NOTHING else UNKNOWN
+
+    def _spells_gap(self, text: str) -> bool:
+        return bool(self._gaps.numbers) and self._gaps.is_number(self._read(text))
 
     def codes(self) -> dict[float, int]:
         """The code of each number that has one."""
@@ -314,6 +326,13 @@ class _Lookup:
 
     def many(self, values: Array) -> Array:
         """The codes of numbers."""
+        codes = self._many(values)
+        if not self._gaps.numbers:
+            return codes
+        gaps = (codes == UNKNOWN) & self._gaps.among(values)
+        return np.where(gaps, MISSING, codes)
+
+    def _many(self, values: Array) -> Array:
         if self._table is not None and values.dtype.kind in "iu":
             low, high = (
                 int(self._keys[0]) - 1,

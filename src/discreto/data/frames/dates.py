@@ -6,30 +6,90 @@ What a value becomes depends on that value alone. What is no date is missing.
 from __future__ import annotations
 
 import datetime as dt
-import re
+import math
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from discreto.core.date_formats import COUNTED, iso_texts
 from discreto.core.dates import SECONDS, DateTime, steps
+from discreto.core.dialect import Dialect
 from discreto.core.frame import Array
+from discreto.data.frames.gaps import gaps_of, without
+from discreto.data.frames.numbers import reader_of
 
 _QUARTER = 900  # seconds: clocks are changed at whole quarters of an hour
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def dates(values: Any, column: DateTime, order: str = "iso") -> Array:
+def dates(values: Any, column: DateTime, dialect: Dialect) -> Array:
     """Steps since the start of 1970 as float64, NaN for what is missing or no date."""
+    return without(_dates(values, column, dialect), word_steps(column, dialect))
+
+
+@lru_cache(maxsize=64)
+def word_steps(column: DateTime, dialect: Dialect) -> tuple[float, ...]:
+    """Return the steps of the words for gaps that spell a date.
+
+    Where dates are stored as numbers, numbers are compared before they are steps.
+    """
+    counted = dialect.dates in COUNTED
+    words = [
+        word
+        for word in dialect.missing
+        if not counted or math.isnan(reader_of(dialect)(word))
+    ]
+    found = _one_by_one(words, column, dialect)
+    return tuple(dict.fromkeys(found[~np.isnan(found)].tolist()))
+
+
+def _dates(values: Any, column: DateTime, dialect: Dialect) -> Array:
     with suppress(Exception):
         found = _instants(values, column)
         if found is not None:
             return found
+    if dialect.dates in COUNTED:
+        with suppress(Exception):
+            numbers = _stored_numbers(values)
+            if numbers is not None:
+                gaps = gaps_of(dialect).stored(numbers.dtype.name)
+                return _counted(without(numbers.astype(float), gaps), column, dialect)
     flat = values if isinstance(values, np.ndarray) else None
     if flat is not None and flat.dtype.kind == "M":
         return _steps_of(flat, column)
-    return _one_by_one(values, column, order)
+    return _one_by_one(values, column, dialect)
+
+
+def _stored_numbers(values: Any) -> Array | None:
+    """The numbers of a column whose type is one of numbers; None for other types."""
+    from discreto.data.frames.convert import plain
+
+    flat = plain(values)
+    return flat if flat.dtype.kind in "fiu" else None
+
+
+def _counted(numbers: Array, column: DateTime, dialect: Dialect) -> Array:
+    """Steps of dates that are stored as numbers, each by itself."""
+    if dialect.dates == "excel":
+        # Excel has a 29 February 1900, day 60, that never was.
+        days = np.where(numbers < 60, numbers + 1, numbers) - _EXCEL
+        days = np.where((numbers >= 60) & (numbers < 61), np.nan, days)
+        found = np.floor(days * 86400 + 1e-3)  # a time is a rounded part of a day
+    else:
+        found = np.floor(numbers / (1000 if dialect.dates == "epoch-ms" else 1))
+    known = (found >= _FIRST) & (found <= _LAST)  # years 1 to 9999
+    seconds = np.where(known, found, 0).astype(np.int64)
+    if dialect.dates != "excel":  # it names an instant, in universal time
+        seconds = seconds + _offsets(seconds, column.zone)
+    out = np.floor(seconds / SECONDS[column.resolution])
+    return np.where(known, out, np.nan)
+
+
+_EXCEL = 25569  # the day of Excel that is the start of 1970
+_FIRST, _LAST = -62135596800, 253402300799
 
 
 def is_date_type(name: str) -> bool:
@@ -96,40 +156,27 @@ def _steps_of(values: Array, column: DateTime) -> Array:
     return np.where(np.isnat(values), np.nan, whole)
 
 
-def _one_by_one(values: Any, column: DateTime, order: str) -> Array:
-    out = np.full(len(values), np.nan)
+def _one_by_one(values: Any, column: DateTime, dialect: Dialect) -> Array:
     several: list[Any] | None = None
     with suppress(Exception):
         several = values.tolist() if hasattr(values, "tolist") else list(_each(values))
     if several is None:  # bytes that are no text: they alone are missing
         several = [_at(values, place) for place in range(len(values))]
-    for place, value in enumerate(several):
-        found = _one(in_order(value, order), column)
+    out, other = np.full(len(several), np.nan), np.ones(len(several), dtype=bool)
+    if dialect.dates in COUNTED:
+        read = reader_of(dialect)
+        spelt = [np.nan if _is_date(one) else read(one) for one in several]
+        numbers = np.array(spelt, dtype=np.float64)
+        known = without(numbers, gaps_of(dialect).numbers)
+        out, other = _counted(known, column, dialect), np.isnan(numbers)
+    for place in np.flatnonzero(other).tolist():
+        found = _one(several[place], column, dialect.dates)
         out[place] = np.nan if found is None else found
     return out
 
 
-def in_order(value: object, order: str) -> object:
-    """A text such as 31.01.2024 as 2024-01-31; whatever else as it is.
-
-    >>> in_order("31.1.2024 08:30", "dmy"), in_order("2024-01-31", "dmy")
-    ('2024-01-31 08:30', '2024-01-31')
-    """
-    if isinstance(value, bytes) and order != "iso":
-        value = value.decode("utf-8", errors="replace")
-    if not isinstance(value, str) or order == "iso":
-        return value
-    found = _WRITTEN.fullmatch(value.strip()[:_LONGEST])
-    if found is None:
-        return value
-    parts = dict(zip(order, found.groups(), strict=False))
-    if len(parts["y"]) != 4 or max(len(parts["m"]), len(parts["d"])) > 2:
-        return value
-    return f"{parts['y']}-{parts['m']:0>2}-{parts['d']:0>2}{found[4] or ''}"
-
-
-_WRITTEN = re.compile(r"([0-9]{1,4})[./-]([0-9]{1,2})[./-]([0-9]{1,4})([ T].*)?")
-_LONGEST = 64  # letters of a date
+def _is_date(value: object) -> bool:
+    return isinstance(value, dt.date | np.datetime64 | np.timedelta64)
 
 
 def _each(values: Any) -> Any:
@@ -144,9 +191,18 @@ def _at(values: Any, place: int) -> Any:
     return None
 
 
-def _one(value: object, column: DateTime) -> float | None:
+def _one(value: object, column: DateTime, form: str) -> float | None:
     if isinstance(value, np.datetime64):
         return (
             None if np.isnat(value) else float(_steps_of(np.array([value]), column)[0])
         )
-    return steps(value, column.resolution, column.zone)
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", errors="replace")
+    if not isinstance(value, str):
+        return steps(value, column.resolution, column.zone)
+    found = [
+        steps(text, column.resolution, column.zone) for text in iso_texts(value, form)
+    ]
+    known = [step for step in found if step is not None]
+    inside = [step for step in known if column.lower <= step <= column.upper]
+    return (inside or known or [None])[0]

@@ -146,10 +146,27 @@ def head_of(path: Path, dialect: Dialect | None) -> Head:
 
 def _text_head(path: Path, layout: Layout) -> Head:
     with open_bytes(path) as file:
+        check_start(path, file.read(4))
+    with open_bytes(path) as file:
         found = header(file, layout)
-    if found is None:
+    if found is None or found[0] == [""]:
         raise DomainError(f"the first line of {path.name!r} names no columns.")
     return Head(found[0], {}, {}, [None])
+
+
+def check_start(path: Path, start: bytes) -> None:
+    """Refuse a file without a byte, or with two or four bytes for a letter.
+
+    The first bytes are those of the header, or say which encoding follows: no row.
+    """
+    wide = "UTF-32" if start[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff") else "UTF-16"
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in start[:2]:
+        raise DomainError(
+            f"{path.name!r} is written in {wide}, which is not read. Save it as UTF-8 "
+            "(Excel calls it 'CSV UTF-8')."
+        )
+    if not start.removeprefix(b"\xef\xbb\xbf"):
+        raise DomainError(f"{path.name!r} is empty: it has no line with column names.")
 
 
 def _typed_head(path: Path, kind: Format) -> Head:

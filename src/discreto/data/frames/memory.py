@@ -126,7 +126,7 @@ class MemoryFrame:
                 (self._ready if ready else self._numbers)[name] = copy
         person = domain.person
         self._texts = {
-            name: people_of(columns[name])
+            name: people_of(columns[name], domain.dialect)
             for name, spec in domain.columns.items()
             if name == person or isinstance(spec, OpenText)
         }

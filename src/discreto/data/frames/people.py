@@ -4,7 +4,9 @@ An identifier is a text. A number is the text that writes it in the shortest way
 numbers without a point, and a truth is the number 0 or 1: so 1, 1.0, "1" and True are
 one person, as they are when one file stores numbers and the next one texts. Texts stay
 as they are: "1.0", "01" and " 1" are other people than "1". Nothing (None, NaN, NaT,
-the empty text) and things that are no text, number, date or UUID are no identifiers.
+the empty text), the words that a dialect has for gaps, and things that are no text,
+number, date or UUID are no identifiers. A word is compared with an identifier's form:
+"-999" and "-999.0" stand for the number -999, and each for its own text.
 
 The form of a row's identifier depends on that row alone.
 """
@@ -21,26 +23,40 @@ from uuid import UUID
 
 import numpy as np
 
+from discreto.core.dialect import Dialect
 from discreto.data.frames.convert import plain
 from discreto.data.frames.frame_checks import Array
+from discreto.data.frames.gaps import gaps_of, name_of_number
 
 _DIGITS = 400  # of a whole decimal that is written out
 
 
-def people_of(values: Any) -> Array:
+def people_of(values: Any, dialect: Dialect | None = None) -> Array:
     """Identifiers: a private array of whole numbers, or of texts and None."""
+    gaps = gaps_of(dialect or Dialect()).names
     with suppress(Exception):
         values = _whole_numbers(values)
     flat = plain(values)
     if flat.dtype.kind in "iub":
-        return flat.astype(np.uint64 if flat.dtype.kind == "u" else np.int64)
+        whole = flat.astype(np.uint64 if flat.dtype.kind == "u" else np.int64)
+        # By the words, not by whether a row has one: what a row becomes, and in which
+        # form, does not depend on others.
+        if not any(word.lstrip("-").isdigit() for word in gaps):
+            return whole
+        return _without(whole.tolist(), gaps)
     if flat.dtype.kind == "f":
         different, place = np.unique(flat, return_inverse=True)
-        return _texts([name_of(value) for value in different.tolist()])[place]
+        return _without(different.tolist(), gaps)[place]
     if flat.dtype.kind in "mM":
         texts = [str(value) for value in flat]
-        return _texts([None if text == "NaT" else text for text in texts])
-    return _texts([name_of(value) for value in flat.tolist()])
+        return _without([None if text == "NaT" else text for text in texts], gaps)
+    return _without(flat.tolist(), gaps)
+
+
+def _without(several: Sequence[object], gaps: frozenset[str]) -> Array:
+    """Identifiers as texts, None in place of gaps."""
+    names = [name_of(value) for value in several]
+    return _texts([None if name in gaps else name for name in names])
 
 
 def _whole_numbers(values: Any) -> Any:
@@ -92,9 +108,7 @@ def name_of(value: object) -> str | None:
 
 
 def _number(value: float) -> str | None:
-    if math.isnan(value):
-        return None
-    return str(int(value)) if value.is_integer() else repr(value)
+    return None if math.isnan(value) else name_of_number(value)
 
 
 def _decimal(value: Decimal) -> str | None:

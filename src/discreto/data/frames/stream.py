@@ -95,7 +95,8 @@ class StreamFrame:
         )
 
     def raw(self, name: str) -> Array:
-        return join([people_of(piece[name]) for piece, _ in self._pieces([name])])
+        dialect, pieces = self._domain.dialect, self._pieces([name])
+        return join([people_of(piece[name], dialect) for piece, _ in pieces])
 
     def batches(
         self, names: Sequence[str], size: int

@@ -6,12 +6,15 @@ one by one, and what is no number is missing.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
 
+from discreto.core.date_formats import COUNTED
 from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Domain, Number, Opaque
+from discreto.data.frames.numbers import number
 from discreto.errors import DomainError
 
 Kind = Literal["number", "truth", "text", "date", "other"] | None  # None: no type
@@ -37,7 +40,8 @@ def check_types(domain: Domain, kinds: dict[str, Kind]) -> None:
         if kind is None or isinstance(column, Opaque):
             continue
         if isinstance(column, DateTime):
-            if kind not in ("date", "text"):
+            counted = domain.dialect is not None and domain.dialect.dates in COUNTED
+            if kind not in ("date", "text", *(["number"] if counted else [])):
                 raise _unusable(name, "a date", kind)
         elif isinstance(column, Number):
             _check_number(name, kind, written=domain.dialect is not None)
@@ -82,11 +86,7 @@ def _check_category(name: str, column: Category, kind: Kind) -> None:
 
 
 def _numeric(value: object) -> bool:
-    try:
-        float(value)  # type: ignore[arg-type]
-    except ValueError:
-        return False
-    return True
+    return not math.isnan(number(value))
 
 
 def _unusable(name: str, wanted: str, kind: Kind) -> DomainError:

@@ -8,6 +8,8 @@ twice is refused (plain readers keep the last one), and so is a key that is not 
 from __future__ import annotations
 
 import difflib
+import hashlib
+import hmac
 import json
 import tomllib
 from collections.abc import Collection, Mapping
@@ -78,6 +80,40 @@ def read_toml_file(path: str | Path) -> dict[str, Any]:
         raise ParameterError(f"{str(path)!r} cannot be read: {error}") from None
     except (OSError, ValueError):
         raise ParameterError(f"{str(path)!r} is not a readable TOML file.") from None
+
+
+CHECKSUM = "checksum"
+
+
+def sealed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return JSON data with a checksum of all the rest, the SHA-256 of its text.
+
+    The text is canonical: sorted keys, no spaces, ASCII. A checksum tells of accidents.
+    It does not stop an author of changes, who can make another one.
+    """
+    return {**data, CHECKSUM: _checksum(data)}
+
+
+def check_seal(data: Mapping[str, Any]) -> None:
+    """Refuse data that is not what ``sealed`` returned.
+
+    Raises
+    ------
+    ParameterError
+        The checksum is missing or belongs to other data.
+    """
+    said = data.get(CHECKSUM)
+    rest = {key: value for key, value in data.items() if key != CHECKSUM}
+    good = isinstance(said, str) and said.isascii()
+    if not good or not hmac.compare_digest(str(said), _checksum(rest)):
+        raise ParameterError(
+            "its checksum does not fit: the file is damaged or was changed."
+        )
+
+
+def _checksum(data: Mapping[str, Any]) -> str:
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

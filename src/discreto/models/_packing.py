@@ -134,6 +134,7 @@ def _cost(data: Any) -> Cost:
 def _privacy(data: dict[str, Any]) -> Privacy:
     receipt = data["receipt"]
     cost = _cost(data["cost"])
+    _cost(data["plan"]["total"])  # for readers; a selection's plan is that of one fit
     questions = tuple(
         Question(
             _is(str, q["door"]),

@@ -12,11 +12,13 @@ released, and then no refusal may depend on the numbers of a fit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from discreto.core.charge import Receipt
 from discreto.core.domain import Category
 from discreto.core.maps import Sides
 from discreto.core.maps.trees import MAX_DEPTH, Grid
@@ -35,6 +37,8 @@ from discreto.models._state_parts import (
     is_array,
 )
 from discreto.models.boosting.forest import Shipped
+
+_HASH = re.compile("[0-9a-f]{64}")
 
 
 def _is_view(value: Any, sizes: Sizes, values: bool) -> bool:
@@ -122,6 +126,8 @@ def _is_privacy(value: Any, sizes: Sizes, values: bool) -> bool:
     domain = sizes.space.domain
     return (
         isinstance(value, Privacy)
+        and bool(value.plan.questions)
+        and _is_receipt(value.receipt)
         and value.neighbours == domain.neighbours
         and value.rows_per_person == domain.rows_per_person
         and value.person == domain.person
@@ -131,6 +137,11 @@ def _is_privacy(value: Any, sizes: Sizes, values: bool) -> bool:
 def _labels(value: Any, sizes: Sizes, values: bool) -> bool:
     texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
     return texts and sizes.fit("terms", len(value))
+
+
+def _is_receipt(receipt: Receipt) -> bool:
+    known = receipt.simulated or _HASH.fullmatch(receipt.hash) is not None
+    return receipt.seq >= 0 and known
 
 
 def _feature_names(value: Any, sizes: Sizes, values: bool) -> bool:
@@ -317,12 +328,20 @@ def _has_whole_trees(model: Any) -> bool:
     return inner == len(model.routes_) and leaves == len(model.values_)
 
 
+def _has_known_power(model: Any) -> bool:
+    return model._power() > 1  # or it refuses what it is
+
+
+def _has_known_loss(model: Any) -> bool:
+    return isinstance(model.loss, str) and _has_whole_trees(model)
+
+
 # What the parts of a model must be together, beside what each must be alone.
 _WHOLE: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("CategoricalNB", "GaussianNB", "NaiveBayes"), _has_whole_votes),
-    **dict.fromkeys(
-        ("GradientBoostingClassifier", "GradientBoostingRegressor"), _has_whole_trees
-    ),
+    "FuzzyCMeans": _has_known_power,
+    "GradientBoostingClassifier": _has_whole_trees,
+    "GradientBoostingRegressor": _has_known_loss,
 }
 
 

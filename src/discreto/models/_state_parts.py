@@ -77,7 +77,7 @@ class Floats:
     optional: bool = False
 
     def fits(self, value: Any, sizes: Sizes, values: bool) -> bool:
-        if not is_array(value, "fiu", self.shape, sizes):
+        if not is_array(value, "f", self.shape, sizes):
             return False
         return not values or bool((np.isfinite(value) & (value >= self.least)).all())
 
@@ -114,7 +114,7 @@ class Real:
     optional: bool = False
 
     def fits(self, value: Any, sizes: Sizes, values: bool) -> bool:
-        if isinstance(value, bool) or not isinstance(value, float | int):
+        if type(value) is not float:
             return False
         good = self.least <= value <= self.most and math.isfinite(value)
         return not values or good

@@ -41,7 +41,7 @@ def _are_marginals(value: Any, sizes: Sizes, values: bool) -> bool:
 def _is_table(places: Any, table: Any) -> bool:
     """Return True for a finite table with one axis for each of its columns."""
     right = isinstance(places, tuple) and isinstance(table, np.ndarray)
-    right = right and table.dtype.kind in "fiu" and table.ndim == len(places)
+    right = right and table.dtype.kind == "f" and table.ndim == len(places)
     return right and bool(np.isfinite(table).all())
 
 
@@ -57,7 +57,7 @@ def _may_be_set(value: Any, sizes: Sizes, values: bool) -> bool:
 # Nobody predicts by a synthesizer, so all of its numbers are always checked.
 DRAWN_STATE: dict[str, Part] = {
     "rows_": Real(1.0, float(MOST_ROWS)),
-    "counts_": _are_arrays("fiu"),
+    "counts_": _are_arrays("f"),
     "groups_": _are_arrays("i"),
     "present_": _are_arrays("i"),
     "spreads_": Checked(_are_spreads),
@@ -91,7 +91,8 @@ def _columns_fit(model: Any) -> bool:
 
 def _are_counts(counts: Any, coding: Coding) -> bool:
     cells = coding.cells + coding.column.missing
-    return counts.shape == (cells,) and bool(np.isfinite(counts).all())
+    right = counts.dtype.kind == "f" and counts.shape == (cells,)
+    return right and bool(np.isfinite(counts).all())
 
 
 def _factors_fit(model: Any) -> bool:
@@ -100,7 +101,8 @@ def _factors_fit(model: Any) -> bool:
         good = good and list(places) == sorted(set(places))
         good = good and factor.shape == tuple(sizes[i] for i in places)
         good = good and bool(np.isfinite(factor).all()) and min(places) >= 0
-    return good
+    covered = {place for places, _ in model.factors_ for place in places}
+    return good and covered == set(range(len(sizes)))
 
 
 def _labels_fit(model: Any) -> bool:
@@ -108,10 +110,11 @@ def _labels_fit(model: Any) -> bool:
     if (model.labeller_ is None) != (space.target is None):
         return False
     if space.target is None or not _labels.target_share(space):
-        return True
+        return model.target_counts_ is None and model.target_spread_ is None
     coding = _labels.target_coding(space, model.bins)
     return (
         _are_counts(model.target_counts_, coding)
         and isinstance(model.labeller_, _labels.AutoRegressor)
+        and type(model.target_spread_) is float
         and 0 <= model.target_spread_ < np.inf
     )

@@ -85,7 +85,7 @@ def says(model: Any) -> list[Any]:
     """Return all that a model says of the rows, and of itself."""
     if isinstance(model, Synthesizer):
         drawn = model.sample(50, random_state=1)
-        return [*drawn.to_dict("list").values(), str(model.privacy_)]
+        return [str(drawn.to_dict("list")), str(model.privacy_)]
     rows = {n: DATA[n] for n in model.space_.features}
     said = [np.asarray(model.predict(rows)).tolist()]
     for way in ("predict_proba", "transform", "memberships"):

@@ -113,12 +113,15 @@ def test_a_checksum_holds_when_the_text_is_written_anew() -> None:
     assert model_files.verdict("NaiveBayes", text) == "same"
 
 
-def _table(domain: dp.Domain, rows: int = 300, delta: bool = False) -> dp.Table:
+def _table(domain: dp.Domain, rows: int = 300) -> dp.Table:
     draw, data = np.random.default_rng(3), {}
     for name, column in domain.columns.items():
         if isinstance(column, dp.Category):
             values = np.array(column.categories, dtype=object)
             data[name] = values[draw.integers(len(values), size=rows)]
+        elif isinstance(column, dp.Date):
+            days = draw.integers(int(column.lower), int(column.upper), rows)
+            data[name] = days.astype("datetime64[D]")
         else:
             data[name] = draw.uniform(column.lower, column.upper, rows)
     return dp.Table(data, domain, dp.testing.simulate(3))
@@ -183,13 +186,16 @@ def _again(model: Any) -> None:
 
 def model_says(model: Any) -> list[Any]:
     if isinstance(model, Synthesizer):
-        return [model.sample(20, random_state=1).to_dict("list")]
+        return [str(model.sample(20, random_state=1).to_dict("list"))]
     space, said = model.space_, []
     rows = {}
     for name in space.features:
         column = space.domain[name]
         if isinstance(column, dp.Category):
             rows[name] = np.resize(np.array(column.categories, dtype=object), 40)
+        elif isinstance(column, dp.Date):
+            days = np.linspace(column.lower, column.upper, 40).astype(int)
+            rows[name] = days.astype("datetime64[D]")
         else:
             rows[name] = np.linspace(column.lower, column.upper, 40)
     for way in ("predict", "predict_proba", "transform"):
@@ -241,7 +247,9 @@ OTHERS: dict[str, Any] = {
         NUMBERS,
     ),
     "quantile": (
-        lambda e: models.GradientBoostingRegressor(epsilon=e, loss="quantile"),
+        lambda e: models.GradientBoostingRegressor(
+            epsilon=e, loss="quantile", quantile=0.9
+        ),
         NUMBERS,
     ),
     "kmeans": (lambda e: models.KMeans(4, epsilon=e), NUMBERS.with_(target=None)),

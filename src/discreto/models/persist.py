@@ -32,6 +32,7 @@ WITHOUT_CHECKSUM = 1  # the format of versions 0.1 and 0.2
 _MOST_PARTS = 1 << 25
 _DEEPEST = 32
 _LETTERS = 10**4
+_LARGEST = 1 << 255  # squares of sensitivities have more than 64 bits
 OTHERS: dict[str, type[PrivateEstimator]] = {}  # models of rooms above this one
 _NEVER = ("ledger", "random_state")  # a budget and public coins are not part of a model
 
@@ -82,7 +83,7 @@ def loads(text: str, *, values: bool = True) -> PrivateEstimator:
     """
     try:
         data = read_json(text)
-        check_plain(data, _MOST_PARTS, depth=_DEEPEST, letters=_LETTERS)
+        check_plain(data, _MOST_PARTS, _DEEPEST, _LETTERS, _LARGEST)
         format_ = data["discreto_model"]
         if not isinstance(data["params"], dict) or not isinstance(data["state"], dict):
             raise TypeError

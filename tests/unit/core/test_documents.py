@@ -233,7 +233,7 @@ def test_a_misspelt_key_of_a_silo_is_refused(
 def test_toml_with_a_key_twice_or_too_deep_is_refused(reader, tmp_path: Path) -> None:
     for text in (SILO + SILO, "a = " + "[" * 10**5, "[a"):
         (tmp_path / "c.toml").write_text(text)
-        with pytest.raises(ParameterError, match="c.toml"):
+        with pytest.raises(ParameterError, match=r"c\.toml"):
             reader(tmp_path / "c.toml")
 
 

@@ -8,6 +8,7 @@ READER = "core/documents.py"
 # Texts that this package wrote itself and keeps where no user edits them: entries of
 # ledgers (whose hashes are checked), answers beside them, tasks for its own workers.
 OWN_TEXTS = {
+    "audit/refusals.py",
     "cli/federate.py",
     "core/gate.py",
     "core/ledger/checks.py",
@@ -17,6 +18,7 @@ OWN_TEXTS = {
     "core/training.py",
     "data/engines/executor.py",
     "data/engines/task_text.py",
+    "federated/channels.py",
     "federated/flower.py",
     "federated/messages.py",
     "lab/study/diffprivlib_script.py",

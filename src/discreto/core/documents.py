@@ -112,7 +112,7 @@ def check_seal(data: Mapping[str, Any]) -> None:
 
 
 def _checksum(data: Mapping[str, Any]) -> str:
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

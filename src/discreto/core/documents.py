@@ -77,7 +77,9 @@ def read_toml_file(path: str | Path) -> dict[str, Any]:
     try:
         return read_toml(Path(path).read_text(encoding="utf-8-sig"))
     except ParameterError as error:
-        raise ParameterError(f"{str(path)!r} cannot be read: {error}") from None
+        raise ParameterError(
+            f"{str(path)!r} is not a readable TOML file: {error}"
+        ) from None
     except (OSError, ValueError):
         raise ParameterError(f"{str(path)!r} is not a readable TOML file.") from None
 

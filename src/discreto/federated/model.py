@@ -238,8 +238,8 @@ class FederatedModel:
         found = cls.from_dict(data)
         if CHECKSUM not in data:
             warnings.warn(
-                f"{str(path)!r} has no checksum, since discreto 0.2 and earlier wrote "
-                "none: damage to its numbers cannot be noticed. Save the model again "
+                f"{str(path)!r} has no checksum: an earlier version of discreto wrote "
+                "it, and damage to its numbers cannot be noticed. Save the model again "
                 "to add one.",
                 stacklevel=2,
             )

@@ -66,12 +66,12 @@ def _form(model: PrivateEstimator) -> dict[str, Any]:
             "this model answers from private rows, so it cannot be saved. Use a model "
             "that is trained once, such as CellNeighborsClassifier."
         )
-    params, state = model.get_params(deep=False), vars(model).items()
-    known = {"space_", *table_of(model)}
+    params, state = model.get_params(deep=False), vars(model)
+    known = [key for key in ("space_", *table_of(model)) if key in state]
     return {
         "model": type(model).__name__,
         "params": {k: pack(v, _form) for k, v in params.items() if k not in _NEVER},
-        "state": {k: pack(v, _form) for k, v in state if k in known},
+        "state": {key: pack(state[key], _form) for key in known},
     }
 
 
@@ -203,7 +203,7 @@ def load(
 @overload
 def load(
     path: str | Path, kind: None = None, *, ledger: Ledger | None = None
-) -> Any: ...
+) -> PrivateEstimator: ...
 
 
 def load(
@@ -211,7 +211,7 @@ def load(
     kind: type[PrivateEstimator] | None = None,
     *,
     ledger: Ledger | None = None,
-) -> Any:
+) -> PrivateEstimator:
     """Read a model from a JSON file, and check it whole.
 
     Parameters
@@ -253,9 +253,8 @@ def load(
     model = loads(text)
     if f'"{CHECKSUM}"' not in text:
         warnings.warn(
-            f"{str(path)!r} has no checksum, since discreto 0.2 and earlier wrote "
-            "none: damage to its numbers cannot be noticed. Save the model again to "
-            "add one.",
+            f"{str(path)!r} has no checksum: an earlier version of discreto wrote it, and "
+            "damage to its numbers cannot be noticed. Save the model again to add one.",
             stacklevel=2,
         )
     if kind is not None and not isinstance(model, kind):

@@ -81,6 +81,11 @@ def loads(text: str, *, values: bool = True) -> PrivateEstimator:
     ``values=False`` leaves the numbers of its arrays unchecked, not their shapes: for
     models that were fitted here, where no refusal may depend on the numbers.
     """
+    return _read(text, values)[0]
+
+
+def _read(text: str, values: bool) -> tuple[PrivateEstimator, bool]:
+    """Return the model of a JSON text, and whether the text has a checksum."""
     try:
         data = read_json(text)
         check_plain(data, _MOST_PARTS, _DEEPEST, _LETTERS, _LARGEST)
@@ -101,7 +106,7 @@ def loads(text: str, *, values: bool = True) -> PrivateEstimator:
     model = _model(data, _Reading(format_ == FORMAT, _is_of_0_1(data), values))
     if data.get("simulated") is not model.privacy_.simulated:
         raise ParameterError("the file says otherwise whether it was simulated.")
-    return model
+    return model, format_ == FORMAT
 
 
 def _is_of_0_1(data: dict[str, Any]) -> bool:
@@ -250,11 +255,12 @@ def load(
         raise ParameterError(f"there is no file {str(path)!r}.") from None
     except (OSError, UnicodeDecodeError):
         raise ParameterError(f"{str(path)!r} cannot be read as a model.") from None
-    model = loads(text)
-    if f'"{CHECKSUM}"' not in text:
+    model, has_checksum = _read(text, values=True)
+    if not has_checksum:
         warnings.warn(
-            f"{str(path)!r} has no checksum: an earlier version of discreto wrote it, and "
-            "damage to its numbers cannot be noticed. Save the model again to add one.",
+            f"{str(path)!r} has no checksum: an earlier version of discreto wrote it, "
+            "and damage to its numbers cannot be noticed. Save the model again to add "
+            "one.",
             stacklevel=2,
         )
     if kind is not None and not isinstance(model, kind):

@@ -17,6 +17,7 @@ from discreto.client_json import (
 )
 from discreto.core.charge import Charger, Event, Receipt
 from discreto.core.cost import Amount, Cost
+from discreto.core.documents import read_json
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step, view_domain, view_to_json
 from discreto.core.gate import Gate
@@ -117,7 +118,7 @@ class Remote:
         """
         try:
             reply = self._http.request(method, path, json=body)
-            data = reply.json()
+            data = read_json(reply.content)
         except (self._trouble, ValueError) as error:
             raise LedgerError(
                 f"the service at {self.url} cannot be reached "

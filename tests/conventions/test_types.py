@@ -38,6 +38,8 @@ def uses(table: dp.Table) -> None:
     assert_type(dp.models.LinearRegression(epsilon=1).fit(table), LinearRegression)
     assert_type(load("model.json"), PrivateEstimator)
     assert_type(load("model.json").predict([[1]]), NDArray[Any])
+    known = load("model.json", NaiveBayes, ledger=dp.Ledger("people.ledger"))
+    assert_type(known.predict_proba([[1]]), NDArray[Any])
     assert_type(select([model], table, epsilon=1), NaiveBayes)
     mean = dp.stats.mean(table, "age", epsilon=Fraction(1, 2), key="mean")
     assert_type(mean, dp.Release)
@@ -69,12 +71,18 @@ dp.models.KMeans(3, epsilon=1, random_state="1")  # wrong
 """
 
 
-def readme() -> str:
-    found = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+def page(path: str) -> str:
+    """Return the Python of a page."""
+    found = re.findall(r"```python\n(.*?)```", (ROOT / path).read_text(), re.S)
     return "\n".join(found)
 
 
-FILES = {"readme": readme(), "types": TYPES, "wrong": WRONG}
+FILES = {
+    "readme": page("README.md"),
+    "tutorial": page("docs/tutorials/model.md"),
+    "types": TYPES,
+    "wrong": WRONG,
+}
 
 
 def mypy(folder: Path) -> list[str]:
@@ -126,8 +134,13 @@ def complaints(
 
 
 def test_the_readme_has_types(complaints: dict[str, list[str]]) -> None:
-    assert "import discreto as dp" in readme()
+    assert "import discreto as dp" in FILES["readme"]
     assert complaints["readme"] == []
+
+
+def test_the_tutorial_of_models_has_types(complaints: dict[str, list[str]]) -> None:
+    assert "again.predict_proba(" in FILES["tutorial"]
+    assert complaints["tutorial"] == []
 
 
 def test_results_have_types(complaints: dict[str, list[str]]) -> None:

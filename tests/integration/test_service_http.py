@@ -157,8 +157,16 @@ def test_hostile_bodies_are_refused_and_cost_nothing(served: Served) -> None:
                 reply = bo.post(f"/tables/patients/{what}", content=content)
                 assert 400 <= reply.status_code < 500, (what, body, reply.text)
                 assert set(reply.json()) == {"error", "message"}
-        for content in (b"{", b"[" * 5000, b"\xff\xfe", b'{"epsilon": NaN}', b"1e999"):
-            reply = bo.post("/tables/patients/ask", content=content)
+        for content in (
+            b"{",
+            b"[" * 5000,
+            b"\xff\xfe",
+            b'{"epsilon": NaN}',
+            b"1e999",
+            b'{"ask": "count()", "epsilon": "0.01", "epsilon": "0.02"}',
+        ):
+            kind = {"content-type": "application/json"}
+            reply = bo.post("/tables/patients/ask", content=content, headers=kind)
             assert 400 <= reply.status_code < 500, content
         assert spent(olga) == before
 

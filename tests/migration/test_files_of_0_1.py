@@ -54,7 +54,8 @@ def test_a_mixed_ledger_is_counted_by_the_rule_of_today(ledger_of) -> None:
 
 @pytest.mark.parametrize("name", PREDICTIONS)
 def test_model_files_predict_what_they_did(name: str) -> None:
-    model = models.load(FILES / f"{name}.json")
+    with pytest.warns(UserWarning, match="no checksum"):
+        model = models.load(FILES / f"{name}.json")
     expected = PREDICTIONS[name]
     rows = pd.DataFrame(expected["columns"])
     assert list(model.predict(rows)) == pytest.approx(expected["predictions"])

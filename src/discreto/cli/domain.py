@@ -13,6 +13,7 @@ from discreto import Ledger, Table
 from discreto.cli import options, terminal
 from discreto.cli.files import read_dialect, read_domain, write_new
 from discreto.core.domain import Domain, Number, Opaque
+from discreto.core.domain_json import domain_text
 from discreto.data.code_books import from_code_book
 from discreto.data.domain_file import KINDS, schema, stored_types
 from discreto.data.domain_file import draft as drafted_from
@@ -95,7 +96,7 @@ def convert_code_book(
 ) -> None:
     """Make a domain file from a code book: bounds and categories as they are there."""
     domain = from_code_book(book)
-    write_new(out, json.dumps(domain.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    write_new(out, domain_text(domain))
     bare = [name for name, c in domain.columns.items() if isinstance(c, Opaque)]
     console = terminal.err()
     if bare:

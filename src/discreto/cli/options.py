@@ -7,7 +7,6 @@ Mean(column='age', by=('sex',))
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from discreto.core.cost import read_amount
+from discreto.core.documents import read_json
 from discreto.errors import ParameterError
 from discreto.expression_text import parse
 from discreto.parameters import refuse
@@ -302,8 +302,8 @@ def value(text: str) -> Any:
     known = {"true": True, "false": False, "none": None, "null": None}
     if plain.lower() in known:
         return known[plain.lower()]
-    with suppress(ValueError, RecursionError):
-        return json.loads(plain)
+    with suppress(ParameterError):
+        return read_json(plain)
     for kind in (int, float):
         with suppress(ValueError):
             return kind(plain)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +11,7 @@ import typer
 
 from discreto.cli import options, terminal
 from discreto.cli.files import read_domain, readable_ledger
+from discreto.core.documents import read_json
 from discreto.errors import ParameterError
 from discreto.language import tr
 
@@ -142,7 +142,7 @@ def _json_page(source: Path, said: Mapping[str, Any]) -> Page:
 
     try:
         text = source.read_text(encoding="utf-8")
-        data: Any = json.loads(text)
+        data: Any = read_json(text)
     except (OSError, ValueError):
         raise ParameterError(f"{str(source)!r} is not {KINDS}.") from None
     if isinstance(data, dict) and "discreto_model" in data:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from discreto.core.date_formats import COUNTED, ORDERS, is_form
+from discreto.core.documents import known_part
 from discreto.errors import ParameterError
 
 ENCODINGS = ("utf-8", "latin-1", "windows-1252")
@@ -139,10 +140,10 @@ class Dialect:
         ParameterError
             It has parts that a dialect does not have.
         """
-        known = {field.name for field in fields(cls)}
-        if not isinstance(data, Mapping) or not set(data) <= known:
-            raise ParameterError(f"a dialect has the parts {', '.join(sorted(known))}.")
-        return cls(**data)
+        known = [field.name for field in fields(cls)]
+        if not isinstance(data, Mapping):
+            raise ParameterError(f"a dialect has the parts {', '.join(known)}.")
+        return cls(**known_part(data, known, "a dialect"))
 
 
 _ALIASES = {

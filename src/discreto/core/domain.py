@@ -27,10 +27,12 @@ from discreto.core.columns import (
 )
 from discreto.core.dialect import Dialect
 from discreto.core.domain_json import (
+    check_domain_keys,
     column_from,
     column_to_dict,
     dialect_from,
-    in_words,
+    domain_text,
+    read_domain_file,
 )
 from discreto.core.field_types import check_plain
 from discreto.errors import DomainError, ParameterError
@@ -290,10 +292,11 @@ class Domain:
             data.get("columns"), Mapping
         ):
             raise DomainError('a domain file needs "columns": {name: {...}}.')
-        if data.get("discreto_domain", 1) != 1:
+        if data.get("discreto_domain", 1) != 1:  # a newer one may have other keys
             raise DomainError(
                 "this domain file was written by a newer discreto: update discreto."
             )
+        check_domain_keys(data)
         neighbours, rows = data.get("neighbours", "add-remove"), data.get("rows")
         for role in ("target", "person"):
             if not isinstance(data.get(role), str | None):
@@ -317,10 +320,7 @@ class Domain:
         path
             The file to write.
         """
-        columns = {name: in_words(column) for name, column in self.columns.items()}
-        data = self.to_dict() | {"columns": columns}
-        text = json.dumps(data, indent=1, ensure_ascii=False)
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        Path(path).write_text(domain_text(self), encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Domain:
@@ -336,16 +336,7 @@ class Domain:
         DomainError
             There is no such file, or it is not a domain.
         """
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise DomainError(
-                f"there is no domain file {str(path)!r}. Draft one with: "
-                "discreto domain draft DATA"
-            ) from None
-        except (OSError, ValueError):
-            raise DomainError(f"{str(path)!r} is not a readable JSON file.") from None
-        return cls.from_dict(data)
+        return cls.from_dict(read_domain_file(path))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
         return self  # nothing in it can change

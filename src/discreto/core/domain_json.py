@@ -2,13 +2,130 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from discreto.core.columns import Boolean, Category, Column, Number, Opaque
 from discreto.core.dates import column_from_dict
 from discreto.core.dialect import Dialect
+from discreto.core.documents import known_part, read_json
 from discreto.errors import DomainError, ParameterError
+
+if TYPE_CHECKING:
+    from discreto.core.domain import Domain
+
+# Every key that a domain file may have: a new one is added here and in
+# data/domain.schema.json. "comment" and keys that begin with "x-" are remarks.
+_FOR_READERS = ("description", "source", "origin", "licence", "help")
+DOMAIN_KEYS = (
+    "discreto_domain",
+    "columns",
+    "target",
+    "neighbours",
+    "rows",
+    "person",
+    "rows_per_person",
+    "dialect",
+    "dataset",
+    *_FOR_READERS,
+    "$schema",
+)
+_GAPS = ("missing", "nullable")
+_DAYS = ("first", "last", "resolution", "zone")
+COLUMN_KEYS: dict[str, tuple[str, ...]] = {
+    "numeric": ("lower", "upper", "integer", "unit", *_GAPS),
+    "categorical": ("categories", "aliases", "case", "strip", *_GAPS),
+    "boolean": _GAPS,
+    "date": ("first", "last", *_GAPS),
+    "datetime": (*_DAYS, *_GAPS),
+    "text": (),
+    "Opaque": ("kind",),
+}
+_ANY_COLUMN = ("type", *_FOR_READERS)
+_ALL_KEYS = tuple(dict.fromkeys(key for keys in COLUMN_KEYS.values() for key in keys))
+
+
+def check_domain_keys(data: Mapping[str, Any]) -> None:
+    """Refuse a domain file with a key that is not known, such as ``neighbors``.
+
+    A misspelt ``person`` that is passed over would protect rows instead of people.
+    """
+    try:
+        known_part(data, DOMAIN_KEYS, "a domain file")
+        for name, column in data["columns"].items():
+            if isinstance(column, Mapping):
+                _check_column_keys(name, column)
+    except ParameterError as error:
+        raise DomainError(str(error)) from None
+
+
+def _check_column_keys(name: str, data: Mapping[str, Any]) -> None:
+    """Refuse keys that a column of this kind does not have.
+
+    A key of another kind may stand there without a value (null), as in drafts. A column
+    that is not asked about may have the keys of all kinds.
+    """
+    kind = str(data.get("type"))
+    own = COLUMN_KEYS.get(_OLD_WORDS.get(kind, kind), _ALL_KEYS)
+    if kind == "datetime" and "first" not in data:  # of 0.1: not asked about
+        own = _ALL_KEYS
+    said = {k: v for k, v in data.items() if v is not None or k not in _ALL_KEYS}
+    known_part(said, (*_ANY_COLUMN, *own), f"column {name!r} of a domain file")
+
+
+def _flag(data: Mapping[str, Any], key: str, default: bool) -> bool:
+    """Return a Boolean of a column; the text ``"false"`` is not one."""
+    value = data.get(key, default)
+    if not isinstance(value, bool):
+        raise DomainError(f"{key} is true or false, without quotes. Got {value!r}.")
+    return value
+
+
+def _may_be_missing(data: Mapping[str, Any], default: bool) -> bool:
+    """Return what ``missing`` says, or ``nullable``, its name in files of 0.1."""
+    flags = {_flag(data, key, default) for key in _GAPS if key in data}
+    if len(flags) > 1:
+        raise DomainError("missing and nullable are one fact, and here they differ.")
+    return flags.pop() if flags else default
+
+
+def _text(data: Mapping[str, Any], key: str, default: str) -> str:
+    value = data.get(key, default)
+    if not isinstance(value, str):
+        raise DomainError(f"{key} is a text. Got {value!r}.")
+    return value
+
+
+_DATA = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".xlsx", ".xls", ".gz", ".zip")
+
+
+def read_domain_file(path: str | Path) -> Any:
+    """Return the JSON data of a domain file, for ``Domain.from_dict``."""
+    try:
+        return read_json(Path(path).read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise DomainError(
+            f"there is no domain file {str(path)!r}. Draft one with: "
+            "discreto domain draft DATA"
+        ) from None
+    except (OSError, ValueError) as error:
+        ours = str(error) if isinstance(error, ParameterError) else "it is not UTF-8."
+        why = "it cannot be opened." if isinstance(error, OSError) else ours
+        if Path(path).suffix.lower() in _DATA:
+            why = (
+                "its name is that of a table. Give the domain file (JSON) here; to "
+                f"draft one: discreto domain draft {str(path)!r}"
+            )
+        raise DomainError(f"{str(path)!r} is not a domain file: {why}") from None
+
+
+def domain_text(domain: Domain) -> str:
+    """Return the text of a domain file, in the words of Python."""
+    columns = {name: in_words(column) for name, column in domain.columns.items()}
+    data = domain.to_dict() | {"columns": columns}
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def dialect_from(data: Any) -> Dialect | None:
@@ -82,7 +199,7 @@ def column_from(name: str, data: Mapping[str, Any]) -> Column:
         kind = data["type"]
         words = kind in _OLD_WORDS
         kind = _OLD_WORDS.get(kind, kind)
-        missing = bool(data.get("missing", data.get("nullable", words)))
+        missing = _may_be_missing(data, words)
         if kind == "numeric":
             _check_ends(data["lower"], data["upper"])
         if kind == "numeric" and data["lower"] == data["upper"]:
@@ -91,9 +208,9 @@ def column_from(name: str, data: Mapping[str, Any]) -> Column:
             return Number(
                 data["lower"],
                 data["upper"],
-                integer=bool(data.get("integer", False)),
+                integer=_flag(data, "integer", False),
                 missing=missing,
-                unit=str(data.get("unit", "")),
+                unit=_text(data, "unit", ""),
             )
         if kind == "categorical":
             return _category(data, missing)
@@ -104,7 +221,7 @@ def column_from(name: str, data: Mapping[str, Any]) -> Column:
 
             return OpenText()
         if kind == "Opaque":
-            return Opaque(str(data.get("kind", "identifier")))
+            return Opaque(_text(data, "kind", "identifier"))
         if kind in ("date", "datetime") and "first" in data:
             return column_from_dict(data, missing=missing)
         if kind in ("identifier", "datetime", "constant"):
@@ -131,6 +248,6 @@ def _category(data: Mapping[str, Any], missing: bool) -> Category:
         tuple(data["categories"]),
         missing=missing,
         aliases=data.get("aliases", {}),
-        case=bool(data.get("case", True)),
-        strip=bool(data.get("strip", False)),
+        case=_flag(data, "case", True),
+        strip=_flag(data, "strip", False),
     )

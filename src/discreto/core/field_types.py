@@ -189,11 +189,13 @@ def check_amounts(data: Any) -> dict[str, Any]:
     return dict(data)
 
 
-def check_plain(data: Any, most: int, depth: int = 16, letters: int = LONGEST) -> None:
+def check_plain(
+    data: Any, most: int, depth: int = 16, letters: int = LONGEST, largest: int = WHOLE
+) -> None:
     """Refuse JSON data from outside that is too deep, too long, or not plain.
 
-    What is left can be walked, written and printed: whole numbers have 64 bits, texts
-    are short and can be encoded, numbers are finite.
+    What is left can be walked, written and printed: whole numbers have 64 bits (or are
+    below ``largest``), texts are short and can be encoded, numbers are finite.
     """
     level, seen = [data], 0
     for _ in range(depth + 1):
@@ -204,7 +206,7 @@ def check_plain(data: Any, most: int, depth: int = 16, letters: int = LONGEST) -
                 below += one.values()
             elif isinstance(one, list | tuple):
                 below += one
-            elif not _is_plain(one, letters):
+            elif not _is_plain(one, letters, largest):
                 raise ParameterError("a message holds something that is not plain.")
             if seen + len(below) > most:
                 raise ParameterError(f"a message has too many parts (at most {most}).")
@@ -215,7 +217,7 @@ def check_plain(data: Any, most: int, depth: int = 16, letters: int = LONGEST) -
     raise ParameterError("a message is nested too deeply.")
 
 
-def _is_plain(one: Any, letters: int) -> bool:
+def _is_plain(one: Any, letters: int, largest: int) -> bool:
     if type(one) is float:
         return math.isfinite(one)
     if isinstance(one, str):
@@ -224,7 +226,7 @@ def _is_plain(one: Any, letters: int) -> bool:
         return True
     if isinstance(one, float):
         return math.isfinite(one)
-    return isinstance(one, int) and -WHOLE < one < 2 * WHOLE
+    return isinstance(one, int) and -largest < one < 2 * largest
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

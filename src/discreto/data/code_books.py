@@ -6,7 +6,6 @@ A code book says what values may be; nothing is read from rows. What it does not
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from discreto.core.columns import Boolean, Category, Column, Number, Opaque
 from discreto.core.dates import Date
 from discreto.core.dialect import Dialect
+from discreto.core.documents import read_json
 from discreto.core.domain import Domain
 from discreto.data.sdmx import fields_of_json, fields_of_xml, is_sdmx
 from discreto.errors import DomainError, ParameterError
@@ -63,7 +63,9 @@ def _read(path: str | Path) -> tuple[list[Mapping[str, Any]], Dialect | None]:
         text = Path(path).read_text(encoding="utf-8-sig")
         if text.lstrip().startswith("<"):
             return list(fields_of_xml(text)), None
-        data = json.loads(text)
+        data = read_json(text)
+    except ParameterError as error:
+        raise DomainError(f"{str(path)!r} is not a code book: {error}") from None
     except (OSError, ValueError):
         raise DomainError(f"{str(path)!r} is no readable JSON or XML file.") from None
     if not is_sdmx(data):

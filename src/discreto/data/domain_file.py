@@ -6,12 +6,13 @@ file, bounds, categories) is left for a person to fill in.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from discreto.core.dialect import Dialect
+from discreto.core.documents import read_json
+from discreto.core.domain_json import check_domain_keys, read_domain_file
 from discreto.data.databases.address import is_address, schema_at
 from discreto.data.frames.files import (
     Head,
@@ -179,12 +180,18 @@ _NEEDS = {
 
 
 def unfilled(path: Path) -> dict[str, list[str]]:
-    """What each column of a drafted domain file still needs."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        columns = dict(data["columns"])
-    except (OSError, ValueError, KeyError, TypeError):
+    """Return what each column of a drafted domain file still needs.
+
+    Raises
+    ------
+    DomainError
+        It is not a domain file, or has a key that is not known.
+    """
+    data = read_domain_file(path)
+    columns = data.get("columns") if isinstance(data, dict) else None
+    if not isinstance(columns, dict):
         return {}  # Domain.load says what is wrong
+    check_domain_keys(data)
     out = {}
     for name, column in columns.items():
         if isinstance(column, dict) and (lacks := _lacks(column)):
@@ -203,7 +210,7 @@ def _lacks(column: dict[str, Any]) -> list[str]:
 def schema() -> dict[str, Any]:
     """The JSON Schema of domain files."""
     text = Path(__file__).with_name("domain.schema.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
+    found: dict[str, Any] = read_json(text)
     return found
 
 

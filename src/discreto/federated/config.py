@@ -42,13 +42,13 @@ Paths are relative to the file.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from discreto.core.dialect import Dialect
+from discreto.core.documents import known_part, read_toml_file
 from discreto.core.domain import Domain
 from discreto.core.history import Lag, NamedPast, Past, PersonHistory, RollingMean
 from discreto.core.ledger import Ledger
@@ -137,13 +137,13 @@ def read_silo(path: str | Path) -> Silo:
     policy = made(Policy, _part(data, "policy", path), path)
     domain = Domain.load(folder / str(data["domain"]))
     engine = DatabaseEngine(fetch=data["fetch"]) if "fetch" in data else None
+    source, said = within(folder, str(data["data"])), _part(data, "dialect", path)
+    dialect = Dialect.from_dict(said) if said else None
     ledger = Ledger(
         folder / str(data["ledger"]),
         epsilon=data.get("epsilon"),
         delta=data.get("delta"),
     )
-    source, said = within(folder, str(data["data"])), _part(data, "dialect", path)
-    dialect = Dialect.from_dict(said) if said else None
     table = Table(source, domain, ledger, engine=engine, dialect=dialect)
     if "history" in data:
         table = table.remembering(_history(_part(data, "history", path), path))
@@ -187,16 +187,12 @@ def read_wire(path: str | Path) -> Wire:
 
 
 def _read(path: str | Path) -> dict[str, Any]:
-    try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise ParameterError(f"{str(path)!r} is not a readable TOML file.") from None
-    unknown = sorted(set(data) - {*_KEYS, *_SECTIONS})
+    known = (*_KEYS, *_SECTIONS)
+    data = known_part(read_toml_file(path), known, "a silo's file")
     absent = [name for name in _NEEDED if name not in data]
-    if unknown or absent:
-        what = f"does not know {unknown[0]!r}" if unknown else f"needs {absent[0]!r}"
+    if absent:
         raise ParameterError(
-            f"a silo's file {what}. It may have: {', '.join((*_KEYS, *_SECTIONS))}."
+            f"a silo's file needs {absent[0]!r}. It may have: {', '.join(known)}."
         )
     return data
 
@@ -216,12 +212,7 @@ def section(path: str | Path, name: str) -> dict[str, Any]:
 def made(kind: Any, part: dict[str, Any], path: str | Path) -> Any:
     """What a section of a file describes; refuses names that it does not know."""
     known = [field.name for field in fields(kind)]
-    unknown = sorted(set(part) - set(known))
-    if unknown:
-        raise ParameterError(
-            f"{str(path)!r} has {unknown[0]!r} in a section that may have: "
-            f"{', '.join(known)}."
-        )
+    part = known_part(part, known, f"a section of {str(path)!r}")
     part = {k: tuple(v) if isinstance(v, list) else v for k, v in part.items()}
     try:
         return kind(**part)

@@ -18,6 +18,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from discreto.core.documents import read_json
 from discreto.errors import DiscretoError, KernelFault, MissingExtraError
 from discreto.federated import messages
 from discreto.federated.config import Wire, read_silo, read_wire
@@ -94,7 +95,7 @@ def _record(message: Message) -> Any:
 
 
 def _message_of(message: Any) -> Message:
-    return dict(json.loads(str(message.content["letter"]["json"])))
+    return dict(read_json(str(message.content["letter"]["json"])))
 
 
 def run_client() -> None:

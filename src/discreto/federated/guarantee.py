@@ -100,8 +100,11 @@ class Guarantee:
             What ``to_dict`` returned.
         """
         silos = {name: Cost.from_dict(c) for name, c in data["silos"].items()}
-        texts = [str(data[name]) for name in ("trusted", "warning", "protect")]
-        return cls(silos, bool(data["simulated"]), *texts)
+        texts = [data[name] for name in ("trusted", "warning", "protect")]
+        plain = isinstance(data["simulated"], bool)
+        if not plain or not all(isinstance(text, str) for text in texts):
+            raise ParameterError("this is not a guarantee: it was changed.")
+        return cls(silos, data["simulated"], *texts)
 
     def __str__(self) -> str:
         stamp = f"{tr('SIMULATED')} " if self.simulated else ""

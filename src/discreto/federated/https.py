@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from discreto.core.documents import read_json
 from discreto.errors import ParameterError
 from discreto.federated.messages import Message
 
@@ -142,8 +143,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(400, {})
             return
         try:
-            message = json.loads(self.rfile.read(int(size)))
-        except (ValueError, RecursionError):
+            message = read_json(self.rfile.read(int(size)))
+        except ParameterError:
             self._reply(400, {})
             return
         certificate = self.connection.getpeercert()
@@ -296,8 +297,8 @@ class HttpsLink:
             text = reply.read(MOST_BYTES + 1)
             if reply.status != 200 or len(text) > MOST_BYTES:
                 raise http.client.HTTPException
-            data = json.loads(text)
-        except (OSError, http.client.HTTPException, ValueError, RecursionError):
+            data = read_json(text)
+        except (OSError, http.client.HTTPException, ParameterError):
             self._drop()
             return None
         return data if isinstance(data, dict) else None

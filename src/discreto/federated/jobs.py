@@ -53,14 +53,13 @@ def check_job(job: Mapping[str, Any]) -> Any:
 
 def learn(channel: Channel, job: Mapping[str, Any]) -> dict[str, Any]:
     """Carry out a job on the silos of a channel; the model as JSON data."""
-    from discreto.models.persist import dumps
+    from discreto.models.persist import to_data
 
     wanted = check_job(job)
     federation = Federation(channel)
     if job["learner"] not in LEARNERS:
         fitted = wanted.fit(FederatedTable(federation), job.get("target"))
-        model: dict[str, Any] = json.loads(dumps(fitted))
-        return model
+        return to_data(fitted)
     options = {"run": job.get("run"), "count_epsilon": job.get("count_epsilon")}
     return federation.fit(wanted, job.get("target"), **options).to_dict()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.domain import Category, Domain
+from discreto.core.documents import CHECKSUM, check_seal, read_json, sealed
+from discreto.core.domain import Category, Domain, Number
+from discreto.core.field_types import check_plain
 from discreto.core.query import Floats
 from discreto.errors import ParameterError
 from discreto.federated.guarantee import Guarantee
@@ -18,7 +21,10 @@ from discreto.federated.rounds import ONE, Setting
 from discreto.models._features import Space
 from discreto.models._terms import Encoding
 
-FORMAT = 1
+FORMAT = 2
+WITHOUT_CHECKSUM = 1  # the format of versions 0.1 and 0.2
+_MOST_PARTS = 1 << 25
+_LETTERS = 10**4
 
 
 @dataclass(frozen=True)
@@ -137,39 +143,66 @@ class FederatedModel:
         return np.column_stack([1 - second, second])
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form, read back by ``from_dict``."""
-        return {
-            "discreto_federated": FORMAT,
-            "domain": self.domain.to_dict(),
-            "target": self.target,
-            "features": list(self.features),
-            "path": self.path_.tolist(),
-            "guarantee": self.guarantee.to_dict(),
-            "dropped": self.dropped,
-            "fill": list(self.fill_),
-        }
+        """Return a JSON form with a checksum, read back by ``from_dict``."""
+        return sealed(
+            {
+                "discreto_federated": FORMAT,
+                "domain": self.domain.to_dict(),
+                "target": self.target,
+                "features": list(self.features),
+                "path": self.path_.tolist(),
+                "guarantee": self.guarantee.to_dict(),
+                "dropped": self.dropped,
+                "fill": list(self.fill_),
+            }
+        )
 
     @classmethod
     def from_dict(cls, data: Any) -> FederatedModel:
-        """A model from JSON data.
+        """Return the model of JSON data, checked whole.
 
         Parameters
         ----------
         data
             What ``to_dict`` returned.
+
+        Raises
+        ------
+        ParameterError
+            It is not a federated model, or was changed.
         """
         try:
-            return cls(
+            check_plain(data, _MOST_PARTS, letters=_LETTERS)
+            format_ = data["discreto_federated"]
+        except (KeyError, TypeError, ValueError):
+            raise ParameterError("this is not a federated model.") from None
+        if type(format_) is not int or format_ not in (FORMAT, WITHOUT_CHECKSUM):
+            raise ParameterError(
+                f"this model has format {format_!r}; this discreto reads {FORMAT}."
+            )
+        if format_ == FORMAT or CHECKSUM in data:
+            check_seal(data)
+        try:
+            found = cls(
                 Domain.from_dict(data["domain"]),
-                str(data["target"]),
+                data["target"],
                 tuple(data["features"]),
                 np.array(data["path"], dtype=float),
                 Guarantee.from_dict(data["guarantee"]),
                 dict(data["dropped"]),
-                tuple(map(float, data.get("fill", ()))),
+                tuple(map(float, data["fill"] if format_ == FORMAT else _fill(data))),
             )
-        except (KeyError, TypeError, ValueError):
-            raise ParameterError("this is not a federated model.") from None
+            kinds = {"features": list, "fill": list, "dropped": dict}
+            whole = all(isinstance(data.get(k, v()), v) for k, v in kinds.items())
+            whole = whole and _is_whole(found)
+        except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError):
+            whole = False
+        if not whole:
+            raise ParameterError(
+                "the parts of this federated model do not fit each other: it is "
+                "damaged or was changed."
+            )
+        return found
 
     def save(self, path: str | Path) -> None:
         """Write the model as JSON.
@@ -190,8 +223,49 @@ class FederatedModel:
         ----------
         path
             A file that ``save`` wrote.
+
+        Raises
+        ------
+        ParameterError
+            It cannot be read as a federated model, or was changed.
         """
-        return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+        try:
+            data = read_json(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise ParameterError(
+                f"{str(path)!r} cannot be read as a federated model."
+            ) from None
+        found = cls.from_dict(data)
+        if CHECKSUM not in data:
+            warnings.warn(
+                f"{str(path)!r} has no checksum: an earlier version of discreto wrote "
+                "it, and damage to its numbers cannot be noticed. Save the model again "
+                "to add one.",
+                stacklevel=2,
+            )
+        return found
+
+
+def _fill(data: Any) -> Any:
+    return data.get("fill", ())  # files of 0.1 have none
+
+
+def _is_whole(model: FederatedModel) -> bool:
+    """Return True if the parts of a model fit its domain and are finite."""
+    texts = [model.target, *model.features, *model.dropped, *model.dropped.values()]
+    if not all(isinstance(text, str) for text in texts) or not model.features:
+        return False
+    if model.target in model.features or not model.guarantee.silos:
+        return False
+    column = model.domain[model.target]
+    classes = len(column.categories) if isinstance(column, Category) else 2
+    space = Space(model.domain, model.features, model.target)
+    terms, path = len(Encoding(space).names), model.path_
+    known = isinstance(column, Category | Number) and classes == 2
+    right = path.ndim == 3 and path.shape[0] > 0 and path.shape[1] > 0
+    right = right and path.shape[2] == 1 + terms
+    right = right and len(model.fill_) in (0, terms)
+    return known and right and bool(np.isfinite(path).all())
 
 
 def fills(setting: Setting, middle: Floats) -> list[tuple[float, ...]]:

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from discreto.core.documents import read_json
 from discreto.core.query import Floats
 from discreto.federated.messages import Message
 
@@ -33,7 +34,7 @@ class PeerState:
         if self._path is None or not self._path.exists():
             return None
         try:
-            data = json.loads(self._path.read_text(encoding="utf-8"))
+            data = read_json(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
         known = isinstance(data, dict) and data.get("format") == FORMAT

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from discreto.core import documents
 from discreto.errors import ParameterError
 from discreto.lab.study.words import in_words
 from discreto.language import language, mark, speaking, tr
@@ -73,7 +73,7 @@ def _page(root: Path) -> Page:
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object of a file."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = documents.read_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise ParameterError(f"{str(path)!r} cannot be read as JSON.") from None
     if not isinstance(data, dict):

@@ -28,7 +28,7 @@ class ModelPredictor:
     @classmethod
     def read(cls, text: str) -> ModelPredictor:
         """The predictor of a model's JSON text."""
-        return cls(persist.loads(text))
+        return cls(persist.loads(text, values=False))
 
     def class_codes(self, batch: Batch) -> Ints:
         """The code of each row's predicted class."""

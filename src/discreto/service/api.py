@@ -27,6 +27,7 @@ from discreto.service.guard import bucketed
 from discreto.service.questions import strict
 from discreto.service.service import Service
 from discreto.service.state import Person
+from discreto.service.strict_body import StrictRoute
 
 T = TypeVar("T")
 Amount = StrictInt | StrictFloat | StrictStr
@@ -168,7 +169,7 @@ Owner = Annotated[Person, Depends(only("owner"))]
 Analyst = Annotated[Person, Depends(only("analyst"))]
 Reviewer = Annotated[Person, Depends(only("owner", "auditor"))]
 Here = Annotated[Service, Depends(service_of)]
-router = APIRouter(prefix="/api/v1")
+router = APIRouter(prefix="/api/v1", route_class=StrictRoute)
 
 
 async def timed(service: Service, work: Callable[..., T], *args: Any) -> T:

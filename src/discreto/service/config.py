@@ -36,7 +36,6 @@ Paths are relative to the file.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -44,6 +43,7 @@ from typing import Any
 
 from discreto.core.cost import Amount, read_amount
 from discreto.core.dialect import Dialect
+from discreto.core.documents import known_part, read_toml_file
 from discreto.core.ledger.postgres import is_postgres
 from discreto.data.databases.address import within
 from discreto.errors import ParameterError
@@ -174,10 +174,8 @@ class ServiceConfig:
 def read_config(path: str | Path) -> ServiceConfig:
     """The service that a TOML file describes; whatever is wrong with it is said."""
     folder = Path(path).absolute().parent
-    try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise ParameterError(f"{str(path)!r} is not a readable TOML file.") from None
+    known = [one.name for one in fields(ServiceConfig)]
+    data = known_part(read_toml_file(path), known, "a service's file")
     config = ServiceConfig(
         state=_place(folder, data.pop("state", "service.state")),
         ledgers=_several(LedgerSettings, data.pop("ledgers", {}), "ledgers"),
@@ -188,8 +186,6 @@ def read_config(path: str | Path) -> ServiceConfig:
         name=str(data.pop("name", "discreto")),
         url=str(data.pop("url", "")),
     )
-    if data:
-        raise ParameterError(f"a service's file does not know {sorted(data)[0]!r}.")
     return check_config(_resolved(config, folder))
 
 
@@ -258,12 +254,7 @@ def _several(kind: Any, data: Any, what: str) -> dict[str, Any]:
 def _made(kind: Any, part: Any, what: str) -> Any:
     if not isinstance(part, dict):
         raise ParameterError(f"{what!r} must be a section: [{what}].")
-    known = [one.name for one in fields(kind)]
-    unknown = sorted(set(part) - set(known))
-    if unknown:
-        raise ParameterError(
-            f"[{what}] does not know {unknown[0]!r}. It may have: {', '.join(known)}."
-        )
+    part = known_part(part, [one.name for one in fields(kind)], f"[{what}]")
     values = {k: tuple(v) if isinstance(v, list) else v for k, v in part.items()}
     try:
         return kind(**values)

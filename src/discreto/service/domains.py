@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from discreto.core.documents import read_json
 from discreto.core.domain import Domain
+from discreto.core.domain_json import domain_text
 from discreto.core.ledger import Ledger
 from discreto.data.domain_file import draft, stored_types
 from discreto.errors import DiscretoError, ParameterError
@@ -28,7 +30,7 @@ def drafted(served: Served) -> str:
 
 def current(served: Served) -> str:
     """The domain that the service uses."""
-    return _text(served.table.domain.to_dict())
+    return domain_text(served.table.domain)
 
 
 def _text(data: Any) -> str:
@@ -51,9 +53,9 @@ def _read(text: str) -> Domain:
     if len(text) > LONGEST:
         raise ParameterError(f"a domain has at most {LONGEST} letters here.")
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        raise ParameterError("this is not JSON.") from None
+        data = read_json(text)
+    except ParameterError as error:
+        raise ParameterError(f"this is not a domain: {error}") from None
     if not isinstance(data, dict):
         raise ParameterError("a domain is a JSON object.")
     return Domain.from_dict(data)

@@ -241,7 +241,7 @@ def _read_fit(
 
     def run(table: Table) -> Answer:
         fitted = make().fit(table, target)
-        return {"model": json.loads(persist.dumps(fitted))}
+        return {"model": persist.to_data(fitted)}
 
     asked = {"fit": name, "params": params, "target": target} | common
 

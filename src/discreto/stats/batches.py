@@ -15,12 +15,12 @@ precision = 0.5
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from discreto.core.documents import known_part, read_toml
 from discreto.core.expressions import Named, Step, Where, WithColumns
 from discreto.errors import ParameterError
 from discreto.expression_text import parse
@@ -119,13 +119,16 @@ def read_batch(path: str | Path) -> Batch:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-        data = tomllib.loads(text[:_LONGEST]) if len(text) <= _LONGEST else None
     except FileNotFoundError:
         raise ParameterError(f"there is no file {str(path)!r}.") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise ParameterError(f"{str(path)!r} is not a TOML file: {error}") from None
-    if data is None:
+    except (OSError, ValueError):
+        raise ParameterError(f"{str(path)!r} is not a readable TOML file.") from None
+    if len(text) > _LONGEST:
         raise ParameterError(f"{str(path)!r} is too long for a file of questions.")
+    try:
+        data = read_toml(text)
+    except ParameterError as error:
+        raise ParameterError(f"{str(path)!r} is not a TOML file: {error}") from None
     return batch_of(data)
 
 
@@ -137,7 +140,7 @@ def batch_of(data: Mapping[str, Any]) -> Batch:
     data
         What the file says, as plain data.
     """
-    _only(data, _KNOWN, "a batch")
+    data = known_part(data, _KNOWN, "a batch")
     asked = data.get("question")
     if not isinstance(asked, list) or not 1 <= len(asked) <= MOST_QUESTIONS:
         raise ParameterError("a batch has questions: [[question]] with ask = '...'.")
@@ -176,7 +179,7 @@ def _view(data: Mapping[str, Any]) -> tuple[Step, ...]:
 def _question(part: Any, place: int) -> Statistic:
     if not isinstance(part, Mapping) or not isinstance(part.get("ask"), str):
         raise ParameterError(f"question {place} of the batch lacks ask = '...'.")
-    _only(part, _PARTS, f"question {place} of the batch")
+    part = known_part(part, _PARTS, f"question {place} of the batch")
     try:
         statistic = sentence(part["ask"])
         if "where" in part:
@@ -185,10 +188,3 @@ def _question(part: Any, place: int) -> Statistic:
         raise ParameterError(f"question {place} of the batch: {error}") from None
     return statistic
 
-
-def _only(data: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
-    odd = [name for name in data if name not in known]
-    if odd:
-        raise ParameterError(
-            f"{what} has no part {odd[0]!r}. Known: {', '.join(known)}."
-        )

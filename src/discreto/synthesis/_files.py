@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.models._state_parts import Checked, Part, Real, Sizes
 from discreto.synthesis import _labels
 from discreto.synthesis._columns import Coding
 from discreto.synthesis._rules import Rules
@@ -13,14 +14,65 @@ from discreto.synthesis._rules import Rules
 MOST_ROWS = 10**8
 
 
+def _are_arrays(kinds: str) -> Checked:
+    """Return the part that is a list of finite arrays, one for each column."""
+
+    def good(value: Any, sizes: Sizes, values: bool) -> bool:
+        arrays = isinstance(value, list) and all(
+            isinstance(one, np.ndarray) and one.dtype.kind in kinds for one in value
+        )
+        return arrays and sizes.fit("features", len(value))
+
+    return Checked(good)
+
+
+def _are_factors(value: Any, sizes: Sizes, values: bool) -> bool:
+    return isinstance(value, list) and all(_is_table(*one) for one in value)
+
+
+def _are_marginals(value: Any, sizes: Sizes, values: bool) -> bool:
+    names = set(sizes.space.features)
+    return isinstance(value, dict) and all(
+        set(places) <= names and _is_table(places, table)
+        for places, table in value.items()
+    )
+
+
+def _is_table(places: Any, table: Any) -> bool:
+    """Return True for a finite table with one axis for each of its columns."""
+    right = isinstance(places, tuple) and isinstance(table, np.ndarray)
+    right = right and table.dtype.kind == "f" and table.ndim == len(places)
+    return right and bool(np.isfinite(table).all())
+
+
+def _are_spreads(value: Any, sizes: Sizes, values: bool) -> bool:
+    two = isinstance(value, tuple) and len(value) == 2
+    return two and all(Real(0.0).fits(one, sizes, True) for one in value)
+
+
+def _may_be_set(value: Any, sizes: Sizes, values: bool) -> bool:
+    return True  # its form depends on the target: see _labels_fit
+
+
+# Nobody predicts by a synthesizer, so all of its numbers are always checked.
+DRAWN_STATE: dict[str, Part] = {
+    "rows_": Real(1.0, float(MOST_ROWS)),
+    "counts_": _are_arrays("f"),
+    "groups_": _are_arrays("i"),
+    "present_": _are_arrays("i"),
+    "spreads_": Checked(_are_spreads),
+    "factors_": Checked(_are_factors),
+    "marginals_": Checked(_are_marginals),
+    "labeller_": Checked(_may_be_set),
+    "target_counts_": Checked(_may_be_set),
+    "target_spread_": Checked(_may_be_set),
+}
+
+
 def has_whole_state(model: Any) -> bool:
     """Whether rows can be drawn from the attributes of a synthesizer."""
-    try:
-        Rules.read(model, model.space_.domain)
-        good = _columns_fit(model) and _factors_fit(model) and _labels_fit(model)
-        return good and 1 <= model.rows_ <= MOST_ROWS
-    except (ValueError, TypeError, AttributeError, LookupError):
-        return False
+    Rules.read(model, model.space_.domain)
+    return _columns_fit(model) and _factors_fit(model) and _labels_fit(model)
 
 
 def _columns_fit(model: Any) -> bool:
@@ -39,7 +91,8 @@ def _columns_fit(model: Any) -> bool:
 
 def _are_counts(counts: Any, coding: Coding) -> bool:
     cells = coding.cells + coding.column.missing
-    return counts.shape == (cells,) and bool(np.isfinite(counts).all())
+    right = counts.dtype.kind == "f" and counts.shape == (cells,)
+    return right and bool(np.isfinite(counts).all())
 
 
 def _factors_fit(model: Any) -> bool:
@@ -48,7 +101,8 @@ def _factors_fit(model: Any) -> bool:
         good = good and list(places) == sorted(set(places))
         good = good and factor.shape == tuple(sizes[i] for i in places)
         good = good and bool(np.isfinite(factor).all()) and min(places) >= 0
-    return good
+    covered = {place for places, _ in model.factors_ for place in places}
+    return good and covered == set(range(len(sizes)))
 
 
 def _labels_fit(model: Any) -> bool:
@@ -56,10 +110,11 @@ def _labels_fit(model: Any) -> bool:
     if (model.labeller_ is None) != (space.target is None):
         return False
     if space.target is None or not _labels.target_share(space):
-        return True
+        return model.target_counts_ is None and model.target_spread_ is None
     coding = _labels.target_coding(space, model.bins)
     return (
         _are_counts(model.target_counts_, coding)
         and isinstance(model.labeller_, _labels.AutoRegressor)
+        and type(model.target_spread_) is float
         and 0 <= model.target_spread_ < np.inf
     )

@@ -13,17 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount, Cost
 from discreto.core.domain import Domain, Opaque
+from discreto.core.ledger import Ledger
 from discreto.data.frames.native import new_frame
 from discreto.errors import DomainError, ParameterError
 from discreto.models import persist
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Space
+from discreto.models._state import declare
 from discreto.parameters import Reader, whole
 from discreto.rng import Generator, Seed, generator
 from discreto.synthesis import _labels
 from discreto.synthesis._columns import Coding, codings, to_values, within
 from discreto.synthesis._drawing import draw_cells, draw_codes
-from discreto.synthesis._files import MOST_ROWS, has_whole_state
+from discreto.synthesis._files import DRAWN_STATE, MOST_ROWS, has_whole_state
 from discreto.synthesis._fitting import Model
 from discreto.synthesis._learning import Conversation, default_rounds
 from discreto.synthesis._rules import Rules
@@ -350,27 +352,22 @@ class Synthesizer(PrivateEstimator):
         persist.save(self, path)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path, *, ledger: Ledger | None = None) -> Self:
         """Read a synthesizer from a file that ``save`` wrote.
 
         Parameters
         ----------
         path
             The file.
+        ledger
+            The ledger that paid for the fit; see ``discreto.models.load``.
 
         Returns
         -------
         Synthesizer
             It draws the same rows for the same seed.
         """
-        found = persist.load(path)
-        if not isinstance(found, cls):
-            raise ParameterError(f"{str(path)!r} is no synthesizer.")
-        return found
-
-    def _has_whole_state(self) -> bool:
-        """Whether rows can be drawn from what a file holds."""
-        return has_whole_state(self)
+        return persist.load(path, cls, ledger=ledger)
 
     def predict(self, X: Any) -> Any:
         """Refused: rows are drawn with ``sample``.
@@ -384,3 +381,4 @@ class Synthesizer(PrivateEstimator):
 
 
 persist.OTHERS["Synthesizer"] = Synthesizer
+declare("Synthesizer", DRAWN_STATE, has_whole_state)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from discreto.core.documents import read_json
 from discreto.core.domain import Domain, Opaque
 from discreto.errors import DomainError
 
@@ -69,7 +69,7 @@ def sheet_of(name: str) -> Sheet:
 
 def read_sheet(name: str, text: str, entry: Entry) -> Sheet:
     """A sheet from the text of a domain file with a target."""
-    data = json.loads(text)
+    data = read_json(text)
     domain = usable(data)
     if domain.target is None:
         raise DomainError(f'the domain file of {name!r} needs "target": COLUMN.')

@@ -81,6 +81,12 @@ class Rows:
     def refusal(self, asked, sampled=False):
         return ""
 
+    def unready(self):
+        return ""
+
+    def unchanged(self):
+        return True
+
     def fold(self, asked, keep=None):
         self._touch()
         return aggregate.empty(asked)

@@ -249,10 +249,22 @@ def _place(part: Frame, names: tuple[str, ...]) -> Any:
     frame, views = _steps(part)
     if isinstance(frame, StreamFrame) and views:
         text = json.dumps(view_to_json([view.step for view in views]))
-        return _FileView(frame.spans, text, json.dumps(views[0].domain.to_dict()))
+        domain = json.dumps(views[0].domain.to_dict())
+        return _FileView(_elsewhere(frame.spans), text, domain)
     if isinstance(part, StreamFrame):
-        return part.spans
+        return _elsewhere(part.spans)
     return _WorkerRows({name: part.column(name) for name in names}, part.length())
+
+
+def _elsewhere(spans: Sequence[Span]) -> list[Span]:
+    """Spans for workers, whose machine may have the same files under other numbers.
+
+    This process compares all of a file's state before and after the fold.
+    """
+    return [
+        span._replace(state=span.state.elsewhere()) if span.state else span
+        for span in spans
+    ]
 
 
 def _known(asked: Bound) -> bool:

@@ -10,6 +10,7 @@
       UnsafeError                     this would break the guarantee; use a simulation
       MissingExtraError(ImportError)  an optional part is not installed; install it
       KernelFault                     the fold failed after the charge, which stands
+        ChangedError                  files changed meanwhile; reload and ask again
 
 A message is made from public facts only. It never shows a value from a row.
 """
@@ -65,12 +66,17 @@ class KernelFault(DiscretoError):
     exit_code = 8
 
 
+class ChangedError(KernelFault):
+    """The rows changed after they were paid for. The ledger stays open."""
+
+
 class PrivacyWarning(UserWarning):
     """Something beside the guarantee: it holds, but not for all that is there."""
 
 
 __all__ = [
     "BudgetError",
+    "ChangedError",
     "DiscretoError",
     "DomainError",
     "KernelFault",

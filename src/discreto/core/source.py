@@ -13,7 +13,7 @@ from discreto.core.bound import Bound
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step
 from discreto.core.query import Floats, Ints, Sum, Tally
-from discreto.errors import KernelFault, ParameterError
+from discreto.errors import ChangedError, ParameterError
 
 T = TypeVar("T")
 Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
@@ -56,7 +56,7 @@ def check_same(source: Source) -> None:
     The ledger stays open: that rows were changed, and when, is public.
     """
     if not source.unchanged():
-        raise KernelFault(_CHANGED)
+        raise ChangedError(_CHANGED)
 
 
 def attempt(source: Source, work: Callable[[], T]) -> list[T]:

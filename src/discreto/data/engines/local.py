@@ -107,15 +107,19 @@ def quietly(work: Callable[[], T]) -> T:
     """What ``work`` gives; if it fails, one fault that says nothing about rows.
 
     Whatever fails: native code has failures that Python does not count as exceptions.
+    A fault keeps its reason, which is the engine's own.
     """
+    reason = "the sums could not be folded."
     try:
         return work()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
+    except KernelFault as fault:
+        reason = str(fault)
     except BaseException:  # noqa: S110 - what a failure says might quote a row
         pass
     # Raised out here, so that the cause is not its context.
-    raise KernelFault("the sums could not be folded.")
+    raise KernelFault(reason)
 
 
 def _processors() -> int:

@@ -25,7 +25,7 @@ from discreto.core.bound import bind
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.data.engines import ExecutorEngine, LocalEngine
 from discreto.data.frames import open_frame
-from discreto.errors import DiscretoError, KernelFault, ParameterError
+from discreto.errors import DiscretoError, KernelFault, ParameterError, StalledError
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._kinds import PrivateClusterer, PrivateRegressor
 from discreto.testing import simulate
@@ -392,7 +392,7 @@ def test_rows_in_memory_do_not_go_to_dask(client):
 
 
 def test_a_cluster_without_workers_is_a_fault_with_a_reason(
-    files: str, caplog: pytest.LogCaptureFixture
+    files: str,
 ) -> None:
     """A paid question is not waited for without an end."""
     distributed = pytest.importorskip("distributed")
@@ -409,9 +409,9 @@ def test_a_cluster_without_workers_is_a_fault_with_a_reason(
             with pytest.raises(KernelFault):
                 stats.mean(table, "a", epsilon=1)
             assert ledger.shut
-            assert "no task was done in 0.5 s, and 3 wait" in caplog.text
+            assert "no task was done in 0.5 s" in ledger.entries()[-1]["label"]
             rows = Sum(Everyone(), (Block(Ones()),))
-            with pytest.raises(KernelFault, match="are there workers"):
+            with pytest.raises(StalledError, match="are there workers"):
                 engine.fold(bind(rows, DOMAIN), open_frame(files, DOMAIN))
             cluster.scale(1)
             client.wait_for_workers(1, timeout=60)

@@ -361,11 +361,11 @@ class Gate:
 
     def _quietly(self, label: str, work: Callable[[], T]) -> T:
         """Work on rows that must not fail; if it does, the ledger is shut."""
-        found = sources.attempt(self._source, work)
+        found, reason = sources.attempt(self._source, work)
         if found:
             return found[0]
         # Out here, so that the cause, which may quote a row, is not the context.
-        self.ledger.fault(label)
+        self.ledger.fault(label + reason)
         raise KernelFault(_FAULT)
 
     @property

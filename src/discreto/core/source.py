@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from discreto.core.bound import Bound
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step
 from discreto.core.query import Floats, Ints, Sum, Tally
-from discreto.errors import ChangedError, ParameterError
+from discreto.errors import ChangedError, ParameterError, StalledError
 
 T = TypeVar("T")
 Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
@@ -59,16 +58,22 @@ def check_same(source: Source) -> None:
         raise ChangedError(_CHANGED)
 
 
-def attempt(source: Source, work: Callable[[], T]) -> list[T]:
-    """Return what work on rows found, in a list; an empty list if it failed.
+def attempt(source: Source, work: Callable[[], T]) -> tuple[list[T], str]:
+    """Return what work on rows found, in a list that is empty if it failed, and why.
 
+    Only workers that did nothing are a reason to name: other failures may quote a row.
     Whether the rows were changed comes first: then it does not matter what was found.
     """
     found: list[T] = []
-    with suppress(Exception):
+    reason = ""
+    try:
         found.append(work())
+    except StalledError as error:
+        reason = f" ({error})"
+    except Exception:  # noqa: S110 - its text may quote a row
+        pass
     check_same(source)
-    return found
+    return found, reason
 
 
 class RowPartition(Protocol):

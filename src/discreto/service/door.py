@@ -9,7 +9,6 @@ own about privacy, it only says who pays.
 from __future__ import annotations
 
 import json
-import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -33,7 +32,6 @@ from discreto.service.state import Person
 
 ASK, REQUEST, DECISION, DIED = "ask ", "request ", "decision ", "died "
 OPENED = "opened "
-LOG = logging.getLogger("discreto.service")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +115,11 @@ class Door:
             try:
                 table = served.table.current()
             except DiscretoError:  # its text may name columns that are not public
-                LOG.warning("table %s was changed and cannot be opened anew", name)
                 raise Refusal("table") from None
             if table is not served.table:
                 label = f"table {name} was changed and is opened anew"
                 event = {"service": "opened", "table": name}
                 served.ledger.note(label, event, f"{OPENED}{name} {time.time_ns()}")
-                LOG.info("table %s was changed and is opened anew", name)
                 served = self.tables[name] = replace(served, table=table)
             return served
 

@@ -21,7 +21,7 @@ from discreto.core.bound import bind
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.data.engines import ExecutorEngine, LocalEngine, executor
 from discreto.data.frames import open_frame, stream
-from discreto.data.frames.file_states import Files, note_state
+from discreto.data.frames.file_states import OpenedFiles, note_state
 from discreto.errors import ChangedError, DomainError, KernelFault, ParameterError
 from discreto.testing import simulate
 
@@ -332,12 +332,12 @@ def test_a_file_that_comes_back_is_another_file(tmp_path):
     """Moved away and back between two looks, or with its old times: still noticed."""
     path, away = tmp_path / "rows.csv", tmp_path / "away"
     write(rows(), path)
-    files = Files({str(path): note_state(path)})
+    files = OpenedFiles({str(path): note_state(path)})
     os.rename(path, away)
     assert not files.unchanged()
     os.rename(away, path)
     assert not files.unchanged()
-    files = Files({str(path): note_state(path)})
+    files = OpenedFiles({str(path): note_state(path)})
     old = path.stat()
     overwrite(rows("b"), path)
     os.utime(path, ns=(old.st_atime_ns, old.st_mtime_ns))

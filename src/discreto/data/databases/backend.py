@@ -12,7 +12,7 @@ import narwhals as nw
 
 from discreto.core.domain import Domain, Opaque
 from discreto.data.databases.probes import check_engine, check_texts
-from discreto.data.frames.file_states import Files
+from discreto.data.frames.file_states import OpenedFiles
 from discreto.errors import DomainError
 
 _PART = float(1 << 16)  # sums of long numbers are made of two sums of short ones
@@ -40,7 +40,7 @@ class Backend:
 
     exact = True
     strict = False
-    files: Files | None = None  # of a database that is a file
+    files: OpenedFiles | None = None  # of a database that is a file
     connect: Callable[[], Any] | None = None  # makes a new connection, if that is known
     _checked = False
 

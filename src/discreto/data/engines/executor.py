@@ -8,7 +8,6 @@ are merged here. Noise and charges happen in the process that asks, never in a w
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, wait
@@ -28,10 +27,9 @@ from discreto.data.engines.local import fold_all, fold_together, keeps, quietly
 from discreto.data.engines.task_text import WORKER_KINDS, read_question, write_question
 from discreto.data.frames import Array, Frame, StreamFrame
 from discreto.data.frames.spans import Span
-from discreto.errors import KernelFault, ParameterError
+from discreto.errors import KernelFault, ParameterError, StalledError
 from discreto.parameters import MANY, number, whole
 
-LOG = logging.getLogger("discreto.engines")
 SILENCE = 600.0  # seconds without a task that is done
 _SMALLEST, _LARGEST = 8 << 20, 256 << 20  # bytes of files in one task
 
@@ -205,12 +203,9 @@ class ExecutorEngine:
                 for task in tasks:
                     task.cancel()
                 self._drop_pool()
-                reason = (
-                    f"no task was done in {self.silence:g} s, and {len(tasks)} wait: "
-                    "are there workers?"
+                raise StalledError(
+                    f"no task was done in {self.silence:g} s: are there workers?"
                 )
-                LOG.error(reason)  # for the owner: those who ask are told less
-                raise KernelFault(reason)
             yield from done
 
     def _pool(self) -> Executor:

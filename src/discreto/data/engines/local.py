@@ -18,7 +18,7 @@ from discreto.core.maps.cells import Cross
 from discreto.core.query import Ints, Sum
 from discreto.data.engines.blas import one_thread
 from discreto.data.frames import Frame
-from discreto.errors import KernelFault
+from discreto.errors import KernelFault, StalledError
 
 T = TypeVar("T")
 _NUMBERS = 1 << 18  # of rows that are folded at once: they stay in the cache
@@ -107,19 +107,15 @@ def quietly(work: Callable[[], T]) -> T:
     """What ``work`` gives; if it fails, one fault that says nothing about rows.
 
     Whatever fails: native code has failures that Python does not count as exceptions.
-    A fault keeps its reason, which is the engine's own.
     """
-    reason = "the sums could not be folded."
     try:
         return work()
-    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, StalledError):
         raise
-    except KernelFault as fault:
-        reason = str(fault)
     except BaseException:  # noqa: S110 - what a failure says might quote a row
         pass
     # Raised out here, so that the cause is not its context.
-    raise KernelFault(reason)
+    raise KernelFault("the sums could not be folded.")
 
 
 def _processors() -> int:

@@ -23,7 +23,7 @@ from discreto.data.databases.address import (
     open_address,
 )
 from discreto.data.frames.convert import convert
-from discreto.data.frames.file_states import Files, note_state
+from discreto.data.frames.file_states import OpenedFiles, note_state
 from discreto.data.frames.files import format_of, paths_of
 from discreto.data.frames.frame_checks import Array, Frame
 from discreto.data.frames.memory import (
@@ -62,7 +62,9 @@ def open_frame(data: Any, domain: Domain) -> Frame:
 def _address_frame(address: str, domain: Domain) -> Any:
     """A frame over a table in a database, which can be connected to again."""
     path = file_of(address)  # its state is noted before it is read
-    files = None if path is None else Files({str(path.absolute()): note_state(path)})
+    files = (
+        None if path is None else OpenedFiles({str(path.absolute()): note_state(path)})
+    )
     table = open_address(address)
     return _database_frame(table, domain, connector(address), files)
 
@@ -71,7 +73,7 @@ def _database_frame(
     data: Any,
     domain: Domain,
     connect: Callable[[], Any] | None = None,
-    files: Files | None = None,
+    files: OpenedFiles | None = None,
 ) -> Any:
     """A frame over a lazy table; None for data of another kind."""
     if type(data).__module__.partition(".")[0] in ("numpy", "pandas"):

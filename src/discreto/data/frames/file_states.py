@@ -67,7 +67,7 @@ def note_state(path: Path) -> FileState:
     return _state(found)
 
 
-class Files:
+class OpenedFiles:
     """The files of a table as they were when it was opened.
 
     Parameters

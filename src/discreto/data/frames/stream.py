@@ -13,7 +13,7 @@ from discreto.core.domain import Category, Domain
 from discreto.core.frame import Origin
 from discreto.core.maps._batch_cache import Fleeting
 from discreto.data.frames.convert import convert
-from discreto.data.frames.file_states import Files, FileState, note_state
+from discreto.data.frames.file_states import FileState, OpenedFiles, note_state
 from discreto.data.frames.files import (
     format_of,
     head_of,
@@ -63,7 +63,7 @@ class StreamFrame:
             state = state._replace(groups=groups)
             spans.append(span_of(where, head.parts, state))
         self._domain, self.spans = domain, spans
-        self._files = Files({s.path: s.state for s in spans if s.state}, listed)
+        self._files = OpenedFiles({s.path: s.state for s in spans if s.state}, listed)
         self._kept, self._first = KeptFile(), 0
 
     @classmethod

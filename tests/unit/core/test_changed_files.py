@@ -20,7 +20,7 @@ from discreto.core.accounting import steps_for
 from discreto.core.bound import bind
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.data.engines import ExecutorEngine, LocalEngine, executor
-from discreto.data.frames import open_frame, stream
+from discreto.data.frames import file_states, open_frame, stream
 from discreto.data.frames.file_states import OpenedFiles, note_state
 from discreto.errors import ChangedError, DomainError, KernelFault, ParameterError
 from discreto.testing import simulate
@@ -343,6 +343,34 @@ def test_a_file_that_comes_back_is_another_file(tmp_path):
     os.utime(path, ns=(old.st_atime_ns, old.st_mtime_ns))
     assert path.stat().st_size == old.st_size
     assert not files.unchanged()
+
+
+def test_once_changed_is_changed(tmp_path, monkeypatch):
+    """Something may have been made of the other file meanwhile."""
+    path = tmp_path / "rows.csv"
+    write(rows(), path)
+    files = OpenedFiles({str(path): note_state(path)})
+    other = path.parent.stat()
+    with monkeypatch.context() as patch:
+        patch.setattr(file_states.os, "stat", lambda _: other)
+        assert not files.unchanged()
+    assert file_states.note_state(path) == files._states[str(path)]
+    assert not files.unchanged()
+
+
+def test_the_times_of_a_fresh_file_are_let_grow_old(tmp_path, monkeypatch):
+    """Written again within one tick of the disk's clock, it would look the same."""
+    path = tmp_path / "rows.csv"
+    path.write_text("id,g\n1,a\n")
+    written = path.stat().st_ctime
+    slept: list[float] = []
+    monkeypatch.setattr(file_states.time, "sleep", slept.append)
+    monkeypatch.setattr(file_states.time, "time", lambda: written + 0.001)
+    note_state(path)
+    assert slept == [file_states._TICK]
+    monkeypatch.setattr(file_states.time, "time", lambda: written + 1)
+    note_state(path)
+    assert len(slept) == 1
 
 
 def test_a_handle_is_compared_where_it_is_read(tmp_path):

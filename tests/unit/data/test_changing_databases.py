@@ -13,7 +13,7 @@ import pytest
 
 import discreto as dp
 from discreto.data.databases import frame as database_frame
-from discreto.data.frames import MemoryFrame
+from discreto.data.frames import MemoryFrame, open_frame
 from discreto.errors import ChangedError, ParameterError
 from discreto.testing import simulate
 
@@ -119,8 +119,11 @@ def test_people_of_an_untranslated_table_are_those_of_their_plan(connection, kee
 
 def test_a_copy_keeps_the_rows_of_a_person_bounded(connection):
     connection.execute("UPDATE t SET id = 7 WHERE id < 500")
-    table = table_of(connection, PEOPLE)
-    assert table.gate()._source._frame.copied(1 << 20).length() == 501
+    rows = connection.sql("SELECT * FROM t")
+    frame = open_frame(rows, PEOPLE).bounded(bytes(24))  # type: ignore[attr-defined]
+    for own in (frame, frame.for_plan(), frame.for_plan().held()):
+        copy = own.copied(1 << 20) if hasattr(own, "copied") else own
+        assert copy.length() == 501
 
 
 # A database that is a file

@@ -110,13 +110,24 @@ def test_batches_of_another_size_are_other_rows(path):
 
 def test_what_was_kept_never_meets_rows_of_a_changed_file(path):
     """Kept rows are all of the old file; what has to be read is not read."""
-    frame, engine = open_frame(path, DOMAIN), LocalEngine(2)
+    plain = {"row_group_size": 1_700, "compression": "none", "use_dictionary": False}
+    pq.write_table(rows(0), path, **plain)
+    early, engine = open_frame(path, DOMAIN), LocalEngine(2)
+    asked = [bind(question, DOMAIN) for question in questions()]
+    for question in asked[:2]:
+        engine.fold(question, early)
+    frame = open_frame(path, DOMAIN)
     first = folded(path, frame)
-    pq.write_table(rows(1), path, row_group_size=1_700)
+    old, size = rows(0), path.stat().st_size
+    other = pa.array(-old["t"].to_numpy())
+    pq.write_table(old.set_column(2, "t", other), path, **plain)
+    assert path.stat().st_size == size  # every byte has its place, as before
     assert folded(path, frame) == first
     once = Sum(Everyone(), (Block(Values(("t",))),))
     with pytest.raises(KernelFault):  # it keeps nothing, so it opens the file
         engine.fold(bind(once, DOMAIN), frame)
+    with pytest.raises(KernelFault):  # the target was read once, and not kept yet
+        engine.fold(asked[2], early)
     assert not frame.origins()[0].unchanged()
 
 

@@ -24,6 +24,7 @@ from discreto.core.gate import Gate
 from discreto.core.question_json import encode
 from discreto.errors import (
     BudgetError,
+    ChangedError,
     DiscretoError,
     DomainError,
     KernelFault,
@@ -46,6 +47,7 @@ _ERRORS: dict[str, type[DiscretoError]] = {
     "needs_approval": BudgetError,
     "unsafe": UnsafeError,
     "ledger": LedgerError,
+    "changed": ChangedError,
     "shut": KernelFault,
     "failed": KernelFault,
 }

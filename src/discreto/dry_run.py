@@ -61,6 +61,14 @@ class NoRows:
         """Nothing is refused."""
         return ""
 
+    def unready(self) -> str:
+        """Return nothing: there is no file and no server."""
+        return ""
+
+    def unchanged(self) -> bool:
+        """Return True: nobody else has these rows."""
+        return True
+
     def column(self, name: str) -> Floats | Ints:
         """Nothing."""
         return np.empty(0)
@@ -97,6 +105,14 @@ class MadeUpRows:
     def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
         """Nothing is refused."""
         return ""
+
+    def unready(self) -> str:
+        """Return nothing: there is no file and no server."""
+        return ""
+
+    def unchanged(self) -> bool:
+        """Return True: nobody else has these rows."""
+        return True
 
     def batch(self, names: Sequence[str]) -> tuple[Batch, int]:
         """The made-up rows, and how many there are before weighting."""

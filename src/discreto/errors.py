@@ -10,6 +10,8 @@
       UnsafeError                     this would break the guarantee; use a simulation
       MissingExtraError(ImportError)  an optional part is not installed; install it
       KernelFault                     the fold failed after the charge, which stands
+        ChangedError                  files changed meanwhile; reload and ask again
+        StalledError                  no worker did anything for too long
 
 A message is made from public facts only. It never shows a value from a row.
 """
@@ -65,12 +67,21 @@ class KernelFault(DiscretoError):
     exit_code = 8
 
 
+class ChangedError(KernelFault):
+    """The rows changed after they were paid for. The ledger stays open."""
+
+
+class StalledError(KernelFault):
+    """No task of a fold was done for too long: workers are gone, or stuck."""
+
+
 class PrivacyWarning(UserWarning):
     """Something beside the guarantee: it holds, but not for all that is there."""
 
 
 __all__ = [
     "BudgetError",
+    "ChangedError",
     "DiscretoError",
     "DomainError",
     "KernelFault",
@@ -78,5 +89,6 @@ __all__ = [
     "MissingExtraError",
     "ParameterError",
     "PrivacyWarning",
+    "StalledError",
     "UnsafeError",
 ]

@@ -88,6 +88,9 @@ def perform(
     if plan.others:
         event["others"] = list(map(len, plan.others))
     key = None if kept is None else kept.key
+    before = table.gate()
+    if isinstance(before, Gate):  # silos look after their own rows
+        before.check_rows(label)
     receipt = table.ledger.charge(cost, label, event, key)
     if kept is not None and receipt.answer is not None:
         return Done(kept.read(receipt.answer), plan, receipt)

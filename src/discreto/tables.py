@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Cost
@@ -87,21 +88,7 @@ class Table(TableAnswers):
             domain = domain.with_(dialect=dialect)
         self.domain, self.ledger = domain, ledger
         self.name = _name_of(data) if name is None else str(name)
-        frame: Any = open_frame(data, domain)
-        lazy = hasattr(frame, "query")  # it stays where it is
-        if domain.person is not None:
-            key = Entropy().bytes(24)
-            if lazy:
-                frame = frame.bounded(key, fetch=getattr(engine, "fetch", True))
-            else:
-                frame = PersonFrame(frame, domain, key)
-        if domain.neighbours == "replace" and frame.length() != domain.rows:
-            raise DomainError(
-                f"the domain says rows={domain.rows}, but the table has another number "
-                "of rows. With neighbours='replace' that number is public: correct it."
-            )
-        default = DatabaseEngine() if lazy else LocalEngine()
-        self._rows = TableRows(frame, engine or default)
+        self._rows = _open_rows(data, domain, engine)
         self.choosy = not getattr(engine, "fetch", True)
         self._plans = {}
 
@@ -159,7 +146,31 @@ class Table(TableAnswers):
         ledger
             Who pays instead of this table's ledger, such as a reservation.
         """
-        return Gate(self.domain, ledger or self.ledger, self._rows, self._full_name())
+        payer, rows = ledger or self.ledger, self._rows.for_plan()
+        return Gate(self.domain, payer, rows, self._full_name())
+
+    def reload(self) -> Self:
+        """Open the same files or database anew, as they are now.
+
+        A table whose files were changed refuses every question, because what it knows
+        of its rows belongs to the old files. Tables in memory are copies, which do not
+        change: they are returned as they are.
+
+        Returns
+        -------
+        Table
+            The same table or view, over the rows of today, with the same ledger.
+
+        Raises
+        ------
+        DomainError
+            The files are gone, or do not fit the domain any more.
+        """
+        if not isinstance(getattr(self, "_rows", None), TableRows):
+            raise ParameterError("only tables whose rows are here can be reloaded.")
+        out = copy.copy(self)
+        out._rows = self._rows.reloaded()
+        return out
 
     def has_at_most(self, rows: int) -> bool:
         """Whether so many rows are enough. For the owner: the answer is exact.
@@ -207,6 +218,9 @@ class Table(TableAnswers):
         BudgetError
             The ledger has less left. Nothing was charged.
         """
+        gate = self.gate()
+        if isinstance(gate, Gate):  # silos look after their own rows
+            gate.check_rows(label)
         return Reservation(self.ledger, self.ledger.charge(cost, label, event))
 
     def train(
@@ -240,6 +254,26 @@ class Table(TableAnswers):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Table:
         return self
+
+
+def _open_rows(data: Any, domain: Domain, engine: Engine | None) -> TableRows:
+    """The rows of a table, at most a few of a person, and how to open them again."""
+    frame: Any = open_frame(data, domain)
+    lazy = hasattr(frame, "query")  # it stays where it is
+    if domain.person is not None:
+        key = Entropy().bytes(24)
+        if lazy:
+            frame = frame.bounded(key, fetch=getattr(engine, "fetch", True))
+        else:
+            frame = PersonFrame(frame, domain, key)
+    if domain.neighbours == "replace" and frame.length() != domain.rows:
+        raise DomainError(
+            f"the domain says rows={domain.rows}, but the table has another number "
+            "of rows. With neighbours='replace' that number is public: correct it."
+        )
+    default = DatabaseEngine() if lazy else LocalEngine()
+    again = partial(_open_rows, data, domain, engine)
+    return TableRows(frame, engine or default, again if frame.origins() else None)
 
 
 def _name_of(data: Any) -> str:

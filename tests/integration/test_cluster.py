@@ -21,8 +21,11 @@ import pytest
 
 import discreto as dp
 from discreto import models, stats
+from discreto.core.bound import bind
+from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.data.engines import ExecutorEngine, LocalEngine
-from discreto.errors import DiscretoError, KernelFault, ParameterError
+from discreto.data.frames import open_frame
+from discreto.errors import DiscretoError, KernelFault, ParameterError, StalledError
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._kinds import PrivateClusterer, PrivateRegressor
 from discreto.testing import simulate
@@ -386,3 +389,32 @@ def test_rows_in_memory_do_not_go_to_dask(client):
     domain = dp.Domain({"a": NUMBERS["a"]})
     table = dp.Table(data, domain, simulate(noise=False), engine=engine)
     assert stats.count(table, epsilon=1).value == 140_000
+
+
+def test_a_cluster_without_workers_is_a_fault_with_a_reason(
+    files: str,
+) -> None:
+    """A paid question is not waited for without an end."""
+    distributed = pytest.importorskip("distributed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"n_workers": 0, "processes": False, "dashboard_address": None}
+        with (
+            distributed.LocalCluster(**options) as cluster,
+            distributed.Client(cluster, set_as_default=False) as client,
+        ):
+            engine = dp.engines.dask(client, parts=3, silence=0.5)
+            ledger = dp.Ledger(epsilon=9)
+            table = dp.Table.scan(files, DOMAIN, ledger, engine=engine)
+            with pytest.raises(KernelFault):
+                stats.mean(table, "a", epsilon=1)
+            assert ledger.shut
+            assert "no task was done in 0.5 s" in ledger.entries()[-1]["label"]
+            rows = Sum(Everyone(), (Block(Ones()),))
+            with pytest.raises(StalledError, match="are there workers"):
+                engine.fold(bind(rows, DOMAIN), open_frame(files, DOMAIN))
+            cluster.scale(1)
+            client.wait_for_workers(1, timeout=60)
+            ledger.reopen("there is a worker again")
+            engine.silence = 600
+            assert stats.count(table, epsilon=1).value > 0

@@ -103,6 +103,12 @@ class Rows:
     def refusal(self, asked, sampled=False):
         return ""
 
+    def unready(self):
+        return ""
+
+    def unchanged(self):
+        return True
+
     def fold(self, query, keep=None):
         return aggregate.fold(inside(query, self.domain), *self.facts)
 

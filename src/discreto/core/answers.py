@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
 
 from discreto.core.charge import Receipt
 from discreto.core.noise.calibration import Noise
@@ -37,3 +41,13 @@ class Discovery:
     counts: Ints
     noise: KeysNoise
     receipt: Receipt
+
+
+def noise_facts(noises: tuple[Noise, ...]) -> dict[str, Any]:
+    """Return what a ledger's entry says about the noise of a measurement."""
+    return {"noise": [{"law": n.law, "amount": str(n.amount)} for n in noises]}
+
+
+def stored_tables(text: str) -> tuple[Ints, ...]:
+    """Return the tables of an answer that a ledger has kept."""
+    return tuple(np.array(table) for table in json.loads(text))

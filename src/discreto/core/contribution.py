@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.domain import Domain
-from discreto.core.frame import BATCH, Array, Frame, asked
+from discreto.core.frame import BATCH, Array, Frame, Origin, asked
 
 
 class PersonFrame:
@@ -29,6 +29,15 @@ class PersonFrame:
 
     def split(self, parts: int) -> list[Frame]:
         return [self]
+
+    def origins(self) -> tuple[Origin, ...]:
+        return self._frame.origins()
+
+    def for_plan(self) -> Frame:
+        inner = self._frame.for_plan()
+        if inner is self._frame:
+            return self
+        return PersonFrame(inner, self._domain, self._key)
 
     def column(self, name: str) -> Array:
         return self._frame.column(name)[self._keep()]

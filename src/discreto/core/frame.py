@@ -13,6 +13,19 @@ BATCH = 1 << 16  # rows read at once where nothing says otherwise
 Array = NDArray[Any]
 
 
+class Origin(Protocol):
+    """Files or a database that rows come from, and that others may change."""
+
+    def unready(self) -> str:
+        """Return why rows cannot be read now, a public reason; empty if they can."""
+
+    def unchanged(self) -> bool:
+        """Return True if what was noted of the rows at the opening still holds."""
+
+    def recovered(self) -> bool:
+        """Return True if a lost connection was replaced: a fold may be tried again."""
+
+
 class Frame(Protocol):
     """Rows in the terms of a domain."""
 
@@ -32,6 +45,12 @@ class Frame(Protocol):
 
     def length(self) -> int:
         """The number of rows: private unless the domain says otherwise."""
+
+    def origins(self) -> tuple[Origin, ...]:
+        """Return where the rows come from; nothing if they are a private copy."""
+
+    def for_plan(self) -> Frame:
+        """Return the same rows for one plan: copies of a database are its own."""
 
 
 def asked(column: object) -> bool:

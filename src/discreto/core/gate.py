@@ -18,14 +18,16 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core import aggregate
+from discreto.core import source as sources
 from discreto.core.answers import Discovery, Measurement, Selection
+from discreto.core.answers import noise_facts as _laws
+from discreto.core.answers import stored_tables as _tables
 from discreto.core.bound import Bound, bind, inside
 from discreto.core.charge import Charger, Event, Receipt, Reservation
 from discreto.core.cost import Cost
@@ -133,6 +135,7 @@ class Gate:
         if self._partition is not None:
             raise ParameterError("a part of a table has no parts of its own.")
         bind(partition.restrict(_COUNT, 0), self.domain)  # before anything is paid
+        self.check_rows(label)
         receipt = self.ledger.charge(cost, label)
         out = []
         for number in range(count):
@@ -279,19 +282,23 @@ class Gate:
         if self._partition is not None:
             # Products: their bound takes for granted that replaced rows stay in a cell.
             products = [part for part in bound.blocks if part.block.form == "gram"]
-            if products or isinstance(bound.query, Randomise):
-                self._check_whole(label)
+            unfit = products or isinstance(bound.query, Randomise)
+            if unfit and self.domain.neighbours == "replace":
+                raise ParameterError(f"{label!r} cannot be asked of a part of a table.")
         return bound
 
     def _refuse(self, bound: Bound | None, label: str, sampled: bool = False) -> None:
         """Refuse what the engine cannot answer; without a question, texts of rows."""
+        self.check_rows(label)
         refusal = self._source.refusal(bound, sampled)
         if refusal:
             raise ParameterError(f"{label!r} cannot be asked of this table: {refusal}")
 
-    def _check_whole(self, label: str) -> None:
-        if self._partition is not None and self.domain.neighbours == "replace":
-            raise ParameterError(f"{label!r} cannot be asked of a part of a table.")
+    def check_rows(self, label: str) -> None:
+        """Refuse rows that were changed since the opening, or cannot be reached."""
+        if isinstance(self.ledger, Reservation):  # paid already
+            return sources.check_same(self._source)
+        sources.check_ready(self._source, label)
 
     def _charge(
         self,
@@ -356,10 +363,11 @@ class Gate:
 
     def _quietly(self, label: str, work: Callable[[], T]) -> T:
         """Work on rows that must not fail; if it does, the ledger is shut."""
-        with suppress(Exception):
-            return work()
+        found, reason = sources.attempt(self._source, work)
+        if found:
+            return found[0]
         # Out here, so that the cause, which may quote a row, is not the context.
-        self.ledger.fault(label)
+        self.ledger.fault(label + reason)
         raise KernelFault(_FAULT)
 
     @property
@@ -378,16 +386,7 @@ class Gate:
         return noise.draw(self._sampler(), count)
 
 
-def _laws(noises: tuple[Noise, ...]) -> Event:
-    return {"noise": [{"law": n.law, "amount": str(n.amount)} for n in noises]}
-
-
-def _tables(text: str) -> tuple[Ints, ...]:
-    return tuple(np.array(table) for table in json.loads(text))
-
-
 __all__ = [
-    "Bound",
     "Discovery",
     "Gate",
     "Keep",

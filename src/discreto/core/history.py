@@ -19,7 +19,7 @@ from discreto.core.contribution import person_numbers
 from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Column, Domain, Number
 from discreto.core.expressions import Col
-from discreto.core.frame import Array, Frame, asked
+from discreto.core.frame import Array, Frame, Origin, asked
 from discreto.core.joins import may_lack
 from discreto.core.query import Ints
 from discreto.errors import DomainError, ParameterError
@@ -184,6 +184,15 @@ class HistoryFrame:
 
     def split(self, parts: int) -> list[Frame]:
         return [self]
+
+    def origins(self) -> tuple[Origin, ...]:
+        return self._frame.origins()
+
+    def for_plan(self) -> Frame:
+        inner = self._frame.for_plan()
+        if inner is self._frame:
+            return self
+        return HistoryFrame(inner, self._history, self._domain)
 
     def raw(self, name: str) -> Array:
         return self._frame.raw(name)

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from discreto.core.domain import Category, Column, Domain, Number
-from discreto.core.frame import Array, Frame, asked
+from discreto.core.frame import Array, Frame, Origin, asked
 from discreto.core.query import Ints
 from discreto.errors import DomainError
 
@@ -75,6 +75,15 @@ class JoinedFrame:
 
     def split(self, parts: int) -> list[Frame]:
         return [self]
+
+    def origins(self) -> tuple[Origin, ...]:
+        return (*self._first.origins(), *self._second.origins())
+
+    def for_plan(self) -> Frame:
+        inner = self._first.for_plan(), self._second.for_plan()
+        if inner[0] is self._first and inner[1] is self._second:
+            return self
+        return JoinedFrame(*inner, self._domains, self._how)
 
     def raw(self, name: str) -> Array:
         if name in self._domains[0].columns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,14 @@ from discreto.core.bound import Bound
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step
 from discreto.core.query import Floats, Ints, Sum, Tally
+from discreto.errors import ChangedError, ParameterError, StalledError
 
+T = TypeVar("T")
 Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
+_CHANGED = (
+    "the rows were changed while they were read: there is no answer, and the charge "
+    "stands. Ask again after table.reload()."
+)
 
 
 class Source(Protocol):
@@ -24,6 +30,50 @@ class Source(Protocol):
     def column(self, name: str) -> Floats | Ints: ...
     def texts(self, name: str) -> NDArray[Any]: ...
     def seen(self, step: Step, domain: Domain) -> Source: ...
+
+    def unready(self) -> str:
+        """Return why rows cannot be read now, a public reason; empty if they can."""
+
+    def unchanged(self) -> bool:
+        """Return True if these are still the rows that the source was opened on."""
+
+
+def check_ready(source: Source, label: str) -> None:
+    """Refuse, before a charge, rows that were changed or cannot be reached.
+
+    What was made of the rows before (who stays, which rows belong together) is not
+    about other rows: laid over them, one person could move any number of rows.
+    """
+    reason = source.unready()
+    if reason:
+        raise ParameterError(f"{label!r} cannot be asked of this table: {reason}.")
+
+
+def check_same(source: Source) -> None:
+    """Give no answer, after a charge, from rows that changed on the way.
+
+    The ledger stays open: that rows were changed, and when, is public.
+    """
+    if not source.unchanged():
+        raise ChangedError(_CHANGED)
+
+
+def attempt(source: Source, work: Callable[[], T]) -> tuple[list[T], str]:
+    """Return what work on rows found, in a list that is empty if it failed, and why.
+
+    Only workers that did nothing are a reason to name: other failures may quote a row.
+    Whether the rows were changed comes first: then it does not matter what was found.
+    """
+    found: list[T] = []
+    reason = ""
+    try:
+        found.append(work())
+    except StalledError as error:
+        reason = f" ({error})"
+    except Exception:  # noqa: S110 - its text may quote a row
+        pass
+    check_same(source)
+    return found, reason
 
 
 class RowPartition(Protocol):
@@ -41,6 +91,7 @@ class Rehearsal:
         self.fold, self.column = made_up.fold, made_up.column
         self.texts = made_up.texts
         self.refusal = rows.refusal
+        self.unready, self.unchanged = rows.unready, rows.unchanged
 
     def seen(self, step: Step, domain: Domain) -> Source:
         views = self._rows.seen(step, domain), self._made_up.seen(step, domain)
@@ -61,6 +112,7 @@ class FoldedAhead:
         self._several = list(zip(several, found, strict=True))
         self.column, self.texts, self.seen = rows.column, rows.texts, rows.seen
         self.refusal, self.forget = rows.refusal, getattr(rows, "forget", lambda: None)
+        self.unready, self.unchanged = rows.unready, rows.unchanged
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         for i, (known, sums) in enumerate(self._several):

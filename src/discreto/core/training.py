@@ -41,6 +41,7 @@ class Training:
         check_sampling(steps.rate, gate.domain)
         if not 0 <= first < steps.count or (first and key is None):
             raise ParameterError("a training begins with a step that it has.")
+        gate.check_rows(label)
         event = {"steps": steps.to_dict()} | dict(facts)
         self.steps = steps
         self.receipt = gate.ledger.charge(steps.cost, label, event, key)

@@ -9,9 +9,10 @@ own about privacy, it only says who pays.
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.data.engines import DatabaseEngine
-from discreto.errors import KernelFault, LedgerError
+from discreto.errors import DiscretoError, KernelFault, LedgerError
 from discreto.meaning import explain_cost
 from discreto.service.config import LedgerSettings, ServiceConfig, TableSettings
 from discreto.service.errors import Refusal
@@ -30,6 +31,7 @@ from discreto.service.questions import Work, cost_text, read_work, strict
 from discreto.service.state import Person
 
 ASK, REQUEST, DECISION, DIED = "ask ", "request ", "decision ", "died "
+OPENED = "opened "
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Door:
             name: self._open(name, settings) for name, settings in config.tables.items()
         }
         self._patience = config.limits.patience
+        self._opening = threading.Lock()
 
     def _open(self, name: str, settings: TableSettings) -> Served:
         ledger = self.ledgers[settings.ledger]
@@ -101,6 +104,24 @@ class Door:
         if settings.epsilon is not None:
             allow(ledger, f"table {name}", read_amount(settings.epsilon, "epsilon"))
         return Served(name, table, ledger, settings)
+
+    def _current(self, name: str) -> Served:
+        """Return a table over its files of today; if it is opened anew, note that.
+
+        A nightly export replaces the file of a table that stays open for months.
+        """
+        with self._opening:
+            served = self.tables[name]
+            try:
+                table = served.table.current()
+            except DiscretoError:  # its text may name columns that are not public
+                raise Refusal("table") from None
+            if table is not served.table:
+                label = f"table {name} was changed and is opened anew"
+                event = {"service": "opened", "table": name}
+                served.ledger.note(label, event, f"{OPENED}{name} {time.time_ns()}")
+                served = self.tables[name] = replace(served, table=table)
+            return served
 
     # Questions
 
@@ -163,7 +184,7 @@ class Door:
         payer = Once(
             served.ledger.analyst(question.person, served.accounts), question.key, facts
         )
-        table = served.table.watched(watch).paid_by(payer)
+        table = self._current(served.name).table.watched(watch).paid_by(payer)
         try:
             answer = work.run(work.seen(table))
         except Answered as earlier:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from discreto.errors import (
     BudgetError,
+    ChangedError,
     DiscretoError,
     DomainError,
     KernelFault,
@@ -35,6 +36,8 @@ CODES: dict[str, tuple[int, str]] = {
     "too_many": (429, "Too many requests; wait a moment."),
     "failed": (500, "This could not be answered."),
     "ledger": (503, "The ledger cannot be reached or used; try again."),
+    "changed": (503, "The table was changed while it was read; ask again."),
+    "table": (503, "The table cannot be read now; its owner has to look."),
     "shut": (503, "The ledger is shut until its owner has looked into a failure."),
     "busy": (503, "Too much work is under way; try again."),
 }
@@ -66,6 +69,8 @@ def refusal_of(error: Exception) -> Refusal:
     for kind, code in _OWN_WORDS.items():
         if isinstance(error, kind):
             return Refusal(code, str(error)[:2000])
+    if isinstance(error, ChangedError):
+        return Refusal("changed")
     if isinstance(error, KernelFault):
         return Refusal("shut")
     if isinstance(error, LedgerError):

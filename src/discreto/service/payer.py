@@ -77,6 +77,10 @@ class ServedTable(Table):
         out.watch = watch
         return out
 
+    def current(self) -> ServedTable:
+        """Return this table, or one that is opened anew if its files were changed."""
+        return self if self._rows.unchanged() else self.reload()
+
     def gate(self, ledger: Charger | None = None) -> Gate:
         """The gate, whose questions are seen by ``watch``.
 

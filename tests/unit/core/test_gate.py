@@ -26,7 +26,14 @@ from discreto.core.maps import (
 )
 from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
-from discreto.errors import BudgetError, DomainError, KernelFault, ParameterError
+from discreto.core.unknown_keys import Keys, OpenText
+from discreto.errors import (
+    BudgetError,
+    ChangedError,
+    DomainError,
+    KernelFault,
+    ParameterError,
+)
 from discreto.tables import Table
 from discreto.testing import simulate
 
@@ -81,6 +88,12 @@ class Rows:
     def refusal(self, asked, sampled=False):
         return ""
 
+    def unready(self):
+        return ""
+
+    def unchanged(self):
+        return True
+
     def fold(self, asked, keep=None):
         self._touch()
         return aggregate.empty(asked)
@@ -121,6 +134,49 @@ def test_what_cannot_be_paid_touches_nothing():
     for door in doors:
         with pytest.raises(BudgetError):
             door()
+    assert log.events == []
+
+
+def test_rows_that_are_not_ready_are_refused_unpaid(monkeypatch):
+    """Every way out of the gate asks its source before the charge."""
+    monkeypatch.setattr(Rows, "unready", lambda self: "they were changed")
+    log, doors = _doors()
+    domain = Domain(COLUMNS | {"word": OpenText()})
+    gate = Gate(domain, Book(log), Rows(log))
+    block = Cost(block_epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    doors += [
+        lambda: gate.parts(Parts(Categories(("c",))), ONE, "q"),
+        lambda: gate.discover(Keys("word"), block, "q"),
+    ]
+    for door in doors:
+        with pytest.raises(ParameterError, match="they were changed"):
+            door()
+    assert log.events == []
+
+
+def test_rows_that_changed_give_no_answer_and_shut_nothing(monkeypatch):
+    """Whether the fold failed or not: that rows were changed is public."""
+    monkeypatch.setattr(Rows, "unchanged", lambda self: False)
+    for fail in (False, True):
+        log, doors = _doors(fail=fail)
+        for door in doors:
+            log.events.clear()
+            with pytest.raises(ChangedError) as caught:
+                door()
+            assert [event[0] for event in log.events] == ["charge", "touch"]
+            assert caught.value.__context__ is None
+
+
+def test_a_source_cannot_forget_to_say_whether_it_changed():
+    """A source without these words is not asked, and nothing is charged."""
+    log = Log()
+
+    class Careless(Rows):
+        unready = unchanged = None
+
+    gate = Gate(ADD, Book(log), Careless(log))
+    with pytest.raises(TypeError):
+        gate.measure(COUNT, ONE, "q")
     assert log.events == []
 
 

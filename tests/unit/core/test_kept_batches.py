@@ -12,12 +12,13 @@ import pytest
 
 import discreto as dp
 from discreto.core.bound import bind
-from discreto.core.maps import Gradients, Grid, Leaves, Tree
-from discreto.core.query import Block, Sum
+from discreto.core.maps import Gradients, Grid, Leaves, Tree, Values
+from discreto.core.query import Block, Everyone, Sum
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import open_frame, parquet, spill, stream
 from discreto.data.frames.kept_batches import KeptMemory
 from discreto.data.frames.spill import Spill
+from discreto.errors import KernelFault
 
 ROWS = 6_000
 DOMAIN = dp.Domain(
@@ -107,12 +108,27 @@ def test_batches_of_another_size_are_other_rows(path):
         np.testing.assert_array_equal(np.concatenate(found), whole["t"].to_numpy())
 
 
-def test_a_file_that_was_changed_is_started_anew(path):
+def test_what_was_kept_never_meets_rows_of_a_changed_file(path):
+    """Kept rows are all of the old file; what has to be read is not read."""
+    plain = {"row_group_size": 1_700, "compression": "none", "use_dictionary": False}
+    pq.write_table(rows(0), path, **plain)
+    early, engine = open_frame(path, DOMAIN), LocalEngine(2)
+    asked = [bind(question, DOMAIN) for question in questions()]
+    for question in asked[:2]:
+        engine.fold(question, early)
     frame = open_frame(path, DOMAIN)
     first = folded(path, frame)
-    pq.write_table(rows(1), path, row_group_size=1_700)
-    os.utime(path, ns=(1, 1))  # whatever the clock of the disk shows
-    assert first != folded(path, frame) == folded(rows(1))
+    old, size = rows(0), path.stat().st_size
+    other = pa.array(-old["t"].to_numpy())
+    pq.write_table(old.set_column(2, "t", other), path, **plain)
+    assert path.stat().st_size == size  # every byte has its place, as before
+    assert folded(path, frame) == first
+    once = Sum(Everyone(), (Block(Values(("t",))),))
+    with pytest.raises(KernelFault):  # it keeps nothing, so it opens the file
+        engine.fold(bind(once, DOMAIN), frame)
+    with pytest.raises(KernelFault):  # the target was read once, and not kept yet
+        engine.fold(asked[2], early)
+    assert not frame.origins()[0].unchanged()
 
 
 def test_a_full_disk_costs_time_alone(path, monkeypatch):

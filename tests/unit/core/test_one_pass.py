@@ -108,7 +108,7 @@ def test_sums_are_handed_out_for_their_own_question_once() -> None:
     from discreto.core.source import FoldedAhead
 
     class Source:
-        refusal = column = texts = seen = None
+        refusal = column = texts = seen = unready = unchanged = None
 
         def fold(self, asked: Any, keep: Any = None) -> list[Any]:
             return ["now"]

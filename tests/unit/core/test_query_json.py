@@ -286,6 +286,12 @@ class Recorder:
     def refusal(self, asked, sampled=False):
         return ""
 
+    def unready(self):
+        return ""
+
+    def unchanged(self):
+        return True
+
     def fold(self, asked, keep=None):
         self.touched = True
         return aggregate.empty(asked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import sys
+import threading
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
@@ -182,7 +183,8 @@ def test_a_task_is_a_question_a_domain_and_a_place(tmp_path):
     for questions, domain, place in pool.seen:
         assert [json.loads(one)["kind"] for one in json.loads(questions)] == ["Sum"]
         assert dp.Domain.from_dict(json.loads(domain)) == DOMAIN
-        assert json.loads(json.dumps(place)) == [list(span) for span in place]
+        plain = [[*span[:-1], list(span.state)] for span in place]
+        assert json.loads(json.dumps(place)) == plain
         assert all(span.path.startswith(str(tmp_path)) for span in place)
 
 
@@ -378,3 +380,35 @@ def test_a_stream_of_units_is_a_stream(tmp_path):
     frame = open_frame(write(tmp_path), DOMAIN)
     part = StreamFrame.of(map(lone_span, [*units_of(frame.spans)][3:5]), DOMAIN)
     assert part.length() == sum(rows for _, rows in part.batches(["x"], 64)) == 400
+
+
+def test_an_executor_that_does_nothing_is_not_waited_for(tmp_path):
+    started, go = threading.Semaphore(0), threading.Event()
+
+    class Stuck(ThreadPoolExecutor):
+        def submit(self, work, *parts):
+            def late():
+                started.release()
+                if go.wait(60):
+                    return work(*parts)
+
+            return super().submit(late)
+
+    path = tmp_path / "rows.csv"
+    path.write_text("x,g\n1,u\n")
+    domain = dp.Domain({"x": dp.Number(0, 9)})
+    asked, frame = inside(QUERIES["count"], domain), open_frame(path, domain)
+    with Stuck(1) as pool:
+        engine = ExecutorEngine(pool, silence=0.2)
+        with pytest.raises(KernelFault, match=r"no task was done in 0\.2 s"):
+            engine.fold(asked, frame)
+        assert started.acquire(timeout=60)
+        go.set()
+        engine.silence = 60
+        assert engine.fold(asked, frame)[0].tolist() == [[1]]
+
+
+def test_silence_is_a_number_of_seconds():
+    for wrong in (0, -1, "1", True, float("nan"), float("inf")):
+        with pytest.raises(ParameterError, match="silence"):
+            ExecutorEngine(ThreadPoolExecutor, silence=wrong)

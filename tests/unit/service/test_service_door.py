@@ -58,6 +58,73 @@ def ledger(service: Service) -> dp.Ledger:
     return service.door.ledgers["patients"]
 
 
+# Files that change
+
+
+def double(service: Service) -> None:
+    """Write the table's file again, with every row twice, as an export does."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = Path(service.config.tables["patients"].data)
+    rows = pq.read_table(path)
+    pq.write_table(pa.concat_tables([rows, rows]), path.with_name("new"))
+    path.with_name("new").replace(path)
+
+
+def test_a_nightly_export_is_read_from_the_next_question_on(service: Service) -> None:
+    before = ask(service, "ana", {"ask": "count()", "epsilon": "0.25"})
+    double(service)
+    again = ask(service, "ana", {"ask": "count()", "epsilon": "0.25"})
+    assert again["repeated"]  # a stored answer stays what it was
+    after = ask(service, "ana", {"ask": "count()", "epsilon": "0.25", "again": 1})
+    found = [answer["releases"][0]["value"] for answer in (before, after)]
+    assert abs(found[0] - 200) < 80
+    assert abs(found[1] - 400) < 80
+    opened = [
+        e for e in ledger(service).entries() if e["event"].get("service") == "opened"
+    ]
+    assert [e["label"] for e in opened] == [
+        "table patients was changed and is opened anew"
+    ]
+    assert not ledger(service).shut
+    owner = person(service, "olga")
+    assert any(e["service"] == "opened" for e in service.door.history(owner))
+
+
+def test_a_table_that_does_not_fit_any_more_is_refused_unpaid(service: Service) -> None:
+    path = Path(service.config.tables["patients"].data)
+    good = path.read_bytes()
+    for bad in (good[: len(good) // 2], b""):
+        path.write_bytes(bad)
+        with pytest.raises(Refusal) as caught:
+            ask(service, "ana", MEAN)
+        assert caught.value.code == "table"
+    assert ledger(service).spent() == Cost()
+    path.write_bytes(good)
+    assert ask(service, "ana", MEAN)["releases"]
+
+
+def test_a_change_during_an_answer_is_said_and_shuts_nothing(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreto.data.frames.stream import StreamFrame
+
+    plain = StreamFrame.batches
+
+    def batches(self: Any, *args: Any) -> Any:
+        double(service)
+        return plain(self, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StreamFrame, "batches", batches)
+        with pytest.raises(Exception, match="changed") as caught:
+            ask(service, "ana", MEAN)
+    assert refusal_of(caught.value).code == "changed"
+    assert not ledger(service).shut
+    assert ask(service, "ana", MEAN)["releases"]
+
+
 # Asking
 
 

@@ -29,7 +29,7 @@ from discreto.core.expressions.logic import (
 from discreto.core.expressions.recoding import Cut, Recode, Text, ToNumber
 from discreto.core.expressions.values import Col, Const
 from discreto.core.field_types import check_plain
-from discreto.core.frame import Array, Frame
+from discreto.core.frame import Array, Frame, Origin
 from discreto.core.query import Batch
 from discreto.core.question_json import decode, encode
 from discreto.core.unknown_keys import OpenText
@@ -257,6 +257,15 @@ class ViewFrame:
     def split(self, parts: int) -> list[Frame]:
         inner = self.frame.split(parts)
         return [ViewFrame(part, self.step, self.domain) for part in inner]
+
+    def origins(self) -> tuple[Origin, ...]:
+        return self.frame.origins()
+
+    def for_plan(self) -> Frame:
+        inner = self.frame.for_plan()
+        if inner is self.frame:
+            return self
+        return ViewFrame(inner, self.step, self.domain)
 
     def column(self, name: str) -> Array:
         parts = [batch[name] for batch, _ in self.batches((name,), 1 << 16)]

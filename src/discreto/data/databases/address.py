@@ -7,6 +7,8 @@ An address may hold a password. What is shown, kept in ledgers or said in messag
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -20,6 +22,7 @@ _SESSION = {
     "DateStyle": "ISO",
     "standard_conforming_strings": "on",
 }
+_ATTACHED = '"discreto attached"'
 _FORMS = (
     "duckdb:///people.db?table=visits or "
     "postgresql://reader@host/database?table=visits (schema.visits)"
@@ -55,6 +58,22 @@ def open_address(address: str) -> Any:
     return _postgresql(parts, table, options, address)
 
 
+def connector(address: str) -> Callable[[], Any] | None:
+    """Return what makes a new connection to PostgreSQL; None for a DuckDB file."""
+    parts, options = _parts(address)
+    if _SCHEMES[parts.scheme] == "duckdb":
+        return None
+    options.pop("table", "")
+    return partial(_connected, parts, options, public_name(address))
+
+
+def file_of(address: str) -> Path | None:
+    """Return the file of a DuckDB address, if there is one; None for a server."""
+    parts, _ = _parts(address)
+    path = _duckdb_path(parts)
+    return path if _SCHEMES.get(parts.scheme) == "duckdb" and path.is_file() else None
+
+
 def within(folder: Path, data: str) -> str:
     """Data as a file in ``folder`` names it: paths are relative to that folder."""
     if not is_address(data):
@@ -87,8 +106,12 @@ def _parts(address: str) -> tuple[Any, dict[str, str]]:
         ) from None
 
 
+def _duckdb_path(parts: Any) -> Path:
+    return Path(unquote(parts.path[1:] if parts.netloc == "" else parts.path))
+
+
 def _duckdb(parts: Any, table: str, options: dict[str, str]) -> Any:
-    path = Path(unquote(parts.path[1:] if parts.netloc == "" else parts.path))
+    path = _duckdb_path(parts)
     if parts.netloc or options or not path.name:
         raise ParameterError(
             "a DuckDB address has a path and a table: "
@@ -101,7 +124,11 @@ def _duckdb(parts: Any, table: str, options: dict[str, str]) -> Any:
     if not path.is_file():
         raise DomainError(f"there is no file {str(path)!r}.")
     try:
-        connection = duckdb.connect(str(path), read_only=True)
+        # Attached, not connected to: DuckDB would give the same path an old file again.
+        connection = duckdb.connect()
+        place = str(path).replace("'", "''")
+        connection.execute(f"ATTACH '{place}' AS {_ATTACHED} (READ_ONLY)")
+        connection.execute(f"USE {_ATTACHED}")
         return connection.sql(f"SELECT * FROM {_quoted(table)}")  # noqa: S608
     except Exception:
         raise DomainError(
@@ -113,16 +140,25 @@ def _duckdb(parts: Any, table: str, options: dict[str, str]) -> Any:
 def _postgresql(parts: Any, table: str, options: dict[str, str], address: str) -> Any:
     try:
         import ibis  # noqa: F401
-        import psycopg
+        import psycopg  # noqa: F401
     except ImportError:
         raise _missing("PostgreSQL") from None
+    shown = public_name(address)
+    return _table_of(_connected(parts, options, shown), table, shown)
+
+
+def _connected(parts: Any, options: dict[str, str], shown: str) -> Any:
+    """A new connection to PostgreSQL, for reading only, with a session that fits."""
+    import psycopg
+
     query = urlencode(options)
     plain = parts._replace(scheme="postgresql", query=query, fragment="").geturl()
-    shown = public_name(address)
     try:
         connection = psycopg.connect(plain, autocommit=True)
         for name, value in list(_SESSION.items())[1:]:
             connection.execute(f"SET {name} TO '{value}'")
+        # What ANSI SQL promises is all that is used; nothing is ever written.
+        connection.execute("SET default_transaction_read_only = on")
     except Exception:  # its text may have the password in it
         raise DomainError(
             f"{shown!r} cannot be reached. Is the server up, are host, port and "
@@ -133,7 +169,7 @@ def _postgresql(parts: Any, table: str, options: dict[str, str], address: str) -
     except DomainError:
         connection.close()
         raise
-    return _table_of(connection, table, shown)
+    return connection
 
 
 def check_session(connection: Any) -> None:
@@ -162,8 +198,6 @@ def _table_of(connection: Any, table: str, shown: str) -> Any:
 
     schema, _, name = table.rpartition(".")
     try:
-        # What ANSI SQL promises is all that is used; nothing is ever written.
-        connection.execute("SET default_transaction_read_only = on")
         client = ibis.postgres.from_connection(connection)
         weakref.finalize(client, connection.close)
         return client.table(name, database=schema or None)

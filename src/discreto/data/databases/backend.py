@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -12,6 +12,7 @@ import narwhals as nw
 
 from discreto.core.domain import Domain, Opaque
 from discreto.data.databases.probes import check_engine, check_texts
+from discreto.data.frames.file_states import OpenedFiles
 from discreto.errors import DomainError
 
 _PART = float(1 << 16)  # sums of long numbers are made of two sums of short ones
@@ -39,6 +40,8 @@ class Backend:
 
     exact = True
     strict = False
+    files: OpenedFiles | None = None  # of a database that is a file
+    connect: Callable[[], Any] | None = None  # makes a new connection, if that is known
     _checked = False
 
     def __init__(self, data: Any, names: Collection[str] = ()) -> None:
@@ -59,6 +62,22 @@ class Backend:
     def _lazy(self, data: Any, names: Collection[str]) -> Any:
         """The table as narwhals knows it; ``names`` are the columns that are used."""
         return nw.from_native(data)
+
+    def unready(self) -> str:
+        """Return why rows cannot be read now, a public reason; empty if they can."""
+        return "" if self.files is None else self.files.unready()
+
+    def unchanged(self) -> bool:
+        """Return True unless the database is a file that was changed.
+
+        A question is one statement, which reads one state of the table; copies belong
+        to one plan. So rows may change between two questions.
+        """
+        return self.files is None or self.files.unchanged()
+
+    def recovered(self) -> bool:
+        """Return True if a lost connection was replaced: a fold may be tried again."""
+        return False
 
     def check_columns(self, domain: Domain) -> None:
         """Refuse types of which some rows cannot be read, and texts compared oddly."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -14,6 +15,7 @@ from discreto.core.bound import Bound
 from discreto.core.contribution import PersonFrame
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
+from discreto.core.frame import Origin
 from discreto.core.unknown_keys import OpenText
 from discreto.data.databases import Untranslated
 from discreto.data.databases.backend import Backend
@@ -53,7 +55,7 @@ class DatabaseFrame:
         self._backend, self.domain = backend, domain
         self._frame = backend.frame
         self.steps: tuple[Step, ...] = ()
-        self._copies = _Copies(self)
+        self._copies = _Copies(backend, self._frame, domain)
         self._last: tuple[Any, SumQuery | None] = None, None
 
     def bounded(self, key: bytes, *, fetch: bool = True) -> Frame:
@@ -63,6 +65,7 @@ class DatabaseFrame:
             if not self._backend.exact:
                 raise Untranslated("an untested database")
             out._frame = bounded(self._backend, self._frame, self.domain, key)
+            out._copies = _Copies(self._backend, out._frame, self.domain)
         except Untranslated as lacking:
             if not fetch:
                 raise DomainError(
@@ -70,7 +73,19 @@ class DatabaseFrame:
                     "this database, and the engine has fetch=False."
                 ) from None
             # By position in a copy: a database may read in another order next time.
-            return PersonFrame(self._copies.whole(), self.domain, key)
+            return PersonFrame(self.held(), self.domain, key)
+        return out
+
+    def origins(self) -> tuple[Origin, ...]:
+        return (self._backend,)
+
+    def for_plan(self) -> DatabaseFrame:
+        """Return the same rows; questions of the plan that need a copy share it.
+
+        A copy that lived on would put people into models whom the owner has deleted.
+        """
+        out = copy.copy(self)
+        out._copies = _Copies(self._backend, self._frame, self.domain)
         return out
 
     def seen(self, step: Step) -> DatabaseFrame:
@@ -164,7 +179,7 @@ class DatabaseFrame:
 
     def held(self) -> HeldRows:
         """The same rows in an order that stays, for whoever asks them by place."""
-        return HeldRows(self._copied)
+        return HeldRows(self._copied, self.origins())
 
     def _copied(self) -> Frame:
         frame: Any = self._copies.whole()
@@ -195,14 +210,24 @@ class HeldRows:
     place belongs to two rows.
     """
 
-    def __init__(self, copy: Callable[[], Frame]) -> None:
-        self._copy, self._lock = copy, threading.Lock()
+    def __init__(
+        self, copied: Callable[[], Frame], origins: tuple[Origin, ...]
+    ) -> None:
+        self._copied, self._origins = copied, origins
+        self._lock = threading.Lock()
         self._frame: Frame | None = None
+
+    def origins(self) -> tuple[Origin, ...]:
+        return self._origins
+
+    def for_plan(self) -> HeldRows:
+        """Return the same rows in a copy of the plan's own, not made yet."""
+        return HeldRows(self._copied, self._origins)
 
     def _held(self) -> Frame:
         with self._lock:
             if self._frame is None:
-                self._frame = self._copy()
+                self._frame = self._copied()
             return self._frame
 
     def length(self) -> int:
@@ -243,25 +268,26 @@ class _Stream:
 
 
 class _Copies:
-    """Private copies of a table, made when they are first needed."""
+    """A private copy of a table for one plan, made when it is first needed."""
 
-    def __init__(self, frame: DatabaseFrame) -> None:
-        self._frame, self._lock = frame, threading.Lock()
+    def __init__(self, backend: Backend, frame: Any, domain: Domain) -> None:
+        self._backend, self._frame, self._domain = backend, frame, domain
+        self._lock = threading.Lock()
         self._copy: MemoryFrame | None = None
 
     def within(self, most: int) -> MemoryFrame | None:
         """A copy, unless it would hold more numbers than ``most``."""
         with self._lock:
             if self._copy is None:
-                columns = [c for c in self._frame.domain.columns.values() if asked(c)]
-                if self._frame.length() * len(columns) > most:
+                columns = [c for c in self._domain.columns.values() if asked(c)]
+                if self._backend.count(self._frame) * len(columns) > most:
                     return None
                 self._copy = self.whole()
             return self._copy
 
     def whole(self) -> MemoryFrame:
         """A copy of all columns that can be asked about, and of whose rows they are."""
-        domain = self._frame.domain
+        domain = self._domain
         few = domain.select(
             [
                 n
@@ -270,7 +296,7 @@ class _Copies:
             ]
         )
         names = list(few)
-        parts = list(self._frame.tables(names))
+        parts = list(self._backend.batches(self._frame, names, _READ))
         if not parts:
             return MemoryFrame({name: np.empty(0) for name in names}, few)
         return MemoryFrame(gathered(parts, names), few)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -16,9 +17,15 @@ from discreto.data.databases.backend import Split, silence
 from discreto.data.databases.dates import within_calendar
 from discreto.data.databases.parts import DecimalPart
 from discreto.data.databases.postgres_types import plain_table
+from discreto.data.databases.probes import check_engine
+from discreto.errors import DomainError
 
 _EXACT_IBIS = ("duckdb", "postgres")
 _WRITING = threading.Lock()
+_UNREACHED = (
+    "its database cannot be reached. Is the server up, and may the role connect? A "
+    "table over a connection of your own needs a new one: make the table anew"
+)
 _DEEPEST = 4000  # calls inside of each other; a stage of a query takes about forty
 
 
@@ -39,6 +46,52 @@ class Ibis(Split):
             check_session(data.get_backend().con)
             data, self._odd = plain_table(data, names)
         return super()._lazy(data, names)
+
+    def unready(self) -> str:
+        # A connection that is in use is alive: its question needs no other.
+        if self._name == "postgres" and self.lock.acquire(blocking=False):
+            try:
+                if not self._answers() and not self._reconnect():
+                    return _UNREACHED
+            finally:
+                self.lock.release()
+        return super().unready()
+
+    def recovered(self) -> bool:
+        if self._name != "postgres":
+            return False
+        with self.lock:
+            return bool(self._client().con.closed) and self._reconnect()
+
+    def _client(self) -> Any:
+        return self.frame.to_native().get_backend()
+
+    def _answers(self) -> bool:
+        """Return True if the server answers on this connection."""
+        with suppress(Exception):
+            return self._client().con.execute("SELECT 1").fetchone() is not None
+        return False
+
+    def _reconnect(self) -> bool:
+        """Put a new connection in the place of one that was lost, if that is possible.
+
+        Another server may answer now: it has to calculate as the first one did.
+        """
+        if self.connect is None:
+            return False
+        client = self._client()
+        lost, new = client.con, None
+        try:
+            new = client.con = self.connect()
+            check_engine(self)
+        except DomainError:
+            client.con = lost
+            if new is not None:
+                new.close()
+            return False
+        weakref.finalize(client, new.close)
+        lost.close()
+        return True
 
     def unreadable(self, name: str, *, person: bool) -> bool:
         if self._name == "duckdb":

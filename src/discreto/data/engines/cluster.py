@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from discreto.data.engines.executor import ExecutorEngine
+from discreto.data.engines.executor import SILENCE, ExecutorEngine
 from discreto.errors import MissingExtraError, ParameterError
 
 _LONG = 1 << 14  # letters of a text that is worth a way of its own to all workers
 
 
-def dask(cluster: Any, *, parts: int | None = None) -> ExecutorEngine:
+def dask(
+    cluster: Any, *, parts: int | None = None, silence: float = SILENCE
+) -> ExecutorEngine:
     """An engine on a Dask cluster.
 
     Parameters
@@ -23,6 +25,8 @@ def dask(cluster: Any, *, parts: int | None = None) -> ExecutorEngine:
     parts
         Into how many tasks a table is cut, at most. By default four for each thread,
         of 8 to 256 MB each.
+    silence
+        After so many seconds in which no task was done, the answer is a fault.
 
     Notes
     -----
@@ -47,17 +51,17 @@ def dask(cluster: Any, *, parts: int | None = None) -> ExecutorEngine:
         raise ParameterError(
             "dask needs the address of a scheduler or a distributed.Client."
         )
-    return _DaskEngine(cluster, parts)
+    return _DaskEngine(cluster, parts, silence)
 
 
 class _DaskEngine(ExecutorEngine):
     """Tasks on a Dask cluster; long questions and domains go to each worker once."""
 
-    def __init__(self, client: Any, parts: int | None) -> None:
+    def __init__(self, client: Any, parts: int | None, silence: float) -> None:
         # Not pure: asking twice must read the files twice. Dask starts the tasks of a
         # lost worker again by itself.
         executor = client.get_executor(pure=False)
-        super().__init__(executor, parts=parts, files_only=True)
+        super().__init__(executor, parts=parts, files_only=True, silence=silence)
         if parts is None:
             self.parts = 4 * max(1, sum(client.nthreads().values()))
         self._client = client

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, as_completed
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,9 +27,10 @@ from discreto.data.engines.local import fold_all, fold_together, keeps, quietly
 from discreto.data.engines.task_text import WORKER_KINDS, read_question, write_question
 from discreto.data.frames import Array, Frame, StreamFrame
 from discreto.data.frames.spans import Span
-from discreto.errors import KernelFault, ParameterError
-from discreto.parameters import MANY, whole
+from discreto.errors import KernelFault, ParameterError, StalledError
+from discreto.parameters import MANY, number, whole
 
+SILENCE = 600.0  # seconds without a task that is done
 _SMALLEST, _LARGEST = 8 << 20, 256 << 20  # bytes of files in one task
 
 
@@ -48,6 +49,9 @@ class ExecutorEngine:
         How often the tasks that failed are tried again. The charge was made before.
     files_only
         Rows in memory stay in this process; only files are read by workers.
+    silence
+        After so many seconds in which no task was done, the answer is a fault: a
+        cluster that has lost its workers would be waited for without an end.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> import discreto as dp
@@ -66,6 +70,7 @@ class ExecutorEngine:
         parts: int | None = None,
         retries: int = 2,
         files_only: bool = False,
+        silence: float = SILENCE,
     ) -> None:
         if not isinstance(executor, Executor) and not callable(executor):
             raise ParameterError(
@@ -77,6 +82,8 @@ class ExecutorEngine:
         self.parts = whole(parts, "parts", most=MANY, of="ExecutorEngine")
         self.retries = whole(retries, "retries", least=0, of="ExecutorEngine")
         self.files_only = files_only
+        most = float(MANY)
+        self.silence = number(silence, "silence", 0.001, most, of="ExecutorEngine")
         self._make = None if isinstance(executor, Executor) else executor
         self._executor = executor if isinstance(executor, Executor) else None
 
@@ -176,7 +183,7 @@ class ExecutorEngine:
             except Exception:  # a broken pool takes no more tasks
                 self._drop_pool()
                 yield place, None
-        for done in as_completed(list(waiting)):
+        for done in self._done(set(waiting)):
             sums = None
             try:
                 sums = done.result()
@@ -187,6 +194,19 @@ class ExecutorEngine:
             except BaseException:  # noqa: S110 - what a failure says might quote a row
                 pass
             yield waiting.pop(done), sums
+
+    def _done(self, tasks: set[Any]) -> Iterator[Any]:
+        """Yield tasks as they are done; a fault if none is for too long."""
+        while tasks:
+            done, tasks = wait(tasks, self.silence, return_when=FIRST_COMPLETED)
+            if not done:
+                for task in tasks:
+                    task.cancel()
+                self._drop_pool()
+                raise StalledError(
+                    f"no task was done in {self.silence:g} s: are there workers?"
+                )
+            yield from done
 
     def _pool(self) -> Executor:
         if self._executor is None and self._make is not None:
@@ -249,10 +269,22 @@ def _place(part: Frame, names: tuple[str, ...]) -> Any:
     frame, views = _steps(part)
     if isinstance(frame, StreamFrame) and views:
         text = json.dumps(view_to_json([view.step for view in views]))
-        return _FileView(frame.spans, text, json.dumps(views[0].domain.to_dict()))
+        domain = json.dumps(views[0].domain.to_dict())
+        return _FileView(_elsewhere(frame.spans), text, domain)
     if isinstance(part, StreamFrame):
-        return part.spans
+        return _elsewhere(part.spans)
     return _WorkerRows({name: part.column(name) for name in names}, part.length())
+
+
+def _elsewhere(spans: Sequence[Span]) -> list[Span]:
+    """Spans for workers, whose machine may have the same files under other numbers.
+
+    This process compares all of a file's state before and after the fold.
+    """
+    return [
+        span._replace(state=span.state.elsewhere()) if span.state else span
+        for span in spans
+    ]
 
 
 def _known(asked: Bound) -> bool:

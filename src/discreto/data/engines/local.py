@@ -18,7 +18,7 @@ from discreto.core.maps.cells import Cross
 from discreto.core.query import Ints, Sum
 from discreto.data.engines.blas import one_thread
 from discreto.data.frames import Frame
-from discreto.errors import KernelFault
+from discreto.errors import KernelFault, StalledError
 
 T = TypeVar("T")
 _NUMBERS = 1 << 18  # of rows that are folded at once: they stay in the cache
@@ -110,7 +110,7 @@ def quietly(work: Callable[[], T]) -> T:
     """
     try:
         return work()
-    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, StalledError):
         raise
     except BaseException:  # noqa: S110 - what a failure says might quote a row
         pass

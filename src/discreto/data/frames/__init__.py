@@ -8,7 +8,7 @@ column types, which are public, are refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,14 @@ import numpy as np
 
 from discreto.core.contribution import PersonFrame
 from discreto.core.domain import Domain
-from discreto.data.databases.address import is_address, open_address
+from discreto.data.databases.address import (
+    connector,
+    file_of,
+    is_address,
+    open_address,
+)
 from discreto.data.frames.convert import convert
+from discreto.data.frames.file_states import OpenedFiles, note_state
 from discreto.data.frames.files import format_of, paths_of
 from discreto.data.frames.frame_checks import Array, Frame
 from discreto.data.frames.memory import (
@@ -35,16 +41,15 @@ def open_frame(data: Any, domain: Domain) -> Frame:
     """A frame over pandas, polars, pyarrow, a dict or array, files, or a database."""
     if isinstance(data, str | Path):
         if is_address(data):
-            data = open_address(str(data))
-            return _database_frame(data, domain)
-        return _files(paths_of(data), domain)
+            return _address_frame(str(data), domain)
+        return _files([data], domain)
     if isinstance(data, list | tuple):
         if not data or not all(isinstance(part, str | Path) for part in data):
             raise DomainError(
                 "a list must hold the paths of files. For rows give a data frame, a "
                 "dict of arrays or a 2-d array."
             )
-        return _files([path for part in data for path in paths_of(part)], domain)
+        return _files(data, domain)
     if isinstance(data, np.ndarray):
         return MemoryFrame(array_columns(data, domain), domain)
     if isinstance(data, Mapping):
@@ -54,7 +59,22 @@ def open_frame(data: Any, domain: Domain) -> Frame:
     )
 
 
-def _database_frame(data: Any, domain: Domain) -> Any:
+def _address_frame(address: str, domain: Domain) -> Any:
+    """A frame over a table in a database, which can be connected to again."""
+    path = file_of(address)  # its state is noted before it is read
+    files = (
+        None if path is None else OpenedFiles({str(path.absolute()): note_state(path)})
+    )
+    table = open_address(address)
+    return _database_frame(table, domain, connector(address), files)
+
+
+def _database_frame(
+    data: Any,
+    domain: Domain,
+    connect: Callable[[], Any] | None = None,
+    files: OpenedFiles | None = None,
+) -> Any:
     """A frame over a lazy table; None for data of another kind."""
     if type(data).__module__.partition(".")[0] in ("numpy", "pandas"):
         return None
@@ -62,12 +82,18 @@ def _database_frame(data: Any, domain: Domain) -> Any:
     from discreto.data.databases.frame import DatabaseFrame
 
     backend = backend_of(data, list(domain))
-    return None if backend is None else DatabaseFrame(backend, domain)
+    if backend is None:
+        return None
+    backend.connect, backend.files = connect, files
+    return DatabaseFrame(backend, domain)
 
 
-def _files(paths: list[Path], domain: Domain) -> Frame:
+def _files(named: Sequence[str | Path], domain: Domain) -> Frame:
+    paths = _listed(named)
     if all(format_of(path) != "excel" for path in paths):
-        return StreamFrame(paths, domain)
+        whole = [Path(path).absolute() for path in named]  # whatever folder is current
+        alone = set(whole) == {path.absolute() for path in paths}
+        return StreamFrame(paths, domain, None if alone else lambda: _listed(whole))
     if len(paths) > 1:
         raise DomainError("an Excel file is a table of its own: give one of them.")
     from discreto.data.frames.excel import columns_of
@@ -75,6 +101,11 @@ def _files(paths: list[Path], domain: Domain) -> Frame:
     return MemoryFrame(
         dict_columns(columns_of(paths[0], domain.dialect), domain), domain
     )
+
+
+def _listed(named: Sequence[str | Path]) -> list[Path]:
+    """The files that paths, folders and patterns name."""
+    return [path for part in named for path in paths_of(part)]
 
 
 __all__ = [

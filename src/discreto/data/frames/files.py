@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import glob
 import gzip
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 from urllib.parse import unquote
 
 from discreto.core.dialect import Dialect, check_marks
+from discreto.data.frames.file_states import FileState
 from discreto.data.frames.records import Layout, header
 from discreto.data.frames.types import Kind, arrow_kind
 from discreto.errors import DomainError, ParameterError
@@ -112,42 +114,62 @@ def layout_of(path: Path, dialect: Dialect | None) -> Layout:
     return Layout(separator, encoding=dialect.encoding)
 
 
-def open_bytes(path: str | Path) -> BinaryIO:
-    """The bytes of a file, unpacked."""
+@contextmanager
+def open_bytes(path: str | Path, state: FileState | None = None) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked; with a ``state``, only of a file that has it."""
     suffix = Path(path).suffix.lower()
-    if suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path, "rb"))
     if suffix == ".zst":
         import pyarrow as pa
 
-        return cast(BinaryIO, pa.input_stream(str(path), compression="zstd"))
-    return open(path, "rb")
+        with open_native(path, state) as packed:
+            yield cast(BinaryIO, pa.CompressedInputStream(packed, "zstd"))
+        return
+    with open(path, "rb") as file:
+        if state is not None:
+            state.check(file.fileno())
+        if suffix == ".gz":
+            yield cast(BinaryIO, gzip.GzipFile(fileobj=file))
+        else:
+            yield file
 
 
-def head_of(path: Path, dialect: Dialect | None) -> Head:
+@contextmanager
+def open_native(path: str | Path, state: FileState | None = None) -> Iterator[Any]:
+    """A file for pyarrow to read; with a ``state``, only a file that has it."""
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "rb") as file:
+        if state is not None:
+            state.check(file.fileno())
+        yield file
+
+
+def head_of(
+    path: Path, dialect: Dialect | None, state: FileState | None = None
+) -> Head:
     """The head of a file; no row is read."""
     import pyarrow as pa
 
     kind = format_of(path)
     try:
         if kind == "text":
-            found = _text_head(path, layout_of(path, dialect))
+            found = _text_head(path, layout_of(path, dialect), state)
         elif kind == "excel":
             from discreto.data.frames.excel import names_of
 
             found = Head(names_of(path, dialect), {}, {}, [None])
         else:
-            found = _typed_head(path, kind)
+            found = _typed_head(path, kind, state)
     except (OSError, EOFError, pa.ArrowException):
         raise DomainError(f"{path.name!r} cannot be read as a table.") from None
     more = [name for name in partition_of(path) if name not in found.stored]
     return replace(found, folders=tuple(more))
 
 
-def _text_head(path: Path, layout: Layout) -> Head:
-    with open_bytes(path) as file:
+def _text_head(path: Path, layout: Layout, state: FileState | None) -> Head:
+    with open_bytes(path, state) as file:
         check_start(path, file.read(4))
-    with open_bytes(path) as file:
+    with open_bytes(path, state) as file:
         found = header(file, layout)
     if found is None or found[0] == [""]:
         raise DomainError(f"the first line of {path.name!r} names no columns.")
@@ -169,26 +191,25 @@ def check_start(path: Path, start: bytes) -> None:
         raise DomainError(f"{path.name!r} is empty: it has no line with column names.")
 
 
-def _typed_head(path: Path, kind: Format) -> Head:
+def _typed_head(path: Path, kind: Format, state: FileState | None) -> Head:
     import pyarrow.parquet as pq
 
     parts: Sequence[int | None]
     if kind == "parquet":
-        with pq.ParquetFile(path) as parquet:
+        with open_native(path, state) as file, pq.ParquetFile(file) as parquet:
             schema, parts = parquet.schema_arrow, range(parquet.num_row_groups)
     else:
-        with open_arrow(path) as reader:
+        with open_native(path, state) as file, open_arrow(file) as reader:
             schema, count = reader.schema, getattr(reader, "num_record_batches", None)
             parts = [None] if count is None else range(count)
     kinds = {field.name: arrow_kind(field.type) for field in schema}
     return Head(schema.names, kinds, {field.name: field for field in schema}, parts)
 
 
-def open_arrow(path: str | Path) -> Any:
-    """An Arrow IPC file or stream."""
+def open_arrow(source: Any) -> Any:
+    """An Arrow IPC file or stream, from an open file."""
     import pyarrow as pa
 
-    source = pa.OSFile(str(path), "rb")
     try:
         return pa.ipc.open_file(source)
     except pa.ArrowInvalid:  # a stream has no list of its batches

@@ -4,13 +4,12 @@ A boosted ensemble asks about the same rows hundreds of times. Their codes, leav
 scores are small; they are kept between questions (:mod:`discreto.data.frames.spill`),
 and columns are read only where a question still needs them. A column that is read for
 a second time is kept as well. The first question keeps nothing: it may be the only one
-(:meth:`KeptFile.again`). A file that was changed in between is started anew: what
-was kept for a row must not meet another one.
+(:meth:`KeptFile.again`). What was kept for a row must not meet another one: a file that
+was changed in between is not read (:mod:`discreto.data.frames.file_states`).
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from discreto.core.domain import Domain
 from discreto.core.maps._batch_cache import loaded
 from discreto.data.frames.frame_checks import Array
 from discreto.data.frames.parquet import OpenedGroup, facts_of, opened_group
+from discreto.data.frames.spans import Span
 from discreto.data.frames.spill import LEAST, Spill, Stored
 
 Read = Callable[[str], Array]  # a whole column of a part of a file
@@ -108,9 +108,8 @@ class KeptFile:
     def __init__(self) -> None:
         self._spill = Spill()
         self._memories: dict[Place, KeptMemory] = {}
-        self._states: dict[int, tuple[int, ...]] = {}
         self._asked: set[int] = set()
-        self._facts: dict[str, tuple[tuple[int, ...], Any]] = {}
+        self._facts: dict[str, Any] = {}
 
     def again(self, number: int) -> bool:
         """Whether a part was asked for before."""
@@ -118,25 +117,11 @@ class KeptFile:
         self._asked.add(number)
         return known
 
-    def part(
-        self,
-        number: int,
-        unit: tuple[str, int | None],
-        names: Sequence[str],
-        own: Domain,
-    ) -> OpenedGroup | None:
-        """A part of a file; started anew if the file was changed since."""
-        path = unit[0]
-        found = os.stat(path)
-        state = found.st_mtime_ns, found.st_size, found.st_ino
-        if self._states.get(number, state) != state:
-            for place in [place for place in self._memories if place[0] == number]:
-                self._memories.pop(place).forget()
-        self._states[number] = state
-        facts = self._facts.get(path)
-        if facts is None or facts[0] != state:
-            facts = self._facts[path] = (state, facts_of(path))
-        return opened_group(unit, names, own, facts[1])
+    def part(self, span: Span, names: Sequence[str], own: Domain) -> OpenedGroup | None:
+        """A part of a file by itself; None if it has to be read from end to end."""
+        if span.path not in self._facts:
+            self._facts[span.path] = facts_of(span.path, span.state)
+        return opened_group(span, names, own, self._facts[span.path])
 
     def memory(self, place: Place) -> KeptMemory:
         """What was kept for exactly these rows."""

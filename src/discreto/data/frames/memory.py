@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain import Domain
+from discreto.core.frame import Origin
 from discreto.core.maps._fit_rows import FitRows
 from discreto.core.unknown_keys import OpenText
 from discreto.data.frames.convert import convert, listed, owned
@@ -139,6 +140,12 @@ class MemoryFrame:
     def length(self) -> int:
         return int(self._length)
 
+    def origins(self) -> tuple[Origin, ...]:
+        return ()
+
+    def for_plan(self) -> Frame:
+        return self
+
     def column(self, name: str) -> Array:
         return self.columns([name])[name]
 
@@ -190,6 +197,12 @@ class _Slice:
 
     def length(self) -> int:
         return self._stop - self._start
+
+    def origins(self) -> tuple[Origin, ...]:
+        return ()
+
+    def for_plan(self) -> Frame:
+        return self
 
     def split(self, parts: int) -> list[Frame]:
         return [self]

@@ -11,8 +11,10 @@ import numpy as np
 
 from discreto.core.domain import Category, Domain
 from discreto.data.frames.convert import convert
-from discreto.data.frames.files import format_of
+from discreto.data.frames.file_states import FileState
+from discreto.data.frames.files import format_of, open_native
 from discreto.data.frames.frame_checks import Array
+from discreto.data.frames.spans import Span
 
 LARGEST = 1 << 21  # rows of a group whose columns are held at once
 BUFFER = 1 << 16  # bytes of a column that are read at once
@@ -24,6 +26,7 @@ def parquet_pieces(
     groups: Sequence[int],
     coded: Collection[str],
     rows: int,
+    state: FileState | None = None,
     facts: Any = None,
 ) -> Iterator[Any]:
     """Batches of at most so many rows of some row groups, one group after the other.
@@ -31,10 +34,23 @@ def parquet_pieces(
     Texts of ``coded`` columns come as places in a list of different texts, which is how
     they are stored; in a group with texts that are no UTF-8 they come as they are.
     """
+    with open_native(path, state) as file:
+        if facts is None:
+            facts = _facts(file, state)
+        yield from _pieces(file, names, groups, coded, rows, facts)
+
+
+def _pieces(
+    source: Any,
+    names: list[str],
+    groups: Sequence[int],
+    coded: Collection[str],
+    rows: int,
+    facts: Any,
+) -> Iterator[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    facts = pq.read_metadata(path) if facts is None else facts
     fields = {field.name: field.type for field in facts.schema.to_arrow_schema()}
     always = [name for name in names if pa.types.is_dictionary(fields[name])]
     texts = (pa.string(), pa.large_string())
@@ -42,7 +58,7 @@ def parquet_pieces(
 
     def opened(dictionary: list[str]) -> Any:
         return pq.ParquetFile(
-            path,
+            source,
             metadata=facts,
             pre_buffer=False,
             buffer_size=BUFFER,  # small reads: memory does not grow with a group
@@ -71,10 +87,9 @@ def parquet_pieces(
 class OpenedGroup(AbstractContextManager["OpenedGroup"]):
     """One row group, whose columns are read and converted as they are asked for."""
 
-    def __init__(self, path: str, group: int, domain: Domain, facts: Any) -> None:
-        self._path, self._group, self._domain = path, group, domain
-        self._facts = facts
-        self.rows = int(facts.row_group(group).num_rows)
+    def __init__(self, span: Span, domain: Domain, facts: Any) -> None:
+        self._span, self._domain, self._facts = span, domain, facts
+        self.rows = int(facts.row_group(span.start).num_rows)
         self._columns: dict[str, Array] = {}
 
     def column(self, name: str) -> Array:
@@ -82,8 +97,9 @@ class OpenedGroup(AbstractContextManager["OpenedGroup"]):
         if name not in self._columns:
             spec, dialect = self._domain[name], self._domain.dialect
             coded = (name,) if isinstance(spec, Category) else ()
+            span, groups = self._span, [self._span.start]
             pieces = parquet_pieces(
-                self._path, [name], [self._group], coded, LARGEST, self._facts
+                span.path, [name], groups, coded, LARGEST, span.state, self._facts
             )
             parts = [convert(piece.column(name), spec, dialect) for piece in pieces]
             self._columns[name] = parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -93,22 +109,32 @@ class OpenedGroup(AbstractContextManager["OpenedGroup"]):
         self._columns.clear()
 
 
-def facts_of(path: str) -> Any:
+def facts_of(path: str, state: FileState | None = None) -> Any:
     """The metadata of a Parquet file; None for other files."""
+    if format_of(Path(path)) != "parquet":
+        return None
+    with open_native(path, state) as file:
+        return _facts(file, state)
+
+
+def _facts(file: Any, state: FileState | None) -> Any:
+    """The metadata of an open Parquet file, with as many row groups as it had."""
     import pyarrow.parquet as pq
 
-    return pq.read_metadata(path) if format_of(Path(path)) == "parquet" else None
+    facts = pq.read_metadata(file)
+    if state is not None:
+        state.check_groups(facts.num_row_groups)
+    return facts
 
 
 def opened_group(
-    unit: tuple[str, int | None], names: Sequence[str], domain: Domain, facts: Any
+    span: Span, names: Sequence[str], domain: Domain, facts: Any
 ) -> OpenedGroup | None:
     """A row group by itself; None for what is no Parquet, or too large."""
-    path, group = unit
-    if group is None or facts is None:
+    if span.whole or facts is None:
         return None
     stored = set(facts.schema.to_arrow_schema().names)
-    few = 0 < facts.row_group(group).num_rows <= LARGEST
+    few = 0 < facts.row_group(span.start).num_rows <= LARGEST
     if not few or not stored.issuperset(names):
         return None
-    return OpenedGroup(path, group, domain, facts)
+    return OpenedGroup(span, domain, facts)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from discreto.data.frames.file_states import FileState
+
 # A file and one of its row groups or batches; text files are read whole (None).
 Unit = tuple[str, int | None]
 
@@ -18,6 +20,7 @@ class Span(NamedTuple):
     stop: int
     size: int
     whole: bool = False  # a file without parts, which is read from end to end
+    state: FileState | None = None  # of the file, when its table was opened
 
     @property
     def groups(self) -> Sequence[int | None]:
@@ -33,15 +36,16 @@ class Span(NamedTuple):
         )
 
 
-def span_of(path: str, parts: Sequence[int | None], size: int) -> Span:
+def span_of(path: str, parts: Sequence[int | None], state: FileState) -> Span:
     """All parts of a file."""
-    return Span(path, 0, len(parts), max(size, 1), whole=list(parts[:1]) == [None])
+    whole = list(parts[:1]) == [None]
+    return Span(path, 0, len(parts), max(state.size, 1), whole, state)
 
 
-def lone_span(unit: Unit) -> Span:
+def lone_span(unit: Unit, state: FileState | None = None) -> Span:
     """One part of a file by itself."""
     path, group = unit
-    return Span(path, group or 0, (group or 0) + 1, 1, whole=group is None)
+    return Span(path, group or 0, (group or 0) + 1, 1, group is None, state)
 
 
 def units_of(spans: Sequence[Span]) -> Iterator[Unit]:

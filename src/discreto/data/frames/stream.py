@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +10,22 @@ import numpy as np
 
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Category, Domain
+from discreto.core.frame import Origin
 from discreto.core.maps._batch_cache import Fleeting
 from discreto.data.frames.convert import convert
+from discreto.data.frames.file_states import FileState, OpenedFiles, note_state
 from discreto.data.frames.files import (
     format_of,
     head_of,
     layout_of,
     open_arrow,
     open_bytes,
+    open_native,
     partition_of,
 )
 from discreto.data.frames.frame_checks import Array, Frame, need_columns
 from discreto.data.frames.kept_batches import KeptBatch, KeptFile
-from discreto.data.frames.parquet import parquet_pieces
+from discreto.data.frames.parquet import facts_of, parquet_pieces
 from discreto.data.frames.people import join, people_of
 from discreto.data.frames.records import ahead, header, tables
 from discreto.data.frames.spans import Span, cut, lone_span, span_of, units_of
@@ -37,10 +40,16 @@ _MOST_ROWS = 1 << 16  # however few columns there are
 class StreamFrame:
     """Parquet, Arrow or text files, read a piece at a time and never whole."""
 
-    def __init__(self, paths: Sequence[Path], domain: Domain) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        domain: Domain,
+        listed: Callable[[], Sequence[Path]] | None = None,
+    ) -> None:
         spans = []
         for path in paths:
-            head = head_of(path, domain.dialect)
+            state = _noted(path)  # before anything is read
+            head = head_of(path, domain.dialect, state)
             need_columns(domain, head.names)
             for name in domain:
                 if head.names.count(name) > 1:
@@ -50,8 +59,11 @@ class StreamFrame:
             # Folders that name a column have texts for it, of no type.
             check_types(domain, {n: head.kinds.get(n) for n in domain})
             where = str(path.absolute())
-            spans.append(span_of(where, head.parts, path.stat().st_size))
+            groups = len(head.parts) if format_of(path) == "parquet" else None
+            state = state._replace(groups=groups)
+            spans.append(span_of(where, head.parts, state))
         self._domain, self.spans = domain, spans
+        self._files = OpenedFiles({s.path: s.state for s in spans if s.state}, listed)
         self._kept, self._first = KeptFile(), 0
 
     @classmethod
@@ -65,20 +77,25 @@ class StreamFrame:
         """Some of the spans, which share what was kept for them."""
         out = StreamFrame.of(spans, self._domain)
         out._kept, out._first = self._kept, self._first + start
+        out._files = self._files
         return out
+
+    def origins(self) -> tuple[Origin, ...]:
+        return (self._files,)
+
+    def for_plan(self) -> Frame:
+        return self
 
     def size(self) -> int:
         """How many bytes the files have, about."""
         return sum(span.size for span in self.spans)
 
     def length(self) -> int:
-        import pyarrow.parquet as pq
-
         if any(format_of(Path(span.path)) != "parquet" for span in self.spans):
             return sum(rows for _, rows in self._pieces([next(iter(self._domain))]))
         rows = 0
         for span in self.spans:
-            facts = pq.read_metadata(span.path)
+            facts = facts_of(span.path, span.state)
             rows += sum(facts.row_group(group).num_rows for group in span.groups)
         return rows
 
@@ -116,7 +133,8 @@ class StreamFrame:
         self, names: Sequence[str], size: int
     ) -> Iterator[tuple[Mapping[str, Array], int]]:
         """Batches that remember what was worked out for their rows."""
-        units = list(enumerate(units_of(self.spans), start=self._first))
+        lone = [lone_span(u, s.state) for s in self.spans for u in units_of([s])]
+        units = list(enumerate(lone, start=self._first))
         again = [self._kept.again(number) for number, _ in units]
         if not any(again):  # who asks once has no use for what is kept
             yield from self.batches(names, size)
@@ -124,9 +142,9 @@ class StreamFrame:
         for (number, unit), known in zip(units, again, strict=True):
             part = None
             if known:
-                part = self._kept.part(number, unit, names, self._domain)
+                part = self._kept.part(unit, names, self._domain)
             if part is None:  # it has to be read from end to end
-                one = StreamFrame.of([lone_span(unit)], self._domain)
+                one = StreamFrame.of([unit], self._domain)
                 yield from one.batches(names, size)
                 continue
             with part:
@@ -148,14 +166,21 @@ class StreamFrame:
     ) -> Iterator[tuple[dict[str, Any], int]]:
         dialect = self._domain.dialect
         for span in self.spans:
-            for piece in _read(span.path, names, span.groups, dialect, coded):
+            for piece in _read(span, names, dialect, coded):
                 yield {name: piece.column(name) for name in names}, piece.num_rows
 
 
+def _noted(path: Path) -> FileState:
+    """The state of a file, which has to be there."""
+    try:
+        return note_state(path)
+    except OSError:
+        raise DomainError(f"{path.name!r} cannot be read as a table.") from None
+
+
 def _read(
-    path: str,
+    span: Span,
     names: list[str],
-    groups: Sequence[int | None],
     dialect: Dialect | None,
     coded: Collection[str] = (),
 ) -> Iterator[Any]:
@@ -163,20 +188,21 @@ def _read(
 
     Texts of ``coded`` columns may come as places in a list of different texts.
     """
+    path, groups, state = span.path, span.groups, span.state
     kind, place = format_of(Path(path)), Path(path)
     stored, folders = names, partition_of(path)
     if folders:
-        inside = head_of(place, dialect).stored
+        inside = head_of(place, dialect, state).stored
         # A question about folders alone still has to count rows.
         stored = [name for name in names if name in inside] or inside[:1]
     if kind == "parquet":
         parts = [group for group in groups if group is not None]
         rows = min(max(_NUMBERS // len(stored), 1 << 12), _MOST_ROWS)
-        pieces = parquet_pieces(path, stored, parts, coded, rows)
+        pieces = parquet_pieces(path, stored, parts, coded, rows, state)
     elif kind == "arrow":
-        pieces = _arrow(path, stored, groups)
+        pieces = _arrow(span, stored)
     else:
-        several = (_text(path, stored, dialect) for _ in groups)
+        several = (_text(span, stored, dialect) for _ in groups)
         pieces = (piece for one in several for piece in one)  # named twice, read twice
     for piece in pieces:
         yield _with_folders(piece, folders, names) if folders else piece
@@ -195,19 +221,19 @@ def _with_folders(piece: Any, folders: dict[str, str | None], names: list[str]) 
     return pa.table(out)
 
 
-def _arrow(path: str, names: list[str], parts: Sequence[int | None]) -> Iterator[Any]:
-    for part in parts:
-        with open_arrow(path) as reader:
+def _arrow(span: Span, names: list[str]) -> Iterator[Any]:
+    for part in span.groups:
+        with open_native(span.path, span.state) as file, open_arrow(file) as reader:
             batches = reader if part is None else [reader.get_batch(part)]
             for batch in batches:
                 yield batch.select(names)
 
 
-def _text(path: str, names: list[str], dialect: Dialect | None) -> Iterator[Any]:
-    layout = layout_of(Path(path), dialect)
-    with open_bytes(path) as file:
+def _text(span: Span, names: list[str], dialect: Dialect | None) -> Iterator[Any]:
+    layout = layout_of(Path(span.path), dialect)
+    with open_bytes(span.path, span.state) as file:
         found, start = header(file, layout) or ([], 0)
-    with open_bytes(path) as file:
+    with open_bytes(span.path, span.state) as file:
         left = start
         while left and (passed := file.read(left)):
             left -= len(passed)

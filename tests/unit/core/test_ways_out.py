@@ -47,7 +47,16 @@ DRAWING = {
     ),
     "step": lambda gate, cost: gate.step(TOTAL, "x"),
 }
-SILENT = {"check", "finish", "folded_ahead", "paid_by", "parts", "rehearsed", "seen"}
+SILENT = {
+    "check",
+    "check_rows",
+    "finish",
+    "folded_ahead",
+    "paid_by",
+    "parts",
+    "rehearsed",
+    "seen",
+}
 # What a caller hands to a way out: a question, what it costs, and names.
 ALLOWED = {"query": "question", "cost": "Cost", "label": "str", "key": "str"}
 

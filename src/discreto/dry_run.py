@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from discreto.core import aggregate
 from discreto.core.bound import Bound
 from discreto.core.charge import Event, Receipt, Simulation
+from discreto.core.contribution import PersonBound, bound_of_nobody
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.expressions import Step
@@ -69,6 +70,10 @@ class NoRows:
         """Return True: nobody else has these rows."""
         return True
 
+    def person_bound(self) -> PersonBound:
+        """Return the bound of rows that are nobody's."""
+        return bound_of_nobody()
+
     def column(self, name: str) -> Floats | Ints:
         """Nothing."""
         return np.empty(0)
@@ -113,6 +118,10 @@ class MadeUpRows:
     def unchanged(self) -> bool:
         """Return True: nobody else has these rows."""
         return True
+
+    def person_bound(self) -> PersonBound:
+        """Return the bound of rows that are nobody's."""
+        return bound_of_nobody()
 
     def batch(self, names: Sequence[str]) -> tuple[Batch, int]:
         """The made-up rows, and how many there are before weighting."""

@@ -7,12 +7,14 @@ from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
 from discreto.core.bound import Bound
+from discreto.core.contribution import PersonBound
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step
 from discreto.core.gate import Keep
 from discreto.core.history import HistoryFrame, PersonHistory
 from discreto.core.joins import How, JoinedFrame
 from discreto.core.query import Ints
+from discreto.core.source import person_bound_of
 from discreto.data.engines import LocalEngine, fold_all
 from discreto.data.frames import Frame, PersonFrame, view_of
 
@@ -43,6 +45,10 @@ class TableRows:
     def unchanged(self) -> bool:
         """Return True if the files are those that the table was opened on."""
         return all(origin.unchanged() for origin in self._origins)
+
+    def person_bound(self) -> PersonBound | None:
+        """Return the proof that no person has too many rows, if there is one."""
+        return person_bound_of(self._frame)
 
     def reloaded(self) -> TableRows:
         """Return the rows as they are now, opened anew; rows in memory never change."""

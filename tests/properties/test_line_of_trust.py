@@ -18,11 +18,12 @@ import discreto.data.frames.memory as memory
 import discreto.tables as tables
 from discreto.core import compiled
 from discreto.core.bound import bind
+from discreto.core.contribution import PersonBound
 from discreto.core.cost import Cost
 from discreto.core.maps import Deviations, Values
 from discreto.core.query import Block, Everyone, Sum
 from discreto.data.engines import DatabaseEngine, LocalEngine
-from discreto.errors import KernelFault
+from discreto.errors import KernelFault, UnsafeError
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain({"age": dp.Number(0, 120)})
@@ -82,7 +83,6 @@ def test_a_conversion_that_looks_at_its_column_moves_one_row(
     assert moved({"age": ages}, {"age": np.append(ages, 0.0)}, DOMAIN, TOTAL) <= 1
 
 
-@pytest.mark.xfail(reason="the gate does not ask for the bound", strict=True)
 def test_a_table_that_forgets_to_bound_people_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -95,7 +95,8 @@ def test_a_table_that_forgets_to_bound_people_is_noticed(
     }
     assert moved(few, many, domain, TOTAL) <= 1
     monkeypatch.setattr(tables, "PersonFrame", lambda frame, domain, key: frame)
-    assert moved(few, many, domain, TOTAL) <= 1
+    with pytest.raises(UnsafeError, match="nothing bounds"):
+        moved(few, many, domain, TOTAL)
 
 
 @pytest.mark.xfail(reason="fused loops add up by themselves", strict=True)
@@ -142,3 +143,22 @@ def test_a_bug_in_a_translation_for_databases_stays_within_the_bound(
     )
     here = DatabaseEngine(fetch=False)  # no rows leave the database
     assert 0.9 < moved(few, more, DOMAIN, TOTAL, here) <= 1
+
+
+def test_only_the_core_proves_that_people_are_bounded() -> None:
+    with pytest.raises(UnsafeError):
+        PersonBound(1)
+
+
+def test_joined_rows_are_bounded_by_both_tables() -> None:
+    def table(column: str, rows: int) -> dp.Table:
+        columns = {column: dp.Number(0, 1), "id": dp.Opaque()}
+        domain = dp.Domain(columns, person="id", rows_per_person=rows)
+        data = {column: np.zeros(9), "id": np.arange(9) // 3}
+        return dp.Table(data, domain, ledger)
+
+    ledger = simulate(noise=False)
+    joined = table("x", 2).join(table("y", 3))
+    bound = joined.gate()._source.person_bound()
+    assert bound is not None
+    assert bound.rows == joined.domain.rows_per_person == 6

@@ -67,7 +67,7 @@ class Charger(Protocol):
         """Shut: an answer could not be computed after it was paid for."""
 
 
-class _Prepaid:
+class Prepaid:
     """A payer that was paid for in one charge, and stays in the process that made it.
 
     The whole cost is committed before the first question. What is left when the
@@ -115,7 +115,7 @@ class _Prepaid:
         raise UnsafeError("a reservation cannot be copied to another process.")
 
 
-class Reservation(_Prepaid):
+class Reservation(Prepaid):
     """A plan that is paid for: its questions draw on it until it is used up.
 
     Each question draws what it would cost alone, so what is left may be spent on

@@ -3,12 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import InitVar, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.domain import Domain
 from discreto.core.frame import BATCH, Array, Frame, Origin, asked
+from discreto.errors import UnsafeError
+
+_CORE = object()  # shows that a bound was made here
+
+
+@dataclass(frozen=True, slots=True)
+class PersonBound:
+    """A proof that no person has more than ``rows`` rows; only the core makes one."""
+
+    rows: int
+    made_by: InitVar[object] = None
+
+    def __post_init__(self, made_by: object) -> None:
+        if made_by is not _CORE:
+            raise UnsafeError("only the core bounds how many rows a person has.")
+
+    def times(self, other: PersonBound) -> PersonBound:
+        """Return the bound of rows that are joined person by person."""
+        return PersonBound(self.rows * other.rows, _CORE)
+
+
+def bound_by_query(domain: Domain) -> PersonBound:
+    """Return the bound of a query that numbers the rows of each person."""
+    return PersonBound(domain.rows_per_person, _CORE)
+
+
+def bound_of_nobody() -> PersonBound:
+    """Return the bound of rows that are nobody's: none, or made up in public."""
+    return PersonBound(0, _CORE)
 
 
 class PersonFrame:
@@ -23,6 +53,7 @@ class PersonFrame:
     def __init__(self, frame: Frame, domain: Domain, key: bytes) -> None:
         self._frame, self._domain, self._key = frame, domain, key
         self._kept: NDArray[np.bool_] | None = None
+        self.person_bound = PersonBound(domain.rows_per_person, _CORE)
 
     def length(self) -> int:
         return int(self._keep().sum())

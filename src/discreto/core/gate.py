@@ -29,7 +29,7 @@ from discreto.core.answers import Discovery, Measurement, Selection
 from discreto.core.answers import noise_facts as _laws
 from discreto.core.answers import stored_tables as _tables
 from discreto.core.bound import Bound, bind, inside
-from discreto.core.charge import Charger, Event, Receipt, Reservation
+from discreto.core.charge import Charger, Event, Prepaid, Receipt, Reservation
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step, view_domain
@@ -74,6 +74,7 @@ class Gate:
         self, domain: Domain, ledger: Charger, source: Source, name: str = ""
     ) -> None:
         self.domain, self.ledger, self.name = domain, ledger, name
+        sources.check_people(source, domain)
         self._source = source
         self._system = Sampler(Entropy())
 
@@ -155,6 +156,7 @@ class Gate:
         out = copy.copy(self)
         out.domain = view_domain(step, self.domain)
         out._source = self._source.seen(step, self.domain)
+        sources.check_people(out._source, out.domain)
         out.name = f"{self.name}, {digest(step)}" if self.name else ""
         return out
 
@@ -296,7 +298,7 @@ class Gate:
 
     def check_rows(self, label: str) -> None:
         """Refuse rows that were changed since the opening, or cannot be reached."""
-        if isinstance(self.ledger, Reservation):  # paid already
+        if isinstance(self.ledger, Prepaid):
             return sources.check_same(self._source)
         sources.check_ready(self._source, label)
 

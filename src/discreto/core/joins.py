@@ -85,6 +85,10 @@ class JoinedFrame:
             return self
         return JoinedFrame(*inner, self._domains, self._how)
 
+    def sides(self) -> tuple[Frame, Frame]:
+        """Return the two frames that are joined."""
+        return self._first, self._second
+
     def raw(self, name: str) -> Array:
         if name in self._domains[0].columns:
             return self._first.raw(name)[self._rows()[0]]

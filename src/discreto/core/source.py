@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.bound import Bound
+from discreto.core.contribution import PersonBound
 from discreto.core.domain import Domain
-from discreto.core.expressions import Step
+from discreto.core.expressions import Step, ViewFrame
+from discreto.core.frame import Frame
+from discreto.core.joins import JoinedFrame
 from discreto.core.query import Floats, Ints, Sum, Tally
-from discreto.errors import ChangedError, ParameterError, StalledError
+from discreto.errors import (
+    ChangedError,
+    ParameterError,
+    StalledError,
+    UnsafeError,
+)
 
 T = TypeVar("T")
 Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
@@ -36,6 +44,33 @@ class Source(Protocol):
 
     def unchanged(self) -> bool:
         """Return True if these are still the rows that the source was opened on."""
+
+    def person_bound(self) -> PersonBound | None:
+        """Return the proof that no person has too many rows, if there is one."""
+
+
+def person_bound_of(frame: Frame) -> PersonBound | None:
+    """Return the bound that a frame carries, through views and joins of the core."""
+    if isinstance(frame, ViewFrame):
+        return person_bound_of(frame.frame)
+    if isinstance(frame, JoinedFrame):
+        bounds = [person_bound_of(one) for one in frame.sides()]
+        first, second = bounds
+        return None if first is None or second is None else first.times(second)
+    found = getattr(frame, "person_bound", None)
+    return found if isinstance(found, PersonBound) else None
+
+
+def check_people(source: Source, domain: Domain) -> None:
+    """Refuse rows of people unless the core has bounded how many each of them has."""
+    if domain.person is None:
+        return
+    bound = source.person_bound()
+    if bound is None or bound.rows > domain.rows_per_person:
+        raise UnsafeError(
+            f"the domain protects whole people ({domain.person!r}), and nothing bounds "
+            "how many rows each of them has here."
+        )
 
 
 def check_ready(source: Source, label: str) -> None:
@@ -92,6 +127,7 @@ class Rehearsal:
         self.texts = made_up.texts
         self.refusal = rows.refusal
         self.unready, self.unchanged = rows.unready, rows.unchanged
+        self.person_bound = rows.person_bound
 
     def seen(self, step: Step, domain: Domain) -> Source:
         views = self._rows.seen(step, domain), self._made_up.seen(step, domain)
@@ -113,6 +149,7 @@ class FoldedAhead:
         self.column, self.texts, self.seen = rows.column, rows.texts, rows.seen
         self.refusal, self.forget = rows.refusal, getattr(rows, "forget", lambda: None)
         self.unready, self.unchanged = rows.unready, rows.unchanged
+        self.person_bound = rows.person_bound
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
         for i, (known, sums) in enumerate(self._several):

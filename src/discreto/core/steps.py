@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from discreto.core.accounting import noise_multiplier
 from discreto.core.bound import Bound
-from discreto.core.charge import Charger, Event, Receipt, _Prepaid
+from discreto.core.charge import Charger, Event, Prepaid, Receipt
 from discreto.core.cost import Amount, Cost, read_amount, read_delta, rho_for
 from discreto.core.domain import Domain
 from discreto.core.noise.calibration import Noise
@@ -104,7 +104,7 @@ def steps_for(epsilon: Amount, delta: Amount, count: int, rate: Amount = 1) -> S
     return steps
 
 
-class PaidSteps(_Prepaid):
+class PaidSteps(Prepaid):
     """A payer for the steps of one plan, each of them once, and for nothing else.
 
     The block that pays for sampled steps cannot be divided: one of n steps costs more

@@ -187,4 +187,3 @@ def _question(part: Any, place: int) -> Statistic:
     except ParameterError as error:
         raise ParameterError(f"question {place} of the batch: {error}") from None
     return statistic
-

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from discreto.core.bound import Bound
-from discreto.core.contribution import PersonFrame
+from discreto.core.contribution import PersonBound, PersonFrame, bound_by_query
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
 from discreto.core.frame import Origin
@@ -57,6 +57,7 @@ class DatabaseFrame:
         self.steps: tuple[Step, ...] = ()
         self._copies = _Copies(backend, self._frame, domain)
         self._last: tuple[Any, SumQuery | None] = None, None
+        self.person_bound: PersonBound | None = None
 
     def bounded(self, key: bytes, *, fetch: bool = True) -> Frame:
         """The same rows, but at most a few of a person."""
@@ -66,6 +67,7 @@ class DatabaseFrame:
                 raise Untranslated("an untested database")
             out._frame = bounded(self._backend, self._frame, self.domain, key)
             out._copies = _Copies(self._backend, out._frame, self.domain)
+            out.person_bound = bound_by_query(self.domain)
         except Untranslated as lacking:
             if not fetch:
                 raise DomainError(
@@ -92,6 +94,7 @@ class DatabaseFrame:
         """A view; nothing is read."""
         out = DatabaseFrame(self._backend, self.domain)
         out._frame, out._copies = self._frame, self._copies
+        out.person_bound = self.person_bound
         out.steps = (*self.steps, step)
         return out
 

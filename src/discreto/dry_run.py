@@ -20,7 +20,9 @@ from discreto.core.contribution import PersonBound, bound_of_nobody
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.expressions import Step
-from discreto.core.gate import Gate, Keep, Source
+from discreto.core.fold import Folded, Keep, made_up
+from discreto.core.frame import Place
+from discreto.core.gate import Gate, Source
 from discreto.core.maps.cells import MISSING
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
@@ -54,9 +56,9 @@ def worst_error(release: Any) -> float:
 class NoRows:
     """A table without rows: enough to learn which questions will be asked."""
 
-    def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
+    def fold(self, asked: Bound, keep: Keep | None = None) -> Folded:
         """Zeros."""
-        return aggregate.empty(asked)
+        return made_up(aggregate.empty(asked))
 
     def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
         """Nothing is refused."""
@@ -69,6 +71,10 @@ class NoRows:
     def unchanged(self) -> bool:
         """Return True: nobody else has these rows."""
         return True
+
+    def places(self) -> tuple[Place, ...]:
+        """Return nothing: these rows are of no table."""
+        return ()
 
     def person_bound(self) -> PersonBound:
         """Return the bound of rows that are nobody's."""
@@ -93,19 +99,19 @@ class MadeUpRows:
     def __init__(self, domain: Domain, rows: int) -> None:
         self._domain, self._rows = domain, rows
 
-    def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
+    def fold(self, asked: Bound, keep: Keep | None = None) -> Folded:
         """What the sums would be, to the nearest step."""
         batch, length = self.batch(asked.columns)
         exact = aggregate.fold(asked, batch, length)
         if not asked.blocks:
-            return exact
+            return made_up(exact)
         share = self._rows / _SAMPLE
         out = []
         for part in exact:
             # Running totals are rounded, not cells: many small cells must add up.
             whole = np.rint(np.cumsum(part * share, axis=0))
             out.append(np.diff(whole, axis=0, prepend=0.0).astype(np.int64))
-        return out
+        return made_up(out)
 
     def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
         """Nothing is refused."""
@@ -118,6 +124,10 @@ class MadeUpRows:
     def unchanged(self) -> bool:
         """Return True: nobody else has these rows."""
         return True
+
+    def places(self) -> tuple[Place, ...]:
+        """Return nothing: these rows are of no table."""
+        return ()
 
     def person_bound(self) -> PersonBound:
         """Return the bound of rows that are nobody's."""

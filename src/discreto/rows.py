@@ -10,12 +10,12 @@ from discreto.core.bound import Bound
 from discreto.core.contribution import PersonBound
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step
-from discreto.core.gate import Keep
+from discreto.core.fold import Folded, Keep, fold_all
+from discreto.core.frame import Place
 from discreto.core.history import HistoryFrame, PersonHistory
 from discreto.core.joins import How, JoinedFrame
-from discreto.core.query import Ints
 from discreto.core.source import person_bound_of
-from discreto.data.engines import LocalEngine, fold_all
+from discreto.data.engines import LocalEngine
 from discreto.data.frames import Frame, PersonFrame, view_of
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ T = TypeVar("T")
 class Engine(Protocol):
     """Whatever can fold exact sums over a frame."""
 
-    def fold(self, asked: Bound, frame: Frame) -> list[Ints]: ...
+    def fold(self, asked: Bound, frame: Frame) -> Folded: ...
 
 
 class TableRows:
@@ -45,6 +45,10 @@ class TableRows:
     def unchanged(self) -> bool:
         """Return True if the files are those that the table was opened on."""
         return all(origin.unchanged() for origin in self._origins)
+
+    def places(self) -> tuple[Place, ...]:
+        """Return which places all rows have."""
+        return self._frame.places()
 
     def person_bound(self) -> PersonBound | None:
         """Return the proof that no person has too many rows, if there is one."""
@@ -79,17 +83,17 @@ class TableRows:
         text: str = refuse(asked, self._frame, sampled=sampled)
         return text
 
-    def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
+    def fold(self, asked: Bound, keep: Keep | None = None) -> Folded:
         if keep is not None:  # secret coins stay in this process
             return self._tried(lambda: fold_all(asked, self._frame, keep))
         return self._tried(lambda: self._engine.fold(asked, self._frame))
 
-    def fold_several(self, several: Sequence[Bound]) -> Sequence[list[Ints] | None]:
+    def fold_several(self, several: Sequence[Bound]) -> Sequence[Folded | None]:
         """Each one's sums, all from one pass; None where the engine has no such."""
         together = getattr(self._engine, "fold_several", None)
         if together is None:
             return [None] * len(several)
-        found: Sequence[list[Ints]]
+        found: Sequence[Folded]
         found = self._tried(lambda: together(several, self._frame))
         return found
 

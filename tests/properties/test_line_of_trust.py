@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import discreto as dp
 import discreto.core.maps.clusters as clusters
@@ -20,6 +22,7 @@ from discreto.core import compiled
 from discreto.core.bound import bind
 from discreto.core.contribution import PersonBound
 from discreto.core.cost import Cost
+from discreto.core.fold import Folded, _ends, fold_all, merge, nothing
 from discreto.core.maps import Deviations, Values
 from discreto.core.query import Block, Everyone, Sum
 from discreto.data.engines import DatabaseEngine, LocalEngine
@@ -52,7 +55,7 @@ def test_without_a_fault_one_row_moves_what_is_stated() -> None:
     assert 0.9 < moved({"age": AGES}, more, DOMAIN, TOTAL) <= 1
 
 
-class Twice(LocalEngine):
+class AddsTwice(LocalEngine):
     """An engine that folds all rows twice, as a retry on a cluster could."""
 
     def fold(self, asked: Any, frame: Any) -> Any:
@@ -60,10 +63,44 @@ class Twice(LocalEngine):
         return [x + y for x, y in zip(one, two, strict=True)]
 
 
-@pytest.mark.xfail(reason="sums do not say which rows they cover", strict=True)
-def test_an_engine_that_folds_a_part_twice_is_noticed() -> None:
-    more = {"age": np.append(AGES, 119.0)}
-    assert moved({"age": AGES}, more, DOMAIN, TOTAL, Twice()) <= 1
+class MergesTwice(LocalEngine):
+    """The same, by the core's own means."""
+
+    def fold(self, asked: Any, frame: Any) -> Any:
+        return merge(asked, super().fold(asked, frame), super().fold(asked, frame))
+
+
+class Forgets(LocalEngine):
+    """An engine that folds the first part twice in place of the last."""
+
+    def fold(self, asked: Any, frame: Any) -> Any:
+        parts = frame.split(4)
+        total = nothing(asked)
+        for part in (*parts[:-1], parts[0]):
+            total = merge(asked, total, fold_all(asked, part))
+        return total
+
+
+@pytest.mark.parametrize("engine", [AddsTwice, MergesTwice, Forgets])
+def test_an_engine_that_folds_a_part_twice_is_noticed(engine: Any) -> None:
+    ages = np.resize(AGES, 200_000)  # so many that they are split
+    table = dp.Table({"age": ages}, DOMAIN, simulate(noise=False), engine=engine(2))
+    with pytest.raises(KernelFault):
+        table.gate().measure(TOTAL, Cost.of(1), "sum")
+
+
+def test_sums_are_folded_in_the_core_only() -> None:
+    with pytest.raises(UnsafeError):
+        Folded([np.zeros((1, 1), dtype=np.int64)], (("rows", 0, 9),))
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 6), st.integers(0, 6))))
+def test_places_tile_a_table_exactly_if_each_row_is_there_once(places: Any) -> None:
+    places = [(n, min(a, b), max(a, b)) for n, a, b in places]
+    whole = (("a", 0, 6), ("b", 0, 6))
+    rows = [(n, i) for n, a, b in places for i in range(a, b)]
+    once = sorted(rows) == [(n, i) for n, a, b in whole for i in range(a, b)]
+    assert (_ends(tuple(places)) == _ends(whole)) == once
 
 
 def ranked(found: Any) -> Any:

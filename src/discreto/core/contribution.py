@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.domain import Domain
-from discreto.core.frame import BATCH, Array, Frame, Origin, asked
+from discreto.core.frame import BATCH, Array, Frame, Origin, Place, asked
 from discreto.errors import UnsafeError
 
 _CORE = object()  # shows that a bound was made here
@@ -63,6 +63,9 @@ class PersonFrame:
 
     def origins(self) -> tuple[Origin, ...]:
         return self._frame.origins()
+
+    def places(self) -> tuple[Place, ...]:
+        return self._frame.places()
 
     def for_plan(self) -> Frame:
         inner = self._frame.for_plan()

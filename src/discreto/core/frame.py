@@ -13,6 +13,10 @@ BATCH = 1 << 16  # rows read at once where nothing says otherwise
 Array = NDArray[Any]
 
 
+# Rows from one number to another of something with a name: a file's parts, an array.
+Place = tuple[str, int, int]
+
+
 class Origin(Protocol):
     """Files or a database that rows come from, and that others may change."""
 
@@ -48,6 +52,9 @@ class Frame(Protocol):
 
     def origins(self) -> tuple[Origin, ...]:
         """Return where the rows come from; nothing if they are a private copy."""
+
+    def places(self) -> tuple[Place, ...]:
+        """Return which places these rows have in the table that they are a part of."""
 
     def for_plan(self) -> Frame:
         """Return the same rows for one plan: copies of a database are its own."""

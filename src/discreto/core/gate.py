@@ -33,6 +33,7 @@ from discreto.core.charge import Charger, Event, Prepaid, Receipt, Reservation
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step, view_domain
+from discreto.core.fold import Keep, check_once
 from discreto.core.noise.calibration import Noise, noises_for, scale_for
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
@@ -50,7 +51,7 @@ from discreto.core.query import (
 )
 from discreto.core.question_json import digest
 from discreto.core.randomised_rows import check_randomise, perturbed
-from discreto.core.source import FoldedAhead, Keep, Rehearsal, RowPartition, Source
+from discreto.core.source import FoldedAhead, Rehearsal, RowPartition, Source
 from discreto.core.steps import PaidSteps, check_sampling
 from discreto.core.unknown_keys import Keys, keys_noise, shown_keys
 from discreto.core.validation import check_parts
@@ -330,17 +331,19 @@ class Gate:
             if self._partition is not None and self.part is not None:
                 sums = self._partition.restrict(sums, self.part[1])
             part = inside(sums, domain)
-            return aggregate.checked(part, self._source.fold(part, keep))
+            return self._folded(part, keep)
 
         if isinstance(query, Derived):
             function, cells = query.function, query.cells
             return self._quietly(label, lambda: [function.compute(fold, cells, domain)])
         if self._partition is not None:
             return self._quietly(label, lambda: fold(query))
-        source = self._source
-        return self._quietly(
-            label, lambda: aggregate.checked(asked, source.fold(asked, keep))
-        )
+        return self._quietly(label, lambda: self._folded(asked, keep))
+
+    def _folded(self, asked: Bound, keep: Keep | None) -> list[Ints]:
+        found = self._source.fold(asked, keep)
+        check_once(found, self._source.places())
+        return aggregate.checked(asked, found.tables)
 
     def _noisy(
         self,

@@ -19,7 +19,7 @@ from discreto.core.contribution import person_numbers
 from discreto.core.dates import DateTime
 from discreto.core.domain import Category, Column, Domain, Number
 from discreto.core.expressions import Col
-from discreto.core.frame import Array, Frame, Origin, asked
+from discreto.core.frame import Array, Frame, Origin, Place, asked
 from discreto.core.joins import may_lack
 from discreto.core.query import Ints
 from discreto.errors import DomainError, ParameterError
@@ -187,6 +187,9 @@ class HistoryFrame:
 
     def origins(self) -> tuple[Origin, ...]:
         return self._frame.origins()
+
+    def places(self) -> tuple[Place, ...]:
+        return self._frame.places()
 
     def for_plan(self) -> Frame:
         inner = self._frame.for_plan()

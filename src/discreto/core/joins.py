@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from discreto.core.domain import Category, Column, Domain, Number
-from discreto.core.frame import Array, Frame, Origin, asked
+from discreto.core.frame import Array, Frame, Origin, Place, asked
 from discreto.core.query import Ints
 from discreto.errors import DomainError
 
@@ -78,6 +78,9 @@ class JoinedFrame:
 
     def origins(self) -> tuple[Origin, ...]:
         return (*self._first.origins(), *self._second.origins())
+
+    def places(self) -> tuple[Place, ...]:
+        return (("joined rows", 0, 1),)
 
     def for_plan(self) -> Frame:
         inner = self._first.for_plan(), self._second.for_plan()

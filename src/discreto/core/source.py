@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.bound import Bound
 from discreto.core.contribution import PersonBound
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
-from discreto.core.frame import Frame
+from discreto.core.fold import Folded, Keep
+from discreto.core.frame import Frame, Place
 from discreto.core.joins import JoinedFrame
 from discreto.core.query import Floats, Ints, Sum, Tally
 from discreto.errors import (
@@ -23,7 +23,6 @@ from discreto.errors import (
 )
 
 T = TypeVar("T")
-Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
 _CHANGED = (
     "the rows were changed while they were read: there is no answer, and the charge "
     "stands. Ask again after table.reload()."
@@ -33,7 +32,8 @@ _CHANGED = (
 class Source(Protocol):
     """Rows behind the gate: exact folds and plain columns, for the gate only."""
 
-    def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]: ...
+    def fold(self, asked: Bound, keep: Keep | None = None) -> Folded: ...
+    def places(self) -> tuple[Place, ...]: ...
     def refusal(self, asked: Bound | None, sampled: bool = False) -> str: ...
     def column(self, name: str) -> Floats | Ints: ...
     def texts(self, name: str) -> NDArray[Any]: ...
@@ -128,6 +128,7 @@ class Rehearsal:
         self.refusal = rows.refusal
         self.unready, self.unchanged = rows.unready, rows.unchanged
         self.person_bound = rows.person_bound
+        self.places = made_up.places
 
     def seen(self, step: Step, domain: Domain) -> Source:
         views = self._rows.seen(step, domain), self._made_up.seen(step, domain)
@@ -142,7 +143,7 @@ class FoldedAhead:
     """
 
     def __init__(
-        self, rows: Source, several: Sequence[Bound], found: Sequence[list[Ints] | None]
+        self, rows: Source, several: Sequence[Bound], found: Sequence[Folded | None]
     ) -> None:
         self._rows = rows
         self._several = list(zip(several, found, strict=True))
@@ -150,8 +151,9 @@ class FoldedAhead:
         self.refusal, self.forget = rows.refusal, getattr(rows, "forget", lambda: None)
         self.unready, self.unchanged = rows.unready, rows.unchanged
         self.person_bound = rows.person_bound
+        self.places = rows.places
 
-    def fold(self, asked: Bound, keep: Keep | None = None) -> list[Ints]:
+    def fold(self, asked: Bound, keep: Keep | None = None) -> Folded:
         for i, (known, sums) in enumerate(self._several):
             same = keep is None and sums is not None and known.domain is asked.domain
             if same and known.query == asked.query:

@@ -11,8 +11,10 @@ import pytest
 from discreto.core import aggregate
 from discreto.core.bound import bind
 from discreto.core.charge import Receipt, Reservation
+from discreto.core.contribution import bound_of_nobody
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number, Opaque
+from discreto.core.fold import made_up
 from discreto.core.gate import Gate, Noise, noises_for
 from discreto.core.ledger import Ledger
 from discreto.core.maps import (
@@ -96,7 +98,13 @@ class Rows:
 
     def fold(self, asked, keep=None):
         self._touch()
-        return aggregate.empty(asked)
+        return made_up(aggregate.empty(asked))
+
+    def places(self):
+        return ()
+
+    def person_bound(self):
+        return bound_of_nobody()
 
     def column(self, name):
         self._touch()

@@ -109,6 +109,7 @@ def test_sums_are_handed_out_for_their_own_question_once() -> None:
 
     class Source:
         refusal = column = texts = seen = unready = unchanged = None
+        places = person_bound = None
 
         def fold(self, asked: Any, keep: Any = None) -> list[Any]:
             return ["now"]

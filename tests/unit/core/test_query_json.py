@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from discreto.core import aggregate
 from discreto.core.bound import bind
+from discreto.core.contribution import bound_of_nobody
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number
+from discreto.core.fold import made_up
 from discreto.core.gate import Gate
 from discreto.core.maps import (
     KINDS,
@@ -294,7 +296,13 @@ class Recorder:
 
     def fold(self, asked, keep=None):
         self.touched = True
-        return aggregate.empty(asked)
+        return made_up(aggregate.empty(asked))
+
+    def places(self):
+        return ()
+
+    def person_bound(self):
+        return bound_of_nobody()
 
     def column(self, name):
         self.touched = True

@@ -29,7 +29,7 @@ from discreto.core.expressions.logic import (
 from discreto.core.expressions.recoding import Cut, Recode, Text, ToNumber
 from discreto.core.expressions.values import Col, Const
 from discreto.core.field_types import check_plain
-from discreto.core.frame import Array, Frame, Origin
+from discreto.core.frame import Array, Frame, Origin, Place
 from discreto.core.query import Batch
 from discreto.core.question_json import decode, encode
 from discreto.core.unknown_keys import OpenText
@@ -260,6 +260,9 @@ class ViewFrame:
 
     def origins(self) -> tuple[Origin, ...]:
         return self.frame.origins()
+
+    def places(self) -> tuple[Place, ...]:
+        return self.frame.places()
 
     def for_plan(self) -> Frame:
         inner = self.frame.for_plan()

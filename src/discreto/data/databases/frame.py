@@ -15,7 +15,7 @@ from discreto.core.bound import Bound
 from discreto.core.contribution import PersonBound, PersonFrame, bound_by_query
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
-from discreto.core.frame import Origin
+from discreto.core.frame import Origin, Place
 from discreto.core.unknown_keys import OpenText
 from discreto.data.databases import Untranslated
 from discreto.data.databases.backend import Backend
@@ -80,6 +80,9 @@ class DatabaseFrame:
 
     def origins(self) -> tuple[Origin, ...]:
         return (self._backend,)
+
+    def places(self) -> tuple[Place, ...]:
+        return (("query", 0, 1),)
 
     def for_plan(self) -> DatabaseFrame:
         """Return the same rows; questions of the plan that need a copy share it.
@@ -222,6 +225,9 @@ class HeldRows:
 
     def origins(self) -> tuple[Origin, ...]:
         return self._origins
+
+    def places(self) -> tuple[Place, ...]:
+        return self._held().places()
 
     def for_plan(self) -> HeldRows:
         """Return the same rows in a copy of the plan's own, not made yet."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeGuard
 
 from discreto.core.bound import Bound
-from discreto.core.query import Ints
+from discreto.core.fold import Folded, by_query, of_copy
 from discreto.data.databases import Untranslated
 from discreto.data.engines.local import LocalEngine, quietly
 from discreto.data.frames import Frame
@@ -43,7 +43,7 @@ class DatabaseEngine:
         self.keep = whole(keep, "keep", least=0, most=MANY, of="DatabaseEngine")
         self._local = LocalEngine()
 
-    def fold(self, asked: Bound, frame: Frame) -> list[Ints]:
+    def fold(self, asked: Bound, frame: Frame) -> Folded:
         """The exact sums over all rows.
 
         Parameters
@@ -55,7 +55,7 @@ class DatabaseEngine:
         """
         return quietly(lambda: self._fold(asked, frame))
 
-    def _fold(self, asked: Bound, frame: Frame) -> list[Ints]:
+    def _fold(self, asked: Bound, frame: Frame) -> Folded:
         if not _asks(frame):
             return self._local.fold(asked, frame)
         copy: Frame = frame
@@ -67,12 +67,12 @@ class DatabaseEngine:
             except Untranslated:
                 copy = frame.copied(self.keep)
             else:
-                return query.run()
-        return self._local.fold(asked, copy)
+                return by_query(query.run(), frame)
+        return of_copy(self._local.fold(asked, copy), copy, frame)
 
     def fold_several(
         self, several: Sequence[Bound], frame: Frame
-    ) -> list[list[Ints] | None]:
+    ) -> list[Folded | None]:
         """The exact sums of several questions, from as few queries as there can be.
 
         Parameters
@@ -89,12 +89,12 @@ class DatabaseEngine:
         """
         if not _asks(frame):
             return self._local.fold_several(several, frame)
-        out: list[list[Ints] | None] = [None] * len(several)
+        out: list[Folded | None] = [None] * len(several)
 
         def work() -> None:
             for portion in frame.queries(several):
                 for place, sums in zip(portion.places, portion.run(), strict=True):
-                    out[place] = sums
+                    out[place] = by_query(sums, frame)
             left = [i for i, sums in enumerate(out) if sums is None]
             read = [i for i in left if not _translates(several[i], frame)]
             if len(read) > 1:
@@ -102,7 +102,7 @@ class DatabaseEngine:
                 for place, found in zip(
                     read, self._local.fold_several(own, copy), strict=True
                 ):
-                    out[place] = found
+                    out[place] = found and of_copy(found, copy, frame)
 
         quietly(work)
         return out

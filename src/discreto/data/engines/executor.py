@@ -16,14 +16,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
-from discreto.core import aggregate
 from discreto.core.bound import Bound, inside
 from discreto.core.domain import Domain
 from discreto.core.expressions import ViewFrame, view_from_json, view_to_json
 from discreto.core.field_types import kinds_of
-from discreto.core.query import Ints
+from discreto.core.fold import (
+    Folded,
+    fold_all,
+    fold_together,
+    keeps,
+    merge,
+    nothing,
+)
+from discreto.core.frame import Place
 from discreto.data.engines.blas import one_thread
-from discreto.data.engines.local import fold_all, fold_together, keeps, quietly
+from discreto.data.engines.local import quietly
 from discreto.data.engines.task_text import WORKER_KINDS, read_question, write_question
 from discreto.data.frames import Array, Frame, StreamFrame
 from discreto.data.frames.spans import Span
@@ -87,7 +94,7 @@ class ExecutorEngine:
         self._make = None if isinstance(executor, Executor) else executor
         self._executor = executor if isinstance(executor, Executor) else None
 
-    def fold(self, asked: Bound, frame: Frame) -> list[Ints]:
+    def fold(self, asked: Bound, frame: Frame) -> Folded:
         """The exact sums over all rows.
 
         Parameters
@@ -101,7 +108,7 @@ class ExecutorEngine:
 
     def fold_several(
         self, several: Sequence[Bound], frame: Frame
-    ) -> list[list[Ints] | None]:
+    ) -> list[Folded | None]:
         """The exact sums of several questions, from one pass over all rows.
 
         Parameters
@@ -121,7 +128,7 @@ class ExecutorEngine:
         found = iter(quietly(lambda: self._fold(apart, frame)) if apart else [])
         return [None if own else next(found) for own in alone]
 
-    def _fold(self, several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
+    def _fold(self, several: Sequence[Bound], frame: Frame) -> list[Folded]:
         # What a worker cannot read (a model's predictions) is folded here: how many
         # rows there are must not decide whether there is an answer.
         parts = self._parts(frame) if all(map(_known, several)) else []
@@ -131,7 +138,7 @@ class ExecutorEngine:
             return _fold_here(several, frame)
         texts = [write_question(asked.query) for asked in several]
         question = json.dumps(texts), json.dumps(several[0].domain.to_dict())
-        total = [aggregate.empty(asked) for asked in several]
+        total = [nothing(asked) for asked in several]
         for attempt in range(self.retries + 1):
             failed = []
             # What was sent before may be lost with a worker: then tasks carry it.
@@ -141,7 +148,7 @@ class ExecutorEngine:
                     failed.append(place)
                     continue
                 total = [
-                    aggregate.merge(asked, one, two)
+                    merge(asked, one, two)
                     for asked, one, two in zip(several, total, found, strict=True)
                 ]
             if not failed:
@@ -174,7 +181,7 @@ class ExecutorEngine:
 
     def _try(
         self, question: tuple[Any, Any], places: Sequence[Any]
-    ) -> Iterator[tuple[Any, list[list[Ints]] | None]]:
+    ) -> Iterator[tuple[Any, list[Folded] | None]]:
         """Each place with its sums, in any order, or with None where that failed."""
         waiting: dict[Any, Any] = {}
         for place in places:
@@ -230,6 +237,10 @@ class _WorkerRows:
 
     columns: dict[str, Array]
     rows: int
+    covered: tuple[Place, ...]
+
+    def places(self) -> tuple[Place, ...]:
+        return self.covered
 
     def batches(
         self, names: Sequence[str], size: int
@@ -273,7 +284,8 @@ def _place(part: Frame, names: tuple[str, ...]) -> Any:
         return _FileView(_elsewhere(frame.spans), text, domain)
     if isinstance(part, StreamFrame):
         return _elsewhere(part.spans)
-    return _WorkerRows({name: part.column(name) for name in names}, part.length())
+    columns = {name: part.column(name) for name in names}
+    return _WorkerRows(columns, part.length(), part.places())
 
 
 def _elsewhere(spans: Sequence[Span]) -> list[Span]:
@@ -292,21 +304,21 @@ def _known(asked: Bound) -> bool:
     return kinds_of(asked.query) <= set(WORKER_KINDS)
 
 
-def _fold_here(several: Sequence[Bound], frame: Frame) -> list[list[Ints]]:
+def _fold_here(several: Sequence[Bound], frame: Frame) -> list[Folded]:
     with one_thread:
         if len(several) == 1:  # it may keep something with its rows
             return [fold_all(several[0], frame)]
         return fold_together(several, frame)
 
 
-def fold_place(questions: str, domain: str, place: Any) -> list[list[Ints]] | None:
+def fold_place(questions: str, domain: str, place: Any) -> list[Folded] | None:
     """What a worker does: the exact sums over its rows for each question, or None.
 
     It never raises: executors carry exceptions over the network and into logs, and an
     exception might quote a row.
     """
 
-    def work() -> list[list[Ints]]:
+    def work() -> list[Folded]:
         facts = domain_of(domain)
         several = [inside(read_question(text), facts) for text in json.loads(questions)]
         rows = place

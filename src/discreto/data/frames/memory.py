@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain import Domain
-from discreto.core.frame import Origin
+from discreto.core.frame import Origin, Place
 from discreto.core.maps._fit_rows import FitRows
 from discreto.core.unknown_keys import OpenText
 from discreto.data.frames.convert import convert, listed, owned
@@ -143,6 +143,9 @@ class MemoryFrame:
     def origins(self) -> tuple[Origin, ...]:
         return ()
 
+    def places(self) -> tuple[Place, ...]:
+        return (("rows", 0, self._length),)
+
     def for_plan(self) -> Frame:
         return self
 
@@ -200,6 +203,9 @@ class _Slice:
 
     def origins(self) -> tuple[Origin, ...]:
         return ()
+
+    def places(self) -> tuple[Place, ...]:
+        return (("rows", self._start, self._stop),)
 
     def for_plan(self) -> Frame:
         return self

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Category, Domain
-from discreto.core.frame import Origin
+from discreto.core.frame import Origin, Place
 from discreto.core.maps._batch_cache import Fleeting
 from discreto.data.frames.convert import convert
 from discreto.data.frames.file_states import FileState, OpenedFiles, note_state
@@ -82,6 +82,9 @@ class StreamFrame:
 
     def origins(self) -> tuple[Origin, ...]:
         return (self._files,)
+
+    def places(self) -> tuple[Place, ...]:
+        return tuple((span.path, span.start, span.stop) for span in self.spans)
 
     def for_plan(self) -> Frame:
         return self

@@ -75,6 +75,7 @@ TYPES = {
     "int64": "BIGINT",
     "bool": "BOOLEAN",
     "string": "TEXT",
+    "large_string": "TEXT",
     "float": "FLOAT4",
     "date32[day]": "DATE",
     "timestamp[us]": "TIMESTAMP",

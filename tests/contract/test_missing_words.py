@@ -324,3 +324,44 @@ def test_a_declared_category_is_none_of_the_words() -> None:
     for name in domain:
         found = dp.stats.count(table, by=name, epsilon=1).value
         assert found.tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize("form", ["patients.csv", "patients.parquet"])
+def test_a_service_reads_words_as_gaps(form: str, tmp_path: Path) -> None:
+    """What leaves as JSON is the mean of the cells that are there."""
+    from discreto.service import Service, read_config
+    from discreto.service.demo import write_demo
+
+    config = write_demo(tmp_path, rows=1)
+    frame = to_polars(pa.table({"age": [50, -999] * 5000})).collect()
+    if form == "patients.csv":
+        frame.write_csv(tmp_path / form)
+    else:
+        frame.write_parquet(tmp_path / form)
+    domain = dp.Domain({"age": dp.Number(0, 110)})
+    domain.save(tmp_path / "patients.domain.json")
+    words = f'data = "{form}"\ndialect = {{missing = ["-999"]}}'
+    text = config.read_text().replace('data = "patients.parquet"', words)
+    config.write_text(text)
+    service = Service(read_config(config))
+    person = service.state.person("ana")
+    assert person is not None
+    body = {"ask": "mean(age)", "epsilon": "0.5"}
+    found = service.ask(person, "patients", body)["releases"][0]
+    service.close()
+    assert found["value"] == pytest.approx(50, abs=2)  # 25 if -999 were clipped
+
+
+def test_predictions_read_words_as_gaps() -> None:
+    domain = dp.Domain(
+        {"x": dp.Number(0, 10), "y": dp.Number(0, 10)},
+        target="y",
+        dialect=dp.Dialect(missing=["-999"]),
+    )
+    x = np.tile(np.arange(10.0), 200)
+    table = dp.Table({"x": x, "y": x}, domain, simulate(noise=False))
+    model = dp.models.LinearRegression(epsilon=100).fit(table)
+    empty = model.predict(np.array([[np.nan]]))
+    np.testing.assert_array_equal(model.predict(np.array([[-999.0]])), empty)
+    np.testing.assert_array_equal(model.predict({"x": ["-999.0"]}), empty)
+    assert not np.array_equal(model.predict(np.array([[0.0]])), empty)

@@ -98,6 +98,42 @@ def test_hostile_values(values: list[Any]) -> None:
             np.testing.assert_array_equal(one[i : i + 1], other)
 
 
+DIALECTS = [
+    dp.Dialect(
+        separator=";",
+        decimal=decimal,
+        dates=form,
+        missing=["-1", "a", "2020-01-01", "inf", "1,5", "1.5"],
+        symbols=["%"],
+        brackets=True,
+    )
+    for decimal, form in [(".", "d.m.yy"), (",", "excel"), (".", "epoch"), (",", "dmy")]
+]
+SPELT = ["-1.0", "-1,0", "5%", "(1)", "1.2.20", "43831", "1.1.2020", b"-1", b"a"]
+
+
+@QUIET
+@given(
+    st.sampled_from(DIALECTS), st.lists(HOSTILE | st.sampled_from(SPELT), max_size=8)
+)
+def test_hostile_values_in_a_dialect(dialect: dp.Dialect, values: list[Any]) -> None:
+    columns = dict(DOMAIN.columns) | {"d": dp.Date("2019-01-01", "2021-01-01")}
+    domain = dp.Domain(columns | {"p": dp.Opaque()}, person="p", dialect=dialect)
+    names = list(columns)
+
+    def cells(some: np.ndarray) -> list[Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            frame = open_frame(dict.fromkeys(domain, some), domain)
+            return [*(frame.column(name) for name in names), frame.raw("p")]
+
+    whole = cells(objects(values))
+    for i in range(len(values)):
+        alone = cells(objects(values[i : i + 1]))
+        for one, other in zip(whole, alone, strict=True):
+            np.testing.assert_array_equal(one[i : i + 1], other)
+
+
 @QUIET
 @given(st.lists(st.one_of(st.none(), st.floats(), st.text(max_size=3)), max_size=8))
 def test_lists_are_read_like_objects(values: list[Any]) -> None:

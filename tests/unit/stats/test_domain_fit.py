@@ -103,6 +103,26 @@ def test_the_owner_sees_texts_that_are_no_numbers_or_dates(tmp_path: Path) -> No
     assert done.exit_code == 0
 
 
+def test_the_owner_sees_that_there_are_no_rows(tmp_path: Path) -> None:
+    """Nobody else does: a table without rows is asked and charged like any other."""
+    (tmp_path / "a.csv").write_text("pay;seen\n")
+    dialect = dp.Dialect(separator=";", decimal=",", symbols=["€"], dates="d.m.yy")
+    domain = dp.Domain({"pay": dp.Number(0, 9)}, dialect=dialect)
+    domain.save(tmp_path / "d.json")
+    assert dp.Domain.load(tmp_path / "d.json").dialect == dialect
+    words = ["domain", "check", str(tmp_path / "d.json"), "--owner"]
+    said = ["--dialect", "symbols=€|%", "--dialect", "brackets=true"]
+    done = CliRunner().invoke(app, [*words, "--data", str(tmp_path / "a.csv"), *said])
+    assert done.exit_code == 0, done.output
+    assert "rows: 0" in done.output
+    ledger = dp.Ledger(epsilon=1)
+    found = dp.stats.mean(
+        dp.Table(tmp_path / "a.csv", domain, ledger), "pay", epsilon=1
+    )
+    assert ledger.spent().epsilon == 1
+    assert (found.low, found.high) == (0, 9)
+
+
 def test_the_owner_sees_spellings_of_a_database(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect(tmp_path / "a.db") as made:

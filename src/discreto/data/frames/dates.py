@@ -205,4 +205,4 @@ def _one(value: object, column: DateTime, form: str) -> float | None:
     ]
     known = [step for step in found if step is not None]
     inside = [step for step in known if column.lower <= step <= column.upper]
-    return (inside or known or [None])[0]
+    return next(iter(inside or known), None)

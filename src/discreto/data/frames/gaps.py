@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +17,18 @@ from discreto.core.dialect import Dialect
 from discreto.core.frame import Array
 from discreto.data.frames.numbers import number, reader_of
 
-_NARROW = {"float32": np.float32, "float16": np.float16}
+_NARROW: dict[str, type[np.floating[Any]]] = {
+    "float32": np.float32,
+    "float16": np.float16,
+}
 
 
-class Gaps:
+class GapWords:
     """The words of a dialect: as texts, as numbers, and as identifiers."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.texts = frozenset(dialect.missing)
-        found = {}
+        found: dict[float, None] = {}
         for word in dialect.missing:
             spelt = reader_of(dialect)(word)
             # A word that the marks of the dialect do not fit may have a decimal point.
@@ -72,9 +76,9 @@ def without(values: Array, words: tuple[float, ...]) -> Array:
 
 
 @lru_cache(maxsize=32)
-def gaps_of(dialect: Dialect) -> Gaps:
+def gaps_of(dialect: Dialect) -> GapWords:
     """Return the gaps of a dialect."""
-    return Gaps(dialect)
+    return GapWords(dialect)
 
 
 def name_of_number(value: float) -> str:

@@ -12,6 +12,8 @@ import hashlib
 import hmac
 import json
 import tomllib
+import warnings
+from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -113,6 +115,15 @@ def check_seal(data: Mapping[str, Any]) -> None:
         )
 
 
+def warn_of_no_checksum(path: str | Path) -> None:
+    """Warn the caller of a reader that damage to a file could not be noticed."""
+    warnings.warn(
+        f"{str(path)!r} has no checksum: an earlier version of discreto wrote it, and "
+        "damage to its numbers cannot be noticed. Save the model again to add one.",
+        stacklevel=3,
+    )
+
+
 def _checksum(data: Mapping[str, Any]) -> str:
     text = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -121,8 +132,7 @@ def _checksum(data: Mapping[str, Any]) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        twice = max(Counter(key for key, _ in pairs).items(), key=lambda one: one[1])[0]
         raise ParameterError(f"it has the key {twice[:80]!r} twice in one object.")
     return out
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.documents import CHECKSUM, check_seal, read_json, sealed
+from discreto.core.documents import (
+    CHECKSUM,
+    check_seal,
+    read_json,
+    sealed,
+    warn_of_no_checksum,
+)
 from discreto.core.domain import Category, Domain, Number
 from discreto.core.field_types import check_plain
 from discreto.core.query import Floats
@@ -237,12 +242,7 @@ class FederatedModel:
             ) from None
         found = cls.from_dict(data)
         if CHECKSUM not in data:
-            warnings.warn(
-                f"{str(path)!r} has no checksum: an earlier version of discreto wrote "
-                "it, and damage to its numbers cannot be noticed. Save the model again "
-                "to add one.",
-                stacklevel=2,
-            )
+            warn_of_no_checksum(path)
         return found
 
 

@@ -25,15 +25,15 @@ from discreto.core.maps.trees import MAX_DEPTH, Grid
 from discreto.models._features import Space
 from discreto.models._privacy import Privacy
 from discreto.models._state_parts import (
-    Checked,
-    Codes,
-    Derived,
-    Floats,
+    CodesPart,
+    CountPart,
+    FactPart,
+    FloatsPart,
+    FormPart,
+    NumberPart,
     Part,
-    Real,
-    Shares,
+    SharesPart,
     Sizes,
-    Whole,
     is_array,
 )
 from discreto.models.boosting.forest import Shipped
@@ -75,14 +75,14 @@ def _are_histograms(value: Any, sizes: Sizes, values: bool) -> bool:
         return False
     many = [len(sizes.view.domain.category(name).categories) for name in names]
     return all(
-        Floats(("classes", size)).fits(table, sizes, values)
+        FloatsPart(("classes", size)).fits(table, sizes, values)
         for table, size in zip(value, many, strict=True)
     )
 
 
 def _is_smoothing(value: Any, sizes: Sizes, values: bool) -> bool:
-    one = Real(0.0).fits(value, sizes, values)
-    return one or Floats(("numbers",), 0.0).fits(value, sizes, values)
+    one = NumberPart(0.0).fits(value, sizes, values)
+    return one or FloatsPart(("numbers",), 0.0).fits(value, sizes, values)
 
 
 def _are_cuts(value: Any, sizes: Sizes, values: bool) -> bool:
@@ -92,7 +92,8 @@ def _are_cuts(value: Any, sizes: Sizes, values: bool) -> bool:
         return False
     fill = tuple(map(float, model.fill_))
     for parts in value:
-        sides = Sides(view.numbers, view.categories, *parts, fill)
+        weights, marks, offsets = parts
+        sides = Sides(view.numbers, view.categories, weights, marks, offsets, fill)
         sides.check(view.domain)
         if not sizes.fit("cells", sides.count(view.domain)):
             return False
@@ -174,83 +175,83 @@ def _are_edges(value: Any, sizes: Sizes, values: bool) -> bool:
 
 
 COMMON: dict[str, Part] = {
-    "n_features_in_": Derived(lambda sizes: len(sizes.space.features)),
-    "feature_names_in_": Checked(_feature_names, optional=True),
-    "_from_table": Checked(_is_flag, optional=True),
-    "_sklearn_output_config": Checked(_is_output, optional=True),
-    "selection_cost_": Checked(_is_text, optional=True),
-    "privacy_": Checked(_is_privacy),
+    "n_features_in_": FactPart(lambda sizes: len(sizes.space.features)),
+    "feature_names_in_": FormPart(_feature_names, optional=True),
+    "_from_table": FormPart(_is_flag, optional=True),
+    "_sklearn_output_config": FormPart(_is_output, optional=True),
+    "selection_cost_": FormPart(_is_text, optional=True),
+    "privacy_": FormPart(_is_privacy),
 }
-_VIEW: dict[str, Part] = {"view_": Checked(_is_view)}
-_CLASSES: dict[str, Part] = {"classes_": Checked(_are_classes)}
+_VIEW: dict[str, Part] = {"view_": FormPart(_is_view)}
+_CLASSES: dict[str, Part] = {"classes_": FormPart(_are_classes)}
 _BAYES: dict[str, Part] = {
     **_VIEW,
     **_CLASSES,
-    "groups_": Checked(_are_groups),
-    "vote_share_": Real(0.0, 1.0),
-    "vote_weights_": Floats(("classes", "votes"), optional=True),
-    "vote_slopes_": Floats(("classes", "classes"), optional=True),
-    "vote_begins_": Floats(("classes",), optional=True),
-    "temper_": Real(0.0),
-    "class_count_": Floats(("classes",)),
-    "class_prior_": Shares(),
-    "epsilon_": Checked(_is_smoothing),
-    "theta_": Floats(("classes", "numbers")),
-    "var_": Floats(("classes", "numbers"), 0.0),
-    "theta_doubt_": Floats(("classes", "numbers"), 0.0),
-    "feature_log_prob_": Checked(_are_histograms),
-    "class_sums_": Floats(("classes", "parts"), optional=True),
-    "class_sums_noise_": Real(0.0, optional=True),
-    "class_sums_rows_": Whole(optional=True),
+    "groups_": FormPart(_are_groups),
+    "vote_share_": NumberPart(0.0, 1.0),
+    "vote_weights_": FloatsPart(("classes", "votes"), optional=True),
+    "vote_slopes_": FloatsPart(("classes", "classes"), optional=True),
+    "vote_begins_": FloatsPart(("classes",), optional=True),
+    "temper_": NumberPart(0.0),
+    "class_count_": FloatsPart(("classes",)),
+    "class_prior_": SharesPart(),
+    "epsilon_": FormPart(_is_smoothing),
+    "theta_": FloatsPart(("classes", "numbers")),
+    "var_": FloatsPart(("classes", "numbers"), 0.0),
+    "theta_doubt_": FloatsPart(("classes", "numbers"), 0.0),
+    "feature_log_prob_": FormPart(_are_histograms),
+    "class_sums_": FloatsPart(("classes", "parts"), optional=True),
+    "class_sums_noise_": NumberPart(0.0, optional=True),
+    "class_sums_rows_": CountPart(optional=True),
 }
 _CELLS: dict[str, Part] = {
     **_VIEW,
     **_CLASSES,
-    "fill_": Floats(("numbers",)),
-    "class_prior_": Shares(),
-    "cell_log_odds_": Floats(("tables", "cells", "classes")),
-    "cuts_": Checked(_are_cuts),
+    "fill_": FloatsPart(("numbers",)),
+    "class_prior_": SharesPart(),
+    "cell_log_odds_": FloatsPart(("tables", "cells", "classes")),
+    "cuts_": FormPart(_are_cuts),
 }
 _CLUSTERS: dict[str, Part] = {
-    "_centres": Floats(("clusters", "terms")),
-    "cluster_sizes_": Floats(("clusters",)),
-    "n_iter_": Whole(),
-    "cluster_centers_": Floats(("clusters", "terms")),
-    "center_names_": Checked(_labels),
+    "_centres": FloatsPart(("clusters", "terms")),
+    "cluster_sizes_": FloatsPart(("clusters",)),
+    "n_iter_": CountPart(),
+    "cluster_centers_": FloatsPart(("clusters", "terms")),
+    "center_names_": FormPart(_labels),
 }
 _LINE: dict[str, Part] = {
-    "coef_": Floats(("terms",)),
-    "intercept_": Real(),
-    "coef_names_": Checked(_labels),
-    "fill_": Floats(("terms",)),
-    "moments_": Floats(("moments", "moments"), optional=True),
-    "moments_noise_": Floats(("moments", "moments"), 0.0, optional=True),
-    "target_sums_": Floats(("ends",), optional=True),
+    "coef_": FloatsPart(("terms",)),
+    "intercept_": NumberPart(),
+    "coef_names_": FormPart(_labels),
+    "fill_": FloatsPart(("terms",)),
+    "moments_": FloatsPart(("moments", "moments"), optional=True),
+    "moments_noise_": FloatsPart(("moments", "moments"), 0.0, optional=True),
+    "target_sums_": FloatsPart(("ends",), optional=True),
 }
 _LOGISTIC: dict[str, Part] = {
     **_VIEW,
     **_CLASSES,
-    "n_iter_": Whole(),
-    "coef_": Floats(("scores", "terms")),
-    "intercept_": Floats(("scores",)),
-    "coef_names_": Checked(_labels),
-    "fill_": Floats(("terms",)),
+    "n_iter_": CountPart(),
+    "coef_": FloatsPart(("scores", "terms")),
+    "intercept_": FloatsPart(("scores",)),
+    "coef_names_": FormPart(_labels),
+    "fill_": FloatsPart(("terms",)),
 }
 _TREES: dict[str, Part] = {
-    "cuts_": Checked(_are_edges),
-    "start_": Floats(("scores",)),
-    "depths_": Codes(("trees",)),
-    "features_": Codes(("splits",)),
-    "routes_": Codes(("splits", "codes")),
-    "values_": Floats(("leaves", "scores")),
+    "cuts_": FormPart(_are_edges),
+    "start_": FloatsPart(("scores",)),
+    "depths_": CodesPart(("trees",)),
+    "features_": CodesPart(("splits",)),
+    "routes_": CodesPart(("splits", "codes")),
+    "values_": FloatsPart(("leaves", "scores")),
 }
 # What files of 0.1 may lack.
 _SINCE_0_2 = frozenset(
     ("view_", "groups_", "temper_", "coef_names_", "center_names_", "fill_")
 )
 STATE: dict[str, dict[str, Part]] = {
-    "AutoClassifier": {**_CLASSES, "model_": Checked(_is_inner)},
-    "AutoRegressor": {"model_": Checked(_is_inner)},
+    "AutoClassifier": {**_CLASSES, "model_": FormPart(_is_inner)},
+    "AutoRegressor": {"model_": FormPart(_is_inner)},
     "CategoricalNB": _BAYES,
     "CellNeighborsClassifier": _CELLS,
     "FuzzyCMeans": _CLUSTERS,

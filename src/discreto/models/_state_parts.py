@@ -69,7 +69,7 @@ class Part(Protocol):
 
 
 @dataclass(frozen=True)
-class Floats:
+class FloatsPart:
     """An array of numbers, finite and at least ``least``."""
 
     shape: tuple[str | int, ...]
@@ -83,19 +83,19 @@ class Floats:
 
 
 @dataclass(frozen=True)
-class Shares:
+class SharesPart:
     """Probabilities, one for each class."""
 
     optional: bool = False
 
     def fits(self, value: Any, sizes: Sizes, values: bool) -> bool:
-        if not Floats(("classes",), 0.0).fits(value, sizes, values):
+        if not FloatsPart(("classes",), 0.0).fits(value, sizes, values):
             return False
         return not values or abs(float(value.sum()) - 1) < 1e-6
 
 
 @dataclass(frozen=True)
-class Codes:
+class CodesPart:
     """An array of whole numbers."""
 
     shape: tuple[str | int, ...]
@@ -106,7 +106,7 @@ class Codes:
 
 
 @dataclass(frozen=True)
-class Real:
+class NumberPart:
     """A finite number in a range."""
 
     least: float = -math.inf
@@ -121,7 +121,7 @@ class Real:
 
 
 @dataclass(frozen=True)
-class Whole:
+class CountPart:
     """A whole number from 0 up."""
 
     optional: bool = False
@@ -131,7 +131,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Derived:
+class FactPart:
     """What the domain says already, and nothing else."""
 
     of: Callable[[Sizes], Any]
@@ -143,7 +143,7 @@ class Derived:
 
 
 @dataclass(frozen=True)
-class Checked:
+class FormPart:
     """A part with a form of its own."""
 
     good: Callable[..., bool]

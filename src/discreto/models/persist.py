@@ -7,14 +7,19 @@ models, and everything else is checked data.
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
 import discreto.models as _models
 from discreto.core.cost import Cost
-from discreto.core.documents import CHECKSUM, check_seal, read_json, sealed
+from discreto.core.documents import (
+    CHECKSUM,
+    check_seal,
+    read_json,
+    sealed,
+    warn_of_no_checksum,
+)
 from discreto.core.field_types import check_plain
 from discreto.core.ledger import Ledger
 from discreto.errors import LedgerError, ParameterError, UnsafeError
@@ -200,15 +205,15 @@ def save(model: PrivateEstimator, path: str | Path) -> None:
 
 
 @overload
-def load(
-    path: str | Path, kind: type[Model], *, ledger: Ledger | None = None
-) -> Model: ...
+def load(path: str | Path, kind: type[Model], *, ledger: Ledger | None = None) -> Model:
+    """Read a model of a known kind."""
 
 
 @overload
 def load(
     path: str | Path, kind: None = None, *, ledger: Ledger | None = None
-) -> PrivateEstimator: ...
+) -> PrivateEstimator:
+    """Read a model of any kind."""
 
 
 def load(
@@ -257,12 +262,7 @@ def load(
         raise ParameterError(f"{str(path)!r} cannot be read as a model.") from None
     model, has_checksum = _read(text, values=True)
     if not has_checksum:
-        warnings.warn(
-            f"{str(path)!r} has no checksum: an earlier version of discreto wrote it, "
-            "and damage to its numbers cannot be noticed. Save the model again to add "
-            "one.",
-            stacklevel=2,
-        )
+        warn_of_no_checksum(path)
     if kind is not None and not isinstance(model, kind):
         raise ParameterError(
             f"{str(path)!r} holds a {type(model).__name__}, not a {kind.__name__}."

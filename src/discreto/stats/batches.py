@@ -145,7 +145,7 @@ def batch_of(data: Mapping[str, Any]) -> Batch:
     if not isinstance(asked, list) or not 1 <= len(asked) <= MOST_QUESTIONS:
         raise ParameterError("a batch has questions: [[question]] with ask = '...'.")
     statistics = tuple(_question(part, place) for place, part in enumerate(asked, 1))
-    options = {
+    options: dict[str, Any] = {
         name: data[name]
         for name in ("epsilon", "delta", "split", "rows")
         if name in data

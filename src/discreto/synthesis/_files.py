@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.models._state_parts import Checked, Part, Real, Sizes
+from discreto.models._state_parts import FormPart, NumberPart, Part, Sizes
 from discreto.synthesis import _labels
 from discreto.synthesis._columns import Coding
 from discreto.synthesis._rules import Rules
@@ -14,7 +14,7 @@ from discreto.synthesis._rules import Rules
 MOST_ROWS = 10**8
 
 
-def _are_arrays(kinds: str) -> Checked:
+def _are_arrays(kinds: str) -> FormPart:
     """Return the part that is a list of finite arrays, one for each column."""
 
     def good(value: Any, sizes: Sizes, values: bool) -> bool:
@@ -23,7 +23,7 @@ def _are_arrays(kinds: str) -> Checked:
         )
         return arrays and sizes.fit("features", len(value))
 
-    return Checked(good)
+    return FormPart(good)
 
 
 def _are_factors(value: Any, sizes: Sizes, values: bool) -> bool:
@@ -47,7 +47,7 @@ def _is_table(places: Any, table: Any) -> bool:
 
 def _are_spreads(value: Any, sizes: Sizes, values: bool) -> bool:
     two = isinstance(value, tuple) and len(value) == 2
-    return two and all(Real(0.0).fits(one, sizes, True) for one in value)
+    return two and all(NumberPart(0.0).fits(one, sizes, True) for one in value)
 
 
 def _may_be_set(value: Any, sizes: Sizes, values: bool) -> bool:
@@ -56,16 +56,16 @@ def _may_be_set(value: Any, sizes: Sizes, values: bool) -> bool:
 
 # Nobody predicts by a synthesizer, so all of its numbers are always checked.
 DRAWN_STATE: dict[str, Part] = {
-    "rows_": Real(1.0, float(MOST_ROWS)),
+    "rows_": NumberPart(1.0, float(MOST_ROWS)),
     "counts_": _are_arrays("f"),
     "groups_": _are_arrays("i"),
     "present_": _are_arrays("i"),
-    "spreads_": Checked(_are_spreads),
-    "factors_": Checked(_are_factors),
-    "marginals_": Checked(_are_marginals),
-    "labeller_": Checked(_may_be_set),
-    "target_counts_": Checked(_may_be_set),
-    "target_spread_": Checked(_may_be_set),
+    "spreads_": FormPart(_are_spreads),
+    "factors_": FormPart(_are_factors),
+    "marginals_": FormPart(_are_marginals),
+    "labeller_": FormPart(_may_be_set),
+    "target_counts_": FormPart(_may_be_set),
+    "target_spread_": FormPart(_may_be_set),
 }
 
 

@@ -82,6 +82,11 @@ def test_csvw_from_the_shell(tmp_path: Path) -> None:
     shown = CliRunner().invoke(
         app, ["domain", "from-code-book", str(book), "--out", str(out)]
     )
+    words = {
+        column["type"] for column in json.loads(out.read_text())["columns"].values()
+    }
+    assert words <= {"Number", "Category", "Boolean", "Date", "Opaque"}
+    assert "nullable" not in out.read_text()
     assert shown.exit_code == 0, shown.output
     assert "'note'" in shown.stderr
     domain = dp.Domain.load(out)

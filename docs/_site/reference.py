@@ -142,6 +142,10 @@ ADVICE = {
     '"discreto[...]"`.',
     errors.KernelFault: "The charge stands. The owner looks, then "
     "`discreto ledger reopen`.",
+    errors.ChangedError: "The charge stands, and the ledger is open. Open the files "
+    "anew with `table.reload()`, and ask again.",
+    errors.StalledError: "Look whether the cluster has workers, then "
+    "`discreto ledger reopen`.",
 }
 
 

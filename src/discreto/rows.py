@@ -68,10 +68,11 @@ class TableRows:
 
         Nothing of the first try is kept, and no noise was drawn yet.
         """
+        origins = [(origin, origin.sessions()) for origin in self._origins]
         try:
             return work()
         except Exception:
-            recovered = [origin.recovered() for origin in self._origins]
+            recovered = [origin.recovered(since) for origin, since in origins]
             if not any(recovered):
                 raise
         return work()

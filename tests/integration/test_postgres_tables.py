@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from postgres import Postgres, programs
 
 import discreto as dp
 from discreto.core.cost import Cost
+from discreto.data.databases.backend import silence
 from discreto.data.databases.ibis_backend import Ibis
 from discreto.errors import KernelFault, ParameterError
 
@@ -181,3 +184,36 @@ def test_a_connection_of_the_callers_own_is_refused_when_it_is_dead(server):
         with pytest.raises(ParameterError, match="make the table anew"):
             rows(own)
         check_answered(own, 1)
+
+
+def test_threads_that_lose_one_connection_all_get_answers(server, table, monkeypatch):
+    """Who comes second finds the connection replaced, and tries again as well."""
+    rows(table)
+    both, failed = threading.Barrier(2), threading.Barrier(2)
+    plain, plain_recovered, cuts = Ibis._collect, Ibis.recovered, []
+
+    def run(self: Any, plan: Any) -> Any:
+        if len(cuts) < 2:
+            cuts.append(1)
+            if len(cuts) == 1:
+                cut(server)
+            self._client().con.cursor().execute("SELECT 1")  # it fails for both
+        return plain(self, plan)
+
+    def collect(self: Any, plan: Any) -> Any:
+        if len(cuts) < 2:
+            both.wait(60)  # both have been charged
+        with self.lock, silence():
+            return run(self, plan)
+
+    def recovered(self: Any, since: int) -> bool:
+        failed.wait(60)  # neither connects anew before both have failed
+        return plain_recovered(self, since)
+
+    monkeypatch.setattr(Ibis, "collect", collect)
+    monkeypatch.setattr(Ibis, "recovered", recovered)
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda _: rows(table), range(2)))
+    assert all(abs(one - ROWS) < 50 for one in found)
+    assert len(cuts) == 2
+    check_answered(table, 3)

@@ -34,6 +34,8 @@ WORDS = (
     (r"neighbours='replace'", '"neighbours": "replace"'),
     (r"\bcount_epsilon=", "--count-epsilon "),
     (r"ledger\.reopen\(\)", "`discreto ledger reopen LEDGER`"),
+    (r"Ask again after table\.reload\(\)", "Run the command again"),
+    (r"open the table anew, with table\.reload\(\)", "run the command again"),
     (
         r"separator='(.)' with decimal='(.)'",
         r"--dialect 'separator=\1' --dialect 'decimal=\2'",

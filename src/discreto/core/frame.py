@@ -26,8 +26,14 @@ class Origin(Protocol):
     def unchanged(self) -> bool:
         """Return True if what was noted of the rows at the opening still holds."""
 
-    def recovered(self) -> bool:
-        """Return True if a lost connection was replaced: a fold may be tried again."""
+    def sessions(self) -> int:
+        """Return how many connections there were; 0 without any."""
+
+    def recovered(self, since: int) -> bool:
+        """Return True if a connection was lost and replaced ``since`` so many sessions.
+
+        Then what failed on it may be tried again.
+        """
 
 
 class Frame(Protocol):

@@ -75,8 +75,15 @@ class Backend:
         """
         return self.files is None or self.files.unchanged()
 
-    def recovered(self) -> bool:
-        """Return True if a lost connection was replaced: a fold may be tried again."""
+    def sessions(self) -> int:
+        """Return how many connections there were; 0 where they are not replaced."""
+        return 0
+
+    def recovered(self, since: int) -> bool:
+        """Return True if a connection was lost and replaced ``since`` so many sessions.
+
+        Then what failed on it may be tried again.
+        """
         return False
 
     def check_columns(self, domain: Domain) -> None:

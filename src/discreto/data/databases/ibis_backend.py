@@ -39,6 +39,7 @@ class Ibis(Split):
         self.exact = self._name in _EXACT_IBIS
         self.strict = self._name == "postgres"
         self._odd: frozenset[str] = frozenset()
+        self._sessions = 1
         super().__init__(data, names)
 
     def _lazy(self, data: Any, names: Collection[str]) -> Any:
@@ -57,11 +58,16 @@ class Ibis(Split):
                 self.lock.release()
         return super().unready()
 
-    def recovered(self) -> bool:
+    def sessions(self) -> int:
+        return self._sessions
+
+    def recovered(self, since: int) -> bool:
         if self._name != "postgres":
             return False
         with self.lock:
-            return bool(self._client().con.closed) and self._reconnect()
+            if self._client().con.closed:
+                return self._reconnect()
+            return self._sessions != since  # another thread has replaced it
 
     def _client(self) -> Any:
         return self.frame.to_native().get_backend()
@@ -91,6 +97,7 @@ class Ibis(Split):
             return False
         weakref.finalize(client, new.close)
         lost.close()
+        self._sessions += 1
         return True
 
     def unreadable(self, name: str, *, person: bool) -> bool:

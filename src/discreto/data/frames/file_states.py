@@ -108,6 +108,10 @@ class OpenedFiles:
         """Return why these rows cannot be asked about; empty if they can."""
         return "" if self.unchanged() else CHANGED
 
-    def recovered(self) -> bool:
-        """Return False: files have no connection that could be replaced."""
+    def sessions(self) -> int:
+        """Return 0: files have no connection."""
+        return 0
+
+    def recovered(self, since: int) -> bool:
+        """Return False: there is no connection that could be replaced."""
         return False

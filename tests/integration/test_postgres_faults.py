@@ -43,7 +43,7 @@ if plant:  # the planted bug: releases come before the commit
         def writing(self):
             db = self._connection(self._writer)
             if db.info.transaction_status != 2:
-                db.execute("BEGIN")
+                db.execute(self._beginning(""))
             yield postgres._Transaction(db)
     from discreto.core.ledger import stores as module
     module.PostgresStore = Late

@@ -30,6 +30,22 @@ def fill(db: Database, meta: Mapping[str, str]) -> None:
         db.execute("INSERT INTO account VALUES(?, ?, '{}')", row)
 
 
+def check_same(db: Database, meta: Mapping[str, str], path: str) -> None:
+    """Refuse to write to another ledger than the one that was opened.
+
+    Every transaction that writes asks this. A pooler, a restored backup or a renamed
+    schema can put another ledger in the place of the one whose facts are in memory.
+    """
+    query = "SELECT name, value FROM meta WHERE name IN ('id', 'seal')"
+    found = dict(db.execute(query).fetchall())
+    if found != {"id": meta["id"], "seal": meta["seal"]}:
+        raise LedgerError(
+            f"{path!r} is another ledger than the one that was opened, or its budget "
+            "was changed by hand: nothing was charged and nothing was released. Open "
+            "the ledger anew."
+        )
+
+
 def last_entry(db: Database) -> tuple[int, str] | None:
     """The number and hash of the last entry, if there is one."""
     query = "SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1"

@@ -56,6 +56,7 @@ class LedgerPage:
         needs: Iterable[Needs] = (),
     ) -> None:
         self._db, self._chain, self._meta, self._path = db, chain, meta, path
+        rows.check_same(db, meta, path)
         wanted = tuple(needs)
         self.last = rows.last_entry(db) or (0, meta["seal"])
         self._shut = failures.is_shut(db)

@@ -4,6 +4,9 @@
 with the same tables, chain and fractions as a file. Writers take turns by a lock on a
 table; a commit is on the server's disk before it is reported. A connection
 that breaks is opened anew, and what this process has committed must still be there.
+
+A pooler may run every transaction on another session. So nothing is set for a session:
+each transaction sets its schema, its durability and its time limits for itself.
 """
 
 from __future__ import annotations
@@ -111,7 +114,7 @@ class PostgresStore:
         self._schema = f"discreto_{parts.fragment}"
         host = parts.netloc.rpartition("@")[2]
         self.path = f"postgresql://{host}{parts.path}#{parts.fragment}"
-        self._timeout, self._pid = timeout, os.getpid()
+        self._wait, self._pid = max(1, math.ceil(timeout)), os.getpid()
         self._writer, self._reader = _Line(), _Line()
         self._closed = self._lost = False
         self._last: tuple[int, str] | None = None
@@ -131,7 +134,7 @@ class PostgresStore:
         """Make the schema, complete or not at all; an existing one wins a race."""
         with self._line(self._writer) as line:
             db = self._connection(line)
-            db.execute("BEGIN")
+            db.execute(self._beginning(""))
             try:
                 # Those who make it at once take turns; the others find it made.
                 db.execute("SELECT pg_advisory_xact_lock(7365293)")
@@ -152,16 +155,16 @@ class PostgresStore:
         return line.db
 
     def _open(self) -> Any:
-        wait = max(1, math.ceil(self._timeout))
         # Nobody needs to close a ledger, so a connection may end without a warning.
         quiet = {"__del__": lambda connection: None}
         kind: Any = type("LedgerConnection", (self._driver.Connection,), quiet)
         db = kind.connect(
             self._server,
             autocommit=True,
-            connect_timeout=wait,
+            connect_timeout=self._wait,
             client_encoding="utf8",
             application_name="discreto",
+            prepare_threshold=None,  # a prepared statement belongs to one session
         )
         try:
             if db.execute("SHOW fsync").fetchone()[0] != "on":
@@ -169,11 +172,6 @@ class PostgresStore:
                     f"the server of {self.path!r} runs with fsync off: it could forget "
                     "a charge. Turn it on."
                 )
-            db.execute(f"SET search_path TO {self._schema}")
-            db.execute("SET synchronous_commit TO on")
-            # Who holds the lock and does nothing is sent away: others wait for it.
-            for name in ("lock_timeout", "idle_in_transaction_session_timeout"):
-                db.execute(f"SET {name} TO {wait * 1000}")
         except BaseException:
             db.close()
             raise
@@ -181,33 +179,47 @@ class PostgresStore:
 
     # Transactions
 
+    def _beginning(self, kind: str) -> str:
+        """Return the statements that begin a transaction, sent in one message.
+
+        ``SET LOCAL`` ends with the transaction, so it holds for exactly the session
+        that a pooler lends to it. ``pg_temp`` comes last in the path: else a temporary
+        table that another client left in the session would stand for one of ours.
+        """
+        limit = self._wait * 1000
+        return (
+            f"BEGIN {kind}; SET LOCAL search_path TO {self._schema}, pg_temp; "
+            "SET LOCAL synchronous_commit TO on; "
+            # A client that holds the lock and does nothing is sent away.
+            f"SET LOCAL lock_timeout TO {limit}; "
+            f"SET LOCAL idle_in_transaction_session_timeout TO {limit}"
+        )
+
     @contextmanager
     def reading(self) -> Iterator[Database]:
         """One consistent view."""
-        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        with self._transaction(self._reader, begin) as db:
+        kind = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        with self._transaction(self._reader, kind) as db:
             yield db
 
     def look(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        """What one statement finds; by itself it is a transaction."""
-        with self._line(self._reader) as line:
-            self._check_open()
-            return list(self._first(line, _dialect(sql), values).fetchall())
+        """Return what one statement finds, in a transaction of its own."""
+        with self.reading() as db:
+            return list(db.execute(sql, values).fetchall())
 
     @contextmanager
     def writing(self) -> Iterator[Database]:
         """One transaction that no other writer interleaves with, synced at its end."""
-        begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
-        with self._transaction(self._writer, begin) as db:
+        with self._transaction(self._writer, "ISOLATION LEVEL READ COMMITTED") as db:
             db.execute(f"LOCK TABLE {self._turns} IN EXCLUSIVE MODE")
             self._check_last(db)
             yield db
 
     @contextmanager
-    def _transaction(self, wanted: _Line, begin: str) -> Iterator[Database]:
+    def _transaction(self, wanted: _Line, kind: str) -> Iterator[Database]:
         with self._line(wanted) as line:
             self._check_open()
-            self._first(line, begin)
+            self._begin(line, self._beginning(kind))
             db = line.db
             try:
                 yield _Transaction(db)
@@ -226,14 +238,15 @@ class PostgresStore:
         with line.lock, self._telling(line):
             yield line
 
-    def _first(self, line: _Line, sql: str, values: tuple[Any, ...] = ()) -> Any:
-        """A first statement, on a connection that works: an old one may be broken."""
+    def _begin(self, line: _Line, sql: str) -> None:
+        """Begin on a connection that works: an old one may be broken."""
         if line.db is not None:
             try:
-                return line.db.execute(sql, values or None)
+                line.db.execute(sql)
+                return
             except self._driver.OperationalError:
                 self._drop(line)
-        return self._connection(line).execute(sql, values or None)
+        self._connection(line).execute(sql)
 
     def _roll_back(self, line: _Line, db: Any) -> None:
         try:

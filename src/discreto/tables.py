@@ -222,7 +222,8 @@ class Table(TableAnswers):
         label
             What it is for, as the ledger shows it.
         key
-            With a key the same block is paid once, however often it is opened.
+            With a key the same block is paid once, however often it is opened. A step
+            that was begun and has no answer is drawn again for another whole block.
         first
             The number of the first step; every number has one answer for good.
         """
@@ -234,7 +235,9 @@ class Table(TableAnswers):
                 "database, and the engine has fetch=False. Use rate=1."
             )
         event = {"steps": steps.to_dict()} | self._facts(key)
-        receipt = self.ledger.charge(steps.cost, label, event, key)
+        payer: Any = self.ledger
+        numbered = {} if key is None else {"numbered": True}
+        receipt = payer.charge(steps.cost, label, event, key, **numbered)
         return Training(self.gate(), steps, receipt, key, first)
 
     def __repr__(self) -> str:

@@ -6,12 +6,14 @@ import json
 import time
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from secrets import token_hex
 from typing import Any
 
 from discreto.core.budget import Budget
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
 from discreto.core.ledger.chain import POPULATION, Chain, budget_of, dump
+from discreto.core.ledger.checks import OWN
 from discreto.core.ledger.database import Database
 from discreto.core.ledger.totals import last_totals
 from discreto.core.ledger.verification import History
@@ -59,7 +61,9 @@ def next_entry(
     """The row of an entry that follows the last one."""
     seq, before = last
     # The time is for people to read; the order of entries is ``seq``.
-    body = dump({"seq": seq + 1, "time": round(time.time(), 3), **content})
+    # The mark tells an entry from an equal one of another process: see ``writer``.
+    facts = {"seq": seq + 1, "time": round(time.time(), 3), "mark": token_hex(4)}
+    body = dump(facts | dict(content))
     return seq + 1, body, key, chain.link(before, body, key)
 
 
@@ -134,7 +138,7 @@ def earlier(
             f"the key {key!r} belongs to another question. Use a new one."
         )
     cost = Cost.from_dict(old["cost"])
-    return Receipt(seq, old["label"], cost, link, answer=answer)
+    return Receipt(seq, old["label"], cost, link, answer=answer, again=True)
 
 
 def _check_answer(
@@ -165,13 +169,15 @@ def newest(db: Database, last: int | None) -> list[dict[str, Any]]:
 
 
 def unanswered(db: Database) -> list[tuple[str, dict[str, Any]]]:
-    """Keys and entries of charges that have no answer yet."""
+    """Return keys and first entries of charges that have no answer yet."""
     rows = db.execute(
         "SELECT key, entry.body FROM entry LEFT JOIN answer USING (seq) "
         "WHERE key IS NOT NULL AND answer.seq IS NULL ORDER BY seq"
     )
     made = [(key, json.loads(body)) for key, body in rows]
-    return [(key, entry) for key, entry in made if entry["cost"]]
+    return [
+        (key, entry) for key, entry in made if entry["cost"] and not key.startswith(OWN)
+    ]
 
 
 def read_history(db: Database, *, recent: bool = False) -> History:

@@ -7,13 +7,14 @@ of several charges writes those that were made and nothing of those that were no
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain as joined
 from typing import Any
 
 from discreto.core.budget import Budget
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
+from discreto.core.ledger import attempts
 from discreto.core.ledger import entries as rows
 from discreto.core.ledger import faults as failures
 from discreto.core.ledger.chain import Chain, dump
@@ -45,6 +46,9 @@ class LedgerPage:
         The ledger's hashes, its fixed facts, and its name in messages.
     needs
         What the jobs of this transaction will look at.
+    unused
+        Hashes of entries that were paid for and under which nothing was read: their
+        commit was cut, and the caller never had a receipt.
     """
 
     def __init__(
@@ -54,7 +58,9 @@ class LedgerPage:
         meta: Mapping[str, str],
         path: str,
         needs: Iterable[Needs] = (),
+        unused: set[str] | None = None,
     ) -> None:
+        self._unused = set() if unused is None else unused
         self._db, self._chain, self._meta, self._path = db, chain, meta, path
         rows.check_same(db, meta, path)
         wanted = tuple(needs)
@@ -69,33 +75,64 @@ class LedgerPage:
         self._entries: list[tuple[int, str, str | None, str]] = []
         self._changed: dict[str, Cost] = {}
         self._answers: list[tuple[int, str, str]] = []
+        self.links: dict[int, str] = {}  # new entries
+        self.used: set[str] = set()  # of those that were unused
+        self.trace: tuple[str, int, str] | None = None  # the table and row of a change
 
     # Charges
 
     def enter(
-        self, content: Content, key: str | None, cost: Cost, names: Iterable[str]
+        self,
+        content: Content,
+        key: str | None,
+        cost: Cost,
+        names: Iterable[str],
+        *,
+        numbered: bool = False,
     ) -> Receipt:
         """The receipt of a charge: of the one made under ``key`` before, or a new one.
 
-        Nothing is changed when it is refused.
+        A charge that was made before and has no answer is paid for once more, unless
+        it pays for ``numbered`` steps. Nothing is changed when it is refused.
         """
         found = None if key is None else self._found.get(key)
         receipt = None
         if found is not None:
             receipt = rows.earlier(found, self._chain, str(key), content)
+            if receipt.answer is None:  # it may have been stored in this transaction
+                self.write()
+                found = rows.under_keys(self._db, (str(key),))[str(key)]
+                receipt = rows.earlier(found, self._chain, str(key), content)
         if self._shut and (receipt is None or receipt.answer is None):
             raise failures.shut_error(self._path)
         if receipt is not None:
-            return receipt
-        after = {
-            name: self._after(name, cost, content["label"])
-            for name in dict.fromkeys(names)
-        }
+            if receipt.answer is not None or numbered or not cost:
+                return receipt
+            return self._attempt(receipt, content, cost, names)
+        self._pay(cost, content["label"], names)
+        seq, link = self.append(content, key)
+        return Receipt(seq, content["label"], cost, link)
+
+    def _attempt(
+        self, first: Receipt, content: Content, cost: Cost, names: Iterable[str]
+    ) -> Receipt:
+        """Pay for another attempt at an entry that has no answer."""
+        count, last, link = attempts.latest(self._db, first)
+        if link in self._unused and link not in self.used:
+            self.used.add(link)
+            return replace(first, attempt=last)
+        free = attempts.read_nothing(self._db, last)
+        if not free:
+            self._pay(cost, content["label"], names)
+        entry = attempts.attempt_entry(dict(content), first.seq, count + 1, free=free)
+        seq, _ = self.append(*entry)
+        return replace(first, attempt=seq)
+
+    def _pay(self, cost: Cost, label: str, names: Iterable[str]) -> None:
+        after = {name: self._after(name, cost, label) for name in dict.fromkeys(names)}
         for name, spent in after.items():
             self._accounts[name] = (self._accounts[name][0], spent)
         self._changed |= after
-        seq, link = self.append(content, key)
-        return Receipt(seq, content["label"], cost, link)
 
     def _after(self, name: str, cost: Cost, label: str) -> Cost:
         """What an account has spent with this charge, if it fits."""
@@ -124,6 +161,7 @@ class LedgerPage:
         self._entries.append(row)
         seq, body, _, link = row
         self.last = (seq, link)
+        self.links[seq] = link
         if key is not None:
             self._found[key] = (seq, body, link, None, "")
         return seq, link
@@ -168,6 +206,9 @@ class LedgerPage:
             many("UPDATE account SET spent = ? WHERE name = ?", totals)
         if self._entries:
             many("INSERT INTO entry VALUES(?, ?, ?, ?)", self._entries)
+            self.trace = ("entry", *self.last)
         if self._answers:
             many("INSERT INTO answer VALUES(?, ?, ?)", self._answers)
+            seq, _, seal = self._answers[-1]
+            self.trace = self.trace or ("answer", seq, seal)
         self._entries, self._changed, self._answers = [], {}, []

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from discreto.core.ledger.database import Database, Fill
+from discreto.core.ledger.database import CutShort, Database, Fill
 from discreto.core.ledger.fork import watch
 from discreto.errors import LedgerError, MissingExtraError, ParameterError
 
@@ -221,9 +221,16 @@ class PostgresStore:
             self._check_open()
             self._begin(line, self._beginning(kind))
             db = line.db
+            cut = False
             try:
                 yield _Transaction(db)
+                cut = True
                 db.execute("COMMIT")
+            except self._driver.OperationalError:
+                self._roll_back(line, db)
+                if cut and line.db is None:  # the connection is gone
+                    raise CutShort(self.path) from None
+                raise
             except BaseException:
                 self._roll_back(line, db)
                 raise

@@ -14,7 +14,7 @@ from glob import escape, glob
 from pathlib import Path
 from typing import Any
 
-from discreto.core.ledger.database import Database, Fill
+from discreto.core.ledger.database import CutShort, Database, Fill
 from discreto.core.ledger.fork import watch
 from discreto.core.ledger.mounts import refuse_network
 from discreto.errors import LedgerError
@@ -241,12 +241,23 @@ class Store:
             try:
                 yield db
                 self._check_files()
-                db.execute("COMMIT")
+                self._commit(db)
+            except CutShort:
+                self._close()
+                raise
             except BaseException:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
             self._check_files()
+
+    def _commit(self, db: sqlite3.Connection) -> None:
+        try:
+            db.execute("COMMIT")
+        except sqlite3.Error:
+            if db.in_transaction:  # it was not made, and is rolled back
+                raise
+            raise CutShort(self.path) from None
 
     def remember(self, seq: int, link: str) -> None:
         """Nothing to do: a file that was replaced is known by its place on disk."""

@@ -24,6 +24,8 @@ import pytest
 
 import discreto as dp
 from discreto.core.cost import Cost
+from discreto.core.ledger.database import CutShort
+from discreto.core.ledger.store import Store
 from discreto.errors import BudgetError, LedgerError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs fork and signals")
@@ -780,6 +782,27 @@ def test_lines_cut_short_by_a_crash_are_skipped(quick: Path) -> None:
         dp.Ledger(path, anchor=anchor)
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_disk_that_fails_in_a_commit_is_asked_what_it_has(
+    path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """SQLite may have rolled back by itself, or not: what is in the file counts."""
+    ledger = dp.Ledger(path, epsilon=1)
+
+    def failing(self: Store, db: sqlite3.Connection) -> None:
+        db.execute("COMMIT" if when == "after" else "ROLLBACK")
+        monkeypatch.undo()
+        raise CutShort(self.path, "disk I/O error")
+
+    monkeypatch.setattr(Store, "_commit", failing)
+    if when == "after":
+        assert ledger.charge(TENTH, "a look").seq == 1
+    else:
+        with pytest.raises(LedgerError, match="nothing was charged"):
+            ledger.charge(TENTH, "a look")
+    assert ledger.verify() == (when == "after")
+
+
 def test_noise_in_the_anchor_is_not_an_accident(path: Path) -> None:
     anchor, _ = anchored(path)
     with anchor.open("ab") as file:
@@ -1081,7 +1104,7 @@ def test_an_error_of_the_disk_poisons_the_connection(
         patch.setattr(
             sqlite3, "connect", lambda *a, **k: real(*a, factory=Failing, **k)
         )
-        with pytest.raises(LedgerError, match="make room on the disk"):
+        with pytest.raises(LedgerError, match=r"I/O error\): it may have been charged"):
             ledger.charge(TENTH, "x")
     assert ledger._store._db is None
     assert ledger._store._connection() is not first

@@ -284,3 +284,83 @@ def test_a_ledger_with_a_password_is_not_pickled(postgres: Postgres) -> None:
 def test_names_are_checked(name: str) -> None:
     with pytest.raises(ParameterError, match="ends with its name"):
         dp.Ledger(f"postgresql://localhost/x{name}", epsilon=1)
+
+
+# A commit that is cut
+
+
+def cut_commits(monkeypatch: Any, before: Any, after: Any) -> None:
+    """Break the connection at the next commit of a charge."""
+    execute, left = psycopg.Connection.execute, [1]
+
+    def cutting(db: Any, statement: Any, *rest: Any, **more: Any) -> Any:
+        writes = db.info.transaction_status == 2 and db in held
+        if statement != "COMMIT" or not writes or not left:
+            if "LOCK TABLE" in statement:
+                held.append(db)
+            return execute(db, statement, *rest, **more)
+        left.clear()
+        before(db)
+        if db.closed:
+            raise psycopg.OperationalError("cut before the commit")
+        execute(db, statement, *rest, **more)
+        after(db)
+        db.close()
+        raise psycopg.OperationalError("cut after the commit")
+
+    held: list[Any] = []
+    monkeypatch.setattr(psycopg.Connection, "execute", cutting)
+
+
+def nothing(db: Any) -> None:
+    """Leave a connection as it is."""
+
+
+def test_a_charge_that_was_cut_after_its_commit_is_found(
+    address: str, monkeypatch: Any
+) -> None:
+    ledger = dp.Ledger(address, epsilon=1)
+    cut_commits(monkeypatch, nothing, nothing)
+    receipt = ledger.charge(TENTH, "without a key")
+    assert [(e["seq"], e["hash"]) for e in ledger.entries()] == [(1, receipt.hash)]
+    assert ledger.spent() == TENTH
+
+
+def test_a_charge_that_was_cut_before_its_commit_is_not_made(
+    address: str, monkeypatch: Any
+) -> None:
+    ledger = dp.Ledger(address, epsilon=1)
+    cut_commits(monkeypatch, lambda db: db.close(), nothing)
+    with pytest.raises(LedgerError, match="nothing was charged"):
+        ledger.charge(TENTH, "a look", key="k")
+    assert ledger.verify() == 0
+    ledger.charge(TENTH, "a look", key="k")
+    assert ledger.spent() == TENTH
+
+
+def test_an_answer_that_was_cut_after_its_commit_is_stored(
+    address: str, monkeypatch: Any
+) -> None:
+    ledger = dp.Ledger(address, epsilon=1)
+    paid = ledger.charge(TENTH, "a look", key="k")
+    cut_commits(monkeypatch, nothing, nothing)
+    assert ledger.keep(paid, "[1]") == "[1]"
+    assert ledger.charge(TENTH, "a look", key="k").answer == "[1]"
+
+
+def test_a_charge_whose_fate_is_unknown_is_recognised_under_its_key(
+    own: Postgres, monkeypatch: Any
+) -> None:
+    """The server dies right after the commit and cannot be asked. The caller read
+    nothing, so the charge pays for the next attempt, and for that one only."""
+    ledger = dp.Ledger(f"{own.url}#people", epsilon=1, timeout=1)
+    cut_commits(monkeypatch, nothing, lambda db: own.kill())
+    with pytest.raises(LedgerError, match="it may have been charged") as caught:
+        ledger.charge(TENTH, "a look", key="k")
+    assert "try again" not in str(caught.value)
+    own.start()
+    assert ledger.spent() == TENTH
+    assert ledger.charge(TENTH, "a look", key="k").seq == 1
+    assert ledger.spent() == TENTH
+    ledger.charge(TENTH, "a look", key="k")
+    assert ledger.spent() == TENTH * 2

@@ -27,11 +27,11 @@ class Database(Protocol):
 class CutShort(LedgerError):
     """A commit whose outcome is not known: the connection or the disk failed in it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, why: str) -> None:
         super().__init__(
-            f"the ledger {path!r} was cut off in mid-commit: it may have been charged, "
-            "and nothing was released. Ask again under the same key; without a key, "
-            "look at the ledger's entries first."
+            f"the ledger {path!r} was cut off in mid-commit ({why}): it may have been "
+            "charged, and nothing was released. Ask again under the same key; without "
+            "a key, look at the ledger's entries first."
         )
 
 

@@ -226,10 +226,10 @@ class PostgresStore:
                 yield _Transaction(db)
                 cut = True
                 db.execute("COMMIT")
-            except self._driver.OperationalError:
+            except self._driver.OperationalError as error:
                 self._roll_back(line, db)
                 if cut and line.db is None:  # the connection is gone
-                    raise CutShort(self.path) from None
+                    raise CutShort(self.path, type(error).__name__) from None
                 raise
             except BaseException:
                 self._roll_back(line, db)

@@ -254,10 +254,10 @@ class Store:
     def _commit(self, db: sqlite3.Connection) -> None:
         try:
             db.execute("COMMIT")
-        except sqlite3.Error:
+        except sqlite3.Error as error:
             if db.in_transaction:  # it was not made, and is rolled back
                 raise
-            raise CutShort(self.path) from None
+            raise CutShort(self.path, str(error)) from None
 
     def remember(self, seq: int, link: str) -> None:
         """Nothing to do: a file that was replaced is known by its place on disk."""

@@ -100,8 +100,8 @@ class LedgerWriter(LedgerReader):
         try:
             try:
                 self._write(jobs, pages)
-            except CutShort:
-                self._look_for(pages[0])
+            except CutShort as unknown:
+                self._look_for(pages[0], unknown)
             if pages[0].last[0]:
                 self._store.remember(*pages[0].last)
             # A repeated charge too: its first maker may have died before this line.
@@ -131,7 +131,7 @@ class LedgerWriter(LedgerReader):
                     job.error = error
             page.write()
 
-    def _look_for(self, page: LedgerPage) -> None:
+    def _look_for(self, page: LedgerPage, unknown: CutShort) -> None:
         """Return if what a page wrote is there, after its commit was cut."""
         if page.trace is None:
             return
@@ -141,7 +141,7 @@ class LedgerWriter(LedgerReader):
                 query = f"SELECT hash FROM {table} WHERE seq = ?"  # noqa: S608
                 found = db.execute(query, (seq,)).fetchone()
         except LedgerError:
-            raise CutShort(self.path) from None
+            raise unknown from None
         if found is None or found[0] != link:
             raise LedgerError(
                 f"the ledger {self.path!r} was cut off before its commit: nothing was "

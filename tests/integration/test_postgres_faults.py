@@ -189,6 +189,58 @@ def test_entries_and_answers_are_append_only(address: str, statement: str) -> No
     assert ledger.verify() == 4
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE account SET spent = '{}'",
+        "UPDATE account SET spent = '0' WHERE name = 'ana'",
+        "UPDATE account SET epsilon = '99'",
+        "DELETE FROM account",
+        "TRUNCATE account",
+        "INSERT INTO account VALUES('eve', '9', '{}')",
+        "UPDATE meta SET value = '99' WHERE name = 'seal'",
+        "DELETE FROM meta WHERE name = 'id'",
+    ],
+)
+def test_budgets_and_totals_are_guarded_under_an_open_ledger(
+    address: str, statement: str
+) -> None:
+    ledger = made(address)
+    server, _, name = address.partition("#")
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute(f"SET search_path TO discreto_{name}")
+        with pytest.raises(psycopg.errors.RaiseException):
+            db.execute(statement)
+    ledger.charge(TENTH, "x", analyst="ana")
+    sql(address, statement)  # past the triggers
+    for _ in range(2):
+        with pytest.raises(LedgerError):
+            ledger.charge(TENTH, "x", analyst="ana")
+    assert len(ledger.entries()) == 5
+
+
+def test_a_ledger_of_an_older_version_gets_its_guards(address: str) -> None:
+    made(address).close()
+    removed = [
+        f"DROP TRIGGER {table}_{what} ON {table}"
+        for table in ("account", "meta")
+        for what in ("delete", "truncate")
+    ]
+    sql(
+        address,
+        "DROP FUNCTION discreto_writes CASCADE",
+        "DROP TRIGGER meta_update ON meta",
+        *removed,
+    )
+    assert dp.Ledger(address).verify() == 4
+    server, _, name = address.partition("#")
+    with (
+        psycopg.connect(server, autocommit=True) as db,
+        pytest.raises(psycopg.errors.RaiseException),
+    ):
+        db.execute(f"UPDATE discreto_{name}.account SET spent = '{{}}'")
+
+
 def test_a_backup_restored_under_an_open_ledger_stops_it(address: str) -> None:
     ledger = made(address)
     sql(address, "DELETE FROM answer WHERE seq = 4", "DELETE FROM entry WHERE seq = 4")

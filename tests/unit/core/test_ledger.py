@@ -30,8 +30,14 @@ def path(tmp_path: Path) -> Path:
 def edit(path: Path, *statements: str) -> None:
     """Change a ledger file by hand."""
     db = sqlite3.connect(path)
+    triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+    made = triggers.fetchall()
+    for name, _ in made:
+        db.execute(f"DROP TRIGGER {name}")
     for statement in statements:
         db.execute(statement)
+    for _, sql in made:
+        db.execute(sql)
     db.commit()
     db.close()
 
@@ -502,8 +508,8 @@ def test_opening_with_other_facts_is_refused(path: Path) -> None:
 
 def test_another_version_is_refused(path: Path) -> None:
     dp.Ledger(path, epsilon=3)
-    edit(path, "UPDATE meta SET value = '3' WHERE name = 'version'")
-    with pytest.raises(LedgerError, match=r"another version .*format 3"):
+    edit(path, "UPDATE meta SET value = '99' WHERE name = 'version'")
+    with pytest.raises(LedgerError, match=r"another version .*format 99"):
         dp.Ledger(path)
 
 

@@ -68,6 +68,9 @@ class LedgerStore(Protocol):
     def remember(self, seq: int, link: str) -> None:
         """An entry that was committed here: it must be there from now on."""
 
+    def bring_up(self) -> None:
+        """Add the triggers that a ledger of an older version lacks."""
+
     def is_sound(self, db: Database, *, thorough: bool) -> bool:
         """Whether the tables and triggers are the ones that were made, and whole.
 

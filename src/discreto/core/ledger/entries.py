@@ -15,8 +15,8 @@ from discreto.core.cost import Cost
 from discreto.core.ledger.chain import POPULATION, Chain, budget_of, dump
 from discreto.core.ledger.checks import OWN
 from discreto.core.ledger.database import Database
-from discreto.core.ledger.totals import last_totals
-from discreto.core.ledger.verification import History
+from discreto.core.ledger.totals import Rows, last_totals
+from discreto.core.ledger.verification import History, check_history
 from discreto.errors import LedgerError
 
 # seq, body and hash of an entry; the stored answer and its hash
@@ -48,10 +48,10 @@ def check_same(db: Database, meta: Mapping[str, str], path: str) -> None:
         )
 
 
-def last_entry(db: Database) -> tuple[int, str] | None:
-    """The number and hash of the last entry, if there is one."""
-    query = "SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1"
-    found: tuple[int, str] | None = db.execute(query).fetchone()
+def last_entry(db: Database) -> tuple[int, str, str] | None:
+    """The number, hash and body of the last entry, if there is one."""
+    query = "SELECT seq, hash, body FROM entry ORDER BY seq DESC LIMIT 1"
+    found: tuple[int, str, str] | None = db.execute(query).fetchone()
     return found
 
 
@@ -86,23 +86,44 @@ def _among(db: Database, query: str, values: Iterable[Any]) -> Iterable[Any]:
     return db.execute(f"{query} IN ({', '.join('?' * len(wanted))})", wanted)
 
 
-def read_accounts(
-    db: Database, meta: Mapping[str, str], names: Iterable[str]
-) -> dict[str, tuple[Budget, Cost]]:
-    """Budgets by name, and what was spent of them; those that there are."""
-    query = "SELECT name, epsilon, spent FROM account WHERE name"
-    return {
-        name: account_of(meta, name, limit, spent)
-        for name, limit, spent in _among(db, query, names)
-    }
+def read_accounts(db: Database) -> Rows:
+    """Return limits and totals of all accounts, as texts."""
+    rows = db.execute("SELECT name, epsilon, spent FROM account").fetchall()
+    return {name: (limit, spent) for name, limit, spent in rows}
+
+
+def check_totals(
+    db: Database, chain: Chain, last: str | None, accounts: Rows, path: str
+) -> None:
+    """Refuse to write when the totals are not those that the last entry carries."""
+    said = None if last is None else json.loads(last).get("state")
+    if said is not None:
+        sound = said == chain.state(accounts)
+    else:  # no entry, or one of an older version: its totals follow from all of them
+        try:
+            sound = not check_history(chain, read_history(db, recent=True)).stale
+        except (LedgerError, ValueError, TypeError, KeyError, ArithmeticError):
+            sound = False
+    if not sound:
+        raise LedgerError(
+            f"the budgets or totals of {path!r} do not follow from its entries: they "
+            "were changed by hand. Nothing was charged and nothing was released. "
+            "Restore the ledger."
+        )
 
 
 def account_of(
     meta: Mapping[str, str], name: str, limit: str, spent: str
 ) -> tuple[Budget, Cost]:
     """A budget and what was spent of it, from their texts."""
-    budget = budget_of(meta, name, Fraction(limit))
-    return budget, Cost.from_dict(json.loads(spent))
+    try:
+        budget = budget_of(meta, name, Fraction(limit))
+        return budget, Cost.from_dict(json.loads(spent))
+    except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError):
+        raise LedgerError(
+            f"the budget or total of {name or 'the population'!r} is damaged or was "
+            "changed by hand: restore the ledger."
+        ) from None
 
 
 def no_account(name: str, path: str) -> LedgerError:

@@ -114,6 +114,7 @@ class Ledger(LedgerWriter):
             meta = opening.new_meta(wanted, population or "", limits, self.path)
             meta["seal"] = self._chain.seal(meta)
             self._store.create(lambda db: rows.fill(db, meta))
+        self._store.bring_up()
         with self._store.reading() as db:
             self._meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
         opening.check_version(self.path, self._meta)

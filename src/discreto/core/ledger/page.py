@@ -6,6 +6,7 @@ of several charges writes those that were made and nothing of those that were no
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain as joined
@@ -17,7 +18,7 @@ from discreto.core.cost import Cost
 from discreto.core.ledger import attempts
 from discreto.core.ledger import entries as rows
 from discreto.core.ledger import faults as failures
-from discreto.core.ledger.chain import Chain, dump
+from discreto.core.ledger.chain import POPULATION, Chain, dump
 from discreto.core.ledger.checks import refusal
 from discreto.core.ledger.database import Database
 from discreto.core.ledger.totals import EVERY, totals_entry
@@ -64,12 +65,15 @@ class LedgerPage:
         self._db, self._chain, self._meta, self._path = db, chain, meta, path
         rows.check_same(db, meta, path)
         wanted = tuple(needs)
-        self.last = rows.last_entry(db) or (0, meta["seal"])
+        *ahead, body = rows.last_entry(db) or (0, meta["seal"], None)
+        self.last: tuple[int, str] = (ahead[0], ahead[1])
+        self._texts = rows.read_accounts(db)
+        rows.check_totals(db, chain, body, self._texts, path)
         self._shut = failures.is_shut(db)
         keys = joined.from_iterable([need.keys for need in wanted])
         self._found = rows.under_keys(db, keys)
         names = joined.from_iterable([need.accounts for need in wanted])
-        self._accounts = rows.read_accounts(db, meta, names)
+        self._accounts = self._read(names)
         numbers = joined.from_iterable([need.entries for need in wanted])
         self._paid = rows.paid_entries(db, numbers)
         self._entries: list[tuple[int, str, str | None, str]] = []
@@ -132,6 +136,7 @@ class LedgerPage:
         after = {name: self._after(name, cost, label) for name in dict.fromkeys(names)}
         for name, spent in after.items():
             self._accounts[name] = (self._accounts[name][0], spent)
+            self._texts[name] = (self._texts[name][0], dump(spent.to_dict()))
         self._changed |= after
 
     def _after(self, name: str, cost: Cost, label: str) -> Cost:
@@ -141,6 +146,14 @@ class LedgerPage:
         if after is None and cost:
             raise BudgetError(refusal(label, cost, spent, budget, name))
         return spent if after is None else after
+
+    def _read(self, names: Iterable[str]) -> dict[str, tuple[Budget, Cost]]:
+        """Return the budgets that there are among these, and what was spent of them."""
+        return {
+            name: rows.account_of(self._meta, name, *self._texts[name])
+            for name in names
+            if name in self._texts
+        }
 
     def _account(self, name: str) -> tuple[Budget, Cost]:
         found = self._accounts.get(name)
@@ -157,7 +170,9 @@ class LedgerPage:
         return seq, link
 
     def _write(self, content: Content, key: str | None) -> tuple[int, str]:
-        row = rows.next_entry(self._chain, self.last, content, key)
+        total = json.loads(self._texts[POPULATION][1])
+        state = {"total": total, "state": self._chain.state(self._texts)}
+        row = rows.next_entry(self._chain, self.last, {**content, **state}, key)
         self._entries.append(row)
         seq, body, _, link = row
         self.last = (seq, link)
@@ -191,10 +206,10 @@ class LedgerPage:
         content, key = entry(self._db, text)
         if content is None:
             return None
+        self._texts = rows.read_accounts(self._db)
         seq, link = self.append(content, key)
         self.write()
-        names = (*self._accounts, content["analyst"])
-        self._accounts = rows.read_accounts(self._db, self._meta, names)
+        self._accounts = self._read((*self._accounts, content["analyst"]))
         self._shut = failures.is_shut(self._db)
         return Receipt(seq, content["label"], Cost(), link)
 
@@ -202,7 +217,7 @@ class LedgerPage:
         """Write what was changed, in the order in which it happened."""
         many = self._db.executemany
         if self._changed:
-            totals = [(dump(c.to_dict()), name) for name, c in self._changed.items()]
+            totals = [(self._texts[name][1], name) for name in self._changed]
             many("UPDATE account SET spent = ? WHERE name = ?", totals)
         if self._entries:
             many("INSERT INTO entry VALUES(?, ?, ?, ?)", self._entries)

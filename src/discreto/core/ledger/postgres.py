@@ -20,66 +20,13 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from discreto.core.ledger import postgres_schema as schemas
 from discreto.core.ledger.database import CutShort, Database, Fill
 from discreto.core.ledger.fork import watch
 from discreto.errors import LedgerError, MissingExtraError, ParameterError
 
 SCHEMES = ("postgresql", "postgres")
-_TABLES = ("account", "answer", "entry", "meta")
-_APPEND_ONLY = ("answer", "entry")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-# Texts are compared byte by byte, as SQLite does, whatever the server's language.
-SCHEMA = (
-    'CREATE TABLE meta(name TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL)',
-    'CREATE TABLE account(name TEXT COLLATE "C" PRIMARY KEY, epsilon TEXT NOT NULL, '
-    "spent TEXT NOT NULL)",
-    "CREATE TABLE entry(seq BIGINT PRIMARY KEY, body TEXT NOT NULL, "
-    'key TEXT COLLATE "C" UNIQUE, hash TEXT NOT NULL)',
-    "CREATE TABLE answer(seq BIGINT PRIMARY KEY, body TEXT NOT NULL, "
-    "hash TEXT NOT NULL)",
-    "CREATE FUNCTION append_only() RETURNS trigger LANGUAGE plpgsql AS "
-    "$$BEGIN RAISE EXCEPTION 'append only'; END$$",
-    *(
-        f"CREATE TRIGGER {table}_{what} BEFORE {what.upper()} ON {table} "
-        "FOR EACH STATEMENT EXECUTE FUNCTION append_only()"
-        for table in _APPEND_ONLY
-        for what in ("update", "delete", "truncate")
-    ),
-)
-_COLUMNS = (
-    "SELECT table_name || ' ' || column_name || ' ' || data_type || ' ' || "
-    "is_nullable || ' ' || coalesce(collation_name, '') "
-    "FROM information_schema.columns WHERE table_schema = current_schema()"
-)
-_TRIGGERS = (
-    "SELECT c.relname || ' ' || t.tgname || ' ' || t.tgtype::text || ' ' || "
-    "t.tgenabled::text || ' ' || p.proname || ' ' || p.prosrc "
-    "FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid "
-    "JOIN pg_proc p ON p.oid = t.tgfoid "
-    "JOIN pg_namespace n ON n.oid = c.relnamespace "
-    "WHERE n.nspname = current_schema() AND NOT t.tgisinternal"
-)
-_MADE_COLUMNS = {
-    "meta name text NO C",
-    "meta value text NO ",
-    "account name text NO C",
-    "account epsilon text NO ",
-    "account spent text NO ",
-    "entry seq bigint NO ",
-    "entry body text NO ",
-    "entry key text YES C",
-    "entry hash text NO ",
-    "answer seq bigint NO ",
-    "answer body text NO ",
-    "answer hash text NO ",
-}
-_MADE_TRIGGERS = {
-    f"{table} {table}_{what} {kind} O append_only "
-    "BEGIN RAISE EXCEPTION 'append only'; END"
-    for table in _APPEND_ONLY
-    # PostgreSQL's own numbers for "before, for each statement" and the three events.
-    for what, kind in (("update", 18), ("delete", 10), ("truncate", 34))
-}
 
 
 def is_postgres(path: str) -> bool:
@@ -96,7 +43,7 @@ class PostgresStore:
     """
 
     def __init__(
-        self, path: str, timeout: float, schema: tuple[str, ...] = SCHEMA
+        self, path: str, timeout: float, schema: tuple[str, ...] = schemas.SCHEMA
     ) -> None:
         self._statements = schema
         # The first table is the one whose lock makes writers take turns.
@@ -189,7 +136,7 @@ class PostgresStore:
         limit = self._wait * 1000
         return (
             f"BEGIN {kind}; SET LOCAL search_path TO {self._schema}, pg_temp; "
-            "SET LOCAL synchronous_commit TO on; "
+            "SET LOCAL synchronous_commit TO on; SET LOCAL discreto.writes TO 'on'; "
             # A client that holds the lock and does nothing is sent away.
             f"SET LOCAL lock_timeout TO {limit}; "
             f"SET LOCAL idle_in_transaction_session_timeout TO {limit}"
@@ -321,9 +268,25 @@ class PostgresStore:
 
     def is_sound(self, db: Database, *, thorough: bool) -> bool:
         """Whether the tables and triggers are the ones we made."""
-        return {row[0] for row in db.execute(_COLUMNS)} == _MADE_COLUMNS and {
-            row[0] for row in db.execute(_TRIGGERS)
-        } == _MADE_TRIGGERS
+        return (
+            schemas.columns(db) == schemas.MADE_COLUMNS
+            and schemas.triggers(db) == schemas.MADE_TRIGGERS
+        )
+
+    def bring_up(self) -> None:
+        """Add the triggers that a ledger of an older version lacks."""
+        with self.reading() as db:
+            old = self._is_old(db)
+        if not old:
+            return
+        with self.writing() as db:
+            if self._is_old(db):
+                for statement in schemas.GUARDS:
+                    db.execute(statement)
+
+    def _is_old(self, db: Database) -> bool:
+        ledger = self._statements == schemas.SCHEMA
+        return ledger and schemas.triggers(db) == schemas.OLD_TRIGGERS
 
     # Letting go
 

@@ -1111,6 +1111,45 @@ def test_an_error_of_the_disk_poisons_the_connection(
     assert ledger.verify() == 0
 
 
+def test_who_may_only_read_can_show_and_verify() -> None:
+    """File and folder of another user, with a log that was not written back yet."""
+    code = """
+from typer.testing import CliRunner
+from discreto.cli import app
+folder = Path(sys.argv[1])
+path = folder / "ledger"
+ledger = dp.Ledger(path, epsilon=1)
+ledger.charge(Cost.of("0.1"), "x")
+assert path.with_name("ledger-wal").stat().st_size
+commands = (["show"], ["verify"], ["export"])
+for words in commands:  # another user may not read the modules that it loads
+    CliRunner().invoke(app, ["ledger", *words, str(path)])
+for part in folder.iterdir():
+    part.chmod(0o444)
+folder.chmod(0o555)
+if os.geteuid() == 0:  # root may write anywhere
+    os.setgid(65534)
+    os.setuid(65534)
+for words in commands:
+    done = CliRunner().invoke(app, ["ledger", *words, str(path)])
+    print("exit", done.exit_code, done.output)
+print(sorted(part.name for part in folder.iterdir()))
+sys.stdout.flush()
+os._exit(0)
+"""
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))
+    folder.chmod(0o755)
+    try:
+        text = run(code, folder)
+        assert text.count("exit 0 ") == 3
+        assert "chain intact" in text
+        assert '"label": "x"' in text
+        assert "['ledger', 'ledger-shm', 'ledger-wal']" in text
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
 def test_other_processes_see_every_charge(path: Path) -> None:
     ledger = dp.Ledger(path, epsilon=1)
     ledger.charge(TENTH, "x")

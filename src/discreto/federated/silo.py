@@ -70,7 +70,8 @@ class Silo:
     A new ``Silo`` on the same ledger file goes on where the last one stopped, so a
     process may be started for each message. Charges are on disk before a row is read,
     and answers before they are returned: a message sent again, to this process or the
-    next, gets the same answer and costs nothing more.
+    next, gets the same answer and costs nothing more. If a process died before it
+    stored its answer, the message is charged again.
 
     >>> import discreto as dp
     >>> from discreto.federated import messages

@@ -566,3 +566,18 @@ def test_network_file_systems_are_refused(tmp_path: Path) -> None:
     refuse_network(str(folder / "local" / "x.ledger"), str(mounts))
     refuse_network(str(tmp_path / "x.ledger"), str(mounts))
     refuse_network(str(tmp_path / "x.ledger"), str(tmp_path / "no mounts"))
+
+
+def test_a_pure_question_is_refused_for_the_reason_that_holds() -> None:
+    """No Gaussian question was asked of a ledger that counts all of them so."""
+    ledger = dp.Ledger(epsilon=1, delta="1e-6", pure=0)
+    with pytest.raises(BudgetError, match="made with pure=0") as caught:
+        ledger.charge(Cost.of(1), "a look")
+    assert "were asked" not in str(caught.value)
+    part = dp.Ledger(epsilon=1, delta="1e-6", pure="0.1")
+    with pytest.raises(BudgetError, match=r"sets aside \(pure=0.1\) is too little"):
+        part.charge(Cost.of("0.9"), "a look")
+    mixed = dp.Ledger(epsilon=1, delta="1e-6")
+    mixed.charge(Cost(rho=Fraction(1, 1000)), "a look")
+    with pytest.raises(BudgetError, match="Gaussian questions were asked"):
+        mixed.charge(Cost.of("0.9"), "a look")

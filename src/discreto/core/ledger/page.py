@@ -65,8 +65,9 @@ class LedgerPage:
         self._db, self._chain, self._meta, self._path = db, chain, meta, path
         rows.check_same(db, meta, path)
         wanted = tuple(needs)
-        *ahead, body = rows.last_entry(db) or (0, meta["seal"], None)
-        self.last: tuple[int, str] = (ahead[0], ahead[1])
+        last = rows.last_entry(db)
+        self.last = (0, meta["seal"]) if last is None else last[:2]
+        body = None if last is None else last[2]
         self._texts = rows.read_accounts(db)
         rows.check_totals(db, chain, body, self._texts, path)
         self._shut = failures.is_shut(db)

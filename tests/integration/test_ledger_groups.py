@@ -316,6 +316,7 @@ def test_a_child_does_not_do_what_its_parent_was_asked(tmp_path: Path) -> None:
 def test_pages_read_what_they_need_once(path: str) -> None:
     """However many charges share a transaction, it asks the database as often."""
     ledger = dp.Ledger(path, epsilon=9, analysts={f"a{k}": 1 for k in range(9)})
+    ledger.charge(TENTH, "the first one adds up all entries before it")
     counts = []
     writing = ledger._store.writing
 

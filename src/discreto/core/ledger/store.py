@@ -294,6 +294,9 @@ class Store:
             self._close()  # after an I/O error it is not trusted any more
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             self._tell(error, _HINTS.get(code, _DAMAGED))
+        except UnicodeDecodeError:  # of an error's text that quotes damaged bytes
+            self._close()
+            self._tell(sqlite3.DatabaseError("not UTF-8"), _DAMAGED)
         except OSError as error:
             self._close()
             self._tell(error, "make the file and its folder exist and be writable")

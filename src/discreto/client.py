@@ -124,8 +124,8 @@ class Remote:
         except (self._trouble, ValueError) as error:
             raise LedgerError(
                 f"the service at {self.url} cannot be reached "
-                f"({type(error).__name__}). Asked again, a question that was paid for "
-                "costs nothing more."
+                f"({type(error).__name__}). Asked again, a stored answer costs "
+                "nothing more; a question without one is charged again."
             ) from None
         if reply.status_code >= 400:
             code, text = str(data.get("error")), str(data.get("message"))

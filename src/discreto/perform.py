@@ -17,6 +17,7 @@ from discreto.core.charge import Charger, Receipt, Reservation
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
+from discreto.core.turns import one_at_a_time
 from discreto.plan import Plan, rehearse
 from discreto.session import Session
 
@@ -75,7 +76,7 @@ def perform(
     facts
         What the ledger's entry says besides the questions.
     kept
-        With a key, what was paid for under it before is read and costs nothing more.
+        With a key, an answer that was stored under it is read and costs nothing more.
     known
         Sums that the rehearsal has bound, in the order in which they are asked.
     """
@@ -91,10 +92,27 @@ def perform(
     before = table.gate()
     if isinstance(before, Gate):  # silos look after their own rows
         before.check_rows(label)
+    with one_at_a_time(key):
+        return _performed(table, work, cost, label, plan, event, kept, known, ahead)
+
+
+def _performed(
+    table: Payable,
+    work: Callable[[Session], T],
+    cost: Cost,
+    label: str,
+    plan: Plan,
+    event: Mapping[str, Any],
+    kept: Kept[T] | None,
+    known: Sequence[Bound],
+    ahead: Sequence[Bound],
+) -> Done[T]:
+    key = None if kept is None else kept.key
     receipt = table.ledger.charge(cost, label, event, key)
     if kept is not None and receipt.answer is not None:
         return Done(kept.read(receipt.answer), plan, receipt)
-    gate = table.gate(Reservation(table.ledger, receipt))
+    paid = Reservation(table.ledger, receipt)
+    gate = table.gate(paid)
     if isinstance(gate, Gate):  # silos fold what they are asked, one by one
         gate = gate.folded_ahead(ahead, label)
     else:
@@ -102,6 +120,10 @@ def perform(
     session = Session(gate, cost, plan.forms, known=known)
     try:
         result = work(session)
+    except BaseException:
+        if key is not None:
+            paid.give_up()
+        raise
     finally:
         if kept is None and isinstance(gate, Gate):  # a fit, not a statistic
             gate.finish()

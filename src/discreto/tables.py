@@ -235,7 +235,8 @@ class Table(TableAnswers):
         label
             What it is for, as the ledger shows it.
         key
-            With a key the same block is paid once, however often it is opened.
+            With a key the same block is paid once, however often it is opened. A step
+            that was begun and has no answer is drawn again for another whole block.
         first
             The number of the first step; every number has one answer for good.
         """

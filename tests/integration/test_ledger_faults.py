@@ -24,6 +24,8 @@ import pytest
 
 import discreto as dp
 from discreto.core.cost import Cost
+from discreto.core.ledger.database import CutShort
+from discreto.core.ledger.store import Store
 from discreto.errors import BudgetError, LedgerError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs fork and signals")
@@ -287,7 +289,9 @@ names = "abcdefgh"
 start = time.time() + 0.5
 
 class Trusting(dp.Ledger):  # the planted bug: looks first, charges later
-    def charge(self, cost, label, event=None, key=None, analyst="", accounts=()):
+    def charge(
+        self, cost, label, event=None, key=None, analyst="", accounts=(), **more
+    ):
         Trusting.seen = {name: self._account(name) for name in ("", analyst)}
         time.sleep(0.005)
         return super().charge(cost, label, event, key, analyst, accounts)
@@ -363,23 +367,26 @@ def test_threads_race_for_the_last_units(quick: Path, memory: bool) -> None:
     assert all(ledger.spent(name).epsilon * 100 <= 4 for name in "abcdefgh")
 
 
-def test_one_key_raced_by_processes_is_one_charge_and_one_answer(quick: Path) -> None:
+def test_one_key_raced_by_processes_has_one_answer_and_pays_for_each_attempt(
+    quick: Path,
+) -> None:
     code = """
 path, log = Path(sys.argv[1]), Path(sys.argv[2])
 start = time.time() + 0.5
 
 def work():
-    mine = table(dp.Ledger(path, epsilon=1, anchor=path.with_name("anchor")))
+    mine = table(dp.Ledger(path, epsilon=3, anchor=path.with_name("anchor")))
     time.sleep(max(0, start - time.time()))
     for turn in range(3):
         note(log, dp.stats.count(mine, epsilon="0.1", key=f"key {turn}"))
 
 assert wait([in_child(work) for _ in range(8)]) == [0] * 8
 ledger = dp.Ledger(path, anchor=path.with_name("anchor"))
-print(json.dumps([ledger.verify(), notes(log)]))
+print(json.dumps([ledger.verify(), ledger.total(), notes(log)]))
 """
-    count, facts = json.loads(run(code, quick / "ledger", quick / "log"))
-    assert count == 3
+    count, total, facts = json.loads(run(code, quick / "ledger", quick / "log"))
+    assert 3 <= count <= 24
+    assert total == pytest.approx(0.1 * count)
     assert len(facts) == 24
     assert len({tuple(fact) for fact in facts}) == 3
 
@@ -775,6 +782,27 @@ def test_lines_cut_short_by_a_crash_are_skipped(quick: Path) -> None:
         dp.Ledger(path, anchor=anchor)
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_disk_that_fails_in_a_commit_is_asked_what_it_has(
+    path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """SQLite may have rolled back by itself, or not: what is in the file counts."""
+    ledger = dp.Ledger(path, epsilon=1)
+
+    def failing(self: Store, db: sqlite3.Connection) -> None:
+        db.execute("COMMIT" if when == "after" else "ROLLBACK")
+        monkeypatch.undo()
+        raise CutShort(self.path, "disk I/O error")
+
+    monkeypatch.setattr(Store, "_commit", failing)
+    if when == "after":
+        assert ledger.charge(TENTH, "a look").seq == 1
+    else:
+        with pytest.raises(LedgerError, match="nothing was charged"):
+            ledger.charge(TENTH, "a look")
+    assert ledger.verify() == (when == "after")
+
+
 def test_noise_in_the_anchor_is_not_an_accident(path: Path) -> None:
     anchor, _ = anchored(path)
     with anchor.open("ab") as file:
@@ -1076,11 +1104,50 @@ def test_an_error_of_the_disk_poisons_the_connection(
         patch.setattr(
             sqlite3, "connect", lambda *a, **k: real(*a, factory=Failing, **k)
         )
-        with pytest.raises(LedgerError, match="make room on the disk"):
+        with pytest.raises(LedgerError, match=r"I/O error\): it may have been charged"):
             ledger.charge(TENTH, "x")
     assert ledger._store._db is None
     assert ledger._store._connection() is not first
     assert ledger.verify() == 0
+
+
+def test_who_may_only_read_can_show_and_verify() -> None:
+    """File and folder of another user, with a log that was not written back yet."""
+    code = """
+from typer.testing import CliRunner
+from discreto.cli import app
+folder = Path(sys.argv[1])
+path = folder / "ledger"
+ledger = dp.Ledger(path, epsilon=1)
+ledger.charge(Cost.of("0.1"), "x")
+assert path.with_name("ledger-wal").stat().st_size
+commands = (["show"], ["verify"], ["export"])
+for words in commands:  # another user may not read the modules that it loads
+    CliRunner().invoke(app, ["ledger", *words, str(path)])
+for part in folder.iterdir():
+    part.chmod(0o444)
+folder.chmod(0o555)
+if os.geteuid() == 0:  # root may write anywhere
+    os.setgid(65534)
+    os.setuid(65534)
+for words in commands:
+    done = CliRunner().invoke(app, ["ledger", *words, str(path)])
+    print("exit", done.exit_code, done.output)
+print(sorted(part.name for part in folder.iterdir()))
+sys.stdout.flush()
+os._exit(0)
+"""
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))
+    folder.chmod(0o755)
+    try:
+        text = run(code, folder)
+        assert text.count("exit 0 ") == 3
+        assert "chain intact" in text
+        assert '"label": "x"' in text
+        assert "['ledger', 'ledger-shm', 'ledger-wal']" in text
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
 
 
 def test_other_processes_see_every_charge(path: Path) -> None:

@@ -43,7 +43,7 @@ if plant:  # the planted bug: releases come before the commit
         def writing(self):
             db = self._connection(self._writer)
             if db.info.transaction_status != 2:
-                db.execute("BEGIN")
+                db.execute(self._beginning(""))
             yield postgres._Transaction(db)
     from discreto.core.ledger import stores as module
     module.PostgresStore = Late
@@ -189,6 +189,58 @@ def test_entries_and_answers_are_append_only(address: str, statement: str) -> No
     assert ledger.verify() == 4
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE account SET spent = '{}'",
+        "UPDATE account SET spent = '0' WHERE name = 'ana'",
+        "UPDATE account SET epsilon = '99'",
+        "DELETE FROM account",
+        "TRUNCATE account",
+        "INSERT INTO account VALUES('eve', '9', '{}')",
+        "UPDATE meta SET value = '99' WHERE name = 'seal'",
+        "DELETE FROM meta WHERE name = 'id'",
+    ],
+)
+def test_budgets_and_totals_are_guarded_under_an_open_ledger(
+    address: str, statement: str
+) -> None:
+    ledger = made(address)
+    server, _, name = address.partition("#")
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute(f"SET search_path TO discreto_{name}")
+        with pytest.raises(psycopg.errors.RaiseException):
+            db.execute(statement)
+    ledger.charge(TENTH, "x", analyst="ana")
+    sql(address, statement)  # past the triggers
+    for _ in range(2):
+        with pytest.raises(LedgerError):
+            ledger.charge(TENTH, "x", analyst="ana")
+    assert len(ledger.entries()) == 5
+
+
+def test_a_ledger_of_an_older_version_gets_its_guards(address: str) -> None:
+    made(address).close()
+    removed = [
+        f"DROP TRIGGER {table}_{what} ON {table}"
+        for table in ("account", "meta")
+        for what in ("delete", "truncate")
+    ]
+    sql(
+        address,
+        "DROP FUNCTION discreto_writes CASCADE",
+        "DROP TRIGGER meta_update ON meta",
+        *removed,
+    )
+    assert dp.Ledger(address).verify() == 4
+    server, _, name = address.partition("#")
+    with (
+        psycopg.connect(server, autocommit=True) as db,
+        pytest.raises(psycopg.errors.RaiseException),
+    ):
+        db.execute(f"UPDATE discreto_{name}.account SET spent = '{{}}'")
+
+
 def test_a_backup_restored_under_an_open_ledger_stops_it(address: str) -> None:
     ledger = made(address)
     sql(address, "DELETE FROM answer WHERE seq = 4", "DELETE FROM entry WHERE seq = 4")
@@ -284,3 +336,83 @@ def test_a_ledger_with_a_password_is_not_pickled(postgres: Postgres) -> None:
 def test_names_are_checked(name: str) -> None:
     with pytest.raises(ParameterError, match="ends with its name"):
         dp.Ledger(f"postgresql://localhost/x{name}", epsilon=1)
+
+
+# A commit that is cut
+
+
+def cut_commits(monkeypatch: Any, before: Any, after: Any) -> None:
+    """Break the connection at the next commit of a charge."""
+    execute, left = psycopg.Connection.execute, [1]
+
+    def cutting(db: Any, statement: Any, *rest: Any, **more: Any) -> Any:
+        writes = db.info.transaction_status == 2 and db in held
+        if statement != "COMMIT" or not writes or not left:
+            if "LOCK TABLE" in statement:
+                held.append(db)
+            return execute(db, statement, *rest, **more)
+        left.clear()
+        before(db)
+        if db.closed:
+            raise psycopg.OperationalError("cut before the commit")
+        execute(db, statement, *rest, **more)
+        after(db)
+        db.close()
+        raise psycopg.OperationalError("cut after the commit")
+
+    held: list[Any] = []
+    monkeypatch.setattr(psycopg.Connection, "execute", cutting)
+
+
+def nothing(db: Any) -> None:
+    """Leave a connection as it is."""
+
+
+def test_a_charge_that_was_cut_after_its_commit_is_found(
+    address: str, monkeypatch: Any
+) -> None:
+    ledger = dp.Ledger(address, epsilon=1)
+    cut_commits(monkeypatch, nothing, nothing)
+    receipt = ledger.charge(TENTH, "without a key")
+    assert [(e["seq"], e["hash"]) for e in ledger.entries()] == [(1, receipt.hash)]
+    assert ledger.spent() == TENTH
+
+
+def test_a_charge_that_was_cut_before_its_commit_is_not_made(
+    address: str, monkeypatch: Any
+) -> None:
+    ledger = dp.Ledger(address, epsilon=1)
+    cut_commits(monkeypatch, lambda db: db.close(), nothing)
+    with pytest.raises(LedgerError, match="nothing was charged"):
+        ledger.charge(TENTH, "a look", key="k")
+    assert ledger.verify() == 0
+    ledger.charge(TENTH, "a look", key="k")
+    assert ledger.spent() == TENTH
+
+
+def test_an_answer_that_was_cut_after_its_commit_is_stored(
+    address: str, monkeypatch: Any
+) -> None:
+    ledger = dp.Ledger(address, epsilon=1)
+    paid = ledger.charge(TENTH, "a look", key="k")
+    cut_commits(monkeypatch, nothing, nothing)
+    assert ledger.keep(paid, "[1]") == "[1]"
+    assert ledger.charge(TENTH, "a look", key="k").answer == "[1]"
+
+
+def test_a_charge_whose_fate_is_unknown_is_recognised_under_its_key(
+    own: Postgres, monkeypatch: Any
+) -> None:
+    """The server dies right after the commit and cannot be asked. The caller read
+    nothing, so the charge pays for the next attempt, and for that one only."""
+    ledger = dp.Ledger(f"{own.url}#people", epsilon=1, timeout=1)
+    cut_commits(monkeypatch, nothing, lambda db: own.kill())
+    with pytest.raises(LedgerError, match="it may have been charged") as caught:
+        ledger.charge(TENTH, "a look", key="k")
+    assert "try again" not in str(caught.value)
+    own.start()
+    assert ledger.spent() == TENTH
+    assert ledger.charge(TENTH, "a look", key="k").seq == 1
+    assert ledger.spent() == TENTH
+    ledger.charge(TENTH, "a look", key="k")
+    assert ledger.spent() == TENTH * 2

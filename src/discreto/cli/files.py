@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -93,21 +93,35 @@ def read_key(path: Path | None) -> bytes | None:
 def readable_ledger(
     path: Path, *, anchor: Path | None = None, chain_key: Path | None = None
 ) -> Iterator[Ledger]:
-    """A ledger to look at; where nothing can be written, a copy of it.
+    """A ledger to look at; where this user cannot write, a copy of it.
 
-    A ledger that is opened writes a log beside itself. On a disk that cannot be
-    written to nobody else writes either, so a copy is the ledger.
+    A ledger that is opened writes a log beside itself, so an auditor who may only read
+    looks at a copy of the file and its log.
     """
     if not path.exists() or _writable(path):
         yield open_ledger(path, anchor=anchor, chain_key=chain_key)
         return
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / path.name
-        for part in ("", "-wal"):
-            if Path(f"{path}{part}").exists():
+        for _ in range(100):  # until no other user has written in between
+            before = _parts(path)
+            for part in before:
                 shutil.copyfile(f"{path}{part}", f"{copy}{part}")
+            if _parts(path) == before:
+                break
+            Path(f"{copy}-wal").unlink(missing_ok=True)
         with open_ledger(copy, anchor=anchor, chain_key=chain_key) as book:
             yield book
+
+
+def _parts(path: Path) -> dict[str, tuple[int, int]]:
+    """Return the parts of a ledger file that there are, with their sizes and times."""
+    found = {}
+    for part in ("", "-wal"):
+        with suppress(FileNotFoundError):
+            facts = Path(f"{path}{part}").stat()
+            found[part] = (facts.st_size, facts.st_mtime_ns)
+    return found
 
 
 def _writable(path: Path) -> bool:

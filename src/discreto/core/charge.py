@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol, Self
+from typing import Any, NoReturn, Protocol, Self, runtime_checkable
 
 from discreto.core.cost import Cost
 from discreto.core.noise.sampler import Sampler
@@ -29,6 +30,8 @@ class Receipt:
     hash: str
     simulated: bool = False
     answer: str | None = None  # the stored answer, if this very charge was made before
+    again: bool = False  # whether the entry was there before
+    attempt: int = 0  # the entry that paid for this attempt, if it is a later one
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON form."""
@@ -67,6 +70,26 @@ class Charger(Protocol):
         """Shut: an answer could not be computed after it was paid for."""
 
 
+@runtime_checkable
+class Begins(Protocol):
+    """A payer that wants to know when the first row is read."""
+
+    def begin(self) -> None: ...
+
+
+@runtime_checkable
+class Notes(Protocol):
+    """A ledger that notes attempts under which no row was read."""
+
+    def unread(self, receipt: Receipt) -> None: ...
+
+
+def begin(payer: Charger) -> None:
+    """Tell a payer that wants to know it that rows are read from now on."""
+    if isinstance(payer, Begins):
+        payer.begin()
+
+
 class Prepaid:
     """A payer that was paid for in one charge, and stays in the process that made it.
 
@@ -78,6 +101,7 @@ class Prepaid:
 
     def __init__(self, ledger: Charger, receipt: Receipt) -> None:
         self.ledger, self.receipt = ledger, receipt
+        self._read = False
         self._lock = threading.Lock()
         self._home = os.getpid()
 
@@ -96,6 +120,20 @@ class Prepaid:
     def _share(self, cost: Cost, label: str) -> Receipt:
         paid = self.receipt
         return Receipt(paid.seq, label, cost, paid.hash, paid.simulated)
+
+    def begin(self) -> None:
+        """Remember that rows are read from now on. The gate calls it."""
+        self._read = True
+        begin(self.ledger)
+
+    def give_up(self) -> None:
+        """Say that the work has ended without an answer.
+
+        If no row was read, the ledger notes it, and asking again costs nothing more.
+        """
+        if not self._read and isinstance(self.ledger, Notes):
+            with suppress(LedgerError):
+                self.ledger.unread(self.receipt)
 
     def keep(self, receipt: Receipt, answer: str) -> str:
         """Return ``answer``: only whole charges have keys, so nothing is stored."""

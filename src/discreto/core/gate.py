@@ -29,7 +29,14 @@ from discreto.core.answers import Discovery, Measurement, Selection
 from discreto.core.answers import noise_facts as _laws
 from discreto.core.answers import stored_tables as _tables
 from discreto.core.bound import Bound, bind, inside
-from discreto.core.charge import Charger, Event, Prepaid, Receipt, Reservation
+from discreto.core.charge import (
+    Charger,
+    Event,
+    Prepaid,
+    Receipt,
+    Reservation,
+    begin,
+)
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step, view_domain
@@ -226,11 +233,8 @@ class Gate:
         if cost != Cost(block_epsilon=cost.block_epsilon, delta=cost.delta):
             raise ParameterError(f"{label!r} costs an (epsilon, delta) as one block.")
         noise = keys_noise(cost.block_epsilon, cost.delta, self.domain)
-        facts = {
-            "scale": str(noise.scale),
-            "reach": noise.reach,
-            "shorter": noise.shorter,
-        }
+        scale, reach, shorter = str(noise.scale), noise.reach, noise.shorter
+        facts = {"scale": scale, "reach": reach, "shorter": shorter}
         receipt = self._charge("discover", query, cost, label, {"noise": facts}, None)
         sampler = None if self._silent else self._sampler()
         drawn = noise if sampler is None else noise.settled(sampler)
@@ -368,6 +372,7 @@ class Gate:
 
     def _quietly(self, label: str, work: Callable[[], T]) -> T:
         """Work on rows that must not fail; if it does, the ledger is shut."""
+        begin(self.ledger)
         found, reason = sources.attempt(self._source, work)
         if found:
             return found[0]

@@ -203,7 +203,7 @@ class HttpsChannel:
     Privacy
     -------
     Nothing private crosses: silos send releases. A message that is sent again gets the
-    same answer and costs nothing more.
+    stored answer and costs nothing more.
     """
 
     def __init__(

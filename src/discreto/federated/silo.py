@@ -18,6 +18,7 @@ from discreto.core.maps.proximal import most_rows
 from discreto.core.query import Block, Derived, Everyone, Floats, Ints, Sum
 from discreto.core.steps import steps_for
 from discreto.core.training import Training
+from discreto.core.turns import one_at_a_time
 from discreto.errors import (
     DiscretoError,
     DomainError,
@@ -69,7 +70,8 @@ class Silo:
     A new ``Silo`` on the same ledger file goes on where the last one stopped, so a
     process may be started for each message. Charges are on disk before a row is read,
     and answers before they are returned: a message sent again, to this process or the
-    next, gets the same answer and costs nothing more.
+    next, gets the same answer and costs nothing more. If a process died before it
+    stored its answer, the message is charged again.
 
     >>> import discreto as dp
     >>> from discreto.federated import messages
@@ -126,8 +128,8 @@ class Silo:
 
         Privacy
         -------
-        Charged to the silo's ledger before a row is read. The same message again is
-        free.
+        Charged to the silo's ledger before a row is read. An answer that was stored is
+        free to repeat. Without one, the same message is charged again.
         """
         try:
             return self._answer(message, str(partner))
@@ -213,7 +215,9 @@ class Silo:
         self.policy.check_noise(min(question.ratios()))
         self.policy.check_cost(cost, self._delta())
         gate = table.gate(self._payer(partner))
-        answer = gate.measure(bound, cost, label, key=f"{partner}:{name}")
+        key = f"{partner}:{name}"
+        with one_at_a_time(key):
+            answer = gate.measure(bound, cost, label, key=key)
         return messages.release(answer.tables, answer.noises, answer.receipt)
 
     # Training

@@ -21,6 +21,7 @@ from discreto.core.cost import read_amount
 from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
+from discreto.core.turns import one_at_a_time
 from discreto.data.engines import DatabaseEngine
 from discreto.errors import DiscretoError, KernelFault, LedgerError
 from discreto.meaning import explain_cost
@@ -160,7 +161,7 @@ class Door:
             "plan": strict(plan.to_dict()),
             "text": str(plan),
             "meaning": strict(explain_cost(plan.total).to_dict()),
-            "paid": entry is not None,
+            "paid": entry is not None and entry["answer"] is not None,
             "needs_approval": self._needs_approval(question),
             "left": self.left(person, question.served),
         }
@@ -170,12 +171,22 @@ class Door:
         question: Inquiry,
         watch: Callable[[], None] | None = None,
     ) -> dict[str, Any]:
-        """The answer to a question, charged before a row is read; again it is free."""
+        """Answer a question, charged before a row is read; its answer is stored.
+
+        Asked again the stored answer is free. Without one, because the work was
+        cancelled or died, the question is charged again, unless no row was read.
+        """
+        with one_at_a_time(question.key):
+            return self._ask(question, watch)
+
+    def _ask(
+        self, question: Inquiry, watch: Callable[[], None] | None
+    ) -> dict[str, Any]:
         served, work = question.served, question.work
         stored = served.ledger.find(question.key)
         if stored is not None and stored["answer"] is not None:
             return json.loads(stored["answer"]) | {"id": question.id, "repeated": True}
-        if stored is None and self._needs_approval(question):
+        if self._needs_approval(question):
             raise Refusal("needs_approval")
         facts: dict[str, Any] = {"service": "ask", "table": served.name}
         facts |= {"id": question.id, "asked": work.asked}
@@ -189,6 +200,9 @@ class Door:
             answer = work.run(work.seen(table))
         except Answered as earlier:
             return json.loads(earlier.answer) | {"id": question.id, "repeated": True}
+        except BaseException:
+            payer.give_up()
+            raise
         if payer.receipt is None:
             raise KernelFault("an answer that nobody paid for.")
         text = payer.keep(payer.receipt, json.dumps(strict(answer), allow_nan=False))
@@ -360,7 +374,9 @@ class Door:
                     continue
                 note = f"{DIED}{entry['seq']}"
                 if ledger.find(note) is None and not ledger.shut:
-                    label = f"died: no answer to entry {entry['seq']}; asking is free"
+                    label = (
+                        f"died: no answer to entry {entry['seq']}; the charge stands"
+                    )
                     event = {"service": "died", "entry": entry["seq"]}
                     ledger.note(label, event, note, entry["analyst"])
                     count += 1

@@ -1,7 +1,8 @@
 """Long work: it runs in a worker, says how far it is, and can be stopped.
 
 The charge is made before a row is read and stands whatever happens. An answer is kept
-with its charge, so work that died can be asked again, and costs nothing more.
+with its charge, and is free from then on. Work that was cancelled or died has none:
+asked again it is charged again, unless it had not read a row.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class Jobs:
         self._state.set_job(
             job.id,
             status="cancelled",
-            message="The charge stands. Asked again, the answer costs nothing more.",
+            message="The charge stands. Asked again, it is charged again.",
         )
 
     def _live(self) -> None:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
-from discreto.core.charge import Charger, Event, Receipt, Reservation, Simulation
+from discreto.core.charge import (
+    Charger,
+    Event,
+    Notes,
+    Receipt,
+    Reservation,
+    Simulation,
+)
 from discreto.core.cost import Cost
 from discreto.core.gate import Gate
+from discreto.errors import LedgerError
 from discreto.tables import Table
 
 
@@ -21,15 +30,17 @@ class Answered(Exception):
 
 
 class Once:
-    """A payer for one question: it is charged once under a key, however often asked.
+    """A payer for one question: its answer is stored under a key and charged once.
 
     Whatever asks (a statistic, a fit, an evaluation) pays for its whole plan with one
     charge. That charge gets the key; a stored answer ends the work before it begins.
+    Work that ended without an answer is charged again, unless it had read nothing.
     """
 
     def __init__(self, payer: Charger, key: str, facts: Mapping[str, Any]) -> None:
         self._payer, self._key, self._facts = payer, key, dict(facts)
         self.receipt: Receipt | None = None
+        self._read = False
 
     @property
     def simulation(self) -> Simulation | None:
@@ -50,6 +61,17 @@ class Once:
             raise Answered(receipt.answer)
         self.receipt = receipt
         return receipt
+
+    def begin(self) -> None:
+        """Remember that rows are read from now on."""
+        self._read = True
+
+    def give_up(self) -> None:
+        """Let the ledger note it if the work ended before it read a row."""
+        paid = self.receipt
+        if paid is not None and not self._read and isinstance(self._payer, Notes):
+            with suppress(LedgerError):
+                self._payer.unread(paid)
 
     def keep(self, receipt: Receipt, answer: str) -> str:
         """Store the answer; the one that was stored first is the answer."""
@@ -98,7 +120,7 @@ class _Watched(Reservation):
     """A reservation that tells of every question before it is asked."""
 
     def __init__(self, paid: Reservation, watch: Callable[[], None]) -> None:
-        super().__init__(paid.ledger, paid.receipt)
+        super().__init__(paid, paid.receipt)
         self._watch = watch
 
     def charge(

@@ -38,6 +38,7 @@ class SimulationLedger:
         self._events: list[dict[str, Any]] = []
         self._keys: dict[str, int] = {}
         self._answers: dict[int, str] = {}
+        self._unread: set[int] = set()
 
     def charge(
         self,
@@ -45,6 +46,8 @@ class SimulationLedger:
         label: str,
         event: Event | None = None,
         key: str | None = None,
+        *,
+        numbered: bool = False,
     ) -> Receipt:
         """Record a charge, leaks included; keys work as in a real ledger.
 
@@ -58,9 +61,24 @@ class SimulationLedger:
             Public facts to keep with the entry.
         key
             A name for this charge; it works as in a real ledger.
+        numbered
+            Whether this pays for numbered steps; it works as in a real ledger.
         """
-        if key is not None and key in self._keys:
-            return self._again(key, cost, label, event)
+        if key is None or key not in self._keys:
+            receipt = self._record(cost, label, event)
+            if key is not None:
+                self._keys[key] = receipt.seq
+            return receipt
+        found = self._again(key, cost, label, event)
+        if found.answer is not None or numbered or not cost:
+            return found
+        if found.seq in self._unread:
+            self._unread.discard(found.seq)
+        else:
+            self._record(cost, f"attempt at entry {found.seq}: {label}", event)
+        return found
+
+    def _record(self, cost: Cost, label: str, event: Event | None) -> Receipt:
         if self._limit is not None and (self.spent() + cost).epsilon > self._limit:
             raise BudgetError(f"{label!r} costs {cost}: the simulation's budget is up.")
         receipt = Receipt(
@@ -69,9 +87,17 @@ class SimulationLedger:
         self._entries.append(receipt)
         self._spent += cost
         self._events.append(dict(event or {}))
-        if key is not None:
-            self._keys[key] = receipt.seq
         return receipt
+
+    def unread(self, receipt: Receipt) -> None:
+        """Note that no row was read for a charge.
+
+        Parameters
+        ----------
+        receipt
+            The receipt of a charge that had a key.
+        """
+        self._unread.add(receipt.seq)
 
     def _again(self, key: str, cost: Cost, label: str, event: Event | None) -> Receipt:
         seq = self._keys[key]
@@ -79,7 +105,7 @@ class SimulationLedger:
         same = (old.cost, old.label, self._events[seq - 1])
         if same != (cost, label, dict(event or {})):
             raise LedgerError(f"the key {key!r} belongs to another question.")
-        return replace(old, answer=self._answers.get(seq))
+        return replace(old, answer=self._answers.get(seq), again=True)
 
     def note(self, label: str, event: Event, key: str) -> Receipt:
         """Record the use of something paid for before; it costs nothing.

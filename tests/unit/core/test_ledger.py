@@ -30,8 +30,14 @@ def path(tmp_path: Path) -> Path:
 def edit(path: Path, *statements: str) -> None:
     """Change a ledger file by hand."""
     db = sqlite3.connect(path)
+    triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+    made = triggers.fetchall()
+    for name, _ in made:
+        db.execute(f"DROP TRIGGER {name}")
     for statement in statements:
         db.execute(statement)
+    for _, sql in made:
+        db.execute(sql)
     db.commit()
     db.close()
 
@@ -269,11 +275,11 @@ def test_names_of_analysts_are_checked(name: object) -> None:
 def test_the_same_key_and_content_are_one_charge(path: Path) -> None:
     ledger = dp.Ledger(path, epsilon=1)
     first = ledger.charge(TENTH, "x", {"b": [1, 2], "a": None}, key="k")
-    again = dp.Ledger(path).charge(TENTH, "x", {"a": None, "b": (1, 2)}, key="k")
-    assert again == first
-    assert ledger.spent() == TENTH
     assert ledger.keep(first, "the answer") == "the answer"
-    assert ledger.keep(again, "another answer") == "the answer"
+    assert ledger.keep(first, "another answer") == "the answer"
+    again = dp.Ledger(path).charge(TENTH, "x", {"a": None, "b": (1, 2)}, key="k")
+    assert (again.seq, again.hash, again.answer) == (1, first.hash, "the answer")
+    assert ledger.spent() == TENTH
     assert ledger.charge(TENTH, "x", {"b": [1, 2], "a": None}, "k").answer == (
         "the answer"
     )
@@ -302,7 +308,8 @@ def test_the_same_key_with_other_content_is_refused(
 def test_a_repeated_charge_needs_no_budget() -> None:
     ledger = dp.Ledger(epsilon=1)
     first = ledger.charge(Cost.of(1), "x", key="k")
-    assert ledger.charge(Cost.of(1), "x", key="k") == first
+    ledger.keep(first, "the answer")
+    assert ledger.charge(Cost.of(1), "x", key="k").answer == "the answer"
 
 
 @pytest.mark.parametrize("key", ["", 5, b"k", "\ud800", "x" * 201, 1.5])
@@ -501,8 +508,8 @@ def test_opening_with_other_facts_is_refused(path: Path) -> None:
 
 def test_another_version_is_refused(path: Path) -> None:
     dp.Ledger(path, epsilon=3)
-    edit(path, "UPDATE meta SET value = '3' WHERE name = 'version'")
-    with pytest.raises(LedgerError, match=r"another version .*format 3"):
+    edit(path, "UPDATE meta SET value = '99' WHERE name = 'version'")
+    with pytest.raises(LedgerError, match=r"another version .*format 99"):
         dp.Ledger(path)
 
 
@@ -559,3 +566,18 @@ def test_network_file_systems_are_refused(tmp_path: Path) -> None:
     refuse_network(str(folder / "local" / "x.ledger"), str(mounts))
     refuse_network(str(tmp_path / "x.ledger"), str(mounts))
     refuse_network(str(tmp_path / "x.ledger"), str(tmp_path / "no mounts"))
+
+
+def test_a_pure_question_is_refused_for_the_reason_that_holds() -> None:
+    """No Gaussian question was asked of a ledger that counts all of them so."""
+    ledger = dp.Ledger(epsilon=1, delta="1e-6", pure=0)
+    with pytest.raises(BudgetError, match="made with pure=0") as caught:
+        ledger.charge(Cost.of(1), "a look")
+    assert "were asked" not in str(caught.value)
+    part = dp.Ledger(epsilon=1, delta="1e-6", pure="0.1")
+    with pytest.raises(BudgetError, match=r"sets aside \(pure=0.1\) is too little"):
+        part.charge(Cost.of("0.9"), "a look")
+    mixed = dp.Ledger(epsilon=1, delta="1e-6")
+    mixed.charge(Cost(rho=Fraction(1, 1000)), "a look")
+    with pytest.raises(BudgetError, match="Gaussian questions were asked"):
+        mixed.charge(Cost.of("0.9"), "a look")

@@ -118,7 +118,8 @@ def test_steps_cannot_be_counted_in_two_ways(tmp_path):
     refused(one.answer(third), "BudgetError")
 
 
-def test_a_killed_round_is_taken_up_without_a_charge(tmp_path, monkeypatch):
+def test_a_killed_round_is_paid_again_and_has_one_answer(tmp_path, monkeypatch):
+    """It has read rows and stored nothing: drawn again it is a block of its own."""
     one = on_disk(tmp_path)
     monkeypatch.setattr(one.ledger, "keep", _killed)
     with pytest.raises(KeyboardInterrupt):
@@ -126,8 +127,10 @@ def test_a_killed_round_is_taken_up_without_a_charge(tmp_path, monkeypatch):
     spent = one.ledger.spent()
     reply = again(tmp_path).answer(round_message(0))
     assert reply["kind"] == "release"
-    assert one.ledger.spent() == spent
+    assert one.ledger.spent() == spent * 2
     assert again(tmp_path).answer(round_message(0)) == reply
+    assert again(tmp_path).answer(round_message(1))["kind"] == "release"
+    assert one.ledger.spent() == spent * 2
 
 
 def _killed(*_):

@@ -346,9 +346,38 @@ def test_a_cancelled_job_keeps_its_charge_and_can_be_finished(service: Service) 
         service.door.ask(question, watch)
     assert ledger(service).spent("ana") == Cost.of("0.2")
     assert not ledger(service).shut
+    # It has read rows: another run draws fresh noise, and is paid for.
+    assert not service.door.plan(ana, "patients", body, None)["paid"]
     answer = service.door.ask(question)
     assert answer["model"]["model"] == "KMeans"
-    assert ledger(service).spent("ana") == Cost.of("0.2")
+    assert ledger(service).spent("ana") == Cost.of("0.4")
+    assert service.door.plan(ana, "patients", body, None)["paid"]
+    assert service.door.ask(question)["repeated"]
+    assert ledger(service).spent("ana") == Cost.of("0.4")
+    # Rows were read each time, so there is no end to what is asked but the budget.
+    label = ledger(service).entries()[-1]["label"]
+    assert label.startswith("attempt 2 at entry ")
+
+
+def test_work_that_stops_before_its_first_question_is_free_to_repeat(
+    service: Service,
+) -> None:
+    ana = person(service, "ana")
+    question = service.door.question(ana, "patients", MEAN)
+
+    class Cancel(Exception):
+        pass
+
+    def watch() -> None:
+        raise Cancel
+
+    for _ in range(3):
+        with pytest.raises(Cancel):
+            service.door.ask(question, watch)
+        assert ledger(service).spent("ana") == Cost.of("0.1")
+    assert not service.door.ask(question)["repeated"]
+    assert ledger(service).spent("ana") == Cost.of("0.1")
+    assert ledger(service).verify() > 0
 
 
 def test_cancelling_is_said_in_the_chain(service: Service) -> None:
@@ -370,19 +399,18 @@ def test_cancelling_is_said_in_the_chain(service: Service) -> None:
     assert "the charge stands" in last["label"]
 
 
-def test_work_that_died_is_said_in_the_chain_and_asked_again_for_free(
-    service: Service,
+def test_work_that_died_is_said_in_the_chain_and_charged_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = service.door.question(person(service, "ana"), "patients", MEAN)
 
-    class Killed(BaseException):
-        pass
+    def full(*_: object) -> str:
+        raise MemoryError
 
-    def watch() -> None:
-        raise Killed
-
-    with pytest.raises(Killed):
-        service.door.ask(question, watch)
+    with monkeypatch.context() as patch:
+        patch.setattr("discreto.service.payer.Once.keep", full)
+        with pytest.raises(MemoryError):
+            service.door.ask(question)
     assert service.door.sweep(set()) == 0  # it may still be under way
     service.door._patience = -1.0
     assert service.door.sweep({question.key}) == 0  # a job that lives
@@ -390,7 +418,7 @@ def test_work_that_died_is_said_in_the_chain_and_asked_again_for_free(
     assert service.door.sweep(set()) == 0
     assert ledger(service).entries()[-1]["label"].startswith("died: no answer")
     assert not service.door.ask(question)["repeated"]
-    assert ledger(service).spent("ana") == Cost.of("0.1")
+    assert ledger(service).spent("ana") == Cost.of("0.2")
 
 
 def test_history_and_answers_are_ones_own(service: Service) -> None:

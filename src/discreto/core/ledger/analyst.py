@@ -32,9 +32,13 @@ class AnalystLedger:
         label: str,
         event: Event | None = None,
         key: str | None = None,
+        *,
+        numbered: bool = False,
     ) -> Receipt:
         """Charge the analyst and the population."""
-        return self.ledger.charge(cost, label, event, key, self.name, self.accounts)
+        return self.ledger.charge(
+            cost, label, event, key, self.name, self.accounts, numbered=numbered
+        )
 
     def note(self, label: str, event: Event, key: str) -> Receipt:
         """Commit an entry that costs nothing, in this analyst's name."""
@@ -43,6 +47,10 @@ class AnalystLedger:
     def keep(self, receipt: Receipt, answer: str) -> str:
         """Store the answer of a charge."""
         return self.ledger.keep(receipt, answer)
+
+    def unread(self, receipt: Receipt) -> None:
+        """Note that no row was read for a charge."""
+        self.ledger.unread(receipt)
 
     def fault(self, label: str) -> None:
         """Shut the ledger: an answer could not be computed."""

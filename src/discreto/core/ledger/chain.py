@@ -33,6 +33,11 @@ class Chain:
         facts = {name: value for name, value in meta.items() if name != "seal"}
         return self._hash(["discreto ledger", facts])
 
+    def state(self, accounts: Mapping[str, tuple[str, str]]) -> str:
+        """Return the hash of all limits and totals, which every entry carries."""
+        rows = [[name, *accounts[name]] for name in sorted(accounts)]
+        return self._hash(["accounts", rows])
+
     def answer(self, link: str, body: str) -> str:
         """The hash of the answer to the entry with this link."""
         return self._hash(["answer", link, body])

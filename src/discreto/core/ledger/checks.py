@@ -110,9 +110,15 @@ def _counted(label: str, cost: Cost, spent: Cost, budget: Budget, advice: str) -
     other = Budget(Fraction(_LARGEST), budget.delta, Fraction(0))
     worth = other.total(other.after(Cost(), cost))
     more = _down(budget.gaussian_room(spent))
+    if budget.pure is None:
+        why = "Gaussian questions were asked of this ledger before"
+    elif budget.pure:
+        why = f"What this ledger sets aside (pure={show(budget.pure)}) is too little"
+    else:
+        why = "This ledger was made with pure=0"
     return (
-        f"{label!r} costs {cost}. Gaussian questions were asked of this ledger before, "
-        f"so a question without a delta counts as the Gaussian privacy it implies, ε "
+        f"{label!r} costs {cost}. {why}, so a question without a delta counts as the "
+        f"Gaussian privacy it implies, ε "
         f"{show(worth)} at δ {show(budget.delta)}, which does not fit. {advice} With "
         f"delta={show(budget.delta)} up to epsilon={more} fits; or make ledgers with "
         "an epsilon set aside for questions without a delta: Ledger(..., pure=1)."

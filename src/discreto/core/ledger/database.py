@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from discreto.errors import LedgerError
+
 
 class Found(Protocol):
     """What a statement found."""
@@ -20,6 +22,17 @@ class Database(Protocol):
 
     def execute(self, sql: str, values: Any = ..., /) -> Found: ...
     def executemany(self, sql: str, rows: Any, /) -> object: ...
+
+
+class CutShort(LedgerError):
+    """A commit whose outcome is not known: the connection or the disk failed in it."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"the ledger {path!r} was cut off in mid-commit ({why}): it may have been "
+            "charged, and nothing was released. Ask again under the same key; without "
+            "a key, look at the ledger's entries first."
+        )
 
 
 Fill = Callable[[Database], None]
@@ -47,10 +60,16 @@ class LedgerStore(Protocol):
         """What one statement finds."""
 
     def writing(self) -> AbstractContextManager[Database]:
-        """One transaction that no other writer interleaves with, durable at its end."""
+        """One transaction that no other writer interleaves with, durable at its end.
+
+        Raises ``CutShort`` if the commit failed and may have been made nevertheless.
+        """
 
     def remember(self, seq: int, link: str) -> None:
         """An entry that was committed here: it must be there from now on."""
+
+    def bring_up(self) -> None:
+        """Add the triggers that a ledger of an older version lacks."""
 
     def is_sound(self, db: Database, *, thorough: bool) -> bool:
         """Whether the tables and triggers are the ones that were made, and whole.

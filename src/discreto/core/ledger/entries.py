@@ -6,15 +6,17 @@ import json
 import time
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from secrets import token_hex
 from typing import Any
 
 from discreto.core.budget import Budget
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
 from discreto.core.ledger.chain import POPULATION, Chain, budget_of, dump
+from discreto.core.ledger.checks import OWN
 from discreto.core.ledger.database import Database
-from discreto.core.ledger.totals import last_totals
-from discreto.core.ledger.verification import History
+from discreto.core.ledger.totals import Rows, last_totals
+from discreto.core.ledger.verification import History, check_history
 from discreto.errors import LedgerError
 
 # seq, body and hash of an entry; the stored answer and its hash
@@ -30,10 +32,26 @@ def fill(db: Database, meta: Mapping[str, str]) -> None:
         db.execute("INSERT INTO account VALUES(?, ?, '{}')", row)
 
 
-def last_entry(db: Database) -> tuple[int, str] | None:
-    """The number and hash of the last entry, if there is one."""
-    query = "SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1"
-    found: tuple[int, str] | None = db.execute(query).fetchone()
+def check_same(db: Database, meta: Mapping[str, str], path: str) -> None:
+    """Refuse to write to another ledger than the one that was opened.
+
+    Every transaction that writes asks this. A pooler, a restored backup or a renamed
+    schema can put another ledger in the place of the one whose facts are in memory.
+    """
+    query = "SELECT name, value FROM meta WHERE name IN ('id', 'seal')"
+    found = dict(db.execute(query).fetchall())
+    if found != {"id": meta["id"], "seal": meta["seal"]}:
+        raise LedgerError(
+            f"{path!r} is another ledger than the one that was opened, or its budget "
+            "was changed by hand: nothing was charged and nothing was released. Open "
+            "the ledger anew."
+        )
+
+
+def last_entry(db: Database) -> tuple[int, str, str] | None:
+    """The number, hash and body of the last entry, if there is one."""
+    query = "SELECT seq, hash, body FROM entry ORDER BY seq DESC LIMIT 1"
+    found: tuple[int, str, str] | None = db.execute(query).fetchone()
     return found
 
 
@@ -43,7 +61,9 @@ def next_entry(
     """The row of an entry that follows the last one."""
     seq, before = last
     # The time is for people to read; the order of entries is ``seq``.
-    body = dump({"seq": seq + 1, "time": round(time.time(), 3), **content})
+    # The mark tells an entry from an equal one of another process: see ``writer``.
+    facts = {"seq": seq + 1, "time": round(time.time(), 3), "mark": token_hex(4)}
+    body = dump(facts | dict(content))
     return seq + 1, body, key, chain.link(before, body, key)
 
 
@@ -66,23 +86,44 @@ def _among(db: Database, query: str, values: Iterable[Any]) -> Iterable[Any]:
     return db.execute(f"{query} IN ({', '.join('?' * len(wanted))})", wanted)
 
 
-def read_accounts(
-    db: Database, meta: Mapping[str, str], names: Iterable[str]
-) -> dict[str, tuple[Budget, Cost]]:
-    """Budgets by name, and what was spent of them; those that there are."""
-    query = "SELECT name, epsilon, spent FROM account WHERE name"
-    return {
-        name: account_of(meta, name, limit, spent)
-        for name, limit, spent in _among(db, query, names)
-    }
+def read_accounts(db: Database) -> Rows:
+    """Return limits and totals of all accounts, as texts."""
+    rows = db.execute("SELECT name, epsilon, spent FROM account").fetchall()
+    return {name: (limit, spent) for name, limit, spent in rows}
+
+
+def check_totals(
+    db: Database, chain: Chain, last: str | None, accounts: Rows, path: str
+) -> None:
+    """Refuse to write when the totals are not those that the last entry carries."""
+    said = None if last is None else json.loads(last).get("state")
+    if said is not None:
+        sound = said == chain.state(accounts)
+    else:  # no entry, or one of an older version: its totals follow from all of them
+        try:
+            sound = not check_history(chain, read_history(db, recent=True)).stale
+        except (LedgerError, ValueError, TypeError, KeyError, ArithmeticError):
+            sound = False
+    if not sound:
+        raise LedgerError(
+            f"the budgets or totals of {path!r} do not follow from its entries: they "
+            "were changed by hand. Nothing was charged and nothing was released. "
+            "Restore the ledger."
+        )
 
 
 def account_of(
     meta: Mapping[str, str], name: str, limit: str, spent: str
 ) -> tuple[Budget, Cost]:
     """A budget and what was spent of it, from their texts."""
-    budget = budget_of(meta, name, Fraction(limit))
-    return budget, Cost.from_dict(json.loads(spent))
+    try:
+        budget = budget_of(meta, name, Fraction(limit))
+        return budget, Cost.from_dict(json.loads(spent))
+    except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError):
+        raise LedgerError(
+            f"the budget or total of {name or 'the population'!r} is damaged or was "
+            "changed by hand: restore the ledger."
+        ) from None
 
 
 def no_account(name: str, path: str) -> LedgerError:
@@ -118,7 +159,7 @@ def earlier(
             f"the key {key!r} belongs to another question. Use a new one."
         )
     cost = Cost.from_dict(old["cost"])
-    return Receipt(seq, old["label"], cost, link, answer=answer)
+    return Receipt(seq, old["label"], cost, link, answer=answer, again=True)
 
 
 def _check_answer(
@@ -149,13 +190,15 @@ def newest(db: Database, last: int | None) -> list[dict[str, Any]]:
 
 
 def unanswered(db: Database) -> list[tuple[str, dict[str, Any]]]:
-    """Keys and entries of charges that have no answer yet."""
+    """Return keys and first entries of charges that have no answer yet."""
     rows = db.execute(
         "SELECT key, entry.body FROM entry LEFT JOIN answer USING (seq) "
         "WHERE key IS NOT NULL AND answer.seq IS NULL ORDER BY seq"
     )
     made = [(key, json.loads(body)) for key, body in rows]
-    return [(key, entry) for key, entry in made if entry["cost"]]
+    return [
+        (key, entry) for key, entry in made if entry["cost"] and not key.startswith(OWN)
+    ]
 
 
 def read_history(db: Database, *, recent: bool = False) -> History:

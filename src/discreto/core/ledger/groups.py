@@ -29,6 +29,7 @@ class LedgerJob(Generic[T]):
     done: bool = False
     result: T | None = None
     error: BaseException | None = None
+    failed: str = ""  # what a failure of the transaction means for this job
 
 
 Commit = Callable[[list[LedgerJob[Any]]], None]
@@ -90,11 +91,13 @@ class Group:
             with self._changed:
                 for job in jobs:
                     if failure is not None and job.error is None:
-                        job.error = _for_another(failure)
+                        job.error = _told(failure, job)
                     job.done = True
                 self._leader = None
                 self._changed.notify_all()
-        if failure is not None and (mine.done or not isinstance(failure, Exception)):
+        if isinstance(failure, LedgerError) or failure is None:
+            return  # each job has its error
+        if mine.done or not isinstance(failure, Exception):
             raise failure
 
     # Around a fork
@@ -112,11 +115,11 @@ class Group:
         self._waiting, self._leader = [], None
 
 
-def _for_another(failure: BaseException) -> BaseException:
-    """What the others hear when a transaction fails: an error of their own."""
+def _told(failure: BaseException, job: LedgerJob[Any]) -> BaseException:
+    """Return the error of one job of a transaction that failed."""
     if isinstance(failure, LedgerError):
-        return LedgerError(*failure.args)
+        return LedgerError(" ".join([str(failure), job.failed]).strip())
     return LedgerError(
         f"the ledger could not be written ({type(failure).__name__}): nothing was "
-        "released; try again."
+        "released. It may have been charged; ask again under the same key."
     )

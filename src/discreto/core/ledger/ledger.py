@@ -17,7 +17,6 @@ from discreto.core.ledger.analyst import AnalystLedger
 from discreto.core.ledger.anchor import Anchor
 from discreto.core.ledger.chain import POPULATION, Chain, payers
 from discreto.core.ledger.checks import (
-    check_answer,
     check_can_travel,
     check_content,
     check_cost,
@@ -27,13 +26,13 @@ from discreto.core.ledger.checks import (
 from discreto.core.ledger.database import Database
 from discreto.core.ledger.groups import Group, LedgerJob
 from discreto.core.ledger.page import LedgerPage, Needs
-from discreto.core.ledger.reader import LedgerReader
 from discreto.core.ledger.store import MEMORY
 from discreto.core.ledger.stores import store_of
-from discreto.errors import DiscretoError, LedgerError, ParameterError
+from discreto.core.ledger.writer import LedgerWriter
+from discreto.errors import LedgerError, ParameterError
 
 
-class Ledger(LedgerReader):
+class Ledger(LedgerWriter):
     """The budget of one population and every charge against it.
 
     Parameters
@@ -108,13 +107,14 @@ class Ledger(LedgerReader):
         if population:
             check_name(population, "the population")
         self._store, self.path = store_of(self.path, timeout)
-        self._group = Group()
+        self._group, self._unused = Group(), set()
         if anchor and os.path.realpath(anchor) == self._store.path:
             raise ParameterError("the anchor must be another file than the ledger.")
         if not self._store.exists():
             meta = opening.new_meta(wanted, population or "", limits, self.path)
             meta["seal"] = self._chain.seal(meta)
             self._store.create(lambda db: rows.fill(db, meta))
+        self._store.bring_up()
         with self._store.reading() as db:
             self._meta = dict(db.execute("SELECT name, value FROM meta").fetchall())
         opening.check_version(self.path, self._meta)
@@ -144,6 +144,8 @@ class Ledger(LedgerReader):
         key: str | None = None,
         analyst: str = POPULATION,
         accounts: tuple[str, ...] = (),
+        *,
+        numbered: bool = False,
     ) -> Receipt:
         """Commit a charge, or raise and change nothing.
 
@@ -157,11 +159,15 @@ class Ledger(LedgerReader):
             Public facts to keep with the entry.
         key
             A name for this charge. The same key and content give the same entry with
-            its stored answer; the same key with other content is refused.
+            its stored answer. If no answer was stored, another attempt is charged:
+            the last one may have read rows. The same key with other content is refused.
         analyst
             Whose budget pays besides the population's; nothing: nobody's.
         accounts
             Further budgets that pay, each set with ``allow``: that of a table, say.
+        numbered
+            Whether this pays for numbered steps, which read rows under keys of their
+            own. Such a charge has no answer and is made once.
 
         Returns
         -------
@@ -174,7 +180,9 @@ class Ledger(LedgerReader):
             There is less left. Nothing was charged.
         """
         cost = check_cost(cost, label)
-        return self._enter(cost, label, event, key, analyst, accounts)
+        return self._enter(
+            cost, label, event, key, analyst, accounts, numbered=numbered
+        )
 
     def note(
         self, label: str, event: Event, key: str, analyst: str = POPULATION
@@ -202,6 +210,8 @@ class Ledger(LedgerReader):
         key: str | None,
         analyst: str,
         accounts: tuple[str, ...] = (),
+        *,
+        numbered: bool = False,
     ) -> Receipt:
         if key is not None:
             check_key(key)
@@ -221,49 +231,9 @@ class Ledger(LedgerReader):
         keys = () if key is None else (key,)
 
         def enter(page: LedgerPage) -> Receipt:
-            return page.enter(content, key, cost, names)
+            return page.enter(content, key, cost, names, numbered=numbered)
 
         return self._group.run(LedgerJob(enter, Needs(keys, names)), self._commit)
-
-    def _commit(self, jobs: list[LedgerJob[Any]]) -> None:
-        """Do jobs in one transaction; when this returns, they are durable."""
-        needs = [job.needs for job in jobs]
-        with self._store.writing() as db:
-            page = LedgerPage(db, self._chain, self._meta, self.path, needs)
-            for job in jobs:
-                try:
-                    job.result = job.do(page)
-                except DiscretoError as error:  # the page is as it was before
-                    job.error = error
-            page.write()
-        if page.last[0]:
-            self._store.remember(*page.last)
-        # A repeated charge too: whoever made it may have died before this line.
-        found = [job.result for job in jobs if isinstance(job.result, Receipt)]
-        links = [(one.seq, one.hash) for one in found if one.answer is None]
-        if self._anchor and links:
-            self._anchor.write(self.id, links)
-
-    def keep(self, receipt: Receipt, answer: str) -> str:
-        """Store the answer of a charge; the first one stored is the answer for good.
-
-        Parameters
-        ----------
-        receipt
-            The receipt of a charge that had a key.
-        answer
-            What to store.
-
-        Returns
-        -------
-        str
-            The answer that was stored first.
-        """
-        text = check_answer(answer)
-        job = LedgerJob(
-            lambda page: page.keep(receipt, text), Needs(entries=(receipt.seq,))
-        )
-        return self._group.run(job, self._commit)
 
     def reserve(
         self, cost: Cost, label: str, event: Event | None = None
@@ -319,33 +289,6 @@ class Ledger(LedgerReader):
             Further budgets that every charge falls on.
         """
         return AnalystLedger(self, check_name(name, "an analyst's name"), accounts)
-
-    # A failure of the machine shuts the gate
-
-    def fault(self, label: str) -> None:
-        """Shut this ledger: an answer could not be computed after it was paid for.
-
-        Nothing more is charged until the owner has looked into it and reopened it.
-
-        Parameters
-        ----------
-        label
-            What could not be computed.
-        """
-        self._own(failures.fault_entry, label)
-
-    def reopen(self, comment: str = "") -> None:
-        """Go on after a failure: the owner has looked into it. It is an entry.
-
-        Parameters
-        ----------
-        comment
-            What the owner found; it is kept with the entry.
-        """
-        self._own(failures.reopening, comment)
-
-    def _own(self, entry: failures.OwnEntry, text: str) -> None:
-        self._group.run(LedgerJob(lambda page: page.own(entry, text)), self._commit)
 
     def close(self) -> None:
         """Let go of the file; whatever is asked of this ledger afterwards is refused.

@@ -10,8 +10,9 @@ from discreto.core.cost import Amount, read_amount, read_delta, show
 from discreto.core.ledger.chain import dump
 from discreto.errors import LedgerError, ParameterError
 
-VERSION = "2"
-READS = ("1", "2")  # version 1 had no parts set aside
+VERSION = "3"
+# Version 1 had no parts set aside; before version 3 entries carried no totals.
+READS = ("1", "2", "3")
 PARTS = ("delta", "pure", "block_delta")
 Wanted = Mapping[str, Fraction | None]
 
@@ -65,7 +66,7 @@ def check_version(path: str, meta: Mapping[str, str]) -> None:
     if meta.get("version") not in READS:
         raise LedgerError(
             f"{path!r} was written by another version of discreto (format "
-            f"{meta.get('version')}; this one reads {' and '.join(READS)})."
+            f"{meta.get('version')}; this one reads {', '.join(READS)})."
         )
 
 

@@ -4,6 +4,9 @@
 with the same tables, chain and fractions as a file. Writers take turns by a lock on a
 table; a commit is on the server's disk before it is reported. A connection
 that breaks is opened anew, and what this process has committed must still be there.
+
+A pooler may run every transaction on another session. So nothing is set for a session:
+each transaction sets its schema, its durability and its time limits for itself.
 """
 
 from __future__ import annotations
@@ -17,66 +20,13 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from discreto.core.ledger.database import Database, Fill
+from discreto.core.ledger import postgres_schema as schemas
+from discreto.core.ledger.database import CutShort, Database, Fill
 from discreto.core.ledger.fork import watch
 from discreto.errors import LedgerError, MissingExtraError, ParameterError
 
 SCHEMES = ("postgresql", "postgres")
-_TABLES = ("account", "answer", "entry", "meta")
-_APPEND_ONLY = ("answer", "entry")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-# Texts are compared byte by byte, as SQLite does, whatever the server's language.
-SCHEMA = (
-    'CREATE TABLE meta(name TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL)',
-    'CREATE TABLE account(name TEXT COLLATE "C" PRIMARY KEY, epsilon TEXT NOT NULL, '
-    "spent TEXT NOT NULL)",
-    "CREATE TABLE entry(seq BIGINT PRIMARY KEY, body TEXT NOT NULL, "
-    'key TEXT COLLATE "C" UNIQUE, hash TEXT NOT NULL)',
-    "CREATE TABLE answer(seq BIGINT PRIMARY KEY, body TEXT NOT NULL, "
-    "hash TEXT NOT NULL)",
-    "CREATE FUNCTION append_only() RETURNS trigger LANGUAGE plpgsql AS "
-    "$$BEGIN RAISE EXCEPTION 'append only'; END$$",
-    *(
-        f"CREATE TRIGGER {table}_{what} BEFORE {what.upper()} ON {table} "
-        "FOR EACH STATEMENT EXECUTE FUNCTION append_only()"
-        for table in _APPEND_ONLY
-        for what in ("update", "delete", "truncate")
-    ),
-)
-_COLUMNS = (
-    "SELECT table_name || ' ' || column_name || ' ' || data_type || ' ' || "
-    "is_nullable || ' ' || coalesce(collation_name, '') "
-    "FROM information_schema.columns WHERE table_schema = current_schema()"
-)
-_TRIGGERS = (
-    "SELECT c.relname || ' ' || t.tgname || ' ' || t.tgtype::text || ' ' || "
-    "t.tgenabled::text || ' ' || p.proname || ' ' || p.prosrc "
-    "FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid "
-    "JOIN pg_proc p ON p.oid = t.tgfoid "
-    "JOIN pg_namespace n ON n.oid = c.relnamespace "
-    "WHERE n.nspname = current_schema() AND NOT t.tgisinternal"
-)
-_MADE_COLUMNS = {
-    "meta name text NO C",
-    "meta value text NO ",
-    "account name text NO C",
-    "account epsilon text NO ",
-    "account spent text NO ",
-    "entry seq bigint NO ",
-    "entry body text NO ",
-    "entry key text YES C",
-    "entry hash text NO ",
-    "answer seq bigint NO ",
-    "answer body text NO ",
-    "answer hash text NO ",
-}
-_MADE_TRIGGERS = {
-    f"{table} {table}_{what} {kind} O append_only "
-    "BEGIN RAISE EXCEPTION 'append only'; END"
-    for table in _APPEND_ONLY
-    # PostgreSQL's own numbers for "before, for each statement" and the three events.
-    for what, kind in (("update", 18), ("delete", 10), ("truncate", 34))
-}
 
 
 def is_postgres(path: str) -> bool:
@@ -93,7 +43,7 @@ class PostgresStore:
     """
 
     def __init__(
-        self, path: str, timeout: float, schema: tuple[str, ...] = SCHEMA
+        self, path: str, timeout: float, schema: tuple[str, ...] = schemas.SCHEMA
     ) -> None:
         self._statements = schema
         # The first table is the one whose lock makes writers take turns.
@@ -111,7 +61,7 @@ class PostgresStore:
         self._schema = f"discreto_{parts.fragment}"
         host = parts.netloc.rpartition("@")[2]
         self.path = f"postgresql://{host}{parts.path}#{parts.fragment}"
-        self._timeout, self._pid = timeout, os.getpid()
+        self._wait, self._pid = max(1, math.ceil(timeout)), os.getpid()
         self._writer, self._reader = _Line(), _Line()
         self._closed = self._lost = False
         self._last: tuple[int, str] | None = None
@@ -131,7 +81,7 @@ class PostgresStore:
         """Make the schema, complete or not at all; an existing one wins a race."""
         with self._line(self._writer) as line:
             db = self._connection(line)
-            db.execute("BEGIN")
+            db.execute(self._beginning(""))
             try:
                 # Those who make it at once take turns; the others find it made.
                 db.execute("SELECT pg_advisory_xact_lock(7365293)")
@@ -152,16 +102,16 @@ class PostgresStore:
         return line.db
 
     def _open(self) -> Any:
-        wait = max(1, math.ceil(self._timeout))
         # Nobody needs to close a ledger, so a connection may end without a warning.
         quiet = {"__del__": lambda connection: None}
         kind: Any = type("LedgerConnection", (self._driver.Connection,), quiet)
         db = kind.connect(
             self._server,
             autocommit=True,
-            connect_timeout=wait,
+            connect_timeout=self._wait,
             client_encoding="utf8",
             application_name="discreto",
+            prepare_threshold=None,  # a prepared statement belongs to one session
         )
         try:
             if db.execute("SHOW fsync").fetchone()[0] != "on":
@@ -169,11 +119,6 @@ class PostgresStore:
                     f"the server of {self.path!r} runs with fsync off: it could forget "
                     "a charge. Turn it on."
                 )
-            db.execute(f"SET search_path TO {self._schema}")
-            db.execute("SET synchronous_commit TO on")
-            # Who holds the lock and does nothing is sent away: others wait for it.
-            for name in ("lock_timeout", "idle_in_transaction_session_timeout"):
-                db.execute(f"SET {name} TO {wait * 1000}")
         except BaseException:
             db.close()
             raise
@@ -181,37 +126,58 @@ class PostgresStore:
 
     # Transactions
 
+    def _beginning(self, kind: str) -> str:
+        """Return the statements that begin a transaction, sent in one message.
+
+        ``SET LOCAL`` ends with the transaction, so it holds for exactly the session
+        that a pooler lends to it. ``pg_temp`` comes last in the path: else a temporary
+        table that another client left in the session would stand for one of ours.
+        """
+        limit = self._wait * 1000
+        return (
+            f"BEGIN {kind}; SET LOCAL search_path TO {self._schema}, pg_temp; "
+            "SET LOCAL synchronous_commit TO on; SET LOCAL discreto.writes TO 'on'; "
+            # A client that holds the lock and does nothing is sent away.
+            f"SET LOCAL lock_timeout TO {limit}; "
+            f"SET LOCAL idle_in_transaction_session_timeout TO {limit}"
+        )
+
     @contextmanager
     def reading(self) -> Iterator[Database]:
         """One consistent view."""
-        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        with self._transaction(self._reader, begin) as db:
+        kind = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        with self._transaction(self._reader, kind) as db:
             yield db
 
     def look(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        """What one statement finds; by itself it is a transaction."""
-        with self._line(self._reader) as line:
-            self._check_open()
-            return list(self._first(line, _dialect(sql), values).fetchall())
+        """Return what one statement finds, in a transaction of its own."""
+        with self.reading() as db:
+            return list(db.execute(sql, values).fetchall())
 
     @contextmanager
     def writing(self) -> Iterator[Database]:
         """One transaction that no other writer interleaves with, synced at its end."""
-        begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
-        with self._transaction(self._writer, begin) as db:
+        with self._transaction(self._writer, "ISOLATION LEVEL READ COMMITTED") as db:
             db.execute(f"LOCK TABLE {self._turns} IN EXCLUSIVE MODE")
             self._check_last(db)
             yield db
 
     @contextmanager
-    def _transaction(self, wanted: _Line, begin: str) -> Iterator[Database]:
+    def _transaction(self, wanted: _Line, kind: str) -> Iterator[Database]:
         with self._line(wanted) as line:
             self._check_open()
-            self._first(line, begin)
+            self._begin(line, self._beginning(kind))
             db = line.db
+            cut = False
             try:
                 yield _Transaction(db)
+                cut = True
                 db.execute("COMMIT")
+            except self._driver.OperationalError as error:
+                self._roll_back(line, db)
+                if cut and line.db is None:  # the connection is gone
+                    raise CutShort(self.path, type(error).__name__) from None
+                raise
             except BaseException:
                 self._roll_back(line, db)
                 raise
@@ -226,14 +192,15 @@ class PostgresStore:
         with line.lock, self._telling(line):
             yield line
 
-    def _first(self, line: _Line, sql: str, values: tuple[Any, ...] = ()) -> Any:
-        """A first statement, on a connection that works: an old one may be broken."""
+    def _begin(self, line: _Line, sql: str) -> None:
+        """Begin on a connection that works: an old one may be broken."""
         if line.db is not None:
             try:
-                return line.db.execute(sql, values or None)
+                line.db.execute(sql)
+                return
             except self._driver.OperationalError:
                 self._drop(line)
-        return self._connection(line).execute(sql, values or None)
+        self._connection(line).execute(sql)
 
     def _roll_back(self, line: _Line, db: Any) -> None:
         try:
@@ -301,9 +268,25 @@ class PostgresStore:
 
     def is_sound(self, db: Database, *, thorough: bool) -> bool:
         """Whether the tables and triggers are the ones we made."""
-        return {row[0] for row in db.execute(_COLUMNS)} == _MADE_COLUMNS and {
-            row[0] for row in db.execute(_TRIGGERS)
-        } == _MADE_TRIGGERS
+        return (
+            schemas.columns(db) == schemas.MADE_COLUMNS
+            and schemas.triggers(db) == schemas.MADE_TRIGGERS
+        )
+
+    def bring_up(self) -> None:
+        """Add the triggers that a ledger of an older version lacks."""
+        with self.reading() as db:
+            old = self._is_old(db)
+        if not old:
+            return
+        with self.writing() as db:
+            if self._is_old(db):
+                for statement in schemas.GUARDS:
+                    db.execute(statement)
+
+    def _is_old(self, db: Database) -> bool:
+        ledger = self._statements == schemas.SCHEMA
+        return ledger and schemas.triggers(db) == schemas.OLD_TRIGGERS
 
     # Letting go
 

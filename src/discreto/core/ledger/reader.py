@@ -189,6 +189,7 @@ class LedgerReader:
     def _bring_up(self, entries: int, totals: Mapping[str, str]) -> None:
         """Totals of version 1, counted by today's rule, unless somebody was faster."""
         with self._store.writing() as db:
+            rows.check_same(db, self._meta, self.path)
             if db.execute("SELECT count(*) FROM entry").fetchone() == (entries,):
                 update = "UPDATE account SET spent = ? WHERE name = ?"
                 for name, text in totals.items():

@@ -14,29 +14,13 @@ from glob import escape, glob
 from pathlib import Path
 from typing import Any
 
-from discreto.core.ledger.database import Database, Fill
+from discreto.core.ledger.database import CutShort, Database, Fill
 from discreto.core.ledger.fork import watch
 from discreto.core.ledger.mounts import refuse_network
+from discreto.core.ledger.store_schema import GUARDS, SCHEMA, TABLES
 from discreto.errors import LedgerError
 
 MEMORY = ":memory:"
-SCHEMA = (
-    "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
-    "CREATE TABLE account(name TEXT PRIMARY KEY, epsilon TEXT NOT NULL, "
-    "spent TEXT NOT NULL) STRICT",
-    "CREATE TABLE entry(seq INTEGER PRIMARY KEY, body TEXT NOT NULL, "
-    "key TEXT UNIQUE, hash TEXT NOT NULL) STRICT",
-    "CREATE TABLE answer(seq INTEGER PRIMARY KEY, body TEXT NOT NULL, "
-    "hash TEXT NOT NULL) STRICT",
-    "CREATE TRIGGER entry_update BEFORE UPDATE ON entry "
-    "BEGIN SELECT RAISE(ABORT, 'append only'); END",
-    "CREATE TRIGGER entry_delete BEFORE DELETE ON entry "
-    "BEGIN SELECT RAISE(ABORT, 'append only'); END",
-    "CREATE TRIGGER answer_update BEFORE UPDATE ON answer "
-    "BEGIN SELECT RAISE(ABORT, 'append only'); END",
-    "CREATE TRIGGER answer_delete BEFORE DELETE ON answer "
-    "BEGIN SELECT RAISE(ABORT, 'append only'); END",
-)
 _PARTS = ("", "-wal", "-shm")  # the file, its log, and the log's index with the locks
 _HINTS = {
     sqlite3.SQLITE_BUSY: "another process holds it; try again",
@@ -90,6 +74,7 @@ class Store:
         """Make the file, complete or not at all; an existing one wins a race."""
         if self.path == MEMORY:
             db = sqlite3.connect(MEMORY, isolation_level=None, check_same_thread=False)
+            _may_write(db)
             self._hold(db)
             _build(db, self._schema, fill)
             return
@@ -103,6 +88,7 @@ class Store:
             try:
                 db = sqlite3.connect(draft, isolation_level=None)
                 try:
+                    _may_write(db)
                     db.execute("PRAGMA synchronous=FULL")
                     _build(db, self._schema, fill)
                 finally:
@@ -142,6 +128,7 @@ class Store:
             check_same_thread=False,
         )
         try:
+            _may_write(db)
             _use_log(db, self._timeout)
             # NORMAL could lose a committed charge when the power fails.
             db.execute("PRAGMA synchronous=FULL")
@@ -241,12 +228,23 @@ class Store:
             try:
                 yield db
                 self._check_files()
-                db.execute("COMMIT")
+                self._commit(db)
+            except CutShort:
+                self._close()
+                raise
             except BaseException:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
             self._check_files()
+
+    def _commit(self, db: sqlite3.Connection) -> None:
+        try:
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            if db.in_transaction:  # it was not made, and is rolled back
+                raise
+            raise CutShort(self.path, str(error)) from None
 
     def remember(self, seq: int, link: str) -> None:
         """Nothing to do: a file that was replaced is known by its place on disk."""
@@ -255,8 +253,18 @@ class Store:
         """Whether the file is whole, with the tables and triggers that we made."""
         if thorough and db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
             return False
-        made = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        return {row[0] for row in made} == set(self._schema)
+        return _made(db) == set(self._schema)
+
+    def bring_up(self) -> None:
+        """Add the triggers that a file of an older version lacks."""
+        with self.reading() as db:
+            old = self._schema == SCHEMA and _made(db) == set(TABLES)
+        if not old:
+            return
+        with self.writing() as db:
+            if _made(db) == set(TABLES):
+                for statement in GUARDS:
+                    db.execute(statement)
 
     def _check_process(self) -> None:
         if self._pid == os.getpid():
@@ -286,6 +294,9 @@ class Store:
             self._close()  # after an I/O error it is not trusted any more
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             self._tell(error, _HINTS.get(code, _DAMAGED))
+        except UnicodeDecodeError:  # of an error's text that quotes damaged bytes
+            self._close()
+            self._tell(sqlite3.DatabaseError("not UTF-8"), _DAMAGED)
         except OSError as error:
             self._close()
             self._tell(error, "make the file and its folder exist and be writable")
@@ -339,6 +350,16 @@ class Store:
 
     def __del__(self) -> None:
         self._release()
+
+
+def _made(db: Database) -> set[str]:
+    found = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {row[0] for row in found}
+
+
+def _may_write(db: sqlite3.Connection) -> None:
+    db.execute("PRAGMA trusted_schema=ON")
+    db.create_function("discreto_writes", 0, lambda: 1)
 
 
 def _build(db: sqlite3.Connection, schema: tuple[str, ...], fill: Fill) -> None:

@@ -59,6 +59,11 @@ def check_history(chain: Chain, history: History) -> Checked:
             "was changed by hand."
         )
     links = {seq: link for seq, _, _, link in history.entries}
+    said = bodies[-1].get("state") if bodies else None
+    if said is not None and said != chain.state(expected):
+        raise LedgerError(
+            "the last entry carries totals that do not follow from the entries."
+        )
     for seq, body, link in history.answers:
         if seq not in links or link != chain.answer(links[seq], body):
             raise LedgerError(f"the answer stored for entry {seq} was changed.")

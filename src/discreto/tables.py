@@ -18,6 +18,7 @@ from discreto.core.training import Training
 from discreto.data.databases.address import public_name
 from discreto.data.engines import DatabaseEngine, LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
+from discreto.data.ledger_marks import remember_ledger
 from discreto.errors import DomainError, ParameterError
 from discreto.markup import escape
 from discreto.rows import Engine, TableRows
@@ -55,6 +56,14 @@ class Table(TableAnswers):
     dialect
         How files (and texts that stand for numbers) are written; by default what the
         domain says.
+    another_ledger
+        ``True`` accepts that a file has a ledger already: what both spend adds up. Else
+        a second ledger file for the same data file is refused.
+
+    Raises
+    ------
+    LedgerError
+        The file has another ledger.
 
     Examples
     --------
@@ -74,6 +83,7 @@ class Table(TableAnswers):
         engine: Engine | None = None,
         name: str | None = None,
         dialect: Dialect | None = None,
+        another_ledger: bool = False,
     ) -> None:
         if not isinstance(domain, Domain):
             raise DomainError(
@@ -101,6 +111,7 @@ class Table(TableAnswers):
                 f"the domain says rows={domain.rows}, but the table has another number "
                 "of rows. With neighbours='replace' that number is public: correct it."
             )
+        remember_ledger(data, domain.fingerprint, ledger, another=another_ledger)
         default = DatabaseEngine() if lazy else LocalEngine()
         self._rows = TableRows(frame, engine or default)
         self.choosy = not getattr(engine, "fetch", True)
@@ -127,6 +138,7 @@ class Table(TableAnswers):
         engine: Engine | None = None,
         name: str | None = None,
         dialect: Dialect | None = None,
+        another_ledger: bool = False,
     ) -> Table:
         """A table over files that are read as streams, never whole.
 
@@ -144,13 +156,23 @@ class Table(TableAnswers):
             Which table this is, for keys; by default the path.
         dialect
             How the files are written; by default what the domain says.
+        another_ledger
+            Whether a file that has a ledger already may have this one too.
 
         Returns
         -------
         Table
             The table; nothing but the head of the files has been read.
         """
-        return cls(path, domain, ledger, engine=engine, name=name, dialect=dialect)
+        return cls(
+            path,
+            domain,
+            ledger,
+            engine=engine,
+            name=name,
+            dialect=dialect,
+            another_ledger=another_ledger,
+        )
 
     def gate(self, ledger: Charger | None = None) -> Gate:
         """The gate to these rows, paid by this table's ledger or by a reservation.

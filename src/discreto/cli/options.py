@@ -211,6 +211,13 @@ BudgetWord = Annotated[
 BudgetDeltaWord = Annotated[
     str | None, typer.Option("--budget-delta", help="... and this delta in all.")
 ]
+AnotherFlag = Annotated[
+    bool,
+    typer.Option(
+        "--another-ledger",
+        help="DATA has a ledger, and may have a second one: what both spend adds up.",
+    ),
+]
 AnalystWord = Annotated[
     str | None, typer.Option("--analyst", help="Also charge this analyst's budget.")
 ]

@@ -11,7 +11,7 @@ import typer
 
 from discreto import Ledger, Release, Table
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger, read_domain
+from discreto.cli.files import open_ledger_for, read_domain
 from discreto.core.cost import show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
@@ -63,6 +63,7 @@ def query(
     only_plan: PlanFlag = False,
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
+    another: options.AnotherFlag = False,
     by: options.ByWords = None,
     bins: options.BinsWord = None,
     probability: options.ProbabilityWord = None,
@@ -83,15 +84,14 @@ def query(
     known = read_domain(domain, dialect)
 
     def open_book() -> Ledger:
-        if not ledger.exists():
-            Table(data, known, Ledger(epsilon=1))
         given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
-        return open_ledger(ledger, **given, anchor=anchor, chain_key=chain_key)
+        given |= {"anchor": anchor, "chain_key": chain_key, "another": another}
+        return open_ledger_for(data, known, ledger, **given)
 
     if batch is not None:
         if stat or columns or by or bins or probability or key:
             raise ParameterError("--batch says it all: leave out STAT and its options.")
-        asked = Request(batch, data, known, epsilon, delta, analyst)
+        asked = Request(batch, data, known, epsilon, delta, analyst, another)
         asked.run(open_book, only_plan=only_plan, as_json=as_json)
         return
     if stat is None or epsilon is None or only_plan:
@@ -106,9 +106,8 @@ def query(
     with terminal.working(
         tr("asking for the {label}", label=label_in_words(wanted.label))
     ):
-        release = Table(data, known, payer).answer(
-            wanted, epsilon=epsilon, delta=delta, key=key
-        )
+        table = Table(data, known, payer, another_ledger=another)
+        release = table.answer(wanted, epsilon=epsilon, delta=delta, key=key)
     if as_json:
         terminal.print_json(release.to_dict() | {"left": left_of(book, analyst)})
     else:
@@ -181,6 +180,7 @@ class Request:
     epsilon: str | None
     delta: str | None
     analyst: str | None
+    another: bool = False
 
     def run(
         self, open_book: Callable[[], Ledger], *, only_plan: bool, as_json: bool
@@ -202,7 +202,9 @@ class Request:
         with terminal.working(
             tr("asking {count} questions", count=len(batch.statistics))
         ):
-            table = Table(self.data, self.domain, payer)
+            table = Table(
+                self.data, self.domain, payer, another_ledger=self.another
+            )
             found = batch.answers(table, **options)
         if as_json:
             releases = [release.to_dict() for release in found]

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from discreto import Ledger, Table
+from discreto import Table
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger, read_domain, refuse_existing, write_new
+from discreto.cli.files import open_ledger_for, read_domain, refuse_existing, write_new
 from discreto.cli.fit import SettingWords, configured
 from discreto.cli.plan import plan_table
 from discreto.core.cost import show
@@ -20,7 +20,7 @@ from discreto.language import mark, number, tr
 EXAMPLE = """Examples:
 
 `discreto synthesize patients.parquet --domain d.json --epsilon 1 --delta 1e-5
---out synthetic.parquet`
+--ledger patients.ledger --budget 3 --budget-delta 1e-5 --out synthetic.parquet`
 
 `discreto synthesize patients.parquet --domain d.json --epsilon 1 --rows 5000 --seed 1
 --constraint "age >= 18" --ledger patients.ledger --out synthetic.csv
@@ -55,12 +55,7 @@ def synthesize(
     out: Annotated[
         Path, typer.Option("--out", help="A new file for the rows: .parquet or .csv")
     ],
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            "--ledger", help="Who pays; by default a new ledger beside the rows."
-        ),
-    ] = None,
+    ledger: options.LedgerFile,
     delta: options.DeltaWord = "0",
     rows: RowsWord = None,
     seed: SeedWord = None,
@@ -70,6 +65,7 @@ def synthesize(
     report: ReportFile = None,
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
+    another: options.AnotherFlag = False,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
     chain_key: options.ChainKey = None,
@@ -84,16 +80,11 @@ def synthesize(
     planned = learner.plan(known)
     files = {mark("rows"): out, mark("model"): model, mark("report"): report}
     _check_files(files)
-    if ledger is None:
-        ledger = out.with_suffix(".ledger")
-        refuse_existing(ledger)
-        if budget is None:
-            budget, budget_delta = epsilon, delta
-    if not ledger.exists():  # refuse what can be refused before a ledger is made
-        Table(data, known, Ledger(epsilon=1))
     given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
-    book = open_ledger(ledger, **given, anchor=anchor, chain_key=chain_key)
-    table = Table(data, known, book.analyst(analyst) if analyst else book)
+    given |= {"anchor": anchor, "chain_key": chain_key, "another": another}
+    book = open_ledger_for(data, known, ledger, **given)
+    payer = book.analyst(analyst) if analyst else book
+    table = Table(data, known, payer, another_ledger=another)
     terminal.out().print(plan_table(planned))
     with terminal.working(tr("fitting Synthesizer")):
         learner.fit(table)

@@ -116,6 +116,8 @@ class TableSettings:
     dialect
         How a text file is written, if the domain file does not say so:
         ``{separator = ";", decimal = ","}``.
+    another_ledger
+        Whether a data file that has a ledger already may have this one too.
     """
 
     data: str
@@ -127,6 +129,7 @@ class TableSettings:
     analysts: tuple[str, ...] | None = None
     fetch: bool = True
     dialect: Mapping[str, Any] | None = None
+    another_ledger: bool = False
 
 
 @dataclass(frozen=True, slots=True)

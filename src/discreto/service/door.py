@@ -97,6 +97,7 @@ class Door:
             engine=engine,
             name=name,
             dialect=None if said is None else Dialect.from_dict(said),
+            another_ledger=settings.another_ledger is True,
         )
         if settings.epsilon is not None:
             allow(ledger, f"table {name}", read_amount(settings.epsilon, "epsilon"))

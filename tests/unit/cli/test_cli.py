@@ -548,11 +548,11 @@ class TestDemo:
         assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
         assert text.endswith(f"The report: {tmp_path / 'report.html'}")
         assert "SIMULATED" in (tmp_path / "report.html").read_text(encoding="utf-8")
-        paid = dp.Ledger(tmp_path / "learning.ledger").spent()
-        assert paid == Cost.of("8.5")
+        assert [path.name for path in tmp_path.glob("*.ledger")] == ["demo.ledger"]
         assert not models.load(tmp_path / "model.json").privacy_.simulated
         ledger = dp.Ledger(tmp_path / "demo.ledger")
-        assert ledger.spent() == Cost.of("3.75")
+        assert ledger.spent() == Cost.of("12.25")  # 8.5 of it for the model
+        assert ledger.spent("ana") == Cost.of("3.75")
         domain = dp.Domain.load(tmp_path / "demo.domain.json")
         assert dp.Table(str(tmp_path / "demo.parquet"), domain, ledger)
 

@@ -60,6 +60,9 @@ class Release:
     population
         Whether the interval is about the population that the rows were drawn from at
         random, noise and sampling together, and not about this table.
+    checked
+        False if the rows come from texts whose owner has not recorded that they are
+        read as the domain says: many of them may count as missing.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class Release:
     names: tuple[str, ...] = ()
     level: float = LEVEL
     population: bool = False
+    checked: bool = True
 
     def __post_init__(self) -> None:
         numbers = isinstance(self.low, float) and isinstance(self.high, float)

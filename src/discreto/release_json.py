@@ -13,7 +13,7 @@ from discreto.core.cost import Cost
 if TYPE_CHECKING:
     from discreto.release import Release
 
-_WHERE_SAID = ("unit", "note", "population", "level")
+_WHERE_SAID = ("unit", "note", "population", "level", "checked")
 
 
 def form_of(release: Release) -> dict[str, Any]:
@@ -29,6 +29,7 @@ def form_of(release: Release) -> dict[str, Any]:
     }
     for name in ("unit", "note", "population"):
         out |= {name: getattr(release, name)} if getattr(release, name) else {}
+    out |= {} if release.checked else {"checked": False}
     if release.keys:
         out["keys"] = _plain(list(release.keys))
     if release.names:

@@ -19,6 +19,7 @@ from discreto.data.databases.address import public_name
 from discreto.data.engines import DatabaseEngine, LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
 from discreto.data.ledger_marks import remember_ledger
+from discreto.data.owner_check import is_checked
 from discreto.errors import DomainError, ParameterError
 from discreto.markup import escape
 from discreto.rows import Engine, TableRows
@@ -59,6 +60,9 @@ class Table(TableAnswers):
     another_ledger
         ``True`` accepts that a file has a ledger already: what both spend adds up. Else
         a second ledger file for the same data file is refused.
+    accept_unchecked
+        ``True`` accepts that the owner of a text file has not recorded how it is read
+        (:func:`discreto.record_check`). Else its answers begin with "NOT CHECKED".
 
     Raises
     ------
@@ -84,6 +88,7 @@ class Table(TableAnswers):
         name: str | None = None,
         dialect: Dialect | None = None,
         another_ledger: bool = False,
+        accept_unchecked: bool = False,
     ) -> None:
         if not isinstance(domain, Domain):
             raise DomainError(
@@ -99,6 +104,7 @@ class Table(TableAnswers):
         self.domain, self.ledger = domain, ledger
         self.name = _name_of(data) if name is None else str(name)
         frame: Any = open_frame(data, domain)
+        self.checked = accept_unchecked or is_checked(frame, domain)
         lazy = hasattr(frame, "query")  # it stays where it is
         if domain.person is not None:
             key = Entropy().bytes(24)
@@ -139,6 +145,7 @@ class Table(TableAnswers):
         name: str | None = None,
         dialect: Dialect | None = None,
         another_ledger: bool = False,
+        accept_unchecked: bool = False,
     ) -> Table:
         """A table over files that are read as streams, never whole.
 
@@ -158,6 +165,8 @@ class Table(TableAnswers):
             How the files are written; by default what the domain says.
         another_ledger
             Whether a file that has a ledger already may have this one too.
+        accept_unchecked
+            Whether text files may be asked without the owner's check.
 
         Returns
         -------
@@ -172,6 +181,7 @@ class Table(TableAnswers):
             name=name,
             dialect=dialect,
             another_ledger=another_ledger,
+            accept_unchecked=accept_unchecked,
         )
 
     def gate(self, ledger: Charger | None = None) -> Gate:

@@ -41,6 +41,7 @@ def evaluate(
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
     another: options.AnotherFlag = False,
+    accept: options.AcceptFlag = False,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
     chain_key: options.ChainKey = None,
@@ -72,7 +73,7 @@ def evaluate(
         chain_key=chain_key,
     )
     payer = book.analyst(analyst) if analyst else book
-    table = Table(data, known, payer, another_ledger=another)
+    table = Table(data, known, payer, another_ledger=another, accept_unchecked=accept)
     judged = measure(learner, table, epsilon, delta)
     if card is not None:
         from discreto.report import model_page
@@ -81,6 +82,7 @@ def evaluate(
     if as_json:
         terminal.print_json({name: r.to_dict() for name, r in judged.items()})
         return
+    terminal.say_unchecked(table, data)
     _print(judged, known, book)
     if card is not None:
         terminal.out().print(

@@ -34,7 +34,8 @@ def read_domain(path: Path, dialect: Sequence[str] | None = None) -> Domain:
         raise DomainError(
             f"{str(path)!r} is not filled in: {'; '.join(texts)}. Take them from a "
             "code book or from what is physically possible, never from the rows. A "
-            'column that nobody asks about can have "type": "Opaque".'
+            'column that nobody asks about can have "type": "Opaque". In "dialect" say '
+            "how the file writes decimals, thousands, dates and gaps."
         )
     return written_in(Domain.load(path), dialect)
 

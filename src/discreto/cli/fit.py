@@ -82,6 +82,7 @@ def fit(
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
     another: options.AnotherFlag = False,
+    accept: options.AcceptFlag = False,
     evaluate: Annotated[
         str | None,
         typer.Option("--evaluate", help="Also spend this on measuring the model."),
@@ -113,10 +114,10 @@ def fit(
         given |= {"anchor": anchor, "chain_key": chain_key, "another": another}
         book = open_ledger_for(data, known, ledger, **given)
         payer = book.analyst(analyst) if analyst else book
-        table = Table(data, known, payer, another_ledger=another)
-        others = table
-        if test is not None:
-            others = Table(test, known, payer, another_ledger=another)
+        flags = {"another_ledger": another, "accept_unchecked": accept}
+        table = Table(data, known, payer, **flags)
+        others = table if test is None else Table(test, known, payer, **flags)
+        terminal.say_unchecked(table, data)
         terminal.out().print(plan_table(planned))
         file.write(_fit(learner, table, target))
     said = {"purpose": purpose, "author": author, "data": about, "prior": prior}

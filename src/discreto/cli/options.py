@@ -218,6 +218,13 @@ AnotherFlag = Annotated[
         help="DATA has a ledger, and may have a second one: what both spend adds up.",
     ),
 ]
+AcceptFlag = Annotated[
+    bool,
+    typer.Option(
+        "--accept-unchecked",
+        help="Ask a text file though its owner has not recorded a check.",
+    ),
+]
 AnalystWord = Annotated[
     str | None, typer.Option("--analyst", help="Also charge this analyst's budget.")
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -64,6 +64,7 @@ def query(
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
     another: options.AnotherFlag = False,
+    accept: options.AcceptFlag = False,
     by: options.ByWords = None,
     bins: options.BinsWord = None,
     probability: options.ProbabilityWord = None,
@@ -91,7 +92,8 @@ def query(
     if batch is not None:
         if stat or columns or by or bins or probability or key:
             raise ParameterError("--batch says it all: leave out STAT and its options.")
-        asked = Request(batch, data, known, epsilon, delta, analyst, another)
+        asked = Request(batch, data, known, epsilon, delta, analyst)
+        asked = replace(asked, another=another, accept=accept)
         asked.run(open_book, only_plan=only_plan, as_json=as_json)
         return
     if stat is None or epsilon is None or only_plan:
@@ -106,11 +108,13 @@ def query(
     with terminal.working(
         tr("asking for the {label}", label=label_in_words(wanted.label))
     ):
-        table = Table(data, known, payer, another_ledger=another)
+        flags = {"another_ledger": another, "accept_unchecked": accept}
+        table = Table(data, known, payer, **flags)
         release = table.answer(wanted, epsilon=epsilon, delta=delta, key=key)
     if as_json:
         terminal.print_json(release.to_dict() | {"left": left_of(book, analyst)})
     else:
+        terminal.say_unchecked(table, data)
         _print(release, known, book, analyst, interval=interval)
 
 
@@ -181,6 +185,7 @@ class Request:
     delta: str | None
     analyst: str | None
     another: bool = False
+    accept: bool = False
 
     def run(
         self, open_book: Callable[[], Ledger], *, only_plan: bool, as_json: bool
@@ -203,7 +208,11 @@ class Request:
             tr("asking {count} questions", count=len(batch.statistics))
         ):
             table = Table(
-                self.data, self.domain, payer, another_ledger=self.another
+                self.data,
+                self.domain,
+                payer,
+                another_ledger=self.another,
+                accept_unchecked=self.accept,
             )
             found = batch.answers(table, **options)
         if as_json:
@@ -211,6 +220,7 @@ class Request:
             left = left_of(book, self.analyst)
             terminal.print_json({"releases": releases, "left": left})
             return
+        terminal.say_unchecked(table, self.data)
         for release in found:
             terminal.out().print(terminal.show_release(release))
             if release.note:

@@ -66,6 +66,7 @@ def synthesize(
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
     another: options.AnotherFlag = False,
+    accept: options.AcceptFlag = False,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
     chain_key: options.ChainKey = None,
@@ -84,7 +85,8 @@ def synthesize(
     given |= {"anchor": anchor, "chain_key": chain_key, "another": another}
     book = open_ledger_for(data, known, ledger, **given)
     payer = book.analyst(analyst) if analyst else book
-    table = Table(data, known, payer, another_ledger=another)
+    table = Table(data, known, payer, another_ledger=another, accept_unchecked=accept)
+    terminal.say_unchecked(table, data)
     terminal.out().print(plan_table(planned))
     with terminal.working(tr("fitting Synthesizer")):
         learner.fit(table)

@@ -342,4 +342,5 @@ def _privacy(data: dict[str, Any]) -> Privacy:
             bool(receipt.get("simulated", False)),
         ),
         data.get("person"),
+        data.get("checked", True) is not False,
     )

@@ -118,6 +118,8 @@ class TableSettings:
         ``{separator = ";", decimal = ","}``.
     another_ledger
         Whether a data file that has a ledger already may have this one too.
+    accept_unchecked
+        Whether a text file may be served though its owner has not recorded a check.
     """
 
     data: str
@@ -130,6 +132,7 @@ class TableSettings:
     fetch: bool = True
     dialect: Mapping[str, Any] | None = None
     another_ledger: bool = False
+    accept_unchecked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

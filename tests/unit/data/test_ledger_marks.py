@@ -72,7 +72,7 @@ def test_another_name_and_another_domain_are_the_same_rows(
     second = book(data.parent, "b")
     wide = dp.Domain({"age": dp.Number(0, 150)})
     for name in ("survey.csv", "./survey.csv", link, ["survey.csv"], "sur*.csv"):
-        with pytest.raises(LedgerError, match="survey.csv"):
+        with pytest.raises(LedgerError, match=r"survey\.csv"):
             dp.Table(name, wide, second)
 
 
@@ -103,7 +103,9 @@ def test_analysts_of_one_ledger_share_it(data: Path) -> None:
 
 
 def test_where_the_folder_cannot_be_written_the_users_folder_remembers(
-    data: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    data: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     monkeypatch.setenv("XDG_STATE_HOME", str(elsewhere))
@@ -115,7 +117,9 @@ def test_where_the_folder_cannot_be_written_the_users_folder_remembers(
 
 
 def test_where_nothing_can_be_written_it_is_said(
-    data: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    data: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "discreto").write_text("a file where a folder should be")

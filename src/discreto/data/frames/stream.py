@@ -26,7 +26,7 @@ from discreto.data.frames.parquet import parquet_pieces
 from discreto.data.frames.people import join, people_of
 from discreto.data.frames.records import ahead, header, tables
 from discreto.data.frames.spans import Span, cut, lone_span, span_of, units_of
-from discreto.data.frames.types import check_types
+from discreto.data.frames.types import check_types, spells_numbers
 from discreto.errors import DomainError
 
 STREAM_ROWS = 1 << 16  # rows read from a file at once
@@ -38,7 +38,7 @@ class StreamFrame:
     """Parquet, Arrow or text files, read a piece at a time and never whole."""
 
     def __init__(self, paths: Sequence[Path], domain: Domain) -> None:
-        spans = []
+        spans, self.spelled = [], False
         for path in paths:
             head = head_of(path, domain.dialect)
             need_columns(domain, head.names)
@@ -49,6 +49,8 @@ class StreamFrame:
                     )
             # Folders that name a column have texts for it, of no type.
             check_types(domain, {n: head.kinds.get(n) for n in domain})
+            texts = format_of(path) == "text"
+            self.spelled |= texts or spells_numbers(domain, head.kinds)
             where = str(path.absolute())
             spans.append(span_of(where, head.parts, path.stat().st_size))
         self._domain, self.spans = domain, spans

@@ -144,11 +144,13 @@ def spread(
     keys: tuple[Any, ...],
     unit: str = "",
     note: str = "",
+    *,
+    counts: bool = False,
 ) -> Release:
     """A release of one number, or of one for each key."""
     parts = [np.asarray(part, dtype=float) for part in (values, lows, highs)]
     value, low, high = parts if keys else [float(np.ravel(p)[0]) for p in parts]
-    return Release(label, value, low, high, keys, unit, note)
+    return Release(label, value, low, high, keys, unit, note, counts=counts)
 
 
 def gaps_note(counts: Any, lows: Any, keys: tuple[Any, ...]) -> str:

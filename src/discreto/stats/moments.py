@@ -94,7 +94,7 @@ class Count:
         highs = np.maximum(counts + far, 0)
         keys = group_keys(self.by, domain)
         note = gaps_note(counts, lows, keys)
-        return spread(self.label, counts, lows, highs, keys, note=note)
+        return spread(self.label, counts, lows, highs, keys, note=note, counts=True)
 
 
 @dataclass(frozen=True)

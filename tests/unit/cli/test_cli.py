@@ -525,6 +525,22 @@ class TestLedger:
         assert harmless(f"{first}x") == f"'{first}x"
         assert harmless(f"x{first}") == f"x{first}"
 
+    def test_export_is_written_as_the_file_is_called(
+        self, book: Path, tmp_path: Path
+    ) -> None:
+        for name, first in {
+            "a.csv": "entry,time",
+            "a.json": "{",
+            "a.CSV": "entry",
+        }.items():
+            out = tmp_path / f"export-{name}"
+            assert run("ledger", "export", book, "--out", out).exit_code == 0
+            assert out.read_text().startswith(first)
+        out = tmp_path / "named.csv"
+        words = ("ledger", "export", book, "--format", "json", "--out", out)
+        assert run(*words).exit_code == 0
+        assert json.loads(out.read_text())["entries"]
+
     def test_export_never_overwrites_the_ledger(self, book: Path) -> None:
         refused(run("ledger", "export", book, "--out", book), ParameterError)
         assert run("ledger", "verify", book).exit_code == 0

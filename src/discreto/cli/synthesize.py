@@ -14,6 +14,7 @@ from discreto.cli.files import open_ledger_for, read_domain, refuse_existing, wr
 from discreto.cli.fit import SettingWords, configured
 from discreto.cli.plan import plan_table
 from discreto.core.cost import show
+from discreto.core.domain import Domain
 from discreto.errors import ParameterError
 from discreto.language import mark, number, tr
 
@@ -79,7 +80,8 @@ def synthesize(
     known = read_domain(domain, dialect)
     learner = _learner(settings, constraint, epsilon=epsilon, delta=delta)
     planned = learner.plan(known)
-    files = {mark("rows"): out, mark("model"): model, mark("report"): report}
+    files = {mark("rows"): out, mark("domain"): out.with_suffix(".domain.json")}
+    files |= {mark("model"): model, mark("report"): report}
     _check_files(files)
     given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
     given |= {"anchor": anchor, "chain_key": chain_key, "another": another}
@@ -90,7 +92,7 @@ def synthesize(
     terminal.out().print(plan_table(planned))
     with terminal.working(tr("fitting Synthesizer")):
         learner.fit(table)
-    _deliver(learner, files, rows, seed)
+    _deliver(learner, files, known, rows, seed)
     terminal.out().print(terminal.protects(known))
     left = tr(
         "left      ε {remaining} of {epsilon}",
@@ -119,7 +121,11 @@ def _check_files(files: dict[str, Path | None]) -> None:
 
 
 def _deliver(
-    learner: Any, files: dict[str, Path | None], rows: int | None, seed: int | None
+    learner: Any,
+    files: dict[str, Path | None],
+    known: Domain,
+    rows: int | None,
+    seed: int | None,
 ) -> None:
     """Write what was paid for: the model first, from which all else can be drawn."""
     from discreto.synthesis import expected
@@ -128,8 +134,9 @@ def _deliver(
     if files["model"] is not None:
         learner.save(files["model"])
     made = learner.sample(rows, random_state=seed, library="pyarrow")
-    if files["rows"] is not None:
-        _write(made, files["rows"])
+    if files["rows"] is not None and files["domain"] is not None:
+        own = _write(made, files["rows"], known)
+        own.save(files["domain"])
     console.print(
         tr(
             "made      {num_rows} rows, {privacy}",
@@ -148,14 +155,16 @@ def _deliver(
             console.print(terminal.plain(f"{tr(what):<9} {path}"), soft_wrap=True)
 
 
-def _write(made: Any, out: Path) -> None:
-    """The rows as a file; in CSV, texts are harmless to spreadsheets."""
-    if out.suffix == ".csv":
-        from discreto.export import to_csv
-
-        write_new(out, to_csv(made.to_pydict(), None))
-        return
+def _write(made: Any, out: Path, known: Domain) -> Domain:
+    """Write the rows, a CSV in the dialect of the domain; return their own domain."""
     import pyarrow.parquet
 
+    from discreto.data.written_csv import domain_of, written_csv
+
     with open(out, "xb") as file:
+        if out.suffix == ".csv":
+            text, own = written_csv(made.to_pydict(), known)
+            file.write(text)
+            return own
         pyarrow.parquet.write_table(made, file)
+    return domain_of(made.column_names, known)

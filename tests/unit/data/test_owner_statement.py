@@ -292,9 +292,7 @@ class TestDraft:
         out = data.parent / "new.json"
         assert run("domain", "draft", data, "--out", out)[0] == 0
         found = json.loads(out.read_text())
-        open_parts = {
-            part: "TODO" for part in ("decimal", "thousands", "dates", "missing")
-        }
+        open_parts = dict.fromkeys(("decimal", "thousands", "dates", "missing"), "TODO")
         assert found["dialect"] == {"separator": ";"} | open_parts
         assert found["columns"]["seen"].keys() >= {
             "first",

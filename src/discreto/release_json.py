@@ -47,7 +47,7 @@ def written_numbers(release: Release) -> dict[str, Any]:
     if not release.counts or not all(numbers):
         return parts
     tiny = 1e-6  # what sums of floats leave beside a whole number
-    rounds = {
+    rounds: dict[str, Any] = {
         "value": np.rint,
         "low": lambda low: np.floor(low + tiny),
         "high": lambda high: np.ceil(high - tiny),

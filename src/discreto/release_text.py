@@ -74,7 +74,7 @@ def facts_of(release: Release) -> dict[str, str]:
         "cost": str(release.cost),
         "neighbours": release.neighbours,
         "note": release.note,
-        "checked": "yes" if release.checked else "no: texts may count as missing",
+        "checked": "yes" if release.checked else "no",
         "simulated": "yes: it protects nobody" if release.simulated else "no",
         "receipt": "" if release.receipt is None else release.receipt.hash,
     }

@@ -163,11 +163,7 @@ def check(
     With `--data` also whether the names and types of the table fit. No value is read,
     unless the owner says `--owner`.
     """
-    if record and (not owner or data is None or dialect):
-        raise ParameterError(
-            "--record needs --owner and --data, and no --dialect: what was checked is "
-            "what the domain file says. Write the dialect into it."
-        )
+    _check_record(record=record, allowed=owner and data is not None and not dialect)
     known = read_domain(domain, dialect)
     stored = None
     if data is not None:
@@ -190,21 +186,33 @@ def check(
         else:
             words = tr("The data has all {count} columns.", count=count)
         console.print(f"[green]{words}")
-        if owner:
-            found = _show_exact(data, known)
+        found = _show_exact(data, known) if owner else {}
         if record:
-            write_check(domain, state_check(found, known))
-            text = tr(
-                "Recorded in {domain} that you have checked how {data} is read. The "
-                "record is public, and void under another dialect.",
-                domain=domain,
-                data=data,
-            )
-            console.print(terminal.plain(text), style="green")
+            _record(domain, data, state_check(found, known))
         elif not table.checked:
             _show_unchecked(domain, data)
     else:
         console.print(tr("[green]The domain is complete."))
+
+
+def _check_record(*, record: bool, allowed: bool) -> None:
+    if record and not allowed:
+        raise ParameterError(
+            "--record needs --owner and --data, and no --dialect: what was checked is "
+            "what the domain file says. Write the dialect into it."
+        )
+
+
+def _record(domain: Path, data: str, checked: Domain) -> None:
+    """Write the owner's statement into the domain file."""
+    write_check(domain, checked)
+    text = tr(
+        "Recorded in {domain} that you have checked how {data} is read. The record is "
+        "public, and void under another dialect.",
+        domain=domain,
+        data=data,
+    )
+    terminal.out().print(terminal.plain(text), style="green")
 
 
 def _show_unchecked(domain: Path, data: str) -> None:

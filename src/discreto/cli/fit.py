@@ -114,7 +114,7 @@ def fit(
         given |= {"anchor": anchor, "chain_key": chain_key, "another": another}
         book = open_ledger_for(data, known, ledger, **given)
         payer = book.analyst(analyst) if analyst else book
-        flags = {"another_ledger": another, "accept_unchecked": accept}
+        flags: Any = {"another_ledger": another, "accept_unchecked": accept}
         table = Table(data, known, payer, **flags)
         others = table if test is None else Table(test, known, payer, **flags)
         terminal.say_unchecked(table, data)

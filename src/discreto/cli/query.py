@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -83,32 +83,29 @@ def query(
     `discreto plan` (or `--plan` with a file) to see the cost and the error first.
     """
     known = read_domain(domain, dialect)
+    flags: Any = {"another_ledger": another, "accept_unchecked": accept}
 
     def open_book() -> Ledger:
-        given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
+        given: Any = {"budget": budget, "budget_delta": budget_delta}
         given |= {"anchor": anchor, "chain_key": chain_key, "another": another}
         return open_ledger_for(data, known, ledger, **given)
 
     if batch is not None:
         if stat or columns or by or bins or probability or key:
             raise ParameterError("--batch says it all: leave out STAT and its options.")
-        asked = Request(batch, data, known, epsilon, delta, analyst)
-        asked = replace(asked, another=another, accept=accept)
+        asked = Request(batch, data, known, epsilon, delta, analyst, flags)
         asked.run(open_book, only_plan=only_plan, as_json=as_json)
         return
     if stat is None or epsilon is None or only_plan:
         raise ParameterError("give STAT and --epsilon, or --batch FILE.")
     wanted = options.statistic(stat, columns, by=by, bins=bins, probability=probability)
-    interval = options.kind_of(stat).interval
+    label, interval = label_in_words(wanted.label), options.kind_of(stat).interval
     delta = "0" if delta is None else delta
     # Refuse whatever can be refused before a new ledger file is made.
     statistics(known, wanted, epsilon=epsilon, delta=delta, rows=1)
     book = open_book()
     payer = book.analyst(analyst) if analyst else book
-    with terminal.working(
-        tr("asking for the {label}", label=label_in_words(wanted.label))
-    ):
-        flags = {"another_ledger": another, "accept_unchecked": accept}
+    with terminal.working(tr("asking for the {label}", label=label)):
         table = Table(data, known, payer, **flags)
         release = table.answer(wanted, epsilon=epsilon, delta=delta, key=key)
     if as_json:
@@ -184,8 +181,7 @@ class Request:
     epsilon: str | None
     delta: str | None
     analyst: str | None
-    another: bool = False
-    accept: bool = False
+    flags: dict[str, bool]
 
     def run(
         self, open_book: Callable[[], Ledger], *, only_plan: bool, as_json: bool
@@ -207,13 +203,8 @@ class Request:
         with terminal.working(
             tr("asking {count} questions", count=len(batch.statistics))
         ):
-            table = Table(
-                self.data,
-                self.domain,
-                payer,
-                another_ledger=self.another,
-                accept_unchecked=self.accept,
-            )
+            flags: Any = self.flags
+            table = Table(self.data, self.domain, payer, **flags)
             found = batch.answers(table, **options)
         if as_json:
             releases = [release.to_dict() for release in found]

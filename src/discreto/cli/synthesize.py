@@ -80,8 +80,12 @@ def synthesize(
     known = read_domain(domain, dialect)
     learner = _learner(settings, constraint, epsilon=epsilon, delta=delta)
     planned = learner.plan(known)
-    files = {mark("rows"): out, mark("domain"): out.with_suffix(".domain.json")}
-    files |= {mark("model"): model, mark("report"): report}
+    files: dict[str, Path | None] = {
+        mark("rows"): out,
+        mark("domain"): out.with_suffix(".domain.json"),
+        mark("model"): model,
+        mark("report"): report,
+    }
     _check_files(files)
     given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
     given |= {"anchor": anchor, "chain_key": chain_key, "another": another}

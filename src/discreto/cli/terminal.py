@@ -196,7 +196,7 @@ def say_unchecked(table: Any, data: str) -> None:
         "check FILE --data {data} --owner --record (or --accept-unchecked).",
         data=data,
     )
-    out().print(plain(text), style="bold yellow")
+    out().print(plain(text), style="yellow")
 
 
 def show_release(release: Release, *, interval: bool = True) -> Table:

@@ -202,7 +202,7 @@ def unfilled(path: Path) -> dict[str, list[str]]:
         columns = dict(data["columns"])
     except (OSError, ValueError, KeyError, TypeError):
         return {}  # Domain.load says what is wrong
-    out = {}
+    out: dict[str, list[str]] = {}
     written = data.get("dialect")
     if isinstance(written, dict):
         lacks = [name for name in SPELLING if written.get(name) in (TODO, [TODO])]

@@ -78,8 +78,8 @@ def _harmless_column(column: Any) -> Any:
         return column
     texts = [one for one in column.categories if isinstance(one, str)]
     changed = {harmless(one): one for one in texts if harmless(one) != one}
-    known = dict(column.aliases) | changed
-    return replace(column, aliases=known) if changed else column
+    known: dict[str, Any] = dict(column.aliases) | changed
+    return replace(column, aliases=tuple(known.items())) if changed else column
 
 
 def _cell(value: Any, dialect: Dialect) -> str:

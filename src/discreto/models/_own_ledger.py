@@ -16,7 +16,7 @@ _OWN = ("discreto.", "sklearn.", "joblib.")
 def own_ledger(learner: Any, epsilon: Amount, delta: Amount = 0) -> Ledger:
     """Return a ledger in memory for one use, and warn that it keeps no count."""
     ledger = Ledger(epsilon=epsilon, delta=delta)
-    name, at = type(learner).__name__, f", δ {delta}" if delta else ""
+    name, at = type(learner).__name__, f", δ {delta}" if ledger.delta else ""
     warnings.warn(
         f"{name} was paid from a ledger of its own, which forgets: "
         f"ε {epsilon}{at} this time, and as much each time again. To keep count: "

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
     from discreto.core.ledger import Ledger
     from discreto.core.unknown_keys import OpenText
     from discreto.data import datasets, engines
+    from discreto.data.owner_check import record_check
     from discreto.errors import DiscretoError
     from discreto.expressions import col, if_else, lit
     from discreto.history_columns import lag, rolling_mean
@@ -78,6 +79,7 @@ _NAMES = {
     "if_else": "discreto.expressions",
     "lag": "discreto.history_columns",
     "lit": "discreto.expressions",
+    "record_check": "discreto.data.owner_check",
     "rolling_mean": "discreto.history_columns",
 }
 
@@ -113,6 +115,7 @@ __all__ = [
     "plan",
     "plots",
     "preprocessing",
+    "record_check",
     "report",
     "rolling_mean",
     "stats",

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from discreto.data.frames.native import new_frame
+from discreto.data.written_csv import FORMULA, harmless
 from discreto.errors import MissingExtraError
 
-# What a spreadsheet takes for a formula when a cell begins with it.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 Columns = Mapping[str, Sequence[Any]]
 
 
@@ -57,11 +56,4 @@ def _plain(cell: Any) -> Any:
     return harmless(cell) if isinstance(cell, str) else cell
 
 
-def harmless(cell: Any) -> str:
-    """A cell that no spreadsheet runs as a formula.
-
-    >>> harmless("=1+1"), harmless("mean of age")
-    ("'=1+1", 'mean of age')
-    """
-    text = str(cell)
-    return f"'{text}" if text.startswith(FORMULA) else text
+__all__ = ["FORMULA", "harmless", "to_csv", "to_excel", "to_frame"]

@@ -28,6 +28,12 @@ HOLDS_NOTHING = mark(
     "it says little: the interval holds 0. Are values missing, or not read? See "
     "discreto domain check --owner"
 )
+# Notes of answers about columns that have gaps.
+PRESENT = mark("about {count} % of rows have a value")
+FEW_PRESENT = mark(
+    "only about {count} % of rows have a value: it is about those rows alone. Are "
+    "values missing, or not read? See discreto domain check --owner"
+)
 # Labels without a name in them; ``tr`` finds them as they are.
 _WHOLE = (
     mark("mean of one class against the rest"),
@@ -64,6 +70,7 @@ _KINDS = (
 )
 # A name in braces is a number, the name of a class, or a word of the user.
 _FORMS = (
+    *(PRESENT, FEW_PRESENT),
     mark("gradient {count}"),
     mark("look {count}"),
     mark("round {count}"),
@@ -127,4 +134,4 @@ def _pattern(form: str) -> re.Pattern[str]:
     )
 
 
-__all__ = ["HOLDS_NOTHING", "WIDE", "label_in_words"]
+__all__ = ["FEW_PRESENT", "HOLDS_NOTHING", "PRESENT", "WIDE", "label_in_words"]

@@ -17,7 +17,7 @@ from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
 from discreto.core.dates import show_date
 from discreto.errors import ParameterError
-from discreto.release_json import form_of, parts_of
+from discreto.release_json import form_of, parts_of, written_numbers
 from discreto.release_text import facts_of, formatted, html_of, show_key, text_of
 
 LEVEL = 0.95
@@ -60,6 +60,11 @@ class Release:
     population
         Whether the interval is about the population that the rows were drawn from at
         random, noise and sampling together, and not about this table.
+    checked
+        False if the rows come from texts whose owner has not recorded that they are
+        read as the domain says: many of them may count as missing.
+    counts
+        Whether it counts rows: files have whole numbers, ends rounded outward.
 
     Examples
     --------
@@ -86,6 +91,8 @@ class Release:
     names: tuple[str, ...] = ()
     level: float = LEVEL
     population: bool = False
+    checked: bool = True
+    counts: bool = False
 
     def __post_init__(self) -> None:
         numbers = isinstance(self.low, float) and isinstance(self.high, float)
@@ -263,8 +270,7 @@ class Release:
         Examples
         --------
         >>> keys = (("f", "a"), ("f", "b"), ("m", "a"), ("m", "b"))
-        >>> counts = np.arange(4)
-        >>> Release("count", counts, counts, counts, keys).matrix().tolist()
+        >>> Release("count", *[np.arange(4)] * 3, keys).matrix().tolist()
         [[0.0, 1.0], [2.0, 3.0]]
         """
         sizes = [len(set(part)) for part in self._key_columns()]
@@ -285,8 +291,8 @@ class Release:
         if len(names) != len(keys) or {"value", "low", "high"} & set(names):
             several = [f"key {i + 1}" for i in range(len(keys))]
             names = several if len(keys) > 1 else ["key"]
-        table = dict(zip(names, keys, strict=False))
-        return table | dict(zip(("value", "low", "high"), self._lists(), strict=True))
+        table, numbers = dict(zip(names, keys, strict=False)), written_numbers(self)
+        return table | {name: np.ravel(p).tolist() for name, p in numbers.items()}
 
     def _key_columns(self) -> list[list[Any]]:
         rows = [key if isinstance(key, tuple) else (key,) for key in self.keys]
@@ -328,12 +334,6 @@ class Release:
         frame
             Columns for the keys, ``value``, ``low`` and ``high``.
 
-        Examples
-        --------
-        >>> ones = np.ones(2)
-        >>> counts = Release("count", ones, 0 * ones, 2 * ones, ("f", "m"))
-        >>> list(counts.to_frame("pyarrow").column_names)
-        ['key', 'value', 'low', 'high']
         """
         return export.to_frame(self.columns(), library)
 

@@ -20,7 +20,7 @@ _MOST = 40  # keys of an answer that are listed
 
 def text_of(release: Release, *, priced: bool = True) -> str:
     """An answer with its interval and cost, by key if it has several."""
-    stamp = f"{tr('SIMULATED')} " if release.simulated else ""
+    stamp = _stamp(release, checked=release.checked or not priced)
     tail = f"({_sense(release)})" + (f", {number(release.cost)}" if priced else "")
     note = f"; {label_in_words(release.note)}" if release.note else ""
     unit, remark = release.unit, release.note
@@ -45,6 +45,13 @@ def text_of(release: Release, *, priced: bool = True) -> str:
     )
 
 
+def _stamp(release: Release, *, checked: bool) -> str:
+    """What a reader has to know before the number; of several it is said once."""
+    words = [] if checked else [tr("NOT CHECKED")]
+    words += [tr("SIMULATED")] if release.simulated else []
+    return "".join(f"{word} " for word in words)
+
+
 def _found_nothing(release: Release) -> bool:
     """Whether it is a list of keys, none of which is shown."""
     return not release.keys and np.size(release.value) == 0
@@ -67,6 +74,7 @@ def facts_of(release: Release) -> dict[str, str]:
         "cost": str(release.cost),
         "neighbours": release.neighbours,
         "note": release.note,
+        "checked": "yes" if release.checked else "no",
         "simulated": "yes: it protects nobody" if release.simulated else "no",
         "receipt": "" if release.receipt is None else release.receipt.hash,
     }
@@ -95,7 +103,7 @@ def _interval(value: Any, low: Any, high: Any, unit: str, note: str) -> str:
 
 def html_of(release: Release, *, priced: bool = True) -> str:
     """An answer in a notebook: a row for each key."""
-    stamp = f"{tr('SIMULATED')} " if release.simulated else ""
+    stamp = _stamp(release, checked=release.checked or not priced)
     note = f"; {label_in_words(release.note)}" if release.note else ""
     cost = f", {number(release.cost)}" if priced else ""
     name = label_in_words(release.label)
@@ -133,7 +141,8 @@ def releases_html(several: Sequence[Release], *, together: bool = False) -> str:
         )
         for one in single
     ]
-    words = [tr("SIMULATED")] if any(one.simulated for one in several) else []
+    words = [] if all(one.checked for one in several) else [tr("NOT CHECKED")]
+    words += [tr("SIMULATED")] if any(one.simulated for one in several) else []
     if together and several:
         words.append(
             tr("{cost} for all of these together", cost=number(several[0].cost))

@@ -56,6 +56,10 @@ class TableAnswers(TableViews):
             release = replace(release, label=self._label(release.label))
         return release.named(columns) if columns and not release.names else release
 
+    def _stamped(self, release: Release) -> Release:
+        """The answer, marked if nobody has checked how the texts are read."""
+        return release if self.checked else replace(release, checked=False)
+
     def _label(self, text: str) -> str:
         """What is asked, and of which rows."""
         if not self.view:
@@ -167,7 +171,7 @@ class TableAnswers(TableViews):
             kept=kept,
             known=known,
         )
-        return done.result.paid(done.receipt, cost, relation)
+        return self._stamped(done.result.paid(done.receipt, cost, relation))
 
     def _plan(
         self, statistic: Statistic, cost: Cost
@@ -247,7 +251,7 @@ class TableAnswers(TableViews):
             self, together(wanted, shares), cost, self._label(label), facts=facts
         )
         return [
-            self._named_release(release, statistic).paid(
+            self._stamped(self._named_release(release, statistic)).paid(
                 done.receipt, cost * share, domain.neighbours
             )
             for release, statistic, share in zip(

@@ -33,6 +33,7 @@ class TableViews:
     ledger: Charger
     name: str
     view: tuple[Step, ...] = ()  # how it came from a table, step by step
+    checked: bool = True  # False: texts are read as numbers, and no owner has looked
     _rows: TableRows
     _plans: dict[Any, Any]
 
@@ -183,6 +184,7 @@ class TableViews:
         domain = joined_domain(self.domain, other.domain, how)
         out = copy.copy(self)
         out.domain, out._plans, out.view = domain, {}, ()
+        out.checked = self.checked and other.checked
         domains = (self.domain, other.domain)
         out._rows = self._rows.joined(other._rows, domains, how)
         names = self._full_name(), other._full_name()

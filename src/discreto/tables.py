@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,6 +17,8 @@ from discreto.core.training import Training
 from discreto.data.databases.address import public_name
 from discreto.data.engines import DatabaseEngine, LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
+from discreto.data.ledger_marks import remember_ledger
+from discreto.data.owner_check import is_checked
 from discreto.errors import DomainError, ParameterError
 from discreto.markup import escape
 from discreto.rows import Engine, TableRows
@@ -55,6 +56,17 @@ class Table(TableAnswers):
     dialect
         How files (and texts that stand for numbers) are written; by default what the
         domain says.
+    another_ledger
+        ``True`` accepts that a file has a ledger already: what both spend adds up. Else
+        a second ledger file for the same data file is refused.
+    accept_unchecked
+        ``True`` accepts that the owner of a text file has not recorded how it is read
+        (:func:`discreto.record_check`). Else its answers begin with "NOT CHECKED".
+
+    Raises
+    ------
+    LedgerError
+        The file has another ledger.
 
     Examples
     --------
@@ -74,6 +86,8 @@ class Table(TableAnswers):
         engine: Engine | None = None,
         name: str | None = None,
         dialect: Dialect | None = None,
+        another_ledger: bool = False,
+        accept_unchecked: bool = False,
     ) -> None:
         if not isinstance(domain, Domain):
             raise DomainError(
@@ -88,7 +102,9 @@ class Table(TableAnswers):
             domain = domain.with_(dialect=dialect)
         self.domain, self.ledger = domain, ledger
         self.name = _name_of(data) if name is None else str(name)
-        self._rows = _open_rows(data, domain, engine)
+        self._rows, checked = _open_rows(data, domain, engine)
+        self.checked = accept_unchecked or checked
+        remember_ledger(data, domain.fingerprint, ledger, another=another_ledger)
         self.choosy = not getattr(engine, "fetch", True)
         self._plans = {}
 
@@ -113,6 +129,8 @@ class Table(TableAnswers):
         engine: Engine | None = None,
         name: str | None = None,
         dialect: Dialect | None = None,
+        another_ledger: bool = False,
+        accept_unchecked: bool = False,
     ) -> Table:
         """A table over files that are read as streams, never whole.
 
@@ -130,13 +148,26 @@ class Table(TableAnswers):
             Which table this is, for keys; by default the path.
         dialect
             How the files are written; by default what the domain says.
+        another_ledger
+            Whether a file that has a ledger already may have this one too.
+        accept_unchecked
+            Whether text files may be asked without the owner's check.
 
         Returns
         -------
         Table
             The table; nothing but the head of the files has been read.
         """
-        return cls(path, domain, ledger, engine=engine, name=name, dialect=dialect)
+        return cls(
+            path,
+            domain,
+            ledger,
+            engine=engine,
+            name=name,
+            dialect=dialect,
+            another_ledger=another_ledger,
+            accept_unchecked=accept_unchecked,
+        )
 
     def gate(self, ledger: Charger | None = None) -> Gate:
         """The gate to these rows, paid by this table's ledger or by a reservation.
@@ -257,9 +288,12 @@ class Table(TableAnswers):
         return self
 
 
-def _open_rows(data: Any, domain: Domain, engine: Engine | None) -> TableRows:
-    """The rows of a table, at most a few of a person, and how to open them again."""
+def _open_rows(
+    data: Any, domain: Domain, engine: Engine | None
+) -> tuple[TableRows, bool]:
+    """Return the rows, at most a few of a person, and if their texts were checked."""
     frame: Any = open_frame(data, domain)
+    checked = is_checked(frame, domain)
     lazy = hasattr(frame, "query")  # it stays where it is
     if domain.person is not None:
         key = Entropy().bytes(24)
@@ -273,8 +307,12 @@ def _open_rows(data: Any, domain: Domain, engine: Engine | None) -> TableRows:
             "of rows. With neighbours='replace' that number is public: correct it."
         )
     default = DatabaseEngine() if lazy else LocalEngine()
-    again = partial(_open_rows, data, domain, engine)
-    return TableRows(frame, engine or default, again if frame.origins() else None)
+
+    def again() -> TableRows:
+        return _open_rows(data, domain, engine)[0]
+
+    rows = TableRows(frame, engine or default, again if frame.origins() else None)
+    return rows, checked
 
 
 def _name_of(data: Any) -> str:

@@ -211,6 +211,7 @@ TRANSLATED = {
     "whole bins": Sum(Bins("n", 6), SOME),
     "whole groups": Sum(Cross(WholeGroups("n"), Categories(("s",))), SOME),
     "bins": Sum(Bins("a", 7), SOME),
+    "edges with gaps": Sum(Edges("a", (0.0, 1, 2.5), gaps=True), SOME),
     "edges": Sum(Cross(Edges("a", (0.0, 1, 1, 2.5, 99)), Bins("big", 3)), SOME),
     "magnitudes": Sum(Cross(Magnitudes("big", -9, 60), Magnitudes("b", -3, 3)), SOME),
     "nearest": Sum(Cross(Nearest(XY, POINTS), Rings(XY, POINTS, 5, 2)), SOME),

@@ -84,7 +84,7 @@ def test_what_statistics_and_models_rest_on_is_proved() -> None:
     assert page.count("proved, tested") == len(proof_status.STATISTICS) + len(
         proof_status.MODELS
     )
-    assert "| `mean` | measure | `Block`, `Present`, `Sum`, `Values` |" in page
+    assert "| `mean` | measure | `Block`, `Completeness`, `Sum`, `Values` |" in page
 
 
 def test_a_broken_link_is_found(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ WRITTEN: list[Any] = [
     Sum(Bins("n", 6), (Block(Bernstein(NAMES, 2)),)),
     Sum(WholeGroups("n"), (Block(Bernstein(NAMES, 2)),)),
     Sum(
-        Cross(Edges("a", (0.0, 1)), Magnitudes("b", -3, 3)),
+        Cross(Edges("a", (0.0, 1), gaps=True), Magnitudes("b", -3, 3)),
         (
             Block(Ones(), share=Fraction(1, 3)),
             Block(Values(("b",)), share=Fraction(2, 3), noise="cube"),

@@ -87,6 +87,7 @@ CELLS = [
     Bins("x1", 7),
     Bins("x1", 40),  # more cells than are added up one after the other
     Edges("x1", (0.0, 1.0)),
+    Edges("x1", (0.0, 1.0), gaps=True),
     *[Nearest(TWO, POINTS[:many]) for many in (3, 4, 5)],
 ]
 FORMS = [

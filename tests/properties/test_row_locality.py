@@ -187,6 +187,7 @@ MAPS = [
     Bins("x1", 7),
     WholeGroups("n"),
     Edges("x1", (0.0, 1.0)),
+    Edges("x1", (0.0, 1.0), gaps=True),
     Magnitudes("x1"),
     MarginalCounts(("y", "z"), ((0,), (0, 1))),
     Cross(Bins("x1", 7), Categories(("y",))),

@@ -77,6 +77,7 @@ CELLS = {
     "bins": Bins("x", 3),
     "whole groups": WholeGroups("n"),
     "edges": Edges("x", (0.0, 2.0)),
+    "edges with gaps": Edges("x", (0.0, 2.0), gaps=True),
     "magnitudes": Magnitudes("x", -1, 3),
     "nearest": Nearest(("x", "y"), ((-1.0, -1.0), (1.0, 1.0), (1.0, 1.0))),
     "nearest category": Nearest(("x", *MARKS), ((0.0, 0.5, 0.0, 0.0), (0.0,) * 4)),

@@ -220,3 +220,46 @@ def test_no_keys_at_all_can_be_printed() -> None:
     assert not found.keys
     assert "town" in str(found)
     assert "town" in found._repr_html_()
+
+
+def test_counts_are_whole_numbers_in_every_export(tmp_path):
+    keys = ("a", "b", "c")
+    value = np.array([5275.000000000001, 2.2737367544323206e-13, 7.6])
+    made = dp.Release("table", value, value - 2.5, value + 2.5, keys, counts=True)
+    text = "key,value,low,high\na,5275,5272,5278\nb,0,-3,3\nc,8,5,11\n"
+    assert made.to_csv() == text
+    assert str(made.to_frame("pyarrow").schema.field("value").type) == "int64"
+    data = json.loads(made.to_json())
+    assert (data["value"], data["low"], data["high"]) == (
+        *([5275, 0, 8], [5272, -3, 5]),
+        [5278, 3, 11],
+    )
+    again = dp.Release.from_dict(data)
+    assert again == made
+    assert again.counts
+    one = made["c"]
+    assert one.columns() == {"value": [8], "low": [5], "high": [11]}
+    assert one.value == 7.6
+    assert json.loads(one.to_json())["value"] == 8
+    mean = dp.Release("mean", 5.0, 4.25, 5.75)
+    assert mean.to_csv() == "value,low,high\n5.0,4.25,5.75\n"
+
+
+def test_statistics_that_count_say_so():
+    columns = {"a": dp.Category(["x", "y"]), "b": dp.Number(0, 9), "t": dp.OpenText()}
+    rows = {"a": ["x", "y"] * 500, "b": [1.5, 2.5] * 500, "t": ["u", "v"] * 500}
+    domain = dp.Domain(columns)
+    table = dp.Table(rows, domain, dp.testing.simulate(0))
+    asked = [
+        dp.stats.count(table, epsilon=1),
+        dp.stats.count(table.where("b > 2"), by="a", epsilon=1),
+        dp.stats.histogram(table, "b", bins=3, epsilon=1),
+        dp.stats.crosstab(table.with_columns(c="b > 2"), ["a", "c"], epsilon=1),
+        dp.stats.top(table, "a", epsilon=1),
+        dp.stats.unknown_keys(table, "t", epsilon=1, delta=1e-6),
+    ]
+    for release in asked:
+        numbers = release.columns()
+        parts = [numbers[name] for name in ("value", "low", "high")]
+        assert {type(one) for part in parts for one in part} == {int}, release.label
+    assert not dp.stats.mean(table, "b", epsilon=1).counts

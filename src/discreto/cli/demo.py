@@ -15,6 +15,7 @@ from discreto import Ledger, Release, Table, stats
 from discreto.cli import demo_data, demo_models, terminal
 from discreto.cli.ledger import print_ledger
 from discreto.cli.plan import plan_table
+from discreto.data.ledger_marks import forget_ledgers
 from discreto.errors import BudgetError
 from discreto.label_text import label_in_words
 from discreto.language import number, tr
@@ -22,7 +23,8 @@ from discreto.plan import statistics
 from discreto.testing import simulate
 
 EXAMPLE = "Example: `discreto demo --out my-first-try`"
-BUDGET = 4
+BUDGET = 13  # for all that is ever asked: statistics and a model
+ANALYST, SHARE = "ana", 4  # who asks the statistics, and how much of it is hers
 CHEAP = "0.1"  # the price of the second histogram in the picture
 REPEATS = 500
 
@@ -38,6 +40,7 @@ class Files:
         # Starting anew is fine for public data. A real ledger is never deleted.
         for name in ("", "-wal", "-shm"):
             Path(f"{self.ledger}{name}").unlink(missing_ok=True)
+        forget_ledgers(self.data)
 
     @property
     def data(self) -> Path:
@@ -67,7 +70,7 @@ def demo(
     """Show the whole job on public data: ask, be refused, compare models, fit one.
 
     Uses data that comes with scikit-learn, and the Pima data where it can be had.
-    Writes the table, its domain, fresh ledgers, a model, a picture and a report. Takes
+    Writes the table, its domain, a fresh ledger, a model, a picture and a report. Takes
     less than a minute and needs no network.
     """
     files = Files(out)
@@ -75,22 +78,22 @@ def demo(
         people = demo_data.load()
         _write_parquet(files.data, people)
     demo_data.DOMAIN.save(files.domain)
-    table = Table(
-        str(files.data), demo_data.DOMAIN, Ledger(files.ledger, epsilon=BUDGET)
-    )
+    # One ledger pays for all that is asked about these people, whoever asks.
+    ledger = Ledger(files.ledger, epsilon=BUDGET, analysts={ANALYST: SHARE})
+    table = Table(str(files.data), demo_data.DOMAIN, ledger.analyst(ANALYST))
     _introduce(files)
     _plan()
     releases = _ask(table, people)
     _repeat(people)
     _refuse(table)
     _step(5, tr("The ledger: everything that was spent, in a chain of hashes"))
-    print_ledger(Ledger(files.ledger))
+    print_ledger(ledger)
     try:
         with terminal.working(tr("drawing")):
             _draw(files.picture, releases, people)
     except ImportError:
         _say(tr("Pictures need matplotlib: pip install matplotlib"))
-    made = _learn(demo_models.ModelFiles(out), download=download)
+    made = _learn(demo_models.ModelFiles(out), ledger, download=download)
     _finish(files, made)
 
 
@@ -119,8 +122,11 @@ def _introduce(files: Files) -> None:
     console.print(terminal.protects(demo_data.DOMAIN))
     console.print(
         tr(
-            "budget      ε {budget} for everything ever asked about these people",
+            "budget      ε {budget} for everything ever asked about these people, ε "
+            "{share} of it for analyst {analyst}",
             budget=BUDGET,
+            share=SHARE,
+            analyst=ANALYST,
         )
     )
 
@@ -239,7 +245,9 @@ def _refuse(table: Table) -> None:
         _say(tr("No row was read and nothing was charged."))
 
 
-def _learn(files: demo_models.ModelFiles, *, download: bool) -> demo_models.ModelFiles:
+def _learn(
+    files: demo_models.ModelFiles, ledger: Ledger, *, download: bool
+) -> demo_models.ModelFiles:
     """Compare all models, fit the recommended one, and write the report."""
     with terminal.working(tr("looking for the Pima data")):
         data = demo_models.patients(download=download)
@@ -253,8 +261,8 @@ def _learn(files: demo_models.ModelFiles, *, download: bool) -> demo_models.Mode
         )
     )
     made = demo_models.compare_models(data)
-    _step(7, tr("That one for real, paid for from a ledger of its own"))
-    model, judged = demo_models.fit_for_real(files, data, made)
+    _step(7, tr("That one for real, paid for from the same ledger"))
+    model, judged = demo_models.fit_for_real(files, data, made, ledger)
     with terminal.working(tr("writing the report")):
         demo_models.write_pages(files, data, made, model, judged)
     return files
@@ -285,10 +293,9 @@ def _finish(files: Files, learned: demo_models.ModelFiles) -> None:
         files.picture: tr("the histogram at two prices, against the exact one"),
         files.data: tr("the table (public)"),
         files.domain: tr("its domain"),
-        files.ledger: tr("the ledger"),
+        files.ledger: tr("the ledger that paid for it all"),
         learned.model: tr("the model"),
         learned.card: tr("its card: open it in a browser"),
-        learned.ledger: tr("the ledger that paid for it"),
     }
     texts = {path: text for path, text in texts.items() if path.exists()}
     wide = max(len(str(path)) for path in texts)
@@ -298,7 +305,7 @@ def _finish(files: Files, learned: demo_models.ModelFiles) -> None:
     _say(tr("Next, spend what is left:"))
     command = (
         f"discreto query {files.data} mean texture --domain {files.domain} "
-        f"--ledger {files.ledger} --epsilon 0.25"
+        f"--ledger {files.ledger} --analyst {ANALYST} --epsilon 0.25"
     )
     console.print(terminal.plain(command), soft_wrap=True)
     console.print()

@@ -28,10 +28,6 @@ class ModelFiles:
     folder: Path
 
     @property
-    def ledger(self) -> Path:
-        return self.folder / "learning.ledger"
-
-    @property
     def model(self) -> Path:
         return self.folder / "model.json"
 
@@ -42,11 +38,6 @@ class ModelFiles:
     @property
     def report(self) -> Path:
         return self.folder / "report.html"
-
-    def anew(self) -> None:
-        """Start without a ledger. Fine for public data; a real one is never deleted."""
-        for end in ("", "-wal", "-shm"):
-            Path(f"{self.ledger}{end}").unlink(missing_ok=True)
 
 
 def patients(*, download: bool) -> Dataset:
@@ -71,19 +62,18 @@ def compare_models(data: Dataset) -> Comparison:
     return made
 
 
-def fit_for_real(files: ModelFiles, data: Dataset, made: Comparison) -> tuple[Any, Any]:
-    """The recommended model, charged to a ledger, with a private evaluation."""
+def fit_for_real(
+    files: ModelFiles, data: Dataset, made: Comparison, ledger: Ledger
+) -> tuple[Any, Any]:
+    """The recommended model, charged to the ledger, with a private evaluation."""
     from discreto import models
 
-    files.anew()
     advice = made.advice
     if advice is None:  # cannot happen with the public sets of the demo
         return None, None
     price = str(advice.score.epsilon)
     console = terminal.out()
     console.print(plan_table(advice.plan))
-    budget = advice.plan.total.epsilon + 1
-    ledger = Ledger(files.ledger, epsilon=budget, population=data.name)
     features = advice.candidate.features
     table = Table(data.columns, data.domain.select([*features, made.target]), ledger)
     with terminal.working(tr("fitting")):

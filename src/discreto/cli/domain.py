@@ -12,13 +12,21 @@ from rich.table import Table as Grid
 from discreto import Ledger, Table
 from discreto.cli import options, terminal
 from discreto.cli.files import read_dialect, read_domain, write_new
-from discreto.core.domain import Domain, Number, Opaque
+from discreto.core.domain import Domain, Opaque
 from discreto.core.domain_json import domain_text
 from discreto.data.code_books import from_code_book
-from discreto.data.domain_file import KINDS, schema, stored_types
+from discreto.data.domain_file import (
+    KINDS,
+    draft_text,
+    schema,
+    stored_types,
+    unsaid,
+    write_check,
+)
 from discreto.data.domain_file import draft as drafted_from
 from discreto.data.frames.frame_checks import some
-from discreto.data.owner_check import Shares, exact_shares
+from discreto.data.owner_check import Shares, exact_shares, state_check
+from discreto.errors import ParameterError
 from discreto.language import mark, number, tr
 
 app = typer.Typer(
@@ -33,6 +41,10 @@ WHY = mark(
     '"upper" and "categories" from a code book, a law, or what is physically '
     "possible. Wide is safe: it costs some accuracy, never privacy. If one person can "
     'have several rows, also set "person" and "rows_per_person".'
+)
+WHY_DIALECT = mark(
+    'Say in "dialect" how the file writes decimals, thousands, dates and gaps. Values '
+    "that cannot be read that way count as missing, without a word."
 )
 WHY_TEXT = mark(
     "A text file has no types, and to guess them one has to read values: so the types "
@@ -60,18 +72,20 @@ def draft(
     which are still open. How a text file is written is taken from its first line.
     """
     written = read_dialect(dialect) if dialect else None
-    found = drafted_from(data, trusted=header, dialect=written)
-    text = json.dumps(found.data, indent=1, ensure_ascii=out is None)
+    said = [word.partition("=")[0] for word in dialect or ()]
+    found = drafted_from(data, trusted=header, dialect=written, said=said)
+    text = draft_text(found.data, ascii_only=out is None)
     if out is None:
-        typer.echo(text)
+        typer.echo(text, nl=False)
     else:
-        write_new(out, text + "\n")
+        write_new(out, text)
     console = terminal.err()
     for assumed in found.assumed:
         console.print(terminal.plain(tr("assumed: {assumed}", assumed=assumed)))
     console.print(tr(WHY), style="dim")
     if not found.typed:
         console.print(tr(WHY_TEXT, kinds=KINDS), style="dim")
+        console.print(tr(WHY_DIALECT), style="dim")
     if out is not None:
         console.print(
             terminal.plain(
@@ -136,12 +150,21 @@ def check(
             "the owner of the data, and nobody else.",
         ),
     ] = False,
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record",
+            help="With --owner: say in the domain file that at least 95 % of the texts "
+            "of each column were read. That is a public statement.",
+        ),
+    ] = False,
 ) -> None:
     """Check a domain file, and show what it says.
 
     With `--data` also whether the names and types of the table fit. No value is read,
     unless the owner says `--owner`.
     """
+    _check_record(record=record, allowed=owner and data is not None and not dialect)
     known = read_domain(domain, dialect)
     stored = None
     if data is not None:
@@ -152,7 +175,7 @@ def check(
     if known.neighbours == "replace":
         console.print(tr("public row count {rows}", rows=known.rows))
     if data is not None and stored is not None:
-        Table(data, known, Ledger(epsilon=1))  # refuses what does not fit
+        table = Table(data, known, Ledger(epsilon=1))  # refuses what does not fit
         extra = sum(name not in known.columns for name in stored)
         count = len(known.columns)
         if extra:
@@ -164,13 +187,55 @@ def check(
         else:
             words = tr("The data has all {count} columns.", count=count)
         console.print(f"[green]{words}")
-        if owner:
-            _show_exact(data, known)
+        found = _show_exact(data, known) if owner else {}
+        if record:
+            _record(domain, data, state_check(found, known))
+        elif not table.checked:
+            _show_unchecked(domain, data)
     else:
         console.print(tr("[green]The domain is complete."))
 
 
-def _show_exact(data: str, known: Domain) -> None:
+def _check_record(*, record: bool, allowed: bool) -> None:
+    if record and not allowed:
+        raise ParameterError(
+            "--record needs --owner and --data, and no --dialect: what was checked is "
+            "what the domain file says. Write the dialect into it."
+        )
+
+
+def _record(domain: Path, data: str, checked: Domain) -> None:
+    """Write the owner's statement into the domain file."""
+    write_check(domain, checked)
+    text = tr(
+        "Recorded in {domain} that you have checked how {data} is read. The record is "
+        "public, and void under another dialect.",
+        domain=domain,
+        data=data,
+    )
+    terminal.out().print(terminal.plain(text), style="green")
+
+
+def _show_unchecked(domain: Path, data: str) -> None:
+    """What is lacking before a text file counts as checked."""
+    lacks = unsaid(domain)
+    if lacks:
+        text = tr(
+            'Not complete: say {lacks} in "dialect", as the file has them. Values that '
+            "cannot be read count as missing.",
+            lacks=", ".join(lacks),
+        )
+        terminal.out().print(terminal.plain(text), style="yellow")
+    text = tr(
+        "Not checked yet by the owner: discreto domain check {domain} --data {data} "
+        "--owner --record",
+        domain=domain,
+        data=data,
+    )
+    terminal.out().print(terminal.plain(text), style="yellow", soft_wrap=True)
+
+
+def _show_exact(data: str, known: Domain) -> dict[str, Shares]:
     """Exact shares of values that do not fit, for the owner's eyes."""
     with terminal.working(tr("reading all rows")):
         found = exact_shares(data, known)
@@ -195,7 +260,7 @@ def _show_exact(data: str, known: Domain) -> None:
     rows = max([part.rows for part in found.values()], default=0)
     console.print(f"{tr('rows')}: {rows}")  # the owner may hear that there are none
     console.print(grid)
-    numbers = [n for n, part in found.items() if _unread(known[n], part)]
+    numbers = [n for n, part in found.items() if not part.is_read]
     if numbers:
         text = tr(
             "Many texts of {shown} are no number or date as the dialect has them. How "
@@ -204,13 +269,7 @@ def _show_exact(data: str, known: Domain) -> None:
             shown=some(numbers),
         )
         console.print(terminal.plain(text))
-
-
-def _unread(column: object, part: Shares) -> bool:
-    """Whether more than 5 % of a column of numbers are missing for their spelling."""
-    return isinstance(column, Number) and bool(
-        part.unknown and part.missing > part.rows / 20
-    )
+    return found
 
 
 def _line(column: str, part: Shares) -> tuple[str, str, str, str]:

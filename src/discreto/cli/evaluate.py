@@ -9,7 +9,7 @@ import typer
 
 from discreto import Ledger, Table
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger, read_domain, written_in
+from discreto.cli.files import open_ledger_for, read_domain, written_in
 from discreto.core.cost import Cost, show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
@@ -40,6 +40,8 @@ def evaluate(
     delta: options.DeltaWord = "0",
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
+    another: options.AnotherFlag = False,
+    accept: options.AcceptFlag = False,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
     chain_key: options.ChainKey = None,
@@ -60,16 +62,18 @@ def evaluate(
     known = learner.space_.domain if domain is None else read_domain(domain)
     known = written_in(known, dialect)
     check(learner, epsilon, delta)
-    if not ledger.exists():  # refuse what can be refused before a ledger is made
-        Table(data, known, Ledger(epsilon=1))
-    book = open_ledger(
+    book = open_ledger_for(
+        data,
+        known,
         ledger,
+        another=another,
         budget=budget,
         budget_delta=budget_delta,
         anchor=anchor,
         chain_key=chain_key,
     )
-    table = Table(data, known, book.analyst(analyst) if analyst else book)
+    payer = book.analyst(analyst) if analyst else book
+    table = Table(data, known, payer, another_ledger=another, accept_unchecked=accept)
     judged = measure(learner, table, epsilon, delta)
     if card is not None:
         from discreto.report import model_page
@@ -78,6 +82,7 @@ def evaluate(
     if as_json:
         terminal.print_json({name: r.to_dict() for name, r in judged.items()})
         return
+    terminal.say_unchecked(table, data)
     _print(judged, known, book)
     if card is not None:
         terminal.out().print(

@@ -15,7 +15,9 @@ from discreto.core.dialect import Dialect
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.data.domain_file import unfilled
+from discreto.data.ledger_marks import refuse_second
 from discreto.errors import DomainError, LedgerError, ParameterError
+from discreto.tables import Table
 
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv")
@@ -32,7 +34,8 @@ def read_domain(path: Path, dialect: Sequence[str] | None = None) -> Domain:
         raise DomainError(
             f"{str(path)!r} is not filled in: {'; '.join(texts)}. Take them from a "
             "code book or from what is physically possible, never from the rows. A "
-            'column that nobody asks about can have "type": "Opaque".'
+            'column that nobody asks about can have "type": "Opaque". In "dialect" say '
+            "how the file writes decimals, thousands, dates and gaps."
         )
     return written_in(Domain.load(path), dialect)
 
@@ -77,6 +80,19 @@ def open_ledger(
     return interrupt.watch(
         Ledger(path, epsilon=budget, delta=budget_delta, anchor=anchor, key=key)
     )
+
+
+def open_ledger_for(
+    data: str, domain: Domain, path: Path, *, another: bool = False, **given: Any
+) -> Ledger:
+    """The ledger that pays for a table, made only when a budget is given.
+
+    Whatever can be refused about the table is refused before a ledger is made.
+    """
+    if not path.exists():
+        Table(data, domain, Ledger(epsilon=1))
+        refuse_second(data, another=another)
+    return open_ledger(path, **given)
 
 
 def read_key(path: Path | None) -> bytes | None:

@@ -11,7 +11,7 @@ import typer
 from discreto import Ledger, Table
 from discreto.cli import evaluate as scores
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger, read_domain, refuse_existing, reserved
+from discreto.cli.files import open_ledger_for, read_domain, refuse_existing, reserved
 from discreto.cli.plan import plan_table
 from discreto.core.cost import show
 from discreto.core.domain import Domain
@@ -81,6 +81,8 @@ def fit(
     delta: options.DeltaWord = "0",
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
+    another: options.AnotherFlag = False,
+    accept: options.AcceptFlag = False,
     evaluate: Annotated[
         str | None,
         typer.Option("--evaluate", help="Also spend this on measuring the model."),
@@ -107,14 +109,15 @@ def fit(
     explain(1, prior=prior)  # refuses a prior that is none
     card = card or out.with_suffix(".html")
     refuse_existing(card)
-    if not ledger.exists():  # refuse what can be refused before a ledger is made
-        Table(data, known, Ledger(epsilon=1))
     with reserved(out) as file:
         given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
-        book = open_ledger(ledger, **given, anchor=anchor, chain_key=chain_key)
+        given |= {"anchor": anchor, "chain_key": chain_key, "another": another}
+        book = open_ledger_for(data, known, ledger, **given)
         payer = book.analyst(analyst) if analyst else book
-        table = Table(data, known, payer)
-        others = table if test is None else Table(test, known, payer)
+        flags: Any = {"another_ledger": another, "accept_unchecked": accept}
+        table = Table(data, known, payer, **flags)
+        others = table if test is None else Table(test, known, payer, **flags)
+        terminal.say_unchecked(table, data)
         terminal.out().print(plan_table(planned))
         file.write(_fit(learner, table, target))
     said = {"purpose": purpose, "author": author, "data": about, "prior": prior}

@@ -162,11 +162,16 @@ def allow(
 
 
 @app.command(
-    epilog="Example: `discreto ledger export patients.ledger --format csv --out l.csv`"
+    epilog="Example: `discreto ledger export patients.ledger --out entries.csv`"
 )
 def export(
     ledger: LedgerFile,
-    form: Annotated[Format, typer.Option("--format", help="How.")] = Format.json,
+    form: Annotated[
+        Format | None,
+        typer.Option(
+            "--format", help="json or csv; by default as --out ends, else json."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="A new file; else to the console.")
     ] = None,
@@ -176,6 +181,9 @@ def export(
 
     CSV has exact fractions, JSON has numbers.
     """
+    if form is None:
+        named = out is not None and out.suffix.lower() == ".csv"
+        form = Format.csv if named else Format.json
     with readable_ledger(ledger, chain_key=chain_key) as book:
         text = as_csv(book) if form is Format.csv else as_json(book)
     if out is None:

@@ -211,6 +211,20 @@ BudgetWord = Annotated[
 BudgetDeltaWord = Annotated[
     str | None, typer.Option("--budget-delta", help="... and this delta in all.")
 ]
+AnotherFlag = Annotated[
+    bool,
+    typer.Option(
+        "--another-ledger",
+        help="DATA has a ledger, and may have a second one: what both spend adds up.",
+    ),
+]
+AcceptFlag = Annotated[
+    bool,
+    typer.Option(
+        "--accept-unchecked",
+        help="Ask a text file though its owner has not recorded a check.",
+    ),
+]
 AnalystWord = Annotated[
     str | None, typer.Option("--analyst", help="Also charge this analyst's budget.")
 ]

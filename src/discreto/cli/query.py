@@ -11,7 +11,7 @@ import typer
 
 from discreto import Ledger, Release, Table
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger, read_domain
+from discreto.cli.files import open_ledger_for, read_domain
 from discreto.core.cost import show
 from discreto.core.domain import Domain
 from discreto.errors import ParameterError
@@ -63,6 +63,8 @@ def query(
     only_plan: PlanFlag = False,
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
+    another: options.AnotherFlag = False,
+    accept: options.AcceptFlag = False,
     by: options.ByWords = None,
     bins: options.BinsWord = None,
     probability: options.ProbabilityWord = None,
@@ -81,37 +83,35 @@ def query(
     `discreto plan` (or `--plan` with a file) to see the cost and the error first.
     """
     known = read_domain(domain, dialect)
+    flags: Any = {"another_ledger": another, "accept_unchecked": accept}
 
     def open_book() -> Ledger:
-        if not ledger.exists():
-            Table(data, known, Ledger(epsilon=1))
-        given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
-        return open_ledger(ledger, **given, anchor=anchor, chain_key=chain_key)
+        given: Any = {"budget": budget, "budget_delta": budget_delta}
+        given |= {"anchor": anchor, "chain_key": chain_key, "another": another}
+        return open_ledger_for(data, known, ledger, **given)
 
     if batch is not None:
         if stat or columns or by or bins or probability or key:
             raise ParameterError("--batch says it all: leave out STAT and its options.")
-        asked = Request(batch, data, known, epsilon, delta, analyst)
+        asked = Request(batch, data, known, epsilon, delta, analyst, flags)
         asked.run(open_book, only_plan=only_plan, as_json=as_json)
         return
     if stat is None or epsilon is None or only_plan:
         raise ParameterError("give STAT and --epsilon, or --batch FILE.")
     wanted = options.statistic(stat, columns, by=by, bins=bins, probability=probability)
-    interval = options.kind_of(stat).interval
+    label, interval = label_in_words(wanted.label), options.kind_of(stat).interval
     delta = "0" if delta is None else delta
     # Refuse whatever can be refused before a new ledger file is made.
     statistics(known, wanted, epsilon=epsilon, delta=delta, rows=1)
     book = open_book()
     payer = book.analyst(analyst) if analyst else book
-    with terminal.working(
-        tr("asking for the {label}", label=label_in_words(wanted.label))
-    ):
-        release = Table(data, known, payer).answer(
-            wanted, epsilon=epsilon, delta=delta, key=key
-        )
+    with terminal.working(tr("asking for the {label}", label=label)):
+        table = Table(data, known, payer, **flags)
+        release = table.answer(wanted, epsilon=epsilon, delta=delta, key=key)
     if as_json:
         terminal.print_json(release.to_dict() | {"left": left_of(book, analyst)})
     else:
+        terminal.say_unchecked(table, data)
         _print(release, known, book, analyst, interval=interval)
 
 
@@ -181,6 +181,7 @@ class Request:
     epsilon: str | None
     delta: str | None
     analyst: str | None
+    flags: dict[str, bool]
 
     def run(
         self, open_book: Callable[[], Ledger], *, only_plan: bool, as_json: bool
@@ -202,13 +203,15 @@ class Request:
         with terminal.working(
             tr("asking {count} questions", count=len(batch.statistics))
         ):
-            table = Table(self.data, self.domain, payer)
+            flags: Any = self.flags
+            table = Table(self.data, self.domain, payer, **flags)
             found = batch.answers(table, **options)
         if as_json:
             releases = [release.to_dict() for release in found]
             left = left_of(book, self.analyst)
             terminal.print_json({"releases": releases, "left": left})
             return
+        terminal.say_unchecked(table, self.data)
         for release in found:
             terminal.out().print(terminal.show_release(release))
             if release.note:

@@ -8,19 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from discreto import Ledger, Table
+from discreto import Table
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger, read_domain, refuse_existing, write_new
+from discreto.cli.files import open_ledger_for, read_domain, refuse_existing, write_new
 from discreto.cli.fit import SettingWords, configured
 from discreto.cli.plan import plan_table
 from discreto.core.cost import show
+from discreto.core.domain import Domain
 from discreto.errors import ParameterError
 from discreto.language import mark, number, tr
 
 EXAMPLE = """Examples:
 
 `discreto synthesize patients.parquet --domain d.json --epsilon 1 --delta 1e-5
---out synthetic.parquet`
+--ledger patients.ledger --budget 3 --budget-delta 1e-5 --out synthetic.parquet`
 
 `discreto synthesize patients.parquet --domain d.json --epsilon 1 --rows 5000 --seed 1
 --constraint "age >= 18" --ledger patients.ledger --out synthetic.csv
@@ -55,12 +56,7 @@ def synthesize(
     out: Annotated[
         Path, typer.Option("--out", help="A new file for the rows: .parquet or .csv")
     ],
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            "--ledger", help="Who pays; by default a new ledger beside the rows."
-        ),
-    ] = None,
+    ledger: options.LedgerFile,
     delta: options.DeltaWord = "0",
     rows: RowsWord = None,
     seed: SeedWord = None,
@@ -70,6 +66,8 @@ def synthesize(
     report: ReportFile = None,
     budget: options.BudgetWord = None,
     budget_delta: options.BudgetDeltaWord = None,
+    another: options.AnotherFlag = False,
+    accept: options.AcceptFlag = False,
     analyst: options.AnalystWord = None,
     anchor: options.AnchorFile = None,
     chain_key: options.ChainKey = None,
@@ -82,22 +80,23 @@ def synthesize(
     known = read_domain(domain, dialect)
     learner = _learner(settings, constraint, epsilon=epsilon, delta=delta)
     planned = learner.plan(known)
-    files = {mark("rows"): out, mark("model"): model, mark("report"): report}
+    files: dict[str, Path | None] = {
+        mark("rows"): out,
+        mark("domain"): out.with_suffix(".domain.json"),
+        mark("model"): model,
+        mark("report"): report,
+    }
     _check_files(files)
-    if ledger is None:
-        ledger = out.with_suffix(".ledger")
-        refuse_existing(ledger)
-        if budget is None:
-            budget, budget_delta = epsilon, delta
-    if not ledger.exists():  # refuse what can be refused before a ledger is made
-        Table(data, known, Ledger(epsilon=1))
     given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
-    book = open_ledger(ledger, **given, anchor=anchor, chain_key=chain_key)
-    table = Table(data, known, book.analyst(analyst) if analyst else book)
+    given |= {"anchor": anchor, "chain_key": chain_key, "another": another}
+    book = open_ledger_for(data, known, ledger, **given)
+    payer = book.analyst(analyst) if analyst else book
+    table = Table(data, known, payer, another_ledger=another, accept_unchecked=accept)
+    terminal.say_unchecked(table, data)
     terminal.out().print(plan_table(planned))
     with terminal.working(tr("fitting Synthesizer")):
         learner.fit(table)
-    _deliver(learner, files, rows, seed)
+    _deliver(learner, files, known, rows, seed)
     terminal.out().print(terminal.protects(known))
     left = tr(
         "left      ε {remaining} of {epsilon}",
@@ -126,7 +125,11 @@ def _check_files(files: dict[str, Path | None]) -> None:
 
 
 def _deliver(
-    learner: Any, files: dict[str, Path | None], rows: int | None, seed: int | None
+    learner: Any,
+    files: dict[str, Path | None],
+    known: Domain,
+    rows: int | None,
+    seed: int | None,
 ) -> None:
     """Write what was paid for: the model first, from which all else can be drawn."""
     from discreto.synthesis import expected
@@ -135,8 +138,9 @@ def _deliver(
     if files["model"] is not None:
         learner.save(files["model"])
     made = learner.sample(rows, random_state=seed, library="pyarrow")
-    if files["rows"] is not None:
-        _write(made, files["rows"])
+    if files["rows"] is not None and files["domain"] is not None:
+        own = _write(made, files["rows"], known)
+        own.save(files["domain"])
     console.print(
         tr(
             "made      {num_rows} rows, {privacy}",
@@ -155,14 +159,16 @@ def _deliver(
             console.print(terminal.plain(f"{tr(what):<9} {path}"), soft_wrap=True)
 
 
-def _write(made: Any, out: Path) -> None:
-    """The rows as a file; in CSV, texts are harmless to spreadsheets."""
-    if out.suffix == ".csv":
-        from discreto.export import to_csv
-
-        write_new(out, to_csv(made.to_pydict(), None))
-        return
+def _write(made: Any, out: Path, known: Domain) -> Domain:
+    """Write the rows, a CSV in the dialect of the domain; return their own domain."""
     import pyarrow.parquet
 
+    from discreto.data.written_csv import domain_of, written_csv
+
     with open(out, "xb") as file:
+        if out.suffix == ".csv":
+            text, own = written_csv(made.to_pydict(), known)
+            file.write(text)
+            return own
         pyarrow.parquet.write_table(made, file)
+    return domain_of(made.column_names, known)

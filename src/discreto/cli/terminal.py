@@ -186,6 +186,19 @@ def as_numbers(data: Any) -> Any:
 # Answers
 
 
+def say_unchecked(table: Any, data: str) -> None:
+    """Say in the first line that texts are read as numbers, and nobody has looked."""
+    if table.checked:
+        return
+    text = tr(
+        "NOT CHECKED: {data} is text. Values that cannot be read as numbers or dates "
+        "count as missing, and its owner has not recorded a check: discreto domain "
+        "check FILE --data {data} --owner --record (or --accept-unchecked).",
+        data=data,
+    )
+    out().print(plain(text), style="yellow")
+
+
 def show_release(release: Release, *, interval: bool = True) -> Table:
     """A release as a table with one line for each number."""
     title = plain(label_in_words(release.label))

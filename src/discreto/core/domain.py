@@ -35,6 +35,7 @@ from discreto.core.domain_json import (
     read_domain_file,
 )
 from discreto.core.field_types import check_plain
+from discreto.core.owner_statement import OwnerStatement
 from discreto.errors import DomainError, ParameterError
 
 Neighbours = Literal["add-remove", "replace"]
@@ -66,6 +67,9 @@ class Domain:
         Where the description comes from; it has no part in anything else.
     dialect
         How files of this table are written, unless a reader says otherwise.
+    checked
+        The owner's statement that text files are read as the domain says; made by
+        ``discreto.record_check``. It has no part in fingerprints.
 
     Examples
     --------
@@ -81,6 +85,7 @@ class Domain:
     rows_per_person: int = 1
     about: Mapping[str, str] = field(default_factory=dict, compare=False)
     dialect: Dialect | None = field(default=None, compare=False)
+    checked: OwnerStatement | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         plain = {of_python(name): column for name, column in self.columns.items()}
@@ -246,7 +251,8 @@ class Domain:
     def fingerprint(self) -> str:
         """A short digest of everything that bears on privacy."""
         facts = self.to_dict()
-        facts.pop("dialect", None)
+        for written in ("dialect", "checked"):  # how a file is read, not what it holds
+            facts.pop(written, None)
         text = json.dumps(facts, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -266,6 +272,8 @@ class Domain:
             out |= {"person": self.person, "rows_per_person": self.rows_per_person}
         if self.dialect is not None:
             out["dialect"] = self.dialect.to_dict()
+        if self.checked is not None:
+            out["checked"] = self.checked.to_dict()
         out["columns"] = {n: column_to_dict(c) for n, c in self.columns.items()}
         return out
 
@@ -310,6 +318,7 @@ class Domain:
             rows_per_person=data.get("rows_per_person", 1),
             about={k: str(data[k]) for k in ("dataset", "source") if k in data},
             dialect=dialect_from(data.get("dialect")),
+            checked=OwnerStatement.from_dict(data.get("checked")),
         )
 
     def save(self, path: str | Path) -> None:

@@ -28,6 +28,7 @@ DOMAIN_KEYS = (
     "person",
     "rows_per_person",
     "dialect",
+    "checked",
     "dataset",
     *_FOR_READERS,
     "$schema",

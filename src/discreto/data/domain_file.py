@@ -6,12 +6,18 @@ file, bounds, categories) is left for a person to fill in.
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from discreto.core.dialect import Dialect
 from discreto.core.documents import read_json
+from discreto.core.domain import Domain
 from discreto.core.domain_json import check_domain_keys, read_domain_file
 from discreto.data.databases.address import is_address, schema_at
 from discreto.data.frames.files import (
@@ -39,11 +45,15 @@ _HELP = [
     "aliases, case: false and strip: true.",
     "target: the column that a model predicts, if one is to be fitted.",
     "person: the column that says whose row it is, if one person can have several.",
-    'dialect: how a text file writes values, such as {"decimal": ",", "thousands": '
-    '".", "dates": "dmy", "missing": ["", "n/a", "-9"]}.',
+    'dialect: how a text file writes values. decimal is "." or ","; thousands is the '
+    'mark between groups of three digits, "" if there is none; dates is "iso", "dmy", '
+    '"mdy" or "ymd"; missing is the list of words for a gap, such as ["", "n/a", '
+    '"-9"].',
 ]
 _SEPARATORS = (";", "\t", "|", ",")
 _MOST = 1 << 16  # bytes of a header
+# What a text file does not say of itself, and what makes values vanish if it is wrong.
+SPELLING = ("decimal", "thousands", "dates", "missing")
 
 
 @dataclass(frozen=True)
@@ -56,36 +66,49 @@ class Draft:
 
 
 def draft(
-    source: str, *, trusted: bool = False, dialect: Dialect | None = None
+    source: str,
+    *,
+    trusted: bool = False,
+    dialect: Dialect | None = None,
+    said: Sequence[str] = SPELLING,
 ) -> Draft:
     """A domain file with what the head of a table says; the rest is to fill in.
 
-    ``trusted`` takes the first line of a text file for names, numbers or not.
+    ``trusted`` takes the first line of a text file for names, numbers or not. ``said``
+    names the parts of ``dialect`` that were given; others of a text file are open.
     """
     if is_address(source):
         fields = schema_at(source)
-        return Draft(_drafted(fields, list(fields), None), (), True)
+        return Draft(_drafted(fields, list(fields), {}), (), True)
     paths = paths_of(source)
     path, assumed = paths[0], []
     if len(paths) > 1:
         assumed.append(f"the other {len(paths) - 1} files are like {path.name!r}")
+    texts = format_of(path) in ("text", "excel")
     if format_of(path) == "text" and dialect is None:
         dialect, more = detect(path)
         assumed += more
+        said = ()
+    elif dialect is None:
+        said = ()
     head = head_of(path, dialect)
     _check_names(path, head, trusted=trusted)
     for name in head.folders:
         assumed.append(f"the folder names are a column {name!r}")
-    data = _drafted(head.fields, head.names, dialect)
+    written = {} if dialect is None else dialect.to_dict()
+    for part in SPELLING if texts else ():
+        known = getattr(dialect, part) if part in said else TODO
+        written[part] = list(known) if isinstance(known, tuple) else known
+    data = _drafted(head.fields, head.names, written)
     return Draft(data, tuple(assumed), bool(head.fields))
 
 
 def _drafted(
-    fields: dict[str, Any], names: list[str], dialect: Dialect | None
+    fields: dict[str, Any], names: list[str], dialect: dict[str, Any]
 ) -> dict[str, Any]:
     data: dict[str, Any] = {"discreto_domain": 1, "help": _HELP}
-    if dialect is not None and dialect != Dialect():
-        data["dialect"] = dialect.to_dict()
+    if dialect:
+        data["dialect"] = dialect
     data |= {"target": None, "neighbours": "add-remove"}
     data |= {"person": None, "rows_per_person": 1}
     return data | {"columns": {name: _column(fields.get(name)) for name in names}}
@@ -112,12 +135,7 @@ def detect(path: Path) -> tuple[Dialect, list[str]]:
     usual = layout_of(path, None).separator
     shown = tr("a tab") if best == "\t" else repr(best)
     words.append(tr("fields are separated by {shown} (separator)", shown=shown))
-    if best == ";":
-        decimal = ","
-        words.append(tr("numbers have a decimal ',' (decimal), as usual with ';'"))
-    else:
-        decimal = "."
-        words.append(tr("numbers have a decimal '.' (decimal)"))
+    decimal = "," if best == ";" else "."
     separator = None if best == usual else best
     return Dialect(separator=separator, decimal=decimal, encoding=encoding), words
 
@@ -149,7 +167,7 @@ def _column(field: Any) -> dict[str, Any]:
     from pyarrow import types
 
     if field is None:
-        ends = {"lower": None, "upper": None, "categories": None}
+        ends = dict.fromkeys(("lower", "upper", "categories", "first", "last"))
         return {"type": TODO, **ends, "missing": True}
     kind = field.type
     missing = {"missing": bool(field.nullable)}
@@ -192,7 +210,11 @@ def unfilled(path: Path) -> dict[str, list[str]]:
     if not isinstance(columns, dict):
         return {}  # Domain.load says what is wrong
     check_domain_keys(data)
-    out = {}
+    out: dict[str, list[str]] = {}
+    written = data.get("dialect")
+    if isinstance(written, dict):
+        lacks = [name for name in SPELLING if written.get(name) in (TODO, [TODO])]
+        out |= {"dialect": lacks} if lacks else {}
     for name, column in columns.items():
         if isinstance(column, dict) and (lacks := _lacks(column)):
             out[str(name)] = lacks
@@ -205,6 +227,55 @@ def _lacks(column: dict[str, Any]) -> list[str]:
         return ["type"]
     wanted = _NEEDS.get(str(kind), [])
     return [name for name in wanted if column.get(name) in (None, TODO, [], [TODO])]
+
+
+def unsaid(path: Path) -> list[str]:
+    """Which parts of a dialect a domain file leaves out that a text file needs.
+
+    A decimal point and ISO dates are taken where nothing is said; a reader of the file
+    cannot see whether that was meant.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        columns = [str(column.get("type")) for column in data["columns"].values()]
+        written = set(data.get("dialect") or ())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []  # Domain.load says what is wrong
+    kinds = {kind.lower() for kind in columns}
+    numbers = bool(kinds & {"number", "numeric"})
+    dates = bool(kinds & {"date", "datetime"})
+    needed = ["decimal", "thousands"] if numbers else []
+    needed += ["dates"] if dates else []
+    needed += ["missing"] if numbers or dates else []
+    return [name for name in needed if name not in written]
+
+
+def draft_text(data: Mapping[str, Any], *, ascii_only: bool = False) -> str:
+    """The JSON text of a domain file, with one line for each column."""
+    rest = {name: part for name, part in data.items() if name != "columns"}
+    lines = [
+        f"  {json.dumps(name, ensure_ascii=ascii_only)}: "
+        f"{json.dumps(column, ensure_ascii=ascii_only)}"
+        for name, column in data["columns"].items()
+    ]
+    head = json.dumps(rest, indent=1, ensure_ascii=ascii_only).removesuffix("\n}")
+    columns = ",\n".join(lines)
+    return f'{head},\n "columns": {{\n{columns}\n }}\n}}\n'
+
+
+def write_check(path: Path, domain: Domain) -> None:
+    """Write the owner's statement of a domain into its file, in place."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    made = domain.to_dict()
+    fields = {name: part for name, part in data.items() if name != "checked"}
+    columns = fields.pop("columns")
+    fields |= {"checked": made["checked"], "columns": columns}
+    with tempfile.NamedTemporaryFile(
+        "w", dir=path.absolute().parent, delete=False, encoding="utf-8", newline=""
+    ) as file:
+        file.write(draft_text(fields))
+    shutil.copymode(path, file.name)
+    os.replace(file.name, path)
 
 
 def schema() -> dict[str, Any]:

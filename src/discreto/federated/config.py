@@ -9,6 +9,7 @@
     delta = "1e-5"
     rows = 400                      # only if the number of rows may be public
     fetch = false                   # a database's rows never come to this process
+    another_ledger = true           # the data file has a ledger, and gets a second one
 
     [dialect]                       # how a text file is written, if the domain file
     separator = ";"                 # does not say so: see Dialect
@@ -66,6 +67,7 @@ _KEYS = (
     "delta",
     "rows",
     "fetch",
+    "another_ledger",
     "policy",
     "dialect",
     "history",
@@ -144,7 +146,10 @@ def read_silo(path: str | Path) -> Silo:
         epsilon=data.get("epsilon"),
         delta=data.get("delta"),
     )
-    table = Table(source, domain, ledger, engine=engine, dialect=dialect)
+    another = data.get("another_ledger") is True
+    table = Table(
+        source, domain, ledger, engine=engine, dialect=dialect, another_ledger=another
+    )
     if "history" in data:
         table = table.remembering(_history(_part(data, "history", path), path))
     return Silo(table, policy, rows=data.get("rows"))

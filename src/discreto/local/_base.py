@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreto.core.cost import Cost, read_amount
 from discreto.core.domain import Domain, Opaque
-from discreto.core.ledger import Ledger
 from discreto.core.maps.cells import MISSING
 from discreto.data.frames.native import frame_of, like
 from discreto.errors import DomainError, ParameterError
@@ -32,6 +31,7 @@ from discreto.local._noise import (
     perturb,
 )
 from discreto.models._features import as_matrix
+from discreto.models._own_ledger import own_ledger
 from discreto.release import Release
 from discreto.tables import Table
 
@@ -76,7 +76,7 @@ class RowTransformer(TransformerMixin, BaseEstimator):
             return {name: np.empty(0) for name in self.columns_}
         ledger = self.ledger
         if ledger is None:
-            ledger = Ledger(epsilon=self.epsilon)
+            ledger = own_ledger(self, self.epsilon)
         domain = self.domain_.with_(neighbours="replace", rows=rows)
         return perturb(Table(columns, domain, ledger), self.columns_, label)
 

@@ -16,10 +16,10 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from discreto.core.columns import of_python
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number
-from discreto.core.ledger import Ledger
 from discreto.data.frames.native import frame_of
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.models._features import as_matrix, columns_of, is_dict
+from discreto.models._own_ledger import own_ledger
 from discreto.models._pipelines import warn_of_leaks
 from discreto.parameters import number
 from discreto.tables import Table
@@ -105,7 +105,7 @@ class TakesArrays:
     def _payer(self) -> Any:
         if self.ledger is not None:
             return self.ledger
-        return Ledger(epsilon=self.epsilon, delta=self.delta)
+        return own_ledger(self, self.epsilon, self.delta)
 
     def _describe(self, X: Any, y: Any) -> tuple[Domain, dict[str, Any], str | None]:
         """The domain of arrays or frames, their columns, and the target's name."""
@@ -173,9 +173,10 @@ class TakesArrays:
     def _leak(self, what: str, remedy: str) -> None:
         """Record that something is read from private data, or refuse to read it."""
         label = f"{what} read from the data"
-        ledger = self._payer()
         try:
-            ledger.charge(Cost.leak(), label)
+            if self.ledger is None:
+                raise UnsafeError(label)
+            self.ledger.charge(Cost.leak(), label)
         except UnsafeError:
             raise DomainError(
                 f"{type(self).__name__} needs public {what}. Reading them from the "

@@ -183,6 +183,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             done.plan,
             done.receipt,
             table.domain.person,
+            table.checked,
         )
         return self
 

@@ -159,4 +159,5 @@ def _privacy(data: dict[str, Any]) -> Privacy:
             _is(bool, receipt.get("simulated", False)),
         ),
         data.get("person"),
+        _is(bool, data.get("checked", True)),
     )

@@ -22,6 +22,7 @@ class Privacy:
     plan: Plan
     receipt: Receipt
     person: str | None = None
+    checked: bool = True  # False: no owner has checked how texts are read
 
     @property
     def simulated(self) -> bool:
@@ -38,7 +39,7 @@ class Privacy:
             "plan": self.plan.to_dict(),
             "receipt": self.receipt.to_dict(),
             "simulated": self.simulated,
-        }
+        } | ({} if self.checked else {"checked": False})
 
     def __str__(self) -> str:
         asked = tr(
@@ -47,7 +48,8 @@ class Privacy:
             count=len(self.plan),
             who=_who(self),
         )
-        return f"{tr('SIMULATED')} {asked}" if self.simulated else asked
+        asked = f"{tr('SIMULATED')} {asked}" if self.simulated else asked
+        return asked if self.checked else f"{tr('NOT CHECKED')} {asked}"
 
     def __repr__(self) -> str:
         return f"Privacy({self})"
@@ -61,6 +63,7 @@ class Privacy:
             ("paid", f"{entry}, hash {self.receipt.hash[:12]}"),
         ]
         stamp = ", SIMULATED: nobody is protected" if self.simulated else ""
+        stamp += "" if self.checked else ", NOT CHECKED: texts may count as missing"
         return html_table(["", ""], rows, caption=f"Privacy{stamp}")
 
 

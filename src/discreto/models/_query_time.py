@@ -70,6 +70,7 @@ class Voters(PrivateClassifier):
             table.domain.rows_per_person,
             Plan((), Cost(), 0),
             Receipt(0, label, Cost(), "nothing was charged", simulated=simulated),
+            checked=table.checked,
         )
         return self
 

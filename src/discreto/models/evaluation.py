@@ -111,6 +111,8 @@ class Evaluation:
         if shown:
             cost = number(shown[0][1].cost)
             lines.append(tr("{cost} for all of these together", cost=cost))
+        if not all(part.checked for _, part in shown):
+            lines.insert(0, tr("NOT CHECKED"))
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -216,7 +218,8 @@ def evaluate(
         made: dict[str, Any] = {}
         for name, score in done.result.items():
             one = score.release(asked.level, population=population)
-            made[name] = one.paid(done.receipt, cost, table.domain.neighbours)
+            paid = one.paid(done.receipt, cost, table.domain.neighbours)
+            made[name] = paid if table.checked else replace(paid, checked=False)
         return Evaluation(**made)
 
     rows = released(population=False)

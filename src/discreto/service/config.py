@@ -116,6 +116,10 @@ class TableSettings:
     dialect
         How a text file is written, if the domain file does not say so:
         ``{separator = ";", decimal = ","}``.
+    another_ledger
+        Whether a data file that has a ledger already may have this one too.
+    accept_unchecked
+        Whether a text file may be served though its owner has not recorded a check.
     """
 
     data: str
@@ -127,6 +131,8 @@ class TableSettings:
     analysts: tuple[str, ...] | None = None
     fetch: bool = True
     dialect: Mapping[str, Any] | None = None
+    another_ledger: bool = False
+    accept_unchecked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

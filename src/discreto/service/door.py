@@ -23,7 +23,7 @@ from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.core.turns import one_at_a_time
 from discreto.data.engines import DatabaseEngine
-from discreto.errors import DiscretoError, KernelFault, LedgerError
+from discreto.errors import DiscretoError, DomainError, KernelFault, LedgerError
 from discreto.meaning import explain_cost
 from discreto.service.config import LedgerSettings, ServiceConfig, TableSettings
 from discreto.service.errors import Refusal
@@ -101,7 +101,17 @@ class Door:
             engine=engine,
             name=name,
             dialect=None if said is None else Dialect.from_dict(said),
+            another_ledger=settings.another_ledger is True,
+            accept_unchecked=settings.accept_unchecked is True,
         )
+        if not table.checked:
+            raise DomainError(
+                f"table {name!r} is text, and its owner has not recorded that it is "
+                "read as the domain says: values that are not read count as missing. "
+                f"Run discreto domain check {settings.domain} --data {settings.data} "
+                "--owner --record, or say accept_unchecked = true in "
+                f"[tables.{name}]."
+            )
         if settings.epsilon is not None:
             allow(ledger, f"table {name}", read_amount(settings.epsilon, "epsilon"))
         return Served(name, table, ledger, settings)

@@ -14,17 +14,27 @@ from discreto.core.columns import of_python
 from discreto.core.cost import Amount, read_amount
 from discreto.core.dates import is_date_unit, show_date
 from discreto.core.domain import Category, Domain, Number
-from discreto.core.maps import Bins, Categories, Cross, Everyone, WholeGroups
+from discreto.core.gate import Noise
+from discreto.core.maps import (
+    Bins,
+    Categories,
+    Completeness,
+    Cross,
+    Everyone,
+    WholeGroups,
+    present_in,
+)
 from discreto.core.maps.cells import MISSING, whole_numbers
 from discreto.core.query import Cells
 from discreto.errors import DomainError, ParameterError
-from discreto.label_text import WIDE
+from discreto.label_text import FEW_PRESENT, PRESENT, WIDE
 from discreto.parameters import refuse
 from discreto.plan import Statistic
 from discreto.release import Release
 from discreto.tables import Table
 
 _MANY = 0.05  # of rows in cells of missing or other values
+_FEW_GAPS, _MANY_GAPS = 0.01, 0.2  # of rows without a value: said, and warned of
 _NEARLY = 0.9  # of a column's range, from which on an interval says little
 MOST_GROUPS = 10_000  # of one column of whole numbers
 Names = str | list[str] | tuple[str, ...]
@@ -144,11 +154,13 @@ def spread(
     keys: tuple[Any, ...],
     unit: str = "",
     note: str = "",
+    *,
+    counts: bool = False,
 ) -> Release:
     """A release of one number, or of one for each key."""
     parts = [np.asarray(part, dtype=float) for part in (values, lows, highs)]
     value, low, high = parts if keys else [float(np.ravel(p)[0]) for p in parts]
-    return Release(label, value, low, high, keys, unit, note)
+    return Release(label, value, low, high, keys, unit, note, counts=counts)
 
 
 def gaps_note(counts: Any, lows: Any, keys: tuple[Any, ...]) -> str:
@@ -168,6 +180,50 @@ def wide_note(lows: Any, highs: Any, column: Number) -> str:
     """A remark, if every interval is about as wide as the column's public range."""
     narrowest = float(np.min(np.subtract(highs, lows)))
     return WIDE if narrowest >= _NEARLY * (column.upper - column.lower) else ""
+
+
+def complete_in(names: tuple[str, ...], domain: Domain) -> tuple[Cells, bool]:
+    """Cells of rows with and without a value, where there may be gaps.
+
+    A row is in one of both, so to count those without a value costs nothing and moves
+    no bound. The second result is True if there are two cells.
+    """
+    cells = present_in(names, domain)
+    gaps = not isinstance(cells, Everyone)
+    return (Completeness(names), True) if gaps else (cells, False)
+
+
+def parted(sums: Any, noise: Noise, *, gaps: bool) -> tuple[Any, str]:
+    """Sums of the rows with a value, and a remark on how many rows have none.
+
+    Each row must add the same to the sum of its cell's numbers, value or not.
+    """
+    if not gaps:
+        return sums, ""
+    present, absent = sums[0::2], sums[1::2]
+    return present, present_note(present, absent, noise)
+
+
+def present_note(present: Any, absent: Any, noise: Noise) -> str:
+    """A remark, if surely more than 1 % of rows have no value; a warning above 20 %."""
+    yes, no = (float(np.sum(part, dtype=float)) for part in (present, absent))
+    rows = yes + no
+    deviation = math.sqrt(noise.variance * (np.size(present) + np.size(absent)))
+    if rows <= 4 * deviation:
+        return ""  # there are too few rows to say
+    share = min(max(no / rows, 0.0), 1.0)
+    parts = np.size(absent) * (1 - share) ** 2 + np.size(present) * share**2
+    surely = share - 2 * math.sqrt(noise.variance * parts) / rows
+    if surely <= _FEW_GAPS:
+        return ""
+    form = FEW_PRESENT if surely > _MANY_GAPS else PRESENT
+    return form.format(count=f"{100 * (1 - share):.0f}")
+
+
+def notes_of(present: str, other: str) -> str:
+    """One of two remarks: that many values are missing goes first."""
+    few = present.startswith(FEW_PRESENT.partition("{")[0])
+    return present if few else other or present
 
 
 def read_probability(value: Amount) -> Fraction:

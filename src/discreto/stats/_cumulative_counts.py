@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
 from discreto.core.gate import Noise
-from discreto.core.maps import Ones
-from discreto.core.query import Block, Ints, Sum
+from discreto.core.maps import Edges, Ones, WholeGroups
+from discreto.core.query import Block, Cells, Ints, Sum
 from discreto.rng import generator
 from discreto.session import Ask
-from discreto.stats._base import group_keys, grouped
+from discreto.stats._base import group_keys, grouped, present_note
 from discreto.stats._intervals import Floats
 from discreto.stats._places import FAN, Places, place_grid
 
@@ -21,21 +22,41 @@ _DRAWS = 400  # possible noises behind an interval
 
 
 def cumulative(
-    ask: Ask, column: str, by: tuple[str, ...], label: str
+    ask: Ask,
+    column: str,
+    by: tuple[str, ...],
+    label: str,
+    about: list[str] | None = None,
 ) -> tuple[Places, Floats, Noise]:
-    """Noisy ranks by group: how many rows are left of each edge between places."""
+    """Noisy ranks by group: how many rows are left of each edge between places.
+
+    ``about`` gets a remark on how many rows have a value: the first level has a cell
+    more, which no bound depends on.
+    """
     domain = ask.domain
     places, groups = place_grid(column, domain), group_keys(by, domain)
     strides = strides_of(places.bins)
     levels = []
     for level, stride in enumerate(strides):
-        cells = grouped(by, places.cells(stride), domain)
+        gaps = about is not None and not level and domain.number(column).missing
+        inner = _with_gaps(places.cells(stride)) if gaps else places.cells(stride)
+        cells = grouped(by, inner, domain)
         query = Sum(cells, (Block(Ones()),))
         text = f"{label}, level {level + 1}"
         answer = ask.measure(query, text, Fraction(1, len(strides)))
         counts = answer.tables[0].reshape(max(len(groups), 1), -1)
+        if gaps and about is not None:
+            about.append(present_note(counts[:, :-1], counts[:, -1:], answer.noises[0]))
+            counts = counts[:, :-1]
         levels.append(counts.astype(float))
     return places, _ranks(levels), answer.noises[0]
+
+
+def _with_gaps(cells: Cells) -> Cells:
+    """The same cells, and a last one for rows without a value."""
+    if isinstance(cells, Edges):
+        return replace(cells, gaps=True)
+    return WholeGroups(cells.columns()[0])
 
 
 def strides_of(bins: int) -> list[int]:

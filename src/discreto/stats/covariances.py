@@ -14,6 +14,7 @@ from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
 from discreto.release import Release
 from discreto.session import Ask
+from discreto.stats._base import complete_in, parted
 from discreto.stats._intervals import Floats
 from discreto.stats._propagation import ends_of, row_count, smooth
 
@@ -85,13 +86,14 @@ class Covariance:
         return np.array([domain.number(name).half for name in self.columns])
 
     def _pair(self, ask: Ask) -> Release:
-        cells = present_in(self.columns, ask.domain)
+        cells, gaps = complete_in(self.columns, ask.domain)
         block = Block(Bernstein(self.columns, 2 if self.correlation else 1))
         answer = ask.measure(Sum(cells, (block,)), self.label)
         function = _correlation if self.correlation else _covariance
-        parts = smooth(answer.tables[0][0], answer.noises[0], function, -1, 1)
+        sums, note = parted(answer.tables[0], answer.noises[0], gaps=gaps)
+        parts = smooth(sums[0], answer.noises[0], function, -1, 1)
         value, low, high = (parts * np.prod(self._scale(ask.domain))).tolist()
-        return Release(self.label, value, low, high)
+        return Release(self.label, value, low, high, note=note)
 
     def _matrix(self, ask: Ask) -> Release:
         cells = present_in(self.columns, ask.domain)

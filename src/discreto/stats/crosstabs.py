@@ -106,7 +106,7 @@ class Crosstab:
         value, half = np.concatenate(values), np.concatenate(halves)
         low = np.maximum(value - half, 0.0)
         high = np.maximum(value + half, 0.0)
-        return Release(self.label, value, low, high, tuple(keys))
+        return Release(self.label, value, low, high, tuple(keys), counts=True)
 
 
 def _cells(by: tuple[str, ...], names: tuple[str, ...], domain: Domain) -> Cells:

@@ -78,7 +78,7 @@ class Histogram:
         far = reach(answer.noises[0])
         lows, highs = np.maximum(counts - far, 0), np.maximum(counts + far, 0)
         note = gaps_note(counts, lows, keys)
-        return spread(self.label, counts, lows, highs, keys, note=note)
+        return spread(self.label, counts, lows, highs, keys, note=note, counts=True)
 
     def _cells(self, domain: Domain) -> tuple[Cells, tuple[Any, ...]]:
         cells, keys = self._one(self.columns[0], domain)
@@ -217,9 +217,8 @@ class Top:
         level = 1 - (1 - LEVEL) * first.size / counts.size
         far, values = reach(answer.noises[0], level), counts[first]
         lows, highs = np.maximum(values - far, 0), np.maximum(values + far, 0)
-        return spread(
-            self.label, values, lows, highs, tuple(keys[place] for place in first)
-        )
+        shown = tuple(keys[place] for place in first)
+        return spread(self.label, values, lows, highs, shown, counts=True)
 
 
 @dataclass(frozen=True)

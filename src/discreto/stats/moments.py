@@ -16,7 +16,7 @@ import numpy as np
 
 from discreto.core.dates import difference_unit
 from discreto.core.domain import Number
-from discreto.core.maps import Bernstein, Everyone, Ones, Values, present_in
+from discreto.core.maps import Bernstein, Everyone, Ones, Values
 from discreto.core.maps.features import grid
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
@@ -25,9 +25,12 @@ from discreto.release import Release
 from discreto.session import Ask
 from discreto.stats._base import (
     by_text,
+    complete_in,
     gaps_note,
     group_keys,
     grouped,
+    notes_of,
+    parted,
     spread,
     wide_note,
 )
@@ -94,7 +97,7 @@ class Count:
         highs = np.maximum(counts + far, 0)
         keys = group_keys(self.by, domain)
         note = gaps_note(counts, lows, keys)
-        return spread(self.label, counts, lows, highs, keys, note=note)
+        return spread(self.label, counts, lows, highs, keys, note=note, counts=True)
 
 
 @dataclass(frozen=True)
@@ -228,7 +231,8 @@ class Mean:
         domain, label = ask.domain, self.label
         column = domain.number(self.column)
         values = Values((self.column,))
-        cells = grouped(self.by, present_in((self.column,), domain), domain)
+        inner, gaps = complete_in((self.column,), domain)
+        cells, about = grouped(self.by, inner, domain), ""
         keys = group_keys(self.by, domain)
         if domain.neighbours == "replace" and isinstance(cells, Everyone):
             answer = ask.measure(Sum(cells, (Block(values),)), label)
@@ -238,9 +242,10 @@ class Mean:
             parts = np.clip([[value, value - far, value + far]], -1, 1)
         else:
             answer = ask.measure(Sum(cells, (Block(values, "pair"),)), label)
-            parts = ratio_intervals(answer.tables[0], answer.noises[0])
+            sums, about = parted(answer.tables[0], answer.noises[0], gaps=gaps)
+            parts = ratio_intervals(sums, answer.noises[0])
         values_, lows, highs = (column.centre + column.half * parts).T
-        note = wide_note(lows, highs, column)
+        note = notes_of(about, wide_note(lows, highs, column))
         return spread(label, values_, lows, highs, keys, column.unit, note)
 
 
@@ -295,18 +300,18 @@ class Variance:
         """
         domain = ask.domain
         column = domain.number(self.column)
-        cells = grouped(self.by, present_in((self.column,), domain), domain)
+        inner, gaps = complete_in((self.column,), domain)
         block = Block(Bernstein((self.column,), 2))
-        answer = ask.measure(Sum(cells, (block,)), self.label)
-        found = [
-            smooth(row, answer.noises[0], _variance, 0, 1) for row in answer.tables[0]
-        ]
+        query = Sum(grouped(self.by, inner, domain), (block,))
+        answer = ask.measure(query, self.label)
+        sums, note = parted(answer.tables[0], answer.noises[0], gaps=gaps)
+        found = [smooth(row, answer.noises[0], _variance, 0, 1) for row in sums]
         parts = np.array(found) * column.half**2
         values, lows, highs = (np.sqrt(parts) if self.root else parts).T
         unit = difference_unit(column.unit)
         unit = unit if self.root or not unit else f"{unit}²"
         keys = group_keys(self.by, domain)
-        return spread(self.label, values, lows, highs, keys, unit)
+        return spread(self.label, values, lows, highs, keys, unit, note)
 
 
 def _variance(b: Floats) -> Floats:

@@ -13,12 +13,21 @@ import numpy as np
 
 from discreto.core.expressions import Expression
 from discreto.core.gate import Noise
-from discreto.core.maps import Bernstein, Categories, Ones, present_in
+from discreto.core.maps import Bernstein, Categories, Ones
 from discreto.core.query import Block, Ints, Sum
 from discreto.parameters import read_level
 from discreto.release import Release
 from discreto.session import Ask
-from discreto.stats._base import by_text, group_keys, grouped, spread, wide_note
+from discreto.stats._base import (
+    by_text,
+    complete_in,
+    group_keys,
+    grouped,
+    notes_of,
+    parted,
+    spread,
+    wide_note,
+)
 from discreto.stats._intervals import Floats, combined_reach, share_interval
 from discreto.stats._propagation import STEP
 from discreto.stats.ratios import MADE, truths_of
@@ -55,13 +64,15 @@ class LeveledMean:
         """Ask, and make a release of the answers."""
         level = read_level(self.level)
         column = ask.domain.number(self.column)
-        cells = grouped(self.by, present_in((self.column,), ask.domain), ask.domain)
+        inner, gaps = complete_in((self.column,), ask.domain)
         block = Block(Bernstein((self.column,), 2))
-        answer = ask.measure(Sum(cells, (block,)), self.label)
-        parts = [self._one(row, answer.noises[0], level) for row in answer.tables[0]]
+        query = Sum(grouped(self.by, inner, ask.domain), (block,))
+        answer = ask.measure(query, self.label)
+        sums, about = parted(answer.tables[0], answer.noises[0], gaps=gaps)
+        parts = [self._one(row, answer.noises[0], level) for row in sums]
         values, lows, highs = (column.centre + column.half * np.array(parts)).T
         keys = group_keys(self.by, ask.domain)
-        note = wide_note(lows, highs, column)
+        note = notes_of(about, wide_note(lows, highs, column))
         made = spread(self.label, values, lows, highs, keys, column.unit, note)
         return _at(made, level, population=self.population)
 

@@ -22,7 +22,14 @@ from discreto.core.query import Block, Choice, Ints, Sum
 from discreto.errors import ParameterError
 from discreto.release import LEVEL, Release
 from discreto.session import Ask
-from discreto.stats._base import by_text, group_keys, read_probability, wide_note
+from discreto.stats._base import (
+    by_text,
+    group_keys,
+    notes_of,
+    present_note,
+    read_probability,
+    wide_note,
+)
 from discreto.stats._cumulative_counts import cumulative, strides_of, surplus_powers
 from discreto.stats._intervals import Floats, combined_reach, sum_reach
 from discreto.stats._places import Places, place_grid
@@ -95,16 +102,20 @@ class Quantile:
         place = int(chosen.indices[0])
         value = float(places.centres()[place])
         edges, cuts = places.edges, places.around(place)
-        query = Sum(Edges(self.column, tuple(cuts.tolist())), (Block(Ones()),))
+        cells = Edges(self.column, tuple(cuts.tolist()), gaps=column.missing)
+        query = Sum(cells, (Block(Ones()),))
         answer = ask.measure(query, f"rows around the {self.label}", 1 - POINT_SHARE)
-        counts = answer.tables[0][:, 0].astype(float)
+        counts, about = answer.tables[0][:, 0].astype(float), ""
+        if column.missing:
+            about = present_note(counts[:-1], counts[-1:], answer.noises[0])
+            counts = counts[:-1]
         low, high = _rank_interval(
             counts, cuts, float(chance), answer.noises[0], sampled=self.population
         )
         low, high = min(low, edges[place]), max(high, edges[place + 1])
         low, high = within(low, high, column)
         low, high = min(low, value), max(high, value)
-        note = wide_note(low, high, column)
+        note = notes_of(about, wide_note(low, high, column))
         made = Release(self.label, value, low, high, (), column.unit, note)
         return replace(made, population=True) if self.population else made
 
@@ -218,10 +229,14 @@ class Quantiles:
         if not self.probabilities:
             raise ParameterError("quantiles need at least one probability.")
         domain, groups = ask.domain, group_keys(self.by, ask.domain)
-        places, ranks, noise = cumulative(ask, self.column, self.by, self.label)
+        about: list[str] = []
+        places, ranks, noise = cumulative(
+            ask, self.column, self.by, self.label, about=about
+        )
         chances = [float(p) for p in self.probabilities]
         ends = [[_descend(chance, part, noise) for chance in chances] for part in ranks]
-        return self._release(np.array(ends), places, groups, domain)
+        made = self._release(np.array(ends), places, groups, domain)
+        return replace(made, note=notes_of("".join(about), made.note))
 
     def _release(
         self, ends: Ints, places: Places, groups: tuple[Any, ...], domain: Domain

@@ -77,7 +77,7 @@ class UnknownKeys:
         least = found.noise.reach + 1
         note = f"values with a noisy count below {least} are not shown"
         value: Floats = counts.astype(float)
-        return Release(self.label, value, low, high, keys, "", note)
+        return Release(self.label, value, low, high, keys, "", note, counts=True)
 
 
 def _interval(shown: int, noise: KeysNoise) -> tuple[int, int]:

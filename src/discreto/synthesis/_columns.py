@@ -94,8 +94,26 @@ class Coding:
             out = first + np.floor(spot * np.maximum(top - first + 1, 1))
             ends = (math.ceil(column.lower), math.floor(column.upper))
             return np.asarray(np.clip(out, *ends))
-        out = low + spot * (high - low)
+        out = _short(low + spot * (high - low), high - low)
+        out = np.maximum(out, low)  # an edge may have more digits
         return np.asarray(np.clip(out, column.lower, column.upper))
+
+
+def _short(values: Floats, widths: Floats) -> Floats:
+    """Numbers with the digits that a cell of their width deserves, rounded down.
+
+    A place in a cell is random: digits below a hundredth of its width say nothing.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        places = 2 - np.floor(np.log10(widths))
+    out = values.copy()
+    for place in np.unique(places[np.isfinite(places)]).astype(int).tolist():
+        here = places == place
+        scale = 10.0 ** abs(place)
+        part = values[here]
+        whole = np.floor(part * scale if place >= 0 else part / scale)
+        out[here] = whole / scale if place >= 0 else whole * scale
+    return out
 
 
 def codings(domain: Domain, names: Sequence[str], bins: Any) -> list[Coding]:

@@ -525,6 +525,22 @@ class TestLedger:
         assert harmless(f"{first}x") == f"'{first}x"
         assert harmless(f"x{first}") == f"x{first}"
 
+    def test_export_is_written_as_the_file_is_called(
+        self, book: Path, tmp_path: Path
+    ) -> None:
+        for name, first in {
+            "a.csv": "entry,time",
+            "a.json": "{",
+            "a.CSV": "entry",
+        }.items():
+            out = tmp_path / f"export-{name}"
+            assert run("ledger", "export", book, "--out", out).exit_code == 0
+            assert out.read_text().startswith(first)
+        out = tmp_path / "named.csv"
+        words = ("ledger", "export", book, "--format", "json", "--out", out)
+        assert run(*words).exit_code == 0
+        assert json.loads(out.read_text())["entries"]
+
     def test_export_never_overwrites_the_ledger(self, book: Path) -> None:
         refused(run("ledger", "export", book, "--out", book), ParameterError)
         assert run("ledger", "verify", book).exit_code == 0
@@ -548,11 +564,11 @@ class TestDemo:
         assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
         assert text.endswith(f"The report: {tmp_path / 'report.html'}")
         assert "SIMULATED" in (tmp_path / "report.html").read_text(encoding="utf-8")
-        paid = dp.Ledger(tmp_path / "learning.ledger").spent()
-        assert paid == Cost.of("8.5")
+        assert [path.name for path in tmp_path.glob("*.ledger")] == ["demo.ledger"]
         assert not models.load(tmp_path / "model.json").privacy_.simulated
         ledger = dp.Ledger(tmp_path / "demo.ledger")
-        assert ledger.spent() == Cost.of("3.75")
+        assert ledger.spent() == Cost.of("12.25")  # 8.5 of it for the model
+        assert ledger.spent("ana") == Cost.of("3.75")
         domain = dp.Domain.load(tmp_path / "demo.domain.json")
         assert dp.Table(str(tmp_path / "demo.parquet"), domain, ledger)
 

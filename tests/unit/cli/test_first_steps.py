@@ -156,7 +156,8 @@ class TestHints:
         assert data["target"] is None
         assert any(line.startswith("target: ") for line in data["help"])
         full = dp.Domain.load("d.json").to_dict()["columns"]
-        assert dp.Domain.from_dict(data | {"columns": full}).target is None
+        filled = data | {"columns": full, "dialect": {}}
+        assert dp.Domain.from_dict(filled).target is None
         filled = data | {"columns": full, "target": "ill"}
         assert dp.Domain.from_dict(filled).target == "ill"
 

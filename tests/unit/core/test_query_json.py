@@ -106,7 +106,7 @@ VALID = [
     Sum(Bins("x", 4), (Block(Bernstein(("x", "y"), 2)),)),
     Sum(WholeGroups("x"), (Block(Bernstein(("x", "y"), 2)),)),
     Sum(
-        Cross(Edges("x", (0.0, 1)), Magnitudes("y", -3, 3)),
+        Cross(Edges("x", (0.0, 1), gaps=True), Magnitudes("y", -3, 3)),
         (
             Block(Ones(), share=Fraction(1, 3)),
             Block(Values(("y",)), share=Fraction(2, 3)),

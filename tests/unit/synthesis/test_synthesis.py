@@ -322,6 +322,7 @@ def test_the_command_writes_rows_a_model_and_a_report(tmp_path):
     people(600).to_parquet(tmp_path / "data.parquet")
     DOMAIN.save(tmp_path / "d.json")
     words = ["synthesize", str(tmp_path / "data.parquet"), "--epsilon", "1"]
+    words += ["--ledger", str(tmp_path / "data.ledger"), "--budget", "9"]
     words += ["--domain", str(tmp_path / "d.json"), "--out"]
     out = tmp_path / "made.parquet"
     more = ["--rows", "250", "--seed", "3", "--constraint", "age >= 18"]
@@ -335,7 +336,7 @@ def test_the_command_writes_rows_a_model_and_a_report(tmp_path):
     assert json.loads((tmp_path / "q.json").read_text())["two_way"] > 0
     again = Synthesizer.load(tmp_path / "m.json").sample(250, 3)
     assert again["sex"].tolist() == made["sex"].tolist()
-    assert dp.Ledger(tmp_path / "made.ledger").spent().epsilon == 1
+    assert dp.Ledger(tmp_path / "data.ledger").spent().epsilon == 1
     assert "\\n" not in found.output
     card = tmp_path / "card.html"
     model = str(tmp_path / "m.json")

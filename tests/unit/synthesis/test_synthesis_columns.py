@@ -209,6 +209,7 @@ def test_the_command_writes_dates(tmp_path):
         words += ["--domain", str(tmp_path / "d.json"), "--rows", "30", "--out"]
         words += [str(tmp_path / f"{ending}.{ending}"), "--set", "rounds=1"]
         words += ["--set", 'weights=[["kind", 2]]']
+        words += ["--ledger", str(tmp_path / "l.ledger"), "--budget", "8"]
         found = CliRunner().invoke(app, words)
         assert found.exit_code == 0, found.output
     made = pd.read_csv(tmp_path / "csv.csv")

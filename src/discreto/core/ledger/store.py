@@ -7,13 +7,13 @@ import os
 import secrets
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape, glob
 from pathlib import Path
 from typing import Any
 
+from discreto.core.ledger import waiting
 from discreto.core.ledger.database import CutShort, Database, Fill
 from discreto.core.ledger.fork import watch
 from discreto.core.ledger.mounts import refuse_network
@@ -129,7 +129,7 @@ class Store:
         )
         try:
             _may_write(db)
-            _use_log(db, self._timeout)
+            waiting.use_log(db, self.path, self._timeout)
             # NORMAL could lose a committed charge when the power fails.
             db.execute("PRAGMA synchronous=FULL")
             db.execute("PRAGMA fullfsync=ON")
@@ -224,7 +224,7 @@ class Store:
             if self._moved:
                 self._check_files()
             db = self._connection()
-            db.execute(begin)
+            waiting.begin(db, begin, self.path, self._timeout)
             try:
                 yield db
                 self._check_files()
@@ -368,19 +368,6 @@ def _build(db: sqlite3.Connection, schema: tuple[str, ...], fill: Fill) -> None:
         db.execute(statement)
     fill(db)
     db.execute("COMMIT")
-
-
-def _use_log(db: sqlite3.Connection, timeout: float) -> None:
-    deadline = time.monotonic() + timeout
-    while True:  # the switch to WAL does not wait for other writers by itself
-        try:
-            db.execute("PRAGMA journal_mode=WAL")
-            return
-        except sqlite3.OperationalError as error:
-            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-            if not busy or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
 
 
 def sync_folder(path: str | Path) -> None:

@@ -221,14 +221,18 @@ class WholeGroups:
 class Edges:
     """Cells between given cuts of a Number: below the first, ..., above the last.
 
-    A value that equals a cut falls in the cell below it.
+    A value that equals a cut falls in the cell below it. With ``gaps`` there is a last
+    cell for rows without a value.
     """
 
     name: str
     cuts: tuple[float, ...]
+    gaps: bool = False
 
     def __post_init__(self) -> None:
         check_names((self.name,))
+        if not isinstance(self.gaps, bool):
+            raise ParameterError("gaps is True or False.")
         cuts = self.cuts
         if not isinstance(cuts, tuple) or len(cuts) > MAX_BINS:
             raise ParameterError("cuts must be a list of numbers.")
@@ -242,9 +246,13 @@ class Edges:
         domain.number(self.name)
 
     def count(self, domain: Domain) -> int:
-        return len(self.cuts) + 1
+        return len(self.cuts) + 1 + self.gaps
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:
+        out = self._places(batch, domain)
+        return np.where(out < 0, len(self.cuts) + 1, out) if self.gaps else out
+
+    def _places(self, batch: Batch, domain: Domain) -> Ints:
         column, values = domain.number(self.name), batch[self.name]
         cuts = _array_of(self.cuts)  # and an infinite one
         fast = _loops(len(values))

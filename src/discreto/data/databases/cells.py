@@ -93,7 +93,8 @@ def _whole_groups(cells: WholeGroups, rows: Columns) -> Expr:
 def _edges(cells: Edges, rows: Columns) -> Expr:
     (value,) = rows.let([rows.tight(cells.name)])
     place = search(value, cells.cuts, whole, right=False)
-    return either(rows.absent(cells.name), whole(-1), place)
+    last = len(cells.cuts) + 1 if cells.gaps else -1
+    return either(rows.absent(cells.name), whole(last), place)
 
 
 def _magnitudes(cells: Magnitudes, rows: Columns) -> Expr:

@@ -69,6 +69,22 @@ def _address_frame(address: str, domain: Domain) -> Any:
     return _database_frame(table, domain, connector(address), files)
 
 
+def stored_columns(data: Any, domain: Domain) -> Mapping[str, Any] | None:
+    """The columns of a sheet or a table in memory as stored; None for others."""
+    if isinstance(data, str | Path):
+        paths = [] if is_address(data) else paths_of(data)
+        if len(paths) != 1 or format_of(paths[0]) != "excel":
+            return None
+        from discreto.data.frames.excel import columns_of
+
+        return columns_of(paths[0], domain.dialect)
+    if isinstance(data, Mapping):
+        return dict_columns(data, domain)
+    if isinstance(data, list | tuple | np.ndarray):
+        return None  # paths, or numbers
+    return None if _database_frame(data, domain) else native_columns(data, domain)
+
+
 def _database_frame(
     data: Any,
     domain: Domain,
@@ -98,9 +114,11 @@ def _files(named: Sequence[str | Path], domain: Domain) -> Frame:
         raise DomainError("an Excel file is a table of its own: give one of them.")
     from discreto.data.frames.excel import columns_of
 
-    return MemoryFrame(
+    frame = MemoryFrame(
         dict_columns(columns_of(paths[0], domain.dialect), domain), domain
     )
+    frame.spelled = True  # any cell of a sheet may be a text
+    return frame
 
 
 def _listed(named: Sequence[str | Path]) -> list[Path]:
@@ -117,5 +135,6 @@ __all__ = [
     "StreamFrame",
     "convert",
     "open_frame",
+    "stored_columns",
     "view_of",
 ]

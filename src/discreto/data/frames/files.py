@@ -69,6 +69,8 @@ def paths_of(pattern: str | Path) -> list[Path]:
     paths = []
     for name in found:
         path = Path(name)
+        if path.suffix == ".ledgers" and len(found) > 1:
+            continue  # written beside a table, by ledger_marks
         paths += _inside(path) if path.is_dir() else [path] if path.is_file() else []
     if not paths:
         raise DomainError(f"there is no file or folder {text!r}.")

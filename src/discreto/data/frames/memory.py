@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Domain
+from discreto.core.domain import Domain, Number
 from discreto.core.frame import Origin, Place
 from discreto.core.maps._fit_rows import FitRows
 from discreto.core.unknown_keys import OpenText
 from discreto.data.frames.convert import convert, listed, owned
 from discreto.data.frames.frame_checks import Array, Frame, asked, need_columns
 from discreto.data.frames.people import people_of
-from discreto.data.frames.types import check_types, kind_of
+from discreto.data.frames.types import check_types, kind_of, spells_numbers
 from discreto.errors import DomainError
 
 _ALONE_BELOW = 1 << 17  # rows that one thread folds sooner than two
@@ -119,6 +119,9 @@ class MemoryFrame:
         if len(lengths) != 1:
             raise DomainError("the columns of a table must have the same length.")
         self._domain, self._length = domain, lengths.pop()
+        numbers = [n for n, c in domain.columns.items() if isinstance(c, Number)]
+        kinds = {name: kind_of(columns[name]) for name in numbers}
+        self.spelled = spells_numbers(domain, kinds)
         self._numbers: dict[str, Array] = {}
         self._ready: dict[str, Array] = {}
         for name, spec in domain.columns.items():  # others are never asked about

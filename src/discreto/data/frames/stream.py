@@ -29,7 +29,7 @@ from discreto.data.frames.parquet import facts_of, parquet_pieces
 from discreto.data.frames.people import join, people_of
 from discreto.data.frames.records import ahead, header, tables
 from discreto.data.frames.spans import Span, cut, lone_span, span_of, units_of
-from discreto.data.frames.types import check_types
+from discreto.data.frames.types import check_types, spells_numbers
 from discreto.errors import DomainError
 
 STREAM_ROWS = 1 << 16  # rows read from a file at once
@@ -46,7 +46,7 @@ class StreamFrame:
         domain: Domain,
         listed: Callable[[], Sequence[Path]] | None = None,
     ) -> None:
-        spans = []
+        spans, self.spelled = [], False
         for path in paths:
             state = _noted(path)  # before anything is read
             head = head_of(path, domain.dialect, state)
@@ -58,6 +58,8 @@ class StreamFrame:
                     )
             # Folders that name a column have texts for it, of no type.
             check_types(domain, {n: head.kinds.get(n) for n in domain})
+            texts = format_of(path) == "text"
+            self.spelled |= texts or spells_numbers(domain, head.kinds)
             where = str(path.absolute())
             groups = len(head.parts) if format_of(path) == "parquet" else None
             state = state._replace(groups=groups)

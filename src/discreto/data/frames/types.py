@@ -7,6 +7,7 @@ one by one, and what is no number is missing.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -47,6 +48,12 @@ def check_types(domain: Domain, kinds: dict[str, Kind]) -> None:
             _check_number(name, kind, written=domain.dialect is not None)
         else:
             _check_category(name, column, kind)
+
+
+def spells_numbers(domain: Domain, kinds: Mapping[str, Kind]) -> bool:
+    """Return True if a column of numbers or dates is stored as texts."""
+    columns = domain.columns.items()
+    return any(kinds.get(n) == "text" for n, c in columns if isinstance(c, Number))
 
 
 def _check_number(name: str, kind: Kind, *, written: bool) -> None:

@@ -1,0 +1,134 @@
+"""Answers about columns with gaps state how many rows have a value, at no cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreto as dp
+from discreto import plan, stats
+from discreto.label_text import label_in_words
+from discreto.language import speaking
+
+DOMAIN = dp.Domain(
+    {
+        "x": dp.Number(0, 10),
+        "z": dp.Number(0, 10),
+        "w": dp.Number(0, 100, integer=True),
+        "full": dp.Number(0, 10, missing=False),
+        "g": dp.Category(["a", "b"]),
+    }
+)
+HALF = Fraction(1, 2)
+ASKED = {
+    "mean": stats.Mean("x"),
+    "mean by group": stats.Mean("x", ("g",)),
+    "variance": stats.Variance("x"),
+    "std by group": stats.Variance("x", root=True, by=("g",)),
+    "median": stats.Quantile("x"),
+    "median of whole numbers": stats.Quantile("w"),
+    "quartiles": stats.Quantiles("x", (Fraction(1, 4), HALF)),
+    "quartiles of whole numbers": stats.Quantiles("w", (Fraction(1, 4), HALF)),
+    "medians by group": stats.Quantiles("x", (HALF,), ("g",)),
+    "covariance": stats.Covariance(("x", "z")),
+    "correlation": stats.Covariance(("x", "z"), correlation=True),
+}
+
+
+def rows(count: int, missing: float, seed: int = 0) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    gone = np.arange(count) < missing * count
+    found = {name: rng.uniform(2, 8, count) for name in ("x", "z", "full")}
+    found["w"] = rng.integers(20, 80, count).astype(float)
+    for name in ("x", "z", "w"):
+        found[name] = np.where(gone, np.nan, found[name])
+    order = rng.permutation(count)
+    found = {name: part[order] for name, part in found.items()}
+    return found | {"g": np.array(["a", "b"])[rng.integers(0, 2, count)]}
+
+
+def ask(name: str, missing: float, **more: Any) -> dp.Release:
+    count = more.pop("count", 20_000)
+    table = dp.Table(rows(count, missing), DOMAIN, dp.testing.simulate(1))
+    return table.answer(ASKED[name], **({"epsilon": 1} | more))
+
+
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("name", ASKED)
+class TestEach:
+    def test_many_gaps_are_warned_of(self, name: str, delta: Any) -> None:
+        note = ask(name, 0.96, delta=delta).note
+        few = ("only about 3 %", "only about 4 %", "only about 5 %")
+        assert note.startswith(few)
+
+    def test_some_gaps_are_stated(self, name: str, delta: Any) -> None:
+        assert ask(name, 0.15, delta=delta).note == "about 85 % of rows have a value"
+
+    def test_without_gaps_nothing_is_said(self, name: str, delta: Any) -> None:
+        assert ask(name, 0.0, delta=delta).note == ""
+
+    def test_nothing_is_said_of_few_rows(self, name: str, delta: Any) -> None:
+        found = ask(name, 0.5, delta=delta, count=5, epsilon="0.01")
+        assert "of rows have a value" not in found.note
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("name", ASKED)
+def test_counting_rows_without_a_value_moves_no_bound_and_adds_no_noise(
+    name: str, delta: Any, neighbours: str
+) -> None:
+    if name == "mean" and neighbours == "replace":
+        return  # with a public number of rows, all of them present, it asks less
+    rows = 1000 if neighbours == "replace" else None
+    gaps = DOMAIN.with_(neighbours=neighbours, rows=rows)
+    columns = {
+        n: replace(c, missing=False) if isinstance(c, dp.Number) else c
+        for n, c in DOMAIN.columns.items()
+    }
+    full = gaps.with_(columns=columns)
+    found = [
+        [(q.door, q.cost, q.sensitivity, q.noise) for q in one]
+        for one in (
+            plan.statistics(domain, ASKED[name], epsilon=1, delta=delta)
+            for domain in (gaps, full)
+        )
+    ]
+    assert found[0] == found[1]
+
+
+def test_the_interval_is_about_the_rows_with_a_value() -> None:
+    held = 0
+    data = rows(3000, 0.4)
+    exact = np.nanmean(data["x"])
+    for seed in range(100):
+        table = dp.Table(data, DOMAIN, dp.testing.simulate(seed))
+        held += bool(stats.mean(table, "x", epsilon="0.3").covers(exact))
+    assert held >= 88  # 95 are expected; 88 or fewer have a chance of 0.2 %
+
+
+def test_a_column_without_gaps_is_asked_as_before() -> None:
+    found = plan.statistics(DOMAIN, stats.Mean("full"), epsilon=1)
+    assert [question.sensitivity for question in found] == [(2**31,)]
+    table = dp.Table(rows(500, 0.5), DOMAIN, dp.testing.simulate(0))
+    assert stats.mean(table, "full", epsilon=1).note == ""
+
+
+def test_leveled_means_and_views_say_it() -> None:
+    table = dp.Table(rows(9000, 0.5), DOMAIN, dp.testing.simulate(0))
+    leveled = stats.mean(table, "x", epsilon=1, level=0.9)
+    assert leveled.note.startswith("only about 50 % of rows")
+    seen = table.with_columns(double="x * 2")
+    assert stats.mean(seen, "double", epsilon=1).note.startswith("only about 50 %")
+
+
+def test_the_note_is_translated() -> None:
+    note = ask("mean", 0.15).note
+    for language in ("pt", "es", "fr"):
+        with speaking(language):
+            assert "85 %" in label_in_words(note)
+            assert label_in_words(note) != note

@@ -21,9 +21,10 @@ from discreto.data.frames.native import frame_of
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.models._features import as_matrix, columns_of, is_dict
 from discreto.models._pipelines import warn_of_leaks
-from discreto.parameters import number
+from discreto.parameters import number, refuse
 from discreto.tables import Table
 
+_FOR_ARRAYS = ("bounds", "classes", "target_bounds", "n_categories")
 _WEIGHT = "sample_weight"  # what the weights of arrays are called
 
 
@@ -53,6 +54,7 @@ class TakesArrays:
     def _table(
         self, X: Any, y: Any, weights: tuple[Any, Any] | None = None
     ) -> tuple[Table, str | None]:
+        self._refuse_what_the_domain_says(X)
         if isinstance(X, Table):
             if weights is not None and not (
                 isinstance(weights[0], str) and weights[1] is None
@@ -81,6 +83,26 @@ class TakesArrays:
         if ledger.simulation is None:
             warn_of_leaks()
         return Table(columns, domain, ledger), target
+
+    def _refuse_what_the_domain_says(self, X: Any) -> None:
+        """Refuse bounds and classes next to a domain, which has its own."""
+        if isinstance(X, Table):
+            where = "the domain of this Table"
+            remedy = "table.with_columns(age='clip(age, 18, 65)')"
+        elif self.domain is not None:
+            where, remedy = "domain=", "domain=Domain({'age': Number(18, 65), ...})"
+        else:
+            return
+        for name in _FOR_ARRAYS:
+            given = vars(self).get(name)
+            if given is not None:
+                raise refuse(
+                    given,
+                    name,
+                    f"left out, because {where} already says it (to narrow a column: "
+                    f"{remedy})",
+                    type(self).__name__,
+                )
 
     def _with_weights(
         self, domain: Domain, columns: dict[str, Any], weights: Any, most: Any
@@ -160,11 +182,12 @@ class TakesArrays:
             low, high = (
                 np.broadcast_to(np.asarray(e, float), len(names)) for e in (low, high)
             )
-        except (TypeError, ValueError):
-            raise ParameterError(
-                "bounds must be (low, high): two numbers, or two lists with one number "
-                f"for each of the {len(names)} features."
-            ) from None
+        except (TypeError, ValueError, OverflowError):
+            wanted = (
+                "(low, high): two numbers, or two lists with one number for each of "
+                f"the {len(names)} features"
+            )
+            raise refuse(self.bounds, "bounds", wanted) from None
         return low, high
 
     def _target_column(self, y: Any) -> Number | Category:

@@ -4,6 +4,9 @@
 
     DiscretoError
       ParameterError(ValueError)      an argument is not possible; see the message
+        CallError(TypeError)          an argument is missing, unknown or one too many
+        UnknownNameError(AttributeError), UnknownImportError(ImportError)
+                                      there is no such name; see what was meant
       DomainError(ValueError)         the public description is missing or wrong; add it
       BudgetError                     the ledger has not enough left; ask for less
       LedgerError                     the ledger file is damaged, locked, or another one
@@ -27,6 +30,18 @@ class ParameterError(DiscretoError, ValueError):
     """An argument is outside of what is possible."""
 
     exit_code = 2
+
+
+class CallError(ParameterError, TypeError):
+    """A call has other arguments than the function takes."""
+
+
+class UnknownNameError(ParameterError, AttributeError):
+    """An object of this package has no attribute of this name."""
+
+
+class UnknownImportError(ParameterError, ImportError):
+    """A module of this package has nothing of this name to import."""
 
 
 class DomainError(DiscretoError, ValueError):
@@ -71,6 +86,7 @@ class PrivacyWarning(UserWarning):
 
 __all__ = [
     "BudgetError",
+    "CallError",
     "DiscretoError",
     "DomainError",
     "KernelFault",
@@ -78,5 +94,7 @@ __all__ = [
     "MissingExtraError",
     "ParameterError",
     "PrivacyWarning",
+    "UnknownImportError",
+    "UnknownNameError",
     "UnsafeError",
 ]

@@ -19,6 +19,7 @@ from functools import lru_cache
 from discreto.core.field_types import read_fraction
 from discreto.core.noise.gaussian import GRID_PART, epsilon_of
 from discreto.errors import ParameterError
+from discreto.language import plain_number
 
 Amount = int | float | str | Fraction | Decimal
 
@@ -46,7 +47,12 @@ def read_amount(value: Amount, name: str, *, zero: bool = False) -> Fraction:
     try:
         amount = _exact(value)
     except (ValueError, ArithmeticError, TypeError):
-        raise ParameterError(f"{name} must be {wanted}. Got {_short(value)}.") from None
+        text = str(value).strip() if isinstance(value, str) else ""
+        comma = re.fullmatch(r"(\d{0,6}),((?!\d{3}$)\d{1,12})", text, re.ASCII)
+        remedy = f" Write {comma[1] or 0}.{comma[2]}." if comma else ""
+        raise ParameterError(
+            f"{name} must be {wanted}. Got {_short(value)}.{remedy}"
+        ) from None
     if amount < 0 or (amount == 0 and not zero) or amount > _LARGEST:
         what = f"at most {_LARGEST}" if amount > 0 else wanted
         raise ParameterError(f"{name} must be {what}. Got {_short(value)}.")
@@ -62,7 +68,7 @@ def _exact(value: Amount) -> Fraction:
         return _logarithm(Fraction(log[1] or log[2]))
     if isinstance(value, int | Fraction) or (isinstance(value, str) and "/" in value):
         return Fraction(value)
-    number = Decimal(str(value).strip())
+    number = Decimal(plain_number(str(value)).strip())
     if not number.is_finite():
         raise ValueError
     # A Fraction of 1e999999999 would fill the memory; the limits settle it before.

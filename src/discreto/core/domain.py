@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from discreto.calls import checked_init, did_you_mean
 from discreto.core.columns import (
     Boolean,
     Category,
@@ -40,6 +41,7 @@ _MOST_PARTS = 1 << 22  # of a domain file
 _LETTERS = 10**4  # of a text in it
 
 
+@checked_init
 @dataclass(frozen=True)
 class Domain:
     """The public description of a table.
@@ -153,9 +155,7 @@ class Domain:
             return self.columns[name]
         except KeyError:
             raise DomainError(
-                f"{name!r} is not in the domain. Known columns: "
-                f"{', '.join(self.columns)}. Add it with its public bounds, for "
-                f'example "{name}": Number(0, 100).'
+                f"{name!r} is not in the domain. {did_you_mean(name, self.columns)}"
             ) from None
 
     @cached_property

@@ -19,7 +19,7 @@ from discreto.core.domain import Category, Domain, Number
 from discreto.core.ledger import Ledger
 from discreto.data.frames.native import frame_of
 from discreto.errors import DomainError, ParameterError, UnsafeError
-from discreto.models._features import as_matrix, columns_of, is_dict
+from discreto.models._features import as_matrix, columns_of
 from discreto.models._pipelines import warn_of_leaks
 from discreto.parameters import number, refuse
 from discreto.tables import Table
@@ -73,8 +73,8 @@ class TakesArrays:
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        if is_dict(X):
-            as_matrix(X)  # which refuses it
+        if not hasattr(X, "columns"):
+            as_matrix(X)  # which refuses what is not a matrix
         validate_data(self, X, skip_check_array=True)
         domain, columns, target = self._describe(X, y)
         if weights is not None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from discreto.calls import checked
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
@@ -63,6 +64,13 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         Seeds public coins (starting points, random splits). It never touches noise.
     """
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let wrong calls of ``__init__`` and ``fit`` say what to write."""
+        super().__init_subclass__(**options)
+        for name in ("__init__", "fit"):
+            if name in vars(cls):
+                setattr(cls, name, checked(vars(cls)[name]))
+
     def _learn(self, ask: Ask, space: Space) -> None:
         """Hold the conversation and set the attributes that predict needs."""
         raise NotImplementedError
@@ -107,6 +115,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         )
         return plan
 
+    @checked
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a Table and the name of its target, or from arrays or frames.
 

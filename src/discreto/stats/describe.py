@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.core.domain import Category, Number
 from discreto.core.expressions import Col, IsMissing
@@ -58,6 +59,7 @@ class Description:
         return releases_html(self.releases)
 
 
+@checked
 def describe(
     table: Table,
     columns: Iterable[str] | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.release import LEVEL, Release
 from discreto.stats._base import Names, names_of, run
@@ -11,6 +12,7 @@ from discreto.stats.population import LeveledMean
 from discreto.tables import Table
 
 
+@checked
 def count(
     table: Table,
     *,
@@ -59,6 +61,7 @@ def count(
     return run(table, Count(names_of(by)), epsilon, delta, key)
 
 
+@checked
 def sum(
     table: Table,
     column: str,
@@ -110,6 +113,7 @@ def sum(
     return run(table, Total(column, names_of(by)), epsilon, delta, key)
 
 
+@checked
 def mean(
     table: Table,
     column: str,
@@ -172,6 +176,7 @@ def mean(
     return run(table, Mean(column, names_of(by)), epsilon, delta, key)
 
 
+@checked
 def variance(
     table: Table,
     column: str,
@@ -223,6 +228,7 @@ def variance(
     return run(table, Variance(column, by=names_of(by)), epsilon, delta, key)
 
 
+@checked
 def std(
     table: Table,
     column: str,
@@ -275,6 +281,7 @@ def std(
     return run(table, statistic, epsilon, delta, key)
 
 
+@checked
 def covariance(
     table: Table,
     columns: Names,
@@ -324,6 +331,7 @@ def covariance(
     return run(table, Covariance(names_of(columns)), epsilon, delta, key)
 
 
+@checked
 def correlation(
     table: Table,
     columns: Names,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.release import Release
 from discreto.stats._base import Names, names_of, run
@@ -13,6 +14,7 @@ from discreto.stats.histograms import Top
 from discreto.tables import Table
 
 
+@checked
 def distribution(
     table: Table,
     column: str,
@@ -66,6 +68,7 @@ def distribution(
     )
 
 
+@checked
 def gini(
     table: Table,
     column: str,
@@ -113,6 +116,7 @@ def gini(
     return run(table, Inequality(column), epsilon, delta, key)
 
 
+@checked
 def lorenz(
     table: Table,
     column: str,
@@ -160,6 +164,7 @@ def lorenz(
     return run(table, Inequality(column, curve=True), epsilon, delta, key)
 
 
+@checked
 def crosstab(
     table: Table,
     columns: Names,
@@ -209,6 +214,7 @@ def crosstab(
     return run(table, Crosstab(names_of(columns)), epsilon, delta, key)
 
 
+@checked
 def top(
     table: Table,
     column: str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.expression_text import expression
 from discreto.expressions import Expr
@@ -13,6 +14,7 @@ from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
 from discreto.tables import Table
 
 
+@checked
 def proportion(
     table: Table,
     condition: Expr | str,
@@ -75,6 +77,7 @@ def proportion(
     return run(table, asked, epsilon, delta, key)
 
 
+@checked
 def ratio(
     table: Table,
     numerator: str,
@@ -123,6 +126,7 @@ def ratio(
     return run(table, RatioOfSums(numerator, denominator), epsilon, delta, key)
 
 
+@checked
 def weighted_mean(
     table: Table,
     column: str,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.errors import ParameterError
 from discreto.release import Release
@@ -16,6 +17,7 @@ from discreto.stats.quantiles import Quantile, Quantiles
 from discreto.tables import Table
 
 
+@checked
 def histogram(
     table: Table,
     columns: Names,
@@ -41,8 +43,7 @@ def histogram(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same
@@ -72,6 +73,7 @@ def histogram(
     return run(table, asked, epsilon, delta, key)
 
 
+@checked
 def mode(
     table: Table,
     column: str,
@@ -92,8 +94,7 @@ def mode(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same
@@ -120,6 +121,7 @@ def mode(
     return run(table, Mode(column), epsilon, delta, key)
 
 
+@checked
 def quantile(
     table: Table,
     column: str,
@@ -150,8 +152,7 @@ def quantile(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same
@@ -185,6 +186,7 @@ def quantile(
     return run(table, asked, epsilon, delta, key)
 
 
+@checked
 def median(
     table: Table,
     column: str,
@@ -212,8 +214,7 @@ def median(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same
@@ -253,6 +254,7 @@ def _refuse_population(wanted: bool) -> None:
         )
 
 
+@checked
 def min(
     table: Table,
     column: str,
@@ -273,8 +275,7 @@ def min(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same
@@ -301,6 +302,7 @@ def min(
     return run(table, Extremum(column, "low"), epsilon, delta, key)
 
 
+@checked
 def max(
     table: Table,
     column: str,
@@ -321,8 +323,7 @@ def max(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same
@@ -349,6 +350,7 @@ def max(
     return run(table, Extremum(column, "high"), epsilon, delta, key)
 
 
+@checked
 def bounds(
     table: Table,
     column: str,
@@ -369,8 +371,7 @@ def bounds(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same

@@ -251,3 +251,39 @@ def test_the_other_forms_that_people_try_work(tmp_path: Path):
     fitted = models.NaiveBayes(epsilon=1).fit(table(), "ill")
     assert set(fitted.predict(FRAME[["age", "sex", "bmi"]])) <= {"no", "yes"}
     assert stats.correlation(table(), ["age", "bmi"], epsilon=1).cost
+
+
+def test_deep_json_and_huge_numbers_are_refused(tmp_path: Path):
+    deep = tmp_path / "deep.json"
+    deep.write_text("[" * 100_000)
+    with pytest.raises(DiscretoError, match="not a readable JSON file"):
+        dp.Domain.load(deep)
+    huge = 10**400
+    for make in (
+        lambda: table().where(f"age > {huge}"),
+        lambda: table().where(dp.col("age") > huge),
+        lambda: table().with_columns(x=dp.col("age").cut([huge])),
+        lambda: stats.distribution(table(), "age", [huge], epsilon=1),
+    ):
+        with pytest.raises(DiscretoError, match="number"):
+            make()
+
+
+def test_names_with_spaces_stand_in_backticks():
+    data = {"Weight kg": [50.0, 60.0, 80.0], "sex at birth": ["f", "m", "f"]}
+    columns = {"Weight kg": dp.Number(0, 200), "sex at birth": dp.Category(["f", "m"])}
+    ledger = dp.testing.simulate(noise=False)
+    asked = dp.Table(data, dp.Domain(columns), ledger)
+    text = "mean(`Weight kg` / 2) where `Weight kg` > 55 by `sex at birth`"
+    found = asked.answer(stats.sentence(text), epsilon=1)
+    assert found["f"].value == pytest.approx(40)
+    assert found["m"].value == pytest.approx(30)
+    assert "`Weight kg` / 2" in found.label
+    heavy = asked.where("`Weight kg` > 55 and `sex at birth` == 'f'")
+    assert stats.count(heavy, epsilon=1).value == 1
+    for wrong in ("mean(Weight kg)", "mean(`Weight kg`) where Weight kg > 3"):
+        with pytest.raises(DiscretoError, match="in backticks: `Weight kg`"):
+            stats.sentence(wrong)
+    for quoted in ("mean('Weight kg')", "count() where 'Weight kg' > 3"):
+        with pytest.raises(DiscretoError, match="Did you mean the column"):
+            asked.answer(stats.sentence(quoted), epsilon=1)

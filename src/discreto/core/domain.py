@@ -153,6 +153,8 @@ class Domain:
     def __getitem__(self, name: str) -> Column:
         try:
             return self.columns[name]
+        except TypeError:
+            raise DomainError(f"a column is named by a text. Got {name!r}.") from None
         except KeyError:
             raise DomainError(
                 f"{name!r} is not in the domain. {did_you_mean(name, self.columns)}"
@@ -343,8 +345,11 @@ class Domain:
                 f"there is no domain file {str(path)!r}. Draft one with: "
                 "discreto domain draft DATA"
             ) from None
-        except (OSError, ValueError):
-            raise DomainError(f"{str(path)!r} is not a readable JSON file.") from None
+        except (OSError, ValueError, RecursionError):
+            raise DomainError(
+                f"{str(path)!r} is not a readable JSON file. Give the domain file, "
+                "such as people.json; discreto domain draft DATA makes one."
+            ) from None
         return cls.from_dict(data)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Domain:

@@ -64,7 +64,7 @@ def _read(path: str | Path) -> tuple[list[Mapping[str, Any]], Dialect | None]:
         if text.lstrip().startswith("<"):
             return list(fields_of_xml(text)), None
         data = json.loads(text)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise DomainError(f"{str(path)!r} is no readable JSON or XML file.") from None
     if not is_sdmx(data):
         return _fields(data)

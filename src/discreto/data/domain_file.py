@@ -183,7 +183,7 @@ def unfilled(path: Path) -> dict[str, list[str]]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         columns = dict(data["columns"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}  # Domain.load says what is wrong
     out = {}
     for name, column in columns.items():

@@ -155,7 +155,14 @@ class TakesArrays:
         return [f"x{i}" for i in range(as_matrix(X).shape[1])]
 
     def _target_values(self, y: Any, rows: int) -> Any:
-        values = column_or_1d(y, warn=True)
+        try:
+            values = column_or_1d(y, warn=True)
+        except (ValueError, TypeError, OverflowError):  # its text may show values
+            shape = np.shape(y) if hasattr(y, "dtype") or np.isscalar(y) else "other"
+            raise ParameterError(
+                "y should be a 1d array of numbers or texts, got an array of shape "
+                f"{shape} instead. (Complex data not supported.)"
+            ) from None
         if len(values) != rows:
             raise ParameterError(
                 "y should be a 1d array with one value for each row of X."

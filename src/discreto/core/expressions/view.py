@@ -57,7 +57,8 @@ class Named:
         """Refuse an expression that makes no column of a domain."""
         if not self.expression.columns():
             hint = quoted_column(self.expression, domain)
-            what = f"{self.name} = {self.expression}"
+            made_here = self.name.startswith("(")  # and has a name of ours
+            what = f"{'' if made_here else self.name + ' = '}{self.expression}"
             raise DomainError(f"{what} names no column.{hint}")
         column_of(self.expression.kind(domain), f"{self.name} = {self.expression}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from discreto.calls import checked
 from discreto.core.cost import Amount
+from discreto.parameters import read_level, truth
 from discreto.release import LEVEL, Release
 from discreto.stats._base import Names, names_of, run
 from discreto.stats.covariances import Covariance
@@ -170,6 +171,7 @@ def mean(
     >>> mean.low < mean.value < mean.high, mean.cost
     (True, Cost(ε 1))
     """
+    population, level = truth(population, "population"), read_level(level)
     if population or level != LEVEL:
         asked = LeveledMean(column, names_of(by), level, population)
         return run(table, asked, epsilon, delta, key)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from discreto.calls import checked
 from discreto.core.cost import Amount
+from discreto.parameters import refuse
 from discreto.release import Release
 from discreto.stats._base import Names, names_of, run
 from discreto.stats.crosstabs import Crosstab
@@ -63,9 +64,13 @@ def distribution(
     >>> [round(share, 1) for share in found.value.tolist()]
     [0.2, 0.5, 0.7]
     """
-    return run(
-        table, Distribution(column, tuple(map(float, points))), epsilon, delta, key
-    )
+    try:
+        several = () if isinstance(points, str) else tuple(map(float, points))
+    except (TypeError, ValueError, OverflowError):
+        several = ()
+    if not several:
+        raise refuse(points, "points", "numbers, such as [18, 65]")
+    return run(table, Distribution(column, several), epsilon, delta, key)
 
 
 @checked

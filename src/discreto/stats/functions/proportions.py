@@ -6,6 +6,7 @@ from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.expression_text import expression
 from discreto.expressions import Expr
+from discreto.parameters import read_level, truth
 from discreto.plan import Statistic
 from discreto.release import LEVEL, Release
 from discreto.stats._base import Names, names_of, run
@@ -72,6 +73,7 @@ def proportion(
     True
     """
     asked: Statistic = Proportion(expression(condition), names_of(by))
+    population, level = truth(population, "population"), read_level(level)
     if population or level != LEVEL:
         asked = LeveledShare(expression(condition), names_of(by), level, population)
     return run(table, asked, epsilon, delta, key)

@@ -9,6 +9,7 @@ from typing import Any
 from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.errors import ParameterError
+from discreto.parameters import truth
 from discreto.release import Release
 from discreto.stats._base import Names, names_of, plain_values, read_probability, run
 from discreto.stats.extremes import Extremum
@@ -182,7 +183,9 @@ def quantile(
         listed = probability if isinstance(probability, list | tuple) else [probability]
         several = tuple(read_probability(p) for p in listed)
         return run(table, Quantiles(column, several, names_of(by)), epsilon, delta, key)
-    asked = Quantile(column, read_probability(probability), population)
+    asked = Quantile(
+        column, read_probability(probability), truth(population, "population")
+    )
     return run(table, asked, epsilon, delta, key)
 
 
@@ -243,12 +246,12 @@ def median(
         _refuse_population(population)
         several = Quantiles(column, (Fraction(1, 2),), names_of(by))
         return run(table, several, epsilon, delta, key)
-    asked = Quantile(column, population=population)
+    asked = Quantile(column, population=truth(population, "population"))
     return run(table, asked, epsilon, delta, key)
 
 
 def _refuse_population(wanted: bool) -> None:
-    if wanted:
+    if truth(wanted, "population"):
         raise ParameterError(
             "population=True is for one quantile of all rows: ask for them one by one."
         )

@@ -83,7 +83,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 def checked_init(kind: type[R]) -> type[R]:
     """Apply :func:`checked` to the ``__init__`` of a class."""
-    kind.__init__ = checked(kind.__init__)  # type: ignore[misc]
+    kind.__init__ = checked(kind.__init__)  # type: ignore[method-assign]
     return kind
 
 

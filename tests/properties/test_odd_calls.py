@@ -1,4 +1,4 @@
-"""Odd arguments of statistics and models: an answer, or an error of ours for nothing."""
+"""Odd arguments of statistics and models get an answer, or an error of ours."""
 
 from __future__ import annotations
 

@@ -67,21 +67,21 @@ class DateTime(Number):
         if resolution not in SECONDS:
             raise DomainError(f"resolution is one of {', '.join(SECONDS)}.")
         _check_zone(zone)
-        ends = [steps(end, resolution, zone) for end in (first, last)]
-        if None in ends:
+        low, high = (steps(end, resolution, zone) for end in (first, last))
+        if low is None or high is None:
             raise DomainError(
                 f"a range of dates is two texts such as '2024-01-31'. Got {first!r} "
                 f"and {last!r}."
             )
-        if not ends[0] < ends[1]:
+        if not low < high:
             raise DomainError(
                 f"a range of dates needs a first day before the last. Got {first!r} "
                 f"and {last!r}. Write the earlier one first."
             )
         where = f" ({zone})" if zone else ""
         fields = {
-            "lower": ends[0],
-            "upper": ends[1],
+            "lower": low,
+            "upper": high,
             "integer": True,
             "missing": missing,
             "unit": f"{resolution}s since 1970-01-01{where}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from fractions import Fraction
 from functools import cache
@@ -77,7 +78,7 @@ def plain_values(value: Any) -> Any:
     return of_python(value)
 
 
-def names_of(names: Names | None) -> tuple[str, ...]:
+def names_of(names: Iterable[str] | None) -> tuple[str, ...]:
     """One name or several, as a tuple."""
     if names is None:
         return ()

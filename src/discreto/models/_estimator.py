@@ -29,7 +29,7 @@ from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
 from discreto.models._sample_weights import weighed, weighted_space
 from discreto.models._undeclared import warn_of_undeclared
-from discreto.parameters import Reader
+from discreto.parameters import Reader, refuse
 from discreto.perform import choosy_gate, perform
 from discreto.plan import TYPICAL_ROWS, Plan, rehearse
 from discreto.session import Ask
@@ -229,6 +229,8 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     def _space(self, domain: Domain, target: str | None) -> Space:
         if not isinstance(domain, Domain):
             raise DomainError(f"{type(self).__name__}.plan needs a Domain.")
+        if target is not None and not isinstance(target, str):
+            raise refuse(target, "target", "the name of a column")
         target = target or domain.target
         if not self._needs_target:
             features = [n for n in domain.features() if n != target]

@@ -133,7 +133,17 @@ def __getattr__(name: str) -> Any:
         found = getattr(importlib.import_module(_NAMES[name]), name)
         globals()[name] = found
         return found
-    raise AttributeError(f"module 'discreto' has no attribute {name!r}")
+    from discreto.calls import refuse_name
+
+    refuse_name("discreto", name, __all__, _inside)
+
+
+def _inside(name: str) -> str:
+    """Where a name is that is not at the top."""
+    for part in ("stats",) if name.islower() else ("models",):
+        if name in importlib.import_module(f"discreto.{part}").__all__:
+            return f"Did you mean discreto.{part}.{name}?"
+    return ""
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,9 @@
 
     DiscretoError
       ParameterError(ValueError)      an argument is not possible; see the message
+        CallError(TypeError)          an argument is missing, unknown or one too many
+        UnknownNameError(AttributeError), UnknownImportError(ImportError)
+                                      there is no such name; see what was meant
       DomainError(ValueError)         the public description is missing or wrong; add it
       BudgetError                     the ledger has not enough left; ask for less
       LedgerError                     the ledger file is damaged, locked, or another one
@@ -29,6 +32,18 @@ class ParameterError(DiscretoError, ValueError):
     """An argument is outside of what is possible."""
 
     exit_code = 2
+
+
+class CallError(ParameterError, TypeError):
+    """A call has other arguments than the function takes."""
+
+
+class UnknownNameError(ParameterError, AttributeError):
+    """An object of this package has no attribute of this name."""
+
+
+class UnknownImportError(ParameterError, ImportError):
+    """A module of this package has nothing of this name to import."""
 
 
 class DomainError(DiscretoError, ValueError):
@@ -81,6 +96,7 @@ class PrivacyWarning(UserWarning):
 
 __all__ = [
     "BudgetError",
+    "CallError",
     "ChangedError",
     "DiscretoError",
     "DomainError",
@@ -90,5 +106,7 @@ __all__ = [
     "ParameterError",
     "PrivacyWarning",
     "StalledError",
+    "UnknownImportError",
+    "UnknownNameError",
     "UnsafeError",
 ]

@@ -38,7 +38,8 @@ def parse(text: str) -> core.Expression:
     ----------
     text
         Such as ``kg / m ** 2``, ``age >= 65 and region in ['north', 'east']`` or
-        ``cut(age, [18, 65])``. A column whose name is not a word is ``col('...')``.
+        ``cut(age, [18, 65])``. A column whose name has spaces or signs stands in
+        backticks: ```Weight kg` > 80``, or ``col('Weight kg') > 80``.
 
     Raises
     ------
@@ -52,25 +53,41 @@ def parse(text: str) -> core.Expression:
     """
     if not isinstance(text, str) or len(text) > _LONGEST:
         raise ParameterError("an expression is a text of at most 10000 letters.")
+    text = with_backticks(text)
     reader = _Reader(text)
     try:
         return reader.node(ast.parse(text.strip(), mode="eval").body)
     except SyntaxError as error:
         place = "" if error.offset is None else f" near letter {error.offset}"
-        raise ParameterError(f"cannot read {text!r}{place}.{_hint(text)}") from None
+        raise ParameterError(f"cannot read {text!r}{place}.{hint_for(text)}") from None
     except DiscretoError:  # it says what is wrong
         raise
     except (RecursionError, MemoryError, ValueError):
         raise ParameterError(f"cannot read {text[:80]!r}: it is too long.") from None
 
 
-def _hint(text: str) -> str:
-    """What people who know SQL may have meant."""
+def with_backticks(text: str) -> str:
+    """A text whose names in backticks are ``col('...')``; texts in quotes stay.
+
+    >>> with_backticks("`Weight kg` > 80 and note == 'a `b`'")
+    "col('Weight kg') > 80 and note == 'a `b`'"
+    """
+    return _PARTS.sub(lambda part: f"col({part[1]!r})" if part[1] else part[0], text)
+
+
+_PARTS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`([^`]+)`")
+
+
+def hint_for(text: str) -> str:
+    """What people may have meant: SQL, or a name with spaces or signs."""
     bare = re.sub(r"'[^']*'|\"[^\"]*\"", "''", text)  # texts in quotes are left alone
     for pattern, hint in _HINTS:
         if re.search(pattern, bare):
             return f" {hint}"
-    return ""
+    return (
+        " Expressions are such as age >= 65 and sex == 'f'. A column whose name has "
+        "spaces or signs stands in backticks: `Weight kg`."
+    )
 
 
 _HINTS = (

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date
 from itertools import pairwise
+from numbers import Real
 from typing import Any, Literal
 
 from discreto.core import expressions as core
@@ -355,8 +356,9 @@ def cut_labels(
     """What the groups between edges are called."""
     if labels is not None:
         return tuple(labels)
-    if not edges:
-        raise ParameterError("cut needs rising edges.")
+    fit = all(isinstance(e, Real) and abs(e) <= 1e150 for e in edges)
+    if not edges or not fit:
+        raise ParameterError("cut needs rising edges: numbers up to 1e150.")
     between = [f"{a:g} to < {b:g}" for a, b in pairwise(edges)]
     return (f"< {edges[0]:g}", *between, f">= {edges[-1]:g}")
 

@@ -28,6 +28,7 @@ from discreto.errors import ParameterError
 LANGUAGES = {"en": "English", "pt": "Português", "es": "Español", "fr": "Français"}
 _COMMAS = ("pt", "es", "fr")
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
+_WITH_COMMA = re.compile(r"\s*\d*,\d+\s*", re.ASCII)
 _current: ContextVar[str] = ContextVar("language", default="en")
 
 
@@ -123,6 +124,19 @@ def number(value: Any, spec: str = "") -> str:
     return _POINT.sub(",", text)
 
 
+def plain_number(text: str) -> str:
+    """A number as programs read it: "0,1" is 0.1 where the language writes commas.
+
+    >>> with speaking("fr"):
+    ...     plain_number("0,1")
+    '0.1'
+    >>> plain_number("0,1")
+    '0,1'
+    """
+    commas = language() in _COMMAS and _WITH_COMMA.fullmatch(text)
+    return text.replace(",", ".") if commas else text
+
+
 @cache
 def catalogue(code: str) -> gettext.NullTranslations:
     """The catalogue of a language; English is what the code says."""
@@ -133,4 +147,13 @@ def catalogue(code: str) -> gettext.NullTranslations:
         return gettext.GNUTranslations(file)
 
 
-__all__ = ["LANGUAGES", "language", "language_of", "mark", "number", "speaking", "tr"]
+__all__ = [
+    "LANGUAGES",
+    "language",
+    "language_of",
+    "mark",
+    "number",
+    "plain_number",
+    "speaking",
+    "tr",
+]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto import export
+from discreto.calls import NoOperators, did_you_mean
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
 from discreto.core.dates import show_date
@@ -26,7 +26,7 @@ Numbers = float | NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(NoOperators):
     """A private answer with its error bar.
 
     An answer about groups is indexed by group (``r["F"]``, ``r["F", "red"]``), and
@@ -172,11 +172,8 @@ class Release:
     def __getitem__(self, key: Any) -> Release:
         place = self._place(key)
         if place is None:
-            near = difflib.get_close_matches(
-                show_key(key), map(show_key, self.keys), n=1
-            )
-            shown = ", ".join(map(show_key, self.keys[:12])) or "it is one number"
-            hint = f"Did you mean {near[0]!r}?" if near else f"Known: {shown}."
+            known = list(map(show_key, self.keys)) or ["it is one number"]
+            hint = did_you_mean(show_key(key), known)
             raise ParameterError(f"{self.label!r} has no part {key!r}. {hint}")
         value, low, high = (part[place] for part in self._lists())
         label = f"{self.label}: {show_key(self.keys[place])}"

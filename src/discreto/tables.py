@@ -6,6 +6,7 @@ import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from discreto.calls import checked
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Cost
 from discreto.core.dialect import Dialect
@@ -19,7 +20,7 @@ from discreto.data.engines import DatabaseEngine, LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
 from discreto.data.ledger_marks import remember_ledger
 from discreto.data.owner_check import is_checked
-from discreto.errors import DomainError, ParameterError
+from discreto.errors import CallError, DomainError, ParameterError, UnknownNameError
 from discreto.markup import escape
 from discreto.rows import Engine, TableRows
 from discreto.table_answers import TableAnswers
@@ -77,6 +78,7 @@ class Table(TableAnswers):
     Cost(ε 0.5)
     """
 
+    @checked
     def __init__(
         self,
         data: Any,
@@ -117,7 +119,22 @@ class Table(TableAnswers):
             elif not name.startswith("_"):
                 hint += " Rows are not shown, and statistics are functions with a "
                 hint += "price: dp.stats.mean(table, 'age', epsilon=0.1)."
-            raise AttributeError(hint)
+            raise UnknownNameError(hint)
+
+        def __getitem__(self, name: Any) -> Any:
+            raise CallError(
+                f"a Table does not show its rows. Got table[{name!r}]. Ask for a "
+                "statistic: dp.stats.mean(table, 'age', epsilon=0.1)."
+            )
+
+        def __len__(self) -> int:
+            raise CallError(
+                "how many rows a Table has is private. Ask for it: "
+                "dp.stats.count(table, epsilon=0.1)."
+            )
+
+        def __bool__(self) -> bool:
+            return True
 
     @classmethod
     def scan(

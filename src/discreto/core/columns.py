@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.calls import checked_init
 from discreto.errors import DomainError
 
 Value = str | int | float | bool
@@ -25,6 +26,7 @@ def of_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+@checked_init
 @dataclass(frozen=True, slots=True)
 class Number:
     """A numeric column with public bounds; values outside are clipped to them.
@@ -91,6 +93,7 @@ class Number:
         return self.upper / 2 - self.lower / 2
 
 
+@checked_init
 @dataclass(frozen=True, slots=True, init=False)
 class Category:
     """A column with a public, closed list of values; others are unknown.

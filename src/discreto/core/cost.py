@@ -25,6 +25,7 @@ from discreto.core.noise.gaussian import (
     kept_delta,
 )
 from discreto.errors import ParameterError
+from discreto.language import plain_number
 
 Amount = int | float | str | Fraction | Decimal
 
@@ -52,7 +53,12 @@ def read_amount(value: Amount, name: str, *, zero: bool = False) -> Fraction:
     try:
         amount = _exact(value)
     except (ValueError, ArithmeticError, TypeError):
-        raise ParameterError(f"{name} must be {wanted}. Got {_short(value)}.") from None
+        text = str(value).strip() if isinstance(value, str) else ""
+        comma = re.fullmatch(r"(\d{0,6}),((?!\d{3}$)\d{1,12})", text, re.ASCII)
+        remedy = f" Write {comma[1] or 0}.{comma[2]}." if comma else ""
+        raise ParameterError(
+            f"{name} must be {wanted}. Got {_short(value)}.{remedy}"
+        ) from None
     if amount < 0 or (amount == 0 and not zero) or amount > _LARGEST:
         what = f"at most {_LARGEST}" if amount > 0 else wanted
         raise ParameterError(f"{name} must be {what}. Got {_short(value)}.")
@@ -68,7 +74,7 @@ def _exact(value: Amount) -> Fraction:
         return _logarithm(Fraction(log[1] or log[2]))
     if isinstance(value, int | Fraction) or (isinstance(value, str) and "/" in value):
         return Fraction(value)
-    number = Decimal(str(value).strip())
+    number = Decimal(plain_number(str(value)).strip())
     if not number.is_finite():
         raise ValueError
     # A Fraction of 1e999999999 would fill the memory; the limits settle it before.

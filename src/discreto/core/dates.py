@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
+from discreto.calls import checked_init
 from discreto.core.columns import Number
 from discreto.errors import DomainError
 
@@ -22,6 +23,7 @@ _START = dt.datetime(1970, 1, 1)
 _UNIT = re.compile(r"(day|hour|minute|second)s since 1970-01-01(?: \((.+)\))?")
 
 
+@checked_init
 @dataclass(frozen=True, slots=True, init=False)
 class DateTime(Number):
     """A point in time between two public ends, on the clock of a declared zone.
@@ -65,16 +67,21 @@ class DateTime(Number):
         if resolution not in SECONDS:
             raise DomainError(f"resolution is one of {', '.join(SECONDS)}.")
         _check_zone(zone)
-        ends = [steps(end, resolution, zone) for end in (first, last)]
-        if None in ends:
+        low, high = (steps(end, resolution, zone) for end in (first, last))
+        if low is None or high is None:
             raise DomainError(
                 f"a range of dates is two texts such as '2024-01-31'. Got {first!r} "
                 f"and {last!r}."
             )
+        if not low < high:
+            raise DomainError(
+                f"a range of dates needs a first day before the last. Got {first!r} "
+                f"and {last!r}. Write the earlier one first."
+            )
         where = f" ({zone})" if zone else ""
         fields = {
-            "lower": ends[0],
-            "upper": ends[1],
+            "lower": low,
+            "upper": high,
             "integer": True,
             "missing": missing,
             "unit": f"{resolution}s since 1970-01-01{where}",
@@ -111,6 +118,7 @@ class DateTime(Number):
         return f"DateTime({ends}, resolution={self.resolution!r}, zone={self.zone!r})"
 
 
+@checked_init
 @dataclass(frozen=True, slots=True, init=False)
 class Date(DateTime):
     """A day of the calendar between two public ends.

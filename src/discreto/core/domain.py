@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from discreto.calls import checked_init, did_you_mean
 from discreto.core.columns import (
     Boolean,
     Category,
@@ -43,6 +44,7 @@ _MOST_PARTS = 1 << 22  # of a domain file
 _LETTERS = 10**4  # of a text in it
 
 
+@checked_init
 @dataclass(frozen=True)
 class Domain:
     """The public description of a table.
@@ -158,11 +160,11 @@ class Domain:
     def __getitem__(self, name: str) -> Column:
         try:
             return self.columns[name]
+        except TypeError:
+            raise DomainError(f"a column is named by a text. Got {name!r}.") from None
         except KeyError:
             raise DomainError(
-                f"{name!r} is not in the domain. Known columns: "
-                f"{', '.join(self.columns)}. Add it with its public bounds, for "
-                f'example "{name}": Number(0, 100).'
+                f"{name!r} is not in the domain. {did_you_mean(name, self.columns)}"
             ) from None
 
     @cached_property

@@ -109,7 +109,10 @@ def keys_noise(epsilon: Fraction, delta: Fraction, domain: Domain) -> KeysNoise:
             "without a delta none of them may be shown."
         )
     if delta > LARGEST_DELTA or epsilon > 256:
-        raise ParameterError("unknown keys take delta <= 0.01 and epsilon <= 256.")
+        raise ParameterError(
+            "unknown keys take delta <= 0.01 and epsilon <= 256. Got epsilon "
+            f"{float(epsilon):g} and delta {float(delta):g}."
+        )
     changes = domain.rows_per_person * (2 if domain.neighbours == "replace" else 1)
     scale = check_scale(changes / epsilon)
     # The reach is for the noise that is drawn, whose scale may have been rounded up.

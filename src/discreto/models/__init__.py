@@ -4,6 +4,7 @@ import importlib
 import warnings
 from typing import Any
 
+from discreto.calls import refuse_name
 from discreto.models import _predictor  # noqa: F401  (the core learns to read models)
 from discreto.models.auto import AutoClassifier, AutoRegressor
 from discreto.models.boosting import (
@@ -48,12 +49,47 @@ __all__ = [
     "select",
 ]
 
+# Kinds of models that we do not have, and what comes closest.
+_INSTEAD = {
+    "RandomForest": "GradientBoosting",
+    "ExtraTrees": "GradientBoosting",
+    "DecisionTree": "GradientBoosting",
+    "HistGradientBoosting": "GradientBoosting",
+    "AdaBoost": "GradientBoosting",
+    "XGB": "GradientBoosting",
+    "LGBM": "GradientBoosting",
+    "CatBoost": "GradientBoosting",
+    "MLP": "Auto",
+    "SVC": "LogisticRegression",
+    "LinearSVC": "LogisticRegression",
+    "SVR": "LinearRegression",
+    "Ridge": "LinearRegression",
+    "Lasso": "LinearRegression",
+    "ElasticNet": "LinearRegression",
+    "SGDClassifier": "LogisticRegression",
+    "BernoulliNB": "NaiveBayes",
+    "MultinomialNB": "NaiveBayes",
+    "MiniBatchKMeans": "KMeans",
+    "DBSCAN": "KMeans",
+}
+
+
+def _instead(name: str) -> str:
+    """What to use for a model of scikit-learn that is not here."""
+    for word, other in _INSTEAD.items():
+        if name.startswith(word):
+            kind = "Regressor" if name.endswith("Regressor") else "Classifier"
+            found = other + kind if other in ("Auto", "GradientBoosting") else other
+            return f"There is no private form of it yet; the closest is {found!r}."
+    return ""
+
+
 _PRESETS = ("DPBoost", "PrivCatBoost", "PrivRandBoost")
 
 
 def __getattr__(name: str) -> Any:
     if name not in _PRESETS:
-        raise AttributeError(f"module 'discreto.models' has no attribute {name!r}")
+        refuse_name("discreto.models", name, __all__, _instead)
     lab = importlib.import_module("discreto.lab.boosting_presets")
     warnings.warn(
         f"discreto.models.{name} is discreto.lab.boosting_presets.{name} since 0.2.",

@@ -18,12 +18,13 @@ from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number
 from discreto.data.frames.native import frame_of
 from discreto.errors import DomainError, ParameterError, UnsafeError
-from discreto.models._features import as_matrix, columns_of, is_dict
+from discreto.models._features import as_matrix, columns_of
 from discreto.models._own_ledger import own_ledger
 from discreto.models._pipelines import warn_of_leaks
-from discreto.parameters import number
+from discreto.parameters import number, refuse
 from discreto.tables import Table
 
+_FOR_ARRAYS = ("bounds", "classes", "target_bounds", "n_categories")
 _WEIGHT = "sample_weight"  # what the weights of arrays are called
 
 
@@ -53,6 +54,7 @@ class TakesArrays:
     def _table(
         self, X: Any, y: Any, weights: tuple[Any, Any] | None = None
     ) -> tuple[Table, str | None]:
+        self._refuse_what_the_domain_says(X)
         if isinstance(X, Table):
             if weights is not None and not (
                 isinstance(weights[0], str) and weights[1] is None
@@ -71,8 +73,8 @@ class TakesArrays:
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        if is_dict(X):
-            as_matrix(X)  # which refuses it
+        if not hasattr(X, "columns"):
+            as_matrix(X)  # which refuses what is not a matrix
         validate_data(self, X, skip_check_array=True)
         domain, columns, target = self._describe(X, y)
         if weights is not None:
@@ -81,6 +83,26 @@ class TakesArrays:
         if ledger.simulation is None:
             warn_of_leaks()
         return Table(columns, domain, ledger), target
+
+    def _refuse_what_the_domain_says(self, X: Any) -> None:
+        """Refuse bounds and classes next to a domain, which has its own."""
+        if isinstance(X, Table):
+            where = "the domain of this Table"
+            remedy = "table.with_columns(age='clip(age, 18, 65)')"
+        elif self.domain is not None:
+            where, remedy = "domain=", "domain=Domain({'age': Number(18, 65), ...})"
+        else:
+            return
+        for name in _FOR_ARRAYS:
+            given = vars(self).get(name)
+            if given is not None:
+                raise refuse(
+                    given,
+                    name,
+                    f"left out, because {where} already says it (to narrow a column: "
+                    f"{remedy})",
+                    type(self).__name__,
+                )
 
     def _with_weights(
         self, domain: Domain, columns: dict[str, Any], weights: Any, most: Any
@@ -133,7 +155,14 @@ class TakesArrays:
         return [f"x{i}" for i in range(as_matrix(X).shape[1])]
 
     def _target_values(self, y: Any, rows: int) -> Any:
-        values = column_or_1d(y, warn=True)
+        try:
+            values = column_or_1d(y, warn=True)
+        except (ValueError, TypeError, OverflowError):  # its text may show values
+            shape = np.shape(y) if hasattr(y, "dtype") or np.isscalar(y) else "other"
+            raise ParameterError(
+                "y should be a 1d array of numbers or texts, got an array of shape "
+                f"{shape} instead. (Complex data not supported.)"
+            ) from None
         if len(values) != rows:
             raise ParameterError(
                 "y should be a 1d array with one value for each row of X."
@@ -160,11 +189,12 @@ class TakesArrays:
             low, high = (
                 np.broadcast_to(np.asarray(e, float), len(names)) for e in (low, high)
             )
-        except (TypeError, ValueError):
-            raise ParameterError(
-                "bounds must be (low, high): two numbers, or two lists with one number "
-                f"for each of the {len(names)} features."
-            ) from None
+        except (TypeError, ValueError, OverflowError):
+            wanted = (
+                "(low, high): two numbers, or two lists with one number for each of "
+                f"the {len(names)} features"
+            )
+            raise refuse(self.bounds, "bounds", wanted) from None
         return low, high
 
     def _target_column(self, y: Any) -> Number | Category:

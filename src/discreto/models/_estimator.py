@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from discreto.calls import checked
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
@@ -28,7 +29,7 @@ from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
 from discreto.models._sample_weights import weighed, weighted_space
 from discreto.models._undeclared import warn_of_undeclared
-from discreto.parameters import Reader
+from discreto.parameters import Reader, refuse
 from discreto.perform import choosy_gate, perform
 from discreto.plan import TYPICAL_ROWS, Plan, rehearse
 from discreto.session import Ask
@@ -62,6 +63,13 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     random_state
         Seeds public coins (starting points, random splits). It never touches noise.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let wrong calls of ``__init__`` and ``fit`` say what to write."""
+        super().__init_subclass__(**options)
+        for name in ("__init__", "fit"):
+            if name in vars(cls):
+                setattr(cls, name, checked(vars(cls)[name]))
 
     def _learn(self, ask: Ask, space: Space) -> None:
         """Hold the conversation and set the attributes that predict needs."""
@@ -107,6 +115,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         )
         return plan
 
+    @checked
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a Table and the name of its target, or from arrays or frames.
 
@@ -221,6 +230,8 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     def _space(self, domain: Domain, target: str | None) -> Space:
         if not isinstance(domain, Domain):
             raise DomainError(f"{type(self).__name__}.plan needs a Domain.")
+        if target is not None and not isinstance(target, str):
+            raise refuse(target, "target", "the name of a column")
         target = target or domain.target
         if not self._needs_target:
             features = [n for n in domain.features() if n != target]

@@ -171,7 +171,13 @@ def as_matrix(X: Any) -> Array:
             "what a model says about a Table's rows is private. Give rows of your own, "
             "such as a data frame; evaluate(model, table, epsilon=0.5) measures it."
         )
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except (ValueError, TypeError, OverflowError):  # lines of different lengths
+        raise ParameterError(
+            "X must be a 2-d array: a list of rows that have as many values as each "
+            f"other. Got a {type(X).__name__}."
+        ) from None
     if array.ndim != 2:
         raise ParameterError(
             f"Expected 2D array, got {array.ndim}D array instead. Reshape your data "

@@ -19,7 +19,7 @@ from discreto.errors import PrivacyWarning
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
-_CALLERS = 12  # frames between Pipeline.fit and a model's fit, with room
+_CALLERS = 14  # frames between Pipeline.fit and a model's fit, with room
 _PUBLIC_CATEGORIES = ("OneHotEncoder", "OrdinalEncoder")
 
 

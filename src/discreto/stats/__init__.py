@@ -9,6 +9,9 @@ Each function has a class of the same meaning (``mean``: ``Mean``) that is only 
 plan it with ``discreto.plan.statistics`` or ask several at once with ``table.answers``.
 """
 
+from typing import Any
+
+from discreto.calls import refuse_name
 from discreto.stats.comparisons import (
     Independence,
     MeanDifference,
@@ -126,3 +129,26 @@ __all__ = [
     "variance",
     "weighted_mean",
 ]
+
+_OTHER_NAMES = {
+    "average": "mean",
+    "avg": "mean",
+    "corr": "correlation",
+    "cov": "covariance",
+    "percentile": "quantile",
+    "quantiles": "quantile",
+    "share": "proportion",
+    "stddev": "std",
+    "total": "sum",
+    "value_counts": "histogram",
+    "var": "variance",
+}
+
+
+def __getattr__(name: str) -> Any:
+    refuse_name("discreto.stats", name, __all__, _other_name)
+
+
+def _other_name(name: str) -> str:
+    other = _OTHER_NAMES.get(name.lower())
+    return f"Did you mean {other!r}?" if other else ""

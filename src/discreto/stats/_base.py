@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from fractions import Fraction
+from functools import cache
 from itertools import chain, product
 from typing import Any
 
@@ -52,16 +54,24 @@ def run(
         )
     if not _PLAIN.issuperset(map(type, vars(statistic).values())):
         statistic = _with_plain_values(statistic)
+    for name in _names_in(type(statistic)):
+        value = vars(statistic)[name]
+        if not isinstance(value, str):
+            raise refuse(value, name, "the name of a column")
     return table.answer(statistic, epsilon=epsilon, delta=delta, key=key)
 
 
+@cache
+def _names_in(kind: Any) -> tuple[str, ...]:
+    """The fields of a statistic that are names of columns."""
+    return tuple(part.name for part in fields(kind) if part.type == "str")
+
+
 def _with_plain_values(statistic: Any) -> Statistic:
-    """The same with Python's values for numpy's; what is no name is refused as one."""
+    """The same with Python's values for numpy's."""
     found = {}
     for part in fields(statistic):
         value = plain_values(getattr(statistic, part.name))
-        if part.type == "str" and not isinstance(value, str):
-            raise refuse(value, part.name, "the name of a column")
         found[part.name] = tuple(value) if isinstance(value, list) else value
     out: Statistic = replace(statistic, **found)
     return out
@@ -78,16 +88,19 @@ def plain_values(value: Any) -> Any:
     return of_python(value)
 
 
-def names_of(names: Names | None) -> tuple[str, ...]:
+def names_of(names: Iterable[str] | None) -> tuple[str, ...]:
     """One name or several, as a tuple."""
     if names is None:
         return ()
     if isinstance(names, str):
         return (of_python(names),)
     try:
-        return tuple(map(of_python, names))
+        found = tuple(map(of_python, names))
     except TypeError:
-        raise refuse(names, "columns", "the name of a column, or several") from None
+        found = (None,)
+    if not all(isinstance(name, str) for name in found):
+        raise refuse(names, "columns", "the name of a column, or a list of names")
+    return found
 
 
 def grouped(by: tuple[str, ...], inner: Cells, domain: Domain) -> Cells:

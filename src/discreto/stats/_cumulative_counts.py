@@ -155,9 +155,21 @@ def possible_edges(
     noises, shifts = _unit_ranks(law, ranks.size - 1)
     moved = (noises - chance * noises[:, -1:])[:, part]
     surplus = (ranks - chance * ranks[-1])[part]
-    below = surplus - size * moved + sampling * shifts[:, None] < 0
-    edges: Ints = window[0] + below.sum(axis=1)
-    return edges
+    return window[0] + crossing(surplus - size * moved + sampling * shifts[:, None])
+
+
+def crossing(surplus: Floats) -> Ints:
+    """How many numbers come before a rising sequence under noise turns positive.
+
+    That of the nearest sequence that never falls: the least partial sum. A count of the
+    negative ones would end in the middle of a gap without rows, where all have about
+    the same surplus, and not at the value before it or behind it.
+    """
+    sums = np.cumsum(surplus, axis=-1)
+    least = np.argmin(sums, axis=-1)
+    lowest = np.take_along_axis(sums, np.expand_dims(least, -1), axis=-1)[..., 0]
+    out: Ints = np.where(lowest < 0, least + 1, 0)
+    return out
 
 
 @lru_cache(maxsize=8)

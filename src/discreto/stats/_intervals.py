@@ -26,9 +26,10 @@ def reach(noise: Noise, level: float = LEVEL) -> int:
     """The smallest whole k with P[|noise| <= k] >= level, for one draw."""
     tail = 1 - level
     if noise.law == "laplace":
-        q = math.exp(-1 / float(noise.amount))
-        # P[|X| > k] = 2 q^(k+1) / (1 + q)
-        return max(0, math.ceil(math.log(tail * (1 + q) / 2) / math.log(q)) - 1)
+        # P[|X| > k] = 2 q^(k+1) / (1 + q). log q is -rate: q itself may underflow to 0.
+        rate = 1 / float(noise.amount)
+        rows = math.log(tail * (1 + math.exp(-rate)) / 2) / -rate
+        return max(0, math.ceil(rows) - 1)
     sigma = math.sqrt(float(noise.amount))
     if sigma > 50:
         return math.ceil(sigma * _normal(1 - tail / 2) - 0.5)

@@ -44,13 +44,19 @@ class Places:
 
     def centres(self) -> Floats:
         """A value of each place: its middle, a whole number where values are."""
-        first, last = self.edges[:-1], self.edges[1:]
+        first, last = self.ends()
         middles: Floats = (first + last) / 2
+        if self.column.integer:
+            middles = np.where(first <= last, np.floor(middles), last)
+        return np.clip(middles, self.column.lower, self.column.upper)
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """The smallest and the largest value that each place can hold."""
+        first, last = self.edges[:-1], self.edges[1:]
         if self.column.integer:  # a value that equals a cut is in the place below it
             first, last = np.floor(first) + 1, np.floor(last)
             first[0] = math.ceil(self.column.lower)
-            middles = np.where(first <= last, np.floor((first + last) / 2), last)
-        return np.clip(middles, self.column.lower, self.column.upper)
+        return first, last
 
     def around(self, place: int) -> Floats:
         """Cuts around a place, four times as many places apart with every step outward.

@@ -29,6 +29,7 @@ from discreto.stats._intervals import Floats
 ALL = "(all)"
 MOST_COLUMNS = 5
 _Z = 1.959964
+_LEAST_VARIANCE = 1e-100  # that of noise at a huge epsilon underflows to 0
 Set = tuple[int, ...]  # places of columns
 _SHARES = [Fraction(1), Fraction(9, 10), Fraction(3, 4), Fraction(1, 2), Fraction(1, 4)]
 
@@ -93,7 +94,7 @@ class Crosstab:
             answer = ask.measure(query, f"{self.label} by {by}", share)
             shape = tuple(sizes[i] for i in margin)
             margins[margin] = answer.tables[0][:, 0].reshape(shape).astype(float)
-            variances[margin] = answer.noises[0].variance
+            variances[margin] = max(answer.noises[0].variance, _LEAST_VARIANCE)
         parts, errors = _fitted(margins, variances, sizes)
         keys: list[Any] = []
         values, halves = [], []

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.core.domain import Category, Number
 from discreto.core.expressions import Col, IsMissing
@@ -13,6 +14,7 @@ from discreto.errors import DomainError
 from discreto.plan import Statistic
 from discreto.release import Release
 from discreto.release_text import releases_html
+from discreto.stats._base import names_of
 from discreto.stats.histograms import Histogram
 from discreto.stats.moments import Count, Mean, Variance
 from discreto.stats.quantiles import Quantiles
@@ -58,6 +60,7 @@ class Description:
         return releases_html(self.releases)
 
 
+@checked
 def describe(
     table: Table,
     columns: Iterable[str] | None = None,
@@ -98,7 +101,7 @@ def describe(
     True
     """
     domain = table.domain
-    names = list(domain) if columns is None else list(columns)
+    names = list(domain) if columns is None else names_of(columns)
     asked: list[Statistic] = [] if domain.neighbours == "replace" else [Count()]
     for name in names:
         column = domain[name]

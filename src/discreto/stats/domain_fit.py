@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.core.domain import Category, Number
 from discreto.core.maps import Everyone, Unfit
@@ -94,6 +95,7 @@ def _harm(kind: str) -> str:
     return "was not declared: see aliases, case and strip of Category"
 
 
+@checked
 def domain_fit(
     table: Table,
     columns: Names | None = None,

@@ -71,7 +71,10 @@ class Histogram:
             The answer with its error bar.
         """
         if not self.columns:
-            raise ParameterError("a histogram needs a column.")
+            raise ParameterError(
+                "a histogram needs a column, and got none. Write "
+                "histogram(table, 'age', epsilon=0.1)."
+            )
         cells, keys = self._cells(ask.domain)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
         counts = answer.tables[0][:, 0]

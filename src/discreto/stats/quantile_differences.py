@@ -15,6 +15,7 @@ from discreto.errors import ParameterError
 from discreto.release import Release
 from discreto.session import Ask
 from discreto.stats._cumulative_counts import (
+    crossing,
     cumulative,
     possible_edges,
     surplus_powers,
@@ -86,10 +87,13 @@ class QuantileDifference:
             ends = np.array([0.0, edges[0] - edges[-1], edges[-1] - edges[0]])
             return with_p_value(self.label, ("difference",), 1.0, ends[:, None], unit)
         first, second = (_possible(chance, part, noise) for part in ranks[:2])
-        # Noises and samples of the two groups have nothing to do with each other.
-        drawn = edges[second[1:]] - edges[first[1:]][::-1]
-        value = float(edges[second[0]] - edges[first[0]])
-        low, high = np.quantile(drawn, [0.025, 0.975])
+        centres, (least, most) = places.centres(), places.ends()
+        value = float(centres[second[0]] - centres[first[0]])
+        # Noises and samples of the two groups are independent. A value may lie anywhere
+        # in its place: many rows may share one value, which is seldom the middle.
+        one, two = first[1:][::-1], second[1:]
+        low = np.quantile(least[two] - most[one], 0.025, method="lower")
+        high = np.quantile(most[two] - least[one], 0.975, method="higher")
         ends = np.array([value, min(low, value), max(high, value)])
         error = max(value - low if value > 0 else high - value, 1e-300) / Z
         p = two_sided(value / error)
@@ -97,14 +101,17 @@ class QuantileDifference:
 
 
 def _possible(chance: float, ranks: Floats, noise: Noise) -> Ints:
-    """The edge of a quantile, and where that of the population may be."""
+    """The place of a quantile, and those where the population's may be."""
     last = ranks.size - 1
     squares, _ = surplus_powers(last, chance)
     sampling = math.sqrt(max(float(ranks[-1]), 1.0) * chance * (1 - chance))
     far = 5 * math.hypot(math.sqrt(noise.variance * np.median(squares)), sampling)
     surplus = ranks - chance * ranks[-1]
-    near = np.flatnonzero(np.abs(surplus[1:-1]) <= far) + 1
-    window = (int(near[0]), int(near[-1])) if near.size else (0, last)
-    middle = window[0] + int((surplus[window[0] : window[1] + 1] < 0).sum())
+    # From the first edge that is not surely too low to the last not surely too high.
+    # Where many rows share a value, the first may lie beyond the last.
+    start = int(np.argmax(surplus >= -far))
+    stop = last - int(np.argmax(surplus[::-1] <= far))
+    window = (min(start, stop), max(start, stop))
+    middle = window[0] + int(crossing(surplus[window[0] : window[1] + 1]))
     found = possible_edges(chance, ranks, noise, window, sampling)
-    return np.minimum(np.append(middle, found), last)
+    return np.clip(np.append(middle, found), 1, last) - 1  # the place below an edge

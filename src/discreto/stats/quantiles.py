@@ -171,7 +171,8 @@ def within(low: float, high: float, column: Number) -> tuple[float, float]:
     """The ends of an interval, on whole numbers if the column has only those."""
     if column.integer:
         low, high = math.ceil(low), math.floor(high)
-    return max(low, column.lower), min(high, column.upper)
+    # Floats: whole numbers past 2^63 do not fit into arrays.
+    return float(max(low, column.lower)), float(min(high, column.upper))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from discreto.core.expressions import (
     WithColumns,
 )
 from discreto.errors import DiscretoError, ParameterError
-from discreto.expression_text import parse
+from discreto.expression_text import hint_for, parse, with_backticks
 from discreto.plan import Statistic
 from discreto.stats._base import read_probability
 from discreto.stats.comparisons import (
@@ -53,7 +53,8 @@ def sentence(text: str) -> Statistic:
         ``STATISTIC(columns or expressions, options) where CONDITION by GROUPS``, such
         as ``count()``, ``mean(kg / m ** 2) where age >= 65 by region``,
         ``quantile(age, 0.1, 0.9)``, ``histogram(age, 10)``, ``count() by cut(age, [18,
-        65]), sex``. Expressions are those of ``table.with_columns``.
+        65]), sex``. Expressions are those of ``table.with_columns``. A column whose
+        name has spaces or signs stands in backticks: ``mean(`Weight kg`)``.
 
     Returns
     -------
@@ -89,7 +90,7 @@ def sentence(text: str) -> Statistic:
         steps.append(WithColumns(tuple(Named(n, e) for n, e in made.items())))
     least, most, make = known
     if not least <= len(columns) <= most or len(conditions) != whole:
-        raise ParameterError(f"{name} takes other arguments. Got {asked!r}.")
+        raise ParameterError(_takes(name, least, most, asked))
     try:
         statistic = make((*conditions, *columns), options, by)
     except DiscretoError:
@@ -97,6 +98,17 @@ def sentence(text: str) -> Statistic:
     except (TypeError, ValueError, ArithmeticError):  # too many, too large, a list
         raise ParameterError(f"{name} takes other options. Got {asked!r}.") from None
     return Viewed(statistic, tuple(steps)) if steps else statistic
+
+
+def _takes(name: str, least: int, most: int, asked: str) -> str:
+    """How many columns a statistic takes."""
+    if name in _OF_CONDITIONS:
+        example = "age > 30" + ", sex" * least
+        return f"{name} takes a condition first: {name}({example}). Got {asked!r}."
+    some = f"{least}" if least == most else f"{least} to {most}"
+    example = ", ".join(("age", "income")[:least])
+    columns = "column" if most == 1 else "columns"
+    return f"{name} takes {some} {columns}: {name}({example}). Got {asked!r}."
 
 
 def _near(name: str) -> str:
@@ -124,6 +136,7 @@ def _clauses(text: str) -> tuple[str, str, str]:
     """What is asked, the condition and the groups; words in quotes are left alone."""
     if not isinstance(text, str) or len(text) > 10_000:
         raise ParameterError("a question is a text of at most 10000 letters.")
+    text = with_backticks(text)
     hidden = _QUOTED.sub(lambda found: "_" * len(found[0]), text)
     places = [(found.start(), found[0].lower()) for found in _WORDS.finditer(hidden)]
     order = [word for _, word in places]
@@ -141,6 +154,7 @@ def _clauses(text: str) -> tuple[str, str, str]:
 
 
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_NAMED = re.compile(r"\bcol\('([^'`\\]+)'\)")
 _WORDS = re.compile(r"\b(where|by)\b", re.IGNORECASE)
 
 
@@ -166,9 +180,9 @@ def _split(text: str) -> list[str]:
     try:
         tree = ast.parse(f"_({text})", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ParameterError(f"cannot read {text!r}.") from None
+        raise ParameterError(f"cannot read {text!r}.{hint_for(text)}") from None
     if not isinstance(tree, ast.Call) or tree.keywords:
-        raise ParameterError(f"cannot read {text!r}.")
+        raise ParameterError(f"cannot read {text!r}.{hint_for(text)}")
     return [ast.get_source_segment(f"_({text})", arg) or "" for arg in tree.args]
 
 
@@ -187,7 +201,7 @@ def _column(text: str, made: dict[str, Expression]) -> str:
     expression = parse(text)
     if isinstance(expression, Col):
         return expression.name
-    name = " ".join(text.split())[:200]
+    name = _NAMED.sub(r"`\1`", " ".join(text.split()))[:200]
     if isinstance(expression, Cut) and isinstance(expression.inside, Col):
         group = f"{expression.inside.name} group"
         name = group if made.get(group, expression) == expression else name

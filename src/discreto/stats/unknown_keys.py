@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.core.unknown_keys import Keys, KeysNoise
 from discreto.parameters import MANY, whole
@@ -106,6 +107,7 @@ def _interval(shown: int, noise: KeysNoise) -> tuple[int, int]:
     return int(min(fits[0], shown)), int(max(fits[-1], shown))
 
 
+@checked
 def unknown_keys(
     table: Table,
     column: str,

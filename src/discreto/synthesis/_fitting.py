@@ -16,6 +16,7 @@ from discreto.synthesis._junction_tree import Floats, JunctionTree, Places
 
 _STALL = 10  # steps within which the fit must get better
 _LEAST = 1e-300
+_WHOLE = 0.01  # of counts that noise of this variance hardly ever changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,9 @@ class Model:
             for places in new:
                 self.factors[places] = np.zeros(self.tree.lengths(places))
             self._prepare()
-        _descend(self, goals, rows, steps)
+        # A step that is too long may end in 0 / 0; the search then halves it.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            _descend(self, goals, rows, steps)
 
     def _moments(self, beliefs: Sequence[Floats]) -> dict[Places, Floats]:
         return {
@@ -90,7 +93,8 @@ def _goals(measured: Sequence[NoisyMarginal]) -> Goals:
     """One goal for each set: what several measurements say together."""
     out: Goals = {}
     for one in measured:
-        weight = np.broadcast_to(1 / np.asarray(one.variance), one.counts.shape)
+        variance = np.maximum(one.variance, _WHOLE)
+        weight = np.broadcast_to(1 / variance, one.counts.shape)
         before, total = out.get(one.places, (np.zeros(()), np.zeros(())))
         out[one.places] = (before + weight, total + weight * one.counts)
     return {places: (w, total / w) for places, (w, total) in out.items()}

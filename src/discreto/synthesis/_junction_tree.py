@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Places = tuple[int, ...]
+_LEAST = 1e-140  # the product of two such cells is still above 0
 
 
 class JunctionTree:
@@ -65,15 +66,15 @@ class JunctionTree:
 
     def beliefs(self, logs: Sequence[Floats]) -> list[Floats]:
         """The probabilities of each clique for the product of exp(logs)."""
-        tables = [np.exp(log - log.max()) for log in logs]
+        tables = [_relative(np.exp(log - log.max())) for log in logs]
         sent: dict[int, Floats] = {}
         for k in reversed(self.order):
             above = self.parent[k]
             if above >= 0:
                 up = self.summed(tables[k], k, self.shared[k])
-                sent[k] = up / up.sum()
-                tables[above] = tables[above] * self.spread(
-                    sent[k], self.shared[k], above
+                sent[k] = _relative(up)
+                tables[above] = _relative(
+                    tables[above] * self.spread(sent[k], self.shared[k], above)
                 )
         for k in self.order:
             above = self.parent[k]
@@ -149,6 +150,16 @@ class JunctionTree:
         made = made.reshape(self.sizes[place], *table.shape)
         back = np.argsort(order + rest) + 1
         return made.transpose([0, *back.tolist()])
+
+
+def _relative(table: Floats) -> Floats:
+    """A table divided by its largest cell, with no cell below ``_LEAST``.
+
+    Factors that contradict each other, as noise at a tiny epsilon makes them, would
+    otherwise multiply to 0 in every cell.
+    """
+    out: Floats = np.maximum(table / table.max(), _LEAST)
+    return out
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

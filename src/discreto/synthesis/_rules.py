@@ -30,11 +30,11 @@ class Rules:
     @classmethod
     def read(cls, owner: Any, domain: Domain) -> Rules:
         """The rules of a synthesizer, or a refusal."""
-        texts = owner.constraints or ()
+        texts = () if owner.constraints is None else owner.constraints
         texts = [texts] if isinstance(texts, str) else texts
         if not isinstance(texts, list | tuple):
             raise ParameterError('constraints is a list of texts: ["age >= 18"].')
-        derived = owner.derived or {}
+        derived = {} if owner.derived is None else owner.derived
         if not isinstance(derived, Mapping):
             raise ParameterError('derived is a dict: {"total": "wages + rent"}.')
         conditions = tuple(parse(text) for text in texts)

@@ -174,6 +174,8 @@ class Synthesizer(PrivateEstimator):
     def _space(self, domain: Domain, target: str | None) -> Space:
         if not isinstance(domain, Domain):
             raise DomainError("Synthesizer.plan needs a Domain.")
+        if self.target is not None and not isinstance(self.target, str):
+            raise Reader(self).bad("target", "the name of a column")
         target = target or self.target or domain.target
         rules = Rules.read(self, domain)
         names = [

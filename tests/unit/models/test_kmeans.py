@@ -127,7 +127,7 @@ def test_a_hard_round_without_noise_is_the_mean_of_what_is_there():
     rows = rows + rng.normal(0, 0.02, rows.shape)
     rows[(rng.random(rows.shape) < 0.5) & (label == 1)[:, None]] = np.nan
     start = np.array([[-0.85, -0.85, -0.9], [-0.75, -0.85, -0.7]])
-    model = KMeans(2, epsilon=1, init=start, max_iter=3, shrink=False, bounds=(-1, 1))
+    model = KMeans(2, epsilon=1, init=start, max_iter=3, shrink=False)
     model.set_params(ledger=simulate(noise=False), domain=domain(names="abc"))
     model.fit(rows)
     centres = start

@@ -49,3 +49,12 @@ def test_a_sum_of_values_of_both_signs_may_well_be_nothing() -> None:
     domain = dp.Domain({"gain": dp.Number(-5, 5)})
     rows = dp.Table({"gain": [1.0, -1.0] * 500}, domain, simulate(0))
     assert dp.stats.sum(rows, "gain", epsilon=1).note == ""
+
+
+def test_whole_numbers_past_the_machine_are_answered():
+    table = dp.Table(
+        {"age": [1.0, 2.0, 3.0]}, dp.Domain({"age": dp.Number(0, 100)}), simulate(1)
+    )
+    wide = "quantile(clip(ceil(sqrt(floor(fill(age, 1e150)))), 0, 7e149), 0.0001)"
+    found = table.answer(dp.stats.sentence(wide), epsilon=1)
+    assert found.low <= found.value <= found.high

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from discreto.calls import quoted_column
 from discreto.core.domain import Domain
 from discreto.core.expressions.dates import dated
 from discreto.core.expressions.kinds import (
@@ -45,7 +46,10 @@ class Compare(Operation):
     def kind(self, domain: Domain) -> Labels:
         a, b = (part.kind(domain) for part in self.sides(domain))
         if isinstance(a, Real) != isinstance(b, Real):
-            raise DomainError(f"{self} compares a number with a category.")
+            raise DomainError(
+                f"{self} compares a number with a category."
+                f"{quoted_column(self, domain)}"
+            )
         clocks = {k.calendar for k in (a, b) if isinstance(k, Real) and k.calendar}
         if len(clocks) > 1:
             raise DomainError(f"{self} compares dates of different clocks.")

@@ -67,8 +67,11 @@ class Const(Operation):
 
     def __post_init__(self) -> None:
         value = self.value
-        if not isinstance(value, str) and not math.isfinite(value):
-            raise ParameterError("a constant is a finite number, a text or a truth.")
+        long = isinstance(value, int) and abs(value) > 10**300  # no float holds it
+        if not isinstance(value, str) and (long or not math.isfinite(value)):
+            raise ParameterError(
+                "a constant is a finite number up to 1e300, a text or a truth."
+            )
         if isinstance(value, int) and not isinstance(value, bool):
             object.__setattr__(self, "value", float(value))
 

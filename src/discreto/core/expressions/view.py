@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.calls import quoted_column
 from discreto.core.domain import Category, Domain
 from discreto.core.expressions.arithmetic import Apply, Arithmetic, Clip, Power
 from discreto.core.expressions.dates import AgeAt, DatePart, DaysBetween, Period
@@ -55,7 +56,10 @@ class Named:
     def check(self, domain: Domain) -> None:
         """Refuse an expression that makes no column of a domain."""
         if not self.expression.columns():
-            raise DomainError(f"{self.name} = {self.expression} names no column.")
+            hint = quoted_column(self.expression, domain)
+            made_here = self.name.startswith("(")  # and has a name of ours
+            what = f"{'' if made_here else self.name + ' = '}{self.expression}"
+            raise DomainError(f"{what} names no column.{hint}")
         column_of(self.expression.kind(domain), f"{self.name} = {self.expression}")
 
     def __str__(self) -> str:
@@ -123,7 +127,8 @@ class Where:
         """Refuse what is no condition, and a public number of rows."""
         truth(self.condition, domain, "where")
         if not self.condition.columns():
-            raise DomainError(f"where {self.condition} names no column.")
+            hint = quoted_column(self.condition, domain)
+            raise DomainError(f"where {self.condition} names no column.{hint}")
         if domain.neighbours == "replace":
             raise DomainError(
                 "with neighbours='replace' the number of rows is public, and how many "

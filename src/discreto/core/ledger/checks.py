@@ -81,8 +81,9 @@ def refusal(label: str, cost: Cost, spent: Cost, budget: Budget, analyst: str) -
     """Why a charge does not fit, and what would."""
     if cost.rho and not budget.delta:
         return (
-            f"{label!r} costs {cost}, which needs a delta, and this ledger has none. "
-            "Ask with delta=0, or use a ledger that was made with a delta."
+            f"{label!r} asks for Gaussian noise (a delta above 0), and this ledger has "
+            "no delta. Leave delta out, or use a ledger that was made with one: "
+            "Ledger(path, epsilon=3, delta='1e-6')."
         )
     if not budget.has_delta_for(spent, cost):
         return (

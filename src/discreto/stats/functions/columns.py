@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from discreto.calls import checked
 from discreto.core.cost import Amount
+from discreto.parameters import read_level, truth
 from discreto.release import LEVEL, Release
 from discreto.stats._base import Names, names_of, run
 from discreto.stats.covariances import Covariance
@@ -11,6 +13,7 @@ from discreto.stats.population import LeveledMean
 from discreto.tables import Table
 
 
+@checked
 def count(
     table: Table,
     *,
@@ -59,6 +62,7 @@ def count(
     return run(table, Count(names_of(by)), epsilon, delta, key)
 
 
+@checked
 def sum(
     table: Table,
     column: str,
@@ -110,6 +114,7 @@ def sum(
     return run(table, Total(column, names_of(by)), epsilon, delta, key)
 
 
+@checked
 def mean(
     table: Table,
     column: str,
@@ -166,12 +171,14 @@ def mean(
     >>> mean.low < mean.value < mean.high, mean.cost
     (True, Cost(ε 1))
     """
+    population, level = truth(population, "population"), read_level(level)
     if population or level != LEVEL:
         asked = LeveledMean(column, names_of(by), level, population)
         return run(table, asked, epsilon, delta, key)
     return run(table, Mean(column, names_of(by)), epsilon, delta, key)
 
 
+@checked
 def variance(
     table: Table,
     column: str,
@@ -223,6 +230,7 @@ def variance(
     return run(table, Variance(column, by=names_of(by)), epsilon, delta, key)
 
 
+@checked
 def std(
     table: Table,
     column: str,
@@ -275,6 +283,7 @@ def std(
     return run(table, statistic, epsilon, delta, key)
 
 
+@checked
 def covariance(
     table: Table,
     columns: Names,
@@ -324,6 +333,7 @@ def covariance(
     return run(table, Covariance(names_of(columns)), epsilon, delta, key)
 
 
+@checked
 def correlation(
     table: Table,
     columns: Names,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from discreto.calls import checked
 from discreto.core.cost import Amount
+from discreto.parameters import refuse
 from discreto.release import Release
 from discreto.stats._base import Names, names_of, run
 from discreto.stats.crosstabs import Crosstab
@@ -13,6 +15,7 @@ from discreto.stats.histograms import Top
 from discreto.tables import Table
 
 
+@checked
 def distribution(
     table: Table,
     column: str,
@@ -61,11 +64,16 @@ def distribution(
     >>> [round(share, 1) for share in found.value.tolist()]
     [0.2, 0.5, 0.7]
     """
-    return run(
-        table, Distribution(column, tuple(map(float, points))), epsilon, delta, key
-    )
+    try:
+        several = () if isinstance(points, str) else tuple(map(float, points))
+    except (TypeError, ValueError, OverflowError):
+        several = ()
+    if not several:
+        raise refuse(points, "points", "numbers, such as [18, 65]")
+    return run(table, Distribution(column, several), epsilon, delta, key)
 
 
+@checked
 def gini(
     table: Table,
     column: str,
@@ -113,6 +121,7 @@ def gini(
     return run(table, Inequality(column), epsilon, delta, key)
 
 
+@checked
 def lorenz(
     table: Table,
     column: str,
@@ -160,6 +169,7 @@ def lorenz(
     return run(table, Inequality(column, curve=True), epsilon, delta, key)
 
 
+@checked
 def crosstab(
     table: Table,
     columns: Names,
@@ -209,6 +219,7 @@ def crosstab(
     return run(table, Crosstab(names_of(columns)), epsilon, delta, key)
 
 
+@checked
 def top(
     table: Table,
     column: str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.expression_text import expression
 from discreto.expressions import Expr
@@ -17,6 +18,7 @@ from discreto.stats.trends import CorrelationTest, Trend
 from discreto.tables import Table
 
 
+@checked
 def mean_difference(
     table: Table,
     column: str,
@@ -68,6 +70,7 @@ def mean_difference(
     return run(table, MeanDifference(column, group), epsilon, delta, key)
 
 
+@checked
 def proportion_difference(
     table: Table,
     condition: Expr | str,
@@ -122,6 +125,7 @@ def proportion_difference(
     )
 
 
+@checked
 def quantile_difference(
     table: Table,
     column: str,
@@ -178,6 +182,7 @@ def quantile_difference(
     return run(table, asked, epsilon, delta, key)
 
 
+@checked
 def independence(
     table: Table,
     first: str,
@@ -226,6 +231,7 @@ def independence(
     return run(table, Independence(first, second), epsilon, delta, key)
 
 
+@checked
 def correlation_test(
     table: Table,
     first: str,
@@ -275,6 +281,7 @@ def correlation_test(
     return run(table, CorrelationTest(first, second), epsilon, delta, key)
 
 
+@checked
 def trend(
     table: Table,
     column: str,

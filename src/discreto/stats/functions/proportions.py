@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.expression_text import expression
 from discreto.expressions import Expr
+from discreto.parameters import read_level, truth
 from discreto.plan import Statistic
 from discreto.release import LEVEL, Release
 from discreto.stats._base import Names, names_of, run
@@ -13,6 +15,7 @@ from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
 from discreto.tables import Table
 
 
+@checked
 def proportion(
     table: Table,
     condition: Expr | str,
@@ -70,11 +73,13 @@ def proportion(
     True
     """
     asked: Statistic = Proportion(expression(condition), names_of(by))
+    population, level = truth(population, "population"), read_level(level)
     if population or level != LEVEL:
         asked = LeveledShare(expression(condition), names_of(by), level, population)
     return run(table, asked, epsilon, delta, key)
 
 
+@checked
 def ratio(
     table: Table,
     numerator: str,
@@ -123,6 +128,7 @@ def ratio(
     return run(table, RatioOfSums(numerator, denominator), epsilon, delta, key)
 
 
+@checked
 def weighted_mean(
     table: Table,
     column: str,

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.errors import ParameterError
+from discreto.parameters import truth
 from discreto.release import Release
 from discreto.stats._base import Names, names_of, plain_values, read_probability, run
 from discreto.stats.extremes import Extremum
@@ -16,6 +18,7 @@ from discreto.stats.quantiles import Quantile, Quantiles
 from discreto.tables import Table
 
 
+@checked
 def histogram(
     table: Table,
     columns: Names,
@@ -41,8 +44,7 @@ def histogram(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same
@@ -72,6 +74,7 @@ def histogram(
     return run(table, asked, epsilon, delta, key)
 
 
+@checked
 def mode(
     table: Table,
     column: str,
@@ -92,8 +95,7 @@ def mode(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same
@@ -120,6 +122,7 @@ def mode(
     return run(table, Mode(column), epsilon, delta, key)
 
 
+@checked
 def quantile(
     table: Table,
     column: str,
@@ -150,8 +153,7 @@ def quantile(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same
@@ -181,10 +183,13 @@ def quantile(
         listed = probability if isinstance(probability, list | tuple) else [probability]
         several = tuple(read_probability(p) for p in listed)
         return run(table, Quantiles(column, several, names_of(by)), epsilon, delta, key)
-    asked = Quantile(column, read_probability(probability), population)
+    asked = Quantile(
+        column, read_probability(probability), truth(population, "population")
+    )
     return run(table, asked, epsilon, delta, key)
 
 
+@checked
 def median(
     table: Table,
     column: str,
@@ -212,8 +217,7 @@ def median(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same
@@ -242,17 +246,18 @@ def median(
         _refuse_population(population)
         several = Quantiles(column, (Fraction(1, 2),), names_of(by))
         return run(table, several, epsilon, delta, key)
-    asked = Quantile(column, population=population)
+    asked = Quantile(column, population=truth(population, "population"))
     return run(table, asked, epsilon, delta, key)
 
 
 def _refuse_population(wanted: bool) -> None:
-    if wanted:
+    if truth(wanted, "population"):
         raise ParameterError(
             "population=True is for one quantile of all rows: ask for them one by one."
         )
 
 
+@checked
 def min(
     table: Table,
     column: str,
@@ -273,8 +278,7 @@ def min(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same
@@ -301,6 +305,7 @@ def min(
     return run(table, Extremum(column, "low"), epsilon, delta, key)
 
 
+@checked
 def max(
     table: Table,
     column: str,
@@ -321,8 +326,7 @@ def max(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same
@@ -349,6 +353,7 @@ def max(
     return run(table, Extremum(column, "high"), epsilon, delta, key)
 
 
+@checked
 def bounds(
     table: Table,
     column: str,
@@ -369,8 +374,7 @@ def bounds(
         What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
         the same: a float is read as it prints.
     delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
+        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
     key : str, optional
         A name for this request. Asked again under its key, by whomever and whenever, it
         gets the stored answer and costs nothing more; another request under the same

@@ -312,7 +312,7 @@ def test_public_things_have_docstrings(path: Path) -> None:
 def test_imports_keep_to_their_floors() -> None:
     command = Path(sys.executable).with_name("lint-imports")
     if not command.exists():
-        pytest.skip("import-linter is not installed: pip install discreto[dev]")
+        pytest.skip("import-linter is not installed")
     done = subprocess.run(
         [command, "--no-cache"], cwd=ROOT, capture_output=True, text=True
     )

@@ -17,6 +17,7 @@ from discreto.core.cost import Amount, read_amount, read_delta, rho_for
 from discreto.core.noise.gaussian import GRID_PART, epsilon_of
 from discreto.core.steps import Steps
 from discreto.errors import MissingExtraError, ParameterError, UnsafeError
+from discreto.installed import install_command
 
 _DIGITS = 10**6  # noise is rounded up to this denominator
 _KEPT = float(1 - GRID_PART)
@@ -139,7 +140,7 @@ def _dp_accounting() -> Any:
     except ImportError:
         raise MissingExtraError(
             "random samples (rate < 1) need dp-accounting: "
-            'pip install "discreto[federated]"'
+            f"{install_command('federated')}"
         ) from None
     return dp_accounting
 

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 from discreto.core.ledger.database import Database, Fill
 from discreto.core.ledger.fork import watch
 from discreto.errors import LedgerError, MissingExtraError, ParameterError
+from discreto.installed import install_command
 
 SCHEMES = ("postgresql", "postgres")
 _TABLES = ("account", "answer", "entry", "meta")
@@ -371,6 +372,6 @@ def _psycopg() -> Any:
         import psycopg
     except ImportError:
         raise MissingExtraError(
-            'a ledger in PostgreSQL needs psycopg: pip install "discreto[service]".'
+            f"a ledger in PostgreSQL needs psycopg: {install_command('service')}"
         ) from None
     return psycopg

@@ -20,6 +20,7 @@ from discreto.core.ledger import Ledger
 from discreto.data.frames.native import frame_of
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.models._features import as_matrix, columns_of, is_dict
+from discreto.models._kept import keep_rows
 from discreto.models._pipelines import warn_of_leaks
 from discreto.parameters import number
 from discreto.tables import Table
@@ -75,12 +76,15 @@ class TakesArrays:
             as_matrix(X)  # which refuses it
         validate_data(self, X, skip_check_array=True)
         domain, columns, target = self._describe(X, y)
+        unweighted = dict(columns)
         if weights is not None:
             domain = self._with_weights(domain, columns, *weights)
         ledger = self._payer()
+        table = Table(columns, domain, ledger)
         if ledger.simulation is None:
             warn_of_leaks()
-        return Table(columns, domain, ledger), target
+            keep_rows(self, domain, unweighted)
+        return table, target
 
     def _with_weights(
         self, domain: Domain, columns: dict[str, Any], weights: Any, most: Any

@@ -125,8 +125,8 @@ class Plan:
             error = worst_error(release)
             lines.append(
                 tr(
-                    "  expected error of {label}: ± {error}{unit} (95 %) for {rows} "
-                    "rows spread evenly over the domain",
+                    "  expected error of {label}: ± {error}{unit} (95 %) if there are "
+                    "{rows} rows, spread evenly over the domain",
                     label=label_in_words(release.label),
                     error=number(error, ".3g"),
                     unit=unit,
@@ -153,9 +153,20 @@ class Plan:
             f"{release.unit}".strip()
             for release in self.expected
         ]
+        if errors:
+            errors.append(assumption(self.rows))
         caption = "; ".join([f"Plan: {self.total}", *errors])
         heads = ["how", "question", "cost", "noise / a row's reach"]
         return html_table(heads, rows, caption=caption)
+
+
+def assumption(rows: int) -> str:
+    """What expected errors rest on, in the language in use.
+
+    >>> assumption(1000)
+    'if there are 1000 rows, spread evenly over the domain'
+    """
+    return tr("if there are {rows} rows, spread evenly over the domain", rows=rows)
 
 
 def statistics(

@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from discreto.language import number as written
 from discreto.release_text import show_key
 
 _MOST = 60  # bars of one picture
@@ -78,7 +79,7 @@ def burn_down(charges: Sequence[float], limit: float, name: str) -> Markup:
     parts = [
         '<line class="axis" x1="50" x2="630" y1="110" y2="110"/>',
         '<line class="axis" x1="50" x2="50" y1="10" y2="110"/>',
-        f'<text class="key" x="44" y="16">{limit:g}</text>',
+        f'<text class="key" x="44" y="16">{written(limit, "g")}</text>',
         '<text class="key" x="44" y="114">0</text>',
         f'<polyline class="burn" points="{line}"/>',
     ]

@@ -34,7 +34,7 @@ from discreto.errors import DiscretoError
 from discreto.label_text import label_in_words
 from discreto.language import number, tr
 from discreto.release import Release
-from discreto.release_text import show_key
+from discreto.release_text import key_in_words
 
 MOST_ROWS = 100  # of a printed answer
 BAR = 40  # characters
@@ -218,11 +218,11 @@ def _lines(release: Release) -> list[tuple[str, str, str]]:
     if is_date_unit(release.unit):
         texts = [[show_date(number, release.unit) for number in part] for part in parts]
         return [
-            (show_key(key), value, tr("{low} to {high}", low=low, high=high))
+            (key_in_words(key), value, tr("{low} to {high}", low=low, high=high))
             for key, value, low, high in zip(keys, *texts, strict=True)
         ]
     return [
-        (show_key(key), *one_line(value, low, high))
+        (key_in_words(key), *one_line(value, low, high))
         for key, value, low, high in zip(keys, *parts, strict=True)
     ]
 

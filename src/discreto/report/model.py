@@ -14,6 +14,7 @@ from discreto.label_text import label_in_words
 from discreto.language import mark, number, speaking, tr
 from discreto.meaning import deployments_near, explain_cost
 from discreto.models._kept import last_evaluation
+from discreto.release_text import key_in_words
 from discreto.report.effects import effect_blocks
 from discreto.report.markup import (
     Html,
@@ -271,7 +272,11 @@ def release_table(release: Any) -> Html:
     )
     keys = release.keys or ("",) * len(values)
     lines = [
-        [_key(key) or label_in_words(release.label), _end(v, (b - a) / 2), _span(a, b)]
+        [
+            key_in_words(key) or label_in_words(release.label),
+            _end(v, (b - a) / 2),
+            _span(a, b),
+        ]
         for key, v, a, b in zip(keys, values, lows, highs, strict=True)
     ]
     unit = f" ({release.unit})" if release.unit else ""
@@ -287,10 +292,6 @@ def _span(low: float, high: float) -> str:
 
 def _end(value: float, error: float) -> Measured:
     return Measured(value, error, quiet=True)
-
-
-def _key(key: Any) -> str:
-    return " × ".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
 def plan_table(plan: Any) -> Html:

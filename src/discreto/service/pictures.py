@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from discreto.language import number as written
-from discreto.release_text import show_key
+from discreto.release_text import key_in_words
 
 _MOST = 60  # bars of one picture
 _LINE, _LEFT, _WIDE = 26, 170, 640
@@ -19,7 +19,7 @@ def rows_of(release: dict[str, Any]) -> list[tuple[str, Any, Any, Any]]:
     keys = release.get("keys")
     if not keys:
         return [(release["label"], release["value"], release["low"], release["high"])]
-    names = [show_key(tuple(k) if isinstance(k, list) else k) for k in keys]
+    names = [key_in_words(tuple(k) if isinstance(k, list) else k) for k in keys]
     parts = [_flat(release[part]) for part in ("value", "low", "high")]
     return list(zip(names, *parts, strict=True))
 

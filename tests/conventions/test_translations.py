@@ -41,7 +41,7 @@ SHOWN = {"caption", "label", "title", "alt", "quantity", "score_name"}
 ENGLISH = {
     # What the registry of deployments reads.
     "deployment.py": None,
-    # Errors in the words of the shell; help is in English.
+    # Errors in the words of the shell, and help: translated where they are shown.
     "advice.py": None,
     "options.py": None,
     "__init__.py": None,

@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from discreto.client_json import releases_from
 from discreto.core.expressions import Select, view_to_json
+from discreto.error_text import error_in_words
 from discreto.errors import DiscretoError
 from discreto.language import number as written
 from discreto.language import speaking
@@ -212,7 +213,8 @@ async def preview(request: Request, session: Somebody, table: Name) -> Response:
     try:
         found = await run_in_threadpool(_plan, request, session, table, fields)
     except (Refusal, DiscretoError) as error:
-        return JSONResponse({"text": refusal_of(error).message})
+        with speaking(spoken(request)):
+            return JSONResponse({"text": error_in_words(refusal_of(error).message)})
     with speaking(spoken(request)):
         errors = [
             f"± {written(one['error'], '.4g')} {one['unit']}".strip()

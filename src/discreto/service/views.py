@@ -15,6 +15,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FunctionLoader, select_autoescape
 
 from discreto.core.cost import Cost
+from discreto.error_text import error_in_words
 from discreto.language import number as written
 from discreto.language import speaking
 from discreto.plan import assumption
@@ -78,6 +79,7 @@ def page(
         "refresh": False,
     }
     with speaking(language):  # numbers, also in pictures, have its decimal mark
+        facts["error"] = error_in_words(str(facts.get("error", "")))
         text = _PAGES.get_template(name).render(told | facts)
     return HTMLResponse(text, status, {"content-language": language})
 

@@ -102,6 +102,8 @@ def _limits(drawn: list[Effect], places: list[int]) -> tuple[float, float] | Non
         return None
     values = np.concatenate([effect.curve[:, places].ravel() for effect in drawn])
     low, high = float(values.min()), float(values.max())
+    if high - low <= 1e-9 * max(abs(low), abs(high)):  # an axis needs two ends
+        return None
     margin = 0.05 * (high - low)
     return low - margin, high + margin
 

@@ -87,6 +87,12 @@ class TestCard:
             for values in panel.curves.values():
                 assert low <= values.min() <= values.max() <= high
 
+    def test_effects_of_next_to_nothing_have_an_axis(self):
+        flat = effects.Effect("a", [0, 1], np.array([[1.0], [1.0 + 1e-15]]))
+        assert flat.size > 0
+        assert effects._limits([flat], [0]) is None
+        assert effects._limits([], [0]) is None
+
     def test_scores_have_intervals(self, boosted, table):
         judged = models.evaluate(boosted, table, epsilon=1)
         page = str(report.model_page(boosted, evaluation=judged))

@@ -14,7 +14,7 @@ from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
 from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
-from discreto.dry_run import dry_run_gate, worst_error
+from discreto.dry_run import assumption, dry_run_gate, worst_error
 from discreto.errors import ParameterError
 from discreto.label_text import label_in_words
 from discreto.language import number, tr
@@ -120,8 +120,7 @@ class Plan:
             )
             lines.append(way)
         for release in self.expected:
-            unit = difference_unit(release.unit)
-            unit = f" {unit}" if unit else ""
+            unit = f" {difference_unit(release.unit)}".rstrip()
             error = worst_error(release)
             lines.append(
                 tr(
@@ -153,20 +152,10 @@ class Plan:
             f"{release.unit}".strip()
             for release in self.expected
         ]
-        if errors:
-            errors.append(assumption(self.rows))
+        errors += [assumption(self.rows)] if errors else []
         caption = "; ".join([f"Plan: {self.total}", *errors])
         heads = ["how", "question", "cost", "noise / a row's reach"]
         return html_table(heads, rows, caption=caption)
-
-
-def assumption(rows: int) -> str:
-    """What expected errors rest on, in the language in use.
-
-    >>> assumption(1000)
-    'if there are 1000 rows, spread evenly over the domain'
-    """
-    return tr("if there are {rows} rows, spread evenly over the domain", rows=rows)
 
 
 def statistics(

@@ -74,6 +74,10 @@ KNOWN = (
     "shown to break",
     "Trouble with a file",
     "Its message is hidden",
+    "another ledger",  # keys and labels of entries
+    "continues ledger",
+    "moved to ",
+    "there is no ledger",
     "a ledger file, a model file",
     "chance of ",  # a column of a file
     "SQLite format",

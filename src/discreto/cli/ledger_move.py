@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from discreto.cli import options, terminal
 from discreto.cli.files import read_key
-from discreto.core.cost import show
+from discreto.core.cost import Cost, show
 from discreto.core.ledger import Ledger
 from discreto.errors import LedgerError, ParameterError
 from discreto.language import number, tr
@@ -91,7 +91,7 @@ def closed(old: Ledger, new: str) -> dict[str, Fraction]:
         _refuse_existing(new)
         names = dict.fromkeys(["", *old.accounts()])
         limits = {name: str(old.limit(name)) for name in names}
-        facts = {"new": _without_password(new), "limits": limits}
+        facts: dict[str, Any] = {"new": _without_password(new), "limits": limits}
         old.note(f"moved to {facts['new']}", facts, _MOVED)
     else:
         facts = entry["event"]
@@ -123,7 +123,7 @@ def _refuse_what_cannot_move(old: Ledger) -> None:
         raise LedgerError("this ledger is shut: reopen it first.")
     if old.simulation is not None:
         raise ParameterError("a simulation has no budget to move.")
-    if spent.rho or spent.delta:
+    if spent != Cost(epsilon=spent.epsilon):
         raise ParameterError(
             "questions with a delta were asked of this ledger. What they leave cannot "
             "be divided exactly between two ledgers. Go on with this one."

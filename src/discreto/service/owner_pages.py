@@ -89,8 +89,8 @@ async def change_person(request: Request, session: Somebody, name: Name) -> Resp
     elif fields.get("do") == "remove":
         await run_in_threadpool(service.remove_person, session.person, name)
     found = await run_in_threadpool(service.people)
-    told = {"token": token, "whose": name}
-    return page(request, "people.html", session, people=found, **told)
+    told: dict[str, Any] = {"people": found, "token": token, "whose": name}
+    return page(request, "people.html", session, **told)
 
 
 async def _ledger(

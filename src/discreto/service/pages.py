@@ -12,12 +12,12 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from discreto.client_json import releases_from
 from discreto.core.expressions import Select, view_to_json
+from discreto.dry_run import assumption
 from discreto.error_text import error_in_words
 from discreto.errors import DiscretoError
 from discreto.language import number as written
 from discreto.language import speaking
 from discreto.models import Evaluation, persist
-from discreto.plan import assumption
 from discreto.report import model_page
 from discreto.service.api import Name, timed
 from discreto.service.errors import Refusal, refusal_of

@@ -15,10 +15,10 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FunctionLoader, select_autoescape
 
 from discreto.core.cost import Cost
+from discreto.dry_run import assumption
 from discreto.error_text import error_in_words
 from discreto.language import number as written
 from discreto.language import speaking
-from discreto.plan import assumption
 from discreto.service.language import LANGUAGES, language_of, words
 from discreto.service.pictures import interval_picture, rows_of
 from discreto.service.questions import cost_text

@@ -385,6 +385,7 @@ def test_numbers_have_the_decimal_mark_of_the_language(visit: Visit) -> None:
     assert "ε 0,02" in plan.text
     assert re.search(r"± \d+,\d+ ", plan.text)
     assert "s’il y a 1000 lignes" in plan.text
+    assert "<strong>moyenne de days</strong>\N{NO-BREAK SPACE}:" in plan.text
     answer = ana.post("/tables/patients", do="ask", **fields)
     assert re.search(r"<td>\d+,\d+", answer.text)
     sheet = ana.http.get(f"{answer.url.path}.csv").text

@@ -17,6 +17,7 @@ from jinja2 import Environment, FunctionLoader, select_autoescape
 from discreto.core.cost import Cost
 from discreto.dry_run import assumption
 from discreto.error_text import error_in_words
+from discreto.label_text import label_in_words
 from discreto.language import number as written
 from discreto.language import speaking
 from discreto.service.language import LANGUAGES, language_of, words
@@ -71,6 +72,8 @@ def page(
         "amount": amount,
         "written": written,
         "assumption": assumption,
+        "words": label_in_words,
+        "colon": "\N{NO-BREAK SPACE}:" if language == "fr" else ":",
         "path": request.url.path,
         "when": when,
         "cost": cost,

@@ -238,7 +238,11 @@ def test_an_english_text_is_as_it_is_written():
 
 @pytest.mark.parametrize(
     ("code", "words"),
-    [("pt", "em falta ou outro"), ("es", "ausente u otro"), ("fr", "manquant ou autre")],
+    [
+        ("pt", "em falta ou outro"),
+        ("es", "ausente u otro"),
+        ("fr", "manquant ou autre"),
+    ],
 )
 def test_missing_keys_are_translated_where_people_read_them(code, words):
     from discreto.plots import HeatmapDisplay

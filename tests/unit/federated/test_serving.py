@@ -250,7 +250,7 @@ def test_commands_without_flower_name_the_extra(config, monkeypatch):
         done = run(*command)
         assert done.exit_code == MissingExtraError.exit_code, done.output
         command = "".join(install_command("federated").split())
-        assert command in "".join(done.output.split())
+        assert command in "".join(done.output.replace("│", " ").split())
 
 
 def test_a_job_with_a_mistake_is_refused_before_anything_is_sent(config, monkeypatch):

@@ -138,8 +138,8 @@ ADVICE = {
     "[the ledger](../ledger.md).",
     errors.UnsafeError: "Do it under `discreto.testing.simulate()` with rows that "
     "need no protection, or not at all.",
-    errors.MissingExtraError: "Install what the message names: `pip install "
-    '"discreto[...]"`.',
+    errors.MissingExtraError: "Run the command that the message prints: "
+    '`pip install ".[...]"` with the extra, in the folder of the sources.',
     errors.KernelFault: "The charge stands. The owner looks, then "
     "`discreto ledger reopen`.",
     errors.ChangedError: "The charge stands, and the ledger is open. Open the files "

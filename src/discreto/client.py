@@ -33,6 +33,7 @@ from discreto.errors import (
     ParameterError,
     UnsafeError,
 )
+from discreto.installed import install_command
 from discreto.models import Evaluation
 from discreto.models._estimator import PrivateEstimator
 from discreto.plan import Statistic
@@ -97,7 +98,7 @@ class Remote:
             import httpx
         except ImportError:
             raise MissingExtraError(
-                'dp.connect needs httpx: pip install "discreto[service]".'
+                f"dp.connect needs httpx: {install_command('service')}"
             ) from None
         self.url = url.rstrip("/")
         self._http = httpx.Client(

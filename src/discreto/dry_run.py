@@ -27,6 +27,7 @@ from discreto.core.maps.cells import MISSING
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
 from discreto.core.query import Batch, Floats, Ints
+from discreto.language import tr
 
 _SAMPLE = 2048  # made-up rows behind a plan
 
@@ -40,6 +41,15 @@ def dry_run_gate(domain: Domain, rows: int, gate: Gate | None = None) -> Gate:
     if gate is not None:
         return gate.rehearsed(source, _NoLedger())
     return Gate(domain, _NoLedger(), source)
+
+
+def assumption(rows: int) -> str:
+    """Return what expected errors rest on, in the language in use.
+
+    >>> assumption(1000)
+    'if there are 1000 rows, spread evenly over the domain'
+    """
+    return tr("if there are {rows} rows, spread evenly over the domain", rows=rows)
 
 
 def worst_error(release: Any) -> float:

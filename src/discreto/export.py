@@ -11,6 +11,7 @@ from typing import Any
 from discreto.data.frames.native import new_frame
 from discreto.data.written_csv import FORMULA, harmless
 from discreto.errors import MissingExtraError
+from discreto.installed import install_command
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -38,7 +39,7 @@ def to_excel(columns: Columns, path: str | Path, about: Mapping[str, str]) -> No
         from openpyxl import Workbook
     except ImportError:
         raise MissingExtraError(
-            "Excel files need openpyxl: pip install 'discreto[excel]'"
+            f"Excel files need openpyxl: {install_command('excel')}"
         ) from None
     book = Workbook()
     sheet = book.active

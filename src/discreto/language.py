@@ -2,7 +2,8 @@
 
 Texts are written in English and marked: ``tr("{count} columns", count=3)``. What users
 bring (names of columns, categories, titles) and what programs read (JSON, files,
-commands to copy) is never translated, and neither are errors: they are searched for.
+commands to copy) is never translated. Errors are raised in English, because people
+search for them; ``error_text`` translates them where a shell or a page shows them.
 
 >>> with speaking("pt"):
 ...     tr("{count} columns", count=3), number(0.25), number(1234.5, ".1f")

@@ -11,6 +11,7 @@ from typing import Any
 
 from discreto.core.cost import Cost, epsilon_for
 from discreto.errors import MissingExtraError
+from discreto.installed import install_command
 from discreto.models import _estimator, evaluation
 from discreto.models.evaluation import Evaluation
 
@@ -48,7 +49,7 @@ def _client() -> Any:
         import mlflow
     except ImportError:
         raise MissingExtraError(
-            "MLflow is missing: pip install 'discreto[mlflow]'"
+            f"MLflow is missing: {install_command('mlflow')}"
         ) from None
     return mlflow
 

@@ -14,7 +14,7 @@ from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
 from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
-from discreto.dry_run import dry_run_gate, worst_error
+from discreto.dry_run import assumption, dry_run_gate, worst_error
 from discreto.errors import ParameterError
 from discreto.label_text import label_in_words
 from discreto.language import number, tr
@@ -120,13 +120,12 @@ class Plan:
             )
             lines.append(way)
         for release in self.expected:
-            unit = difference_unit(release.unit)
-            unit = f" {unit}" if unit else ""
+            unit = f" {difference_unit(release.unit)}".rstrip()
             error = worst_error(release)
             lines.append(
                 tr(
-                    "  expected error of {label}: ± {error}{unit} (95 %) for {rows} "
-                    "rows spread evenly over the domain",
+                    "  expected error of {label}: ± {error}{unit} (95 %) if there are "
+                    "{rows} rows, spread evenly over the domain",
                     label=label_in_words(release.label),
                     error=number(error, ".3g"),
                     unit=unit,
@@ -153,6 +152,7 @@ class Plan:
             f"{release.unit}".strip()
             for release in self.expected
         ]
+        errors += [assumption(self.rows)] if errors else []
         caption = "; ".join([f"Plan: {self.total}", *errors])
         heads = ["how", "question", "cost", "noise / a row's reach"]
         return html_table(heads, rows, caption=caption)

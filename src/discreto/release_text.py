@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreto.core.dates import is_date_unit, show_date
+from discreto.core.maps.cells import MISSING
 from discreto.label_text import label_in_words
 from discreto.language import number, tr
 from discreto.markup import html_table
@@ -30,7 +31,7 @@ def text_of(release: Release, *, priced: bool = True) -> str:
         ends = release.value, release.low, release.high
         return f"{stamp}{_interval(*ends, unit, remark)} {tail}{note}"
     names = [
-        (show_key(key), _interval(value, low, high, unit, remark))
+        (key_in_words(key), _interval(value, low, high, unit, remark))
         for key, value, low, high in zip(release.keys, *release._lists(), strict=True)
     ]
     wide = max(len(name) for name, _ in names)
@@ -112,7 +113,7 @@ def html_of(release: Release, *, priced: bool = True) -> str:
         return html_table([tr("value")], [], caption=caption)
     rows = [
         (
-            *(show_key(part) for part in key),
+            *(key_in_words(part) for part in key),
             _interval(value, low, high, release.unit, release.note),
         )
         for key, value, low, high in zip(
@@ -155,8 +156,23 @@ def releases_html(several: Sequence[Release], *, together: bool = False) -> str:
     return "".join([*first, *others])
 
 
+def key_in_words(key: Any) -> str:
+    """A key as a person reads it, in the language in use.
+
+    >>> from discreto.language import speaking
+    >>> with speaking("fr"):
+    ...     key_in_words((0.5, MISSING))
+    '0,5 × (manquant ou autre)'
+    """
+    if isinstance(key, tuple):
+        return " × ".join(key_in_words(part) for part in key)
+    if isinstance(key, str) and key == MISSING:
+        return tr("(missing or other)")
+    return number(show_key(key)) if isinstance(key, float) else show_key(key)
+
+
 def show_key(key: Any) -> str:
-    """A key as a person reads it."""
+    """A key as text, the same in every language: in files, and to look it up."""
     if isinstance(key, tuple):
         return " × ".join(show_key(part) for part in key)
     return f"{key:.6g}" if isinstance(key, float) else str(key)
@@ -173,5 +189,5 @@ def formatted(release: Release, spec: str) -> str:
     """The value in a format, or the value of each key."""
     if not release.keys:
         return format(release.value, spec)
-    parts = [f"{show_key(key)}: {value:{spec}}" for key, value in release.items()]
+    parts = [f"{key_in_words(key)}: {value:{spec}}" for key, value in release.items()]
     return ", ".join(parts)

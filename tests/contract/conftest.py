@@ -113,7 +113,7 @@ def asking() -> set[str]:
 @pytest.fixture(scope="session")
 def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a PostgreSQL server of our own, for all tests."""
-    pytest.importorskip("ibis", reason='Ibis is missing: pip install "discreto[sql]"')
+    pytest.importorskip("ibis", reason='Ibis is missing: pip install ".[sql]"')
     os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
     pgserver = pytest.importorskip("pgserver", reason="pgserver is not installed")
     # Not among pytest's folders: the server runs as a user who may not enter them.

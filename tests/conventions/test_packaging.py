@@ -85,3 +85,33 @@ def test_a_silo_loads_no_model_until_it_is_asked_about_one() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+# discreto as a package of an index: pip install discreto, or "discreto[sql]".
+OF_AN_INDEX = re.compile(
+    r"pip install (?:-\S+ )*[\"'\\]*discreto(?:\[[^\]]*\])?(?![\w.{\[-]| @)"
+)
+INSTALLED_FROM_AN_INDEX = ('pip install "discreto[sql]"', "pip install -U discreto")
+INSTALLED_FROM_A_PLACE = (
+    'pip install ".[sql]"',
+    "pip install discreto-0.2.0-py3-none-any.whl",
+    'pip install "discreto[sql] @ https://example.org/discreto.whl"',
+)
+
+
+def test_no_page_or_message_installs_discreto_from_an_index() -> None:
+    """Messages ask ``discreto.installed``; pages name the folder of the sources."""
+    places = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "src", "deploy")
+    places += ("examples", "notebooks", "scripts", "tests")
+    found = [
+        f"{path.relative_to(ROOT)}: {hit}"
+        for place in places
+        for path in [ROOT / place, *(ROOT / place).rglob("*")]
+        if path.suffix in {".md", ".py", ".po", ".html", ".ipynb", ".service", ""}
+        and path.is_file()
+        and path != Path(__file__)
+        for hit in OF_AN_INDEX.findall(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+    assert all(map(OF_AN_INDEX.search, INSTALLED_FROM_AN_INDEX))
+    assert not any(map(OF_AN_INDEX.search, INSTALLED_FROM_A_PLACE))

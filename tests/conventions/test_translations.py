@@ -41,7 +41,7 @@ SHOWN = {"caption", "label", "title", "alt", "quantity", "score_name"}
 ENGLISH = {
     # What the registry of deployments reads.
     "deployment.py": None,
-    # Errors in the words of the shell; help is in English.
+    # Errors in the words of the shell, and help: translated where they are shown.
     "advice.py": None,
     "options.py": None,
     "__init__.py": None,
@@ -74,6 +74,10 @@ KNOWN = (
     "shown to break",
     "Trouble with a file",
     "Its message is hidden",
+    "another ledger",  # keys and labels of entries
+    "continues ledger",
+    "moved to ",
+    "there is no ledger",
     "a ledger file, a model file",
     "chance of ",  # a column of a file
     "SQLite format",

@@ -63,7 +63,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> str:
 def client() -> Iterator[Any]:
     """Two worker processes, as on two machines."""
     distributed = pytest.importorskip(
-        "distributed", reason='Dask is not installed: pip install "discreto[cluster]"'
+        "distributed", reason='Dask is not installed: pip install ".[cluster]"'
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

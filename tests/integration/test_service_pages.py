@@ -280,6 +280,11 @@ def test_everything_works_without_scripts(visit: Visit) -> None:
     fields = {"statistic": "mean", "column": "days", "by": "sex", "epsilon": "0.05"}
     plan = ana.post("/tables/patients", do="plan", **fields)
     assert "Expected error" in plan.text
+    assert "if there are 1000 rows, spread evenly over the domain" in plan.text
+    told = ana.post("/tables/patients/preview", do="plan", rows="500", **fields).json()
+    assert told["text"].endswith(
+        "(95 %), if there are 500 rows, spread evenly over the domain"
+    )
     answer = ana.post("/tables/patients", do="ask", **fields)
     assert "mean of days by sex" in answer.text
     path = answer.url.path
@@ -296,6 +301,13 @@ def test_everything_works_without_scripts(visit: Visit) -> None:
     assert link is not None
     card = ana.http.get(f"{link[1]}/card")
     assert "Model card" in card.text
+    assert "Accuracy was not measured." in card.text
+    name = link[1].rpartition("/")[2]
+    judged = ana.post("/tables/patients", do="evaluate", evaluate=name, epsilon="0,1")
+    assert judged.status_code == 200
+    card = ana.http.get(f"{link[1]}/card")
+    assert "How good it is" in card.text
+    assert "Accuracy was not measured." not in card.text
     assert "script-src" not in card.headers["content-security-policy"]
     refused = ana.post("/tables/patients", do="ask", sentence="mean(x)", epsilon="0.1")
     assert refused.status_code == 422
@@ -327,6 +339,57 @@ def test_a_link_signs_in_once(served: Served) -> None:
             assert "works once" in http.get(path).text
             reply = http.post(path)
             assert (reply.status_code, words in reply.text) == (status, True)
+    assert "A link signs in once, in one browser." in reply.text
+    assert "Bearer" not in reply.text
+
+
+def test_choosing_a_language_stays_on_the_page(served: Served) -> None:
+    with httpx.Client(base_url=served.url, follow_redirects=True) as http:
+        path = served.links["iris"]
+        back = re.search(r'name="back" value="([^"]*)"', http.get(path).text)
+        assert back is not None
+        assert back[1] == path
+        there = http.get("/language", params={"to": "es", "back": back[1]})
+        assert there.url.path == path
+        assert 'lang="es"' in there.text
+        for evil in ("//evil.org", "https://evil.org", "/\\evil.org", "/a?b=c", ""):
+            there = http.get("/language", params={"to": "es", "back": evil})
+            assert there.url.path == "/login"
+
+
+def test_an_invited_analyst_gets_a_token_at_once(visit: Visit, served: Served) -> None:
+    olga = visit("olga")
+    done = olga.post("/people", name="yara", role="analyst")
+    token = re.search(r"<code>(\S+)</code>", done.text)
+    assert token is not None
+    assert 'href="/ledgers/patients"' in done.text[done.text.index(token[0]) :]
+    with httpx.Client(base_url=served.url, follow_redirects=True) as http:
+        reply = http.post("/login", data={"token": token[1]})
+        assert "yara (analyst)" in reply.text
+    again = olga.post("/people", name="yara", role="analyst")
+    assert again.status_code == 409
+    assert 'role="alert"' in again.text
+    assert "<code>" not in again.text
+
+
+def test_numbers_have_the_decimal_mark_of_the_language(visit: Visit) -> None:
+    ana = visit("ana")
+    ana.http.get("/language", params={"to": "fr"})
+    text = ana.http.get("/tables/patients").text
+    assert 'value="0,1"' in text
+    assert "<td>0,5</td>" in text  # the ceiling, which is 1/2
+    assert "1/2" not in text
+    assert '<label for="where">Condition</label>' in text
+    fields = {"sentence": "mean(days)", "epsilon": "0,02"}
+    plan = ana.post("/tables/patients", do="plan", **fields)
+    assert "ε 0,02" in plan.text
+    assert re.search(r"± \d+,\d+ ", plan.text)
+    assert "s’il y a 1000 lignes" in plan.text
+    assert "<strong>moyenne de days</strong>\N{NO-BREAK SPACE}:" in plan.text
+    answer = ana.post("/tables/patients", do="ask", **fields)
+    assert re.search(r"<td>\d+,\d+", answer.text)
+    sheet = ana.http.get(f"{answer.url.path}.csv").text
+    assert "ε 0.02" in sheet  # files are for programs
 
 
 def test_roles_see_their_own_pages(visit: Visit) -> None:

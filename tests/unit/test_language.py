@@ -234,3 +234,29 @@ def test_every_statistic_has_a_name_in_the_catalogues(brackets, wanted):
 def test_an_english_text_is_as_it_is_written():
     assert tr("{count} columns", count=2) == "2 columns"
     assert tr("") == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("pt", "em falta ou outro"),
+        ("es", "ausente u otro"),
+        ("fr", "manquant ou autre"),
+    ],
+)
+def test_missing_keys_are_translated_where_people_read_them(code, words):
+    from discreto.plots import HeatmapDisplay
+
+    domain = dp.Domain({"a": dp.Category(["x", "y"]), "b": dp.Category(["u", "v"])})
+    rows = {"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}
+    table = dp.Table(rows, domain, dp.testing.simulate(0))
+    found = dp.stats.count(table, by=["a", "b"], epsilon=1)
+    with speaking(code):
+        for text in (str(found), found._repr_html_(), f"{found:.1f}"):
+            assert f"({words})" in text
+            assert "missing or other" not in text
+        picture = HeatmapDisplay.from_release(found)
+        assert f"({words})" in [*picture.rows, *picture.columns]
+        # Files and look-ups have one name in every language.
+        assert "(missing or other)" in found.to_csv()
+        assert found["x", "(missing or other)"].label.endswith("(missing or other)")

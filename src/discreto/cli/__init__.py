@@ -24,6 +24,7 @@ from discreto.cli import (
     fit,
     interrupt,
     ledger,
+    ledger_move,
     peer,
     plan,
     predict,
@@ -82,6 +83,7 @@ app.add_typer(domain.app, name="domain")
 app.command("plan", epilog=plan.EXAMPLE)(plan.plan)
 app.command("query", epilog=query.EXAMPLE)(query.query)
 app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
+ledger.app.command("move", epilog=ledger_move.EXAMPLE)(ledger_move.move)
 app.add_typer(ledger.app, name="ledger")
 app.command("serve", epilog=serve.EXAMPLE)(serve.serve)
 app.add_typer(silo.app, name="silo")

@@ -55,7 +55,10 @@ def explain(
         )
         console.print(terminal.plain_lines(str(ours)), soft_wrap=True)
     console.print(tr("What others published (compare the units before the values):"))
-    rows = [(one.epsilon, f"{tr(one.who)}: {tr(one.unit)}") for one in DEPLOYMENTS]
+    rows = [
+        (one.epsilon, tr("{who}: {unit}", who=tr(one.who), unit=tr(one.unit)))
+        for one in DEPLOYMENTS
+    ]
     rows = sorted([*rows, (found.points[0][0], tr("yours"))], key=lambda row: row[0])
     for value, words in rows:
         line = f"  ε {number(value, '.3g'):<6} {words}"

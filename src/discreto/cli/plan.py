@@ -111,7 +111,8 @@ def _print(made: Plan, epsilon: str, error: str | None, *, interval: bool) -> No
         console.print(terminal.plain(text))
     console.print(
         tr(
-            "for {rows} rows spread evenly over the domain. Nothing was spent.",
+            "if there are {rows} rows, spread evenly over the domain. "
+            "Nothing was spent.",
             rows=made.rows,
         ),
         style="dim",

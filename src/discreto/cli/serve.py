@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreto.errors import ParameterError
 from discreto.language import tr
+
+if TYPE_CHECKING:
+    from discreto.service import Service
 
 EXAMPLE = """Examples:
 
@@ -56,6 +60,7 @@ def serve(
     service = Service(read_config(path))  # whatever is wrong with it is said now
     try:
         if token is not None:
+            _check_person(service, token)
             typer.echo(service.add_token(token)["token"])
             return
         typer.echo(
@@ -74,3 +79,17 @@ def serve(
     finally:
         service.close()
     run(path, host=host, port=port, workers=workers)
+
+
+def _check_person(service: Service, name: str) -> None:
+    """Refuse a name that is not in the service, with those that are."""
+    known = [one.name for one in service.state.people() if one.active]
+    if name in known:
+        return
+    close = difflib.get_close_matches(name, known, 1)
+    meant = f" Did you mean {close[0]!r}?" if close else ""
+    raise ParameterError(
+        f"the service has no active person {name!r}.{meant} It has "
+        f"{', '.join(known) or 'nobody'}. Add a person as [people.{name}] in the "
+        "TOML file, or on the owner's page."
+    )

@@ -25,16 +25,18 @@ from typer.main import get_group
 
 from discreto.cli import interrupt
 from discreto.cli.advice import shell_words
+from discreto.cli.help_text import chosen_language, translate_help
 from discreto.core.cost import read_amount, show
 from discreto.core.dates import is_date_unit, show_date
 from discreto.core.describe import column_words, unit_of_privacy
 from discreto.core.domain import Domain
 from discreto.core.ledger import Ledger
+from discreto.error_text import error_in_words
 from discreto.errors import DiscretoError
 from discreto.label_text import label_in_words
 from discreto.language import number, tr
 from discreto.release import Release
-from discreto.release_text import show_key
+from discreto.release_text import key_in_words
 
 MOST_ROWS = 100  # of a printed answer
 BAR = 40  # characters
@@ -99,11 +101,14 @@ class SafeGroup(TyperGroup):
             return super().get_command(ctx, cmd_name)
         group = get_group(importlib.import_module(self.lazy[cmd_name]).app)
         group.name = cmd_name
+        translate_help(group, ctx.find_root().obj or "en")
         return group
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if ctx.parent is None:
             args = _language_first(args)
+            ctx.obj = chosen_language(args)
+            translate_help(self, ctx.obj)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -142,7 +147,7 @@ def _language_first(words: list[str]) -> list[str]:
 
 
 def _complain(title: str, message: str) -> None:
-    words = plain(shell_words(message))
+    words = plain(error_in_words(shell_words(message)))
     err().print(Panel(words, title=title, title_align="left", border_style="red"))
 
 
@@ -231,11 +236,11 @@ def _lines(release: Release) -> list[tuple[str, str, str]]:
     if is_date_unit(release.unit):
         texts = [[show_date(number, release.unit) for number in part] for part in parts]
         return [
-            (show_key(key), value, tr("{low} to {high}", low=low, high=high))
+            (key_in_words(key), value, tr("{low} to {high}", low=low, high=high))
             for key, value, low, high in zip(keys, *texts, strict=True)
         ]
     return [
-        (show_key(key), *one_line(value, low, high))
+        (key_in_words(key), *one_line(value, low, high))
         for key, value, low, high in zip(keys, *parts, strict=True)
     ]
 

@@ -24,6 +24,7 @@ from discreto.federated import messages
 from discreto.federated.config import Wire, read_silo, read_wire
 from discreto.federated.messages import Message
 from discreto.federated.silo import Silo
+from discreto.installed import install_command
 
 try:
     import flwr.app as flower
@@ -48,7 +49,7 @@ def need_flower() -> None:
     """Refuse to go on without Flower."""
     if flower is None:
         raise MissingExtraError(
-            'discreto.federated.flower needs Flower: pip install "discreto[federated]"'
+            f"discreto.federated.flower needs Flower: {install_command('federated')}"
         )
 
 

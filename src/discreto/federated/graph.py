@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from discreto.core.query import Floats
 from discreto.errors import MissingExtraError, ParameterError
 from discreto.federated.fastest import fastest_matrix
+from discreto.installed import install_command
 from discreto.parameters import number, whole
 from discreto.rng import Seed, generator
 
@@ -337,6 +338,6 @@ def _networkx() -> Any:
         import networkx
     except ImportError:
         raise MissingExtraError(
-            'graphs of silos need networkx: pip install "discreto[federated]"'
+            f"graphs of silos need networkx: {install_command('federated')}"
         ) from None
     return networkx

@@ -19,6 +19,7 @@ from discreto.core.domain import Category, Domain, Number
 from discreto.data.frames.native import frame_of
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.models._features import as_matrix, columns_of
+from discreto.models._kept import keep_rows
 from discreto.models._own_ledger import own_ledger
 from discreto.models._pipelines import warn_of_leaks
 from discreto.parameters import number, refuse
@@ -77,12 +78,15 @@ class TakesArrays:
             as_matrix(X)  # which refuses what is not a matrix
         validate_data(self, X, skip_check_array=True)
         domain, columns, target = self._describe(X, y)
+        unweighted = dict(columns)
         if weights is not None:
             domain = self._with_weights(domain, columns, *weights)
         ledger = self._payer()
+        table = Table(columns, domain, ledger)
         if ledger.simulation is None:
             warn_of_leaks()
-        return Table(columns, domain, ledger), target
+            keep_rows(self, domain, unweighted)
+        return table, target
 
     def _refuse_what_the_domain_says(self, X: Any) -> None:
         """Refuse bounds and classes next to a domain, which has its own."""

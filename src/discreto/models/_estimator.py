@@ -25,6 +25,7 @@ from discreto.errors import DomainError, ParameterError
 from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
 from discreto.models._features import Ready, Space, as_matrix, is_dict
+from discreto.models._kept import forget
 from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
 from discreto.models._sample_weights import weighed, weighted_space
@@ -147,6 +148,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     def _fit(self, X: Any, y: Any, weights: Any = None, most: Any = None) -> Self:
         """Fit, to rows that all count alike or to weighted ones."""
         cost = Reader(self).cost()
+        forget(self)
         table, target, weight = self._weighted_table(X, y, weights, most)
         if weight is None:
             self._fit_table(table, target, cost)

@@ -14,6 +14,7 @@ from discreto.core.domain import Category, Domain, Number
 from discreto.errors import DomainError, ParameterError
 from discreto.models._arrays import spans
 from discreto.models._estimator import PrivateEstimator
+from discreto.models._kept import warn_of_fitted_rows
 from discreto.tables import Table
 
 
@@ -118,8 +119,15 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         ParameterError
             The rows are a Table: an exact score of private rows has no price. Use
             ``evaluate``.
+
+        Warns
+        -----
+        PrivacyWarning
+            These are all the rows of the fit, as arrays or frames. A part of them, or
+            the rows of a Table, are not recognised.
         """
         _refuse_table(X)
+        warn_of_fitted_rows(self, X, y)
         return float(super().score(X, y, sample_weight))
 
 
@@ -160,8 +168,15 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         ParameterError
             The rows are a Table: an exact score of private rows has no price. Use
             ``evaluate``.
+
+        Warns
+        -----
+        PrivacyWarning
+            These are all the rows of the fit, as arrays or frames. A part of them, or
+            the rows of a Table, are not recognised.
         """
         _refuse_table(X)
+        warn_of_fitted_rows(self, X, y)
         return float(super().score(X, y, sample_weight))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreto.errors import MissingExtraError, ParameterError
+from discreto.installed import install_command
 from discreto.models._onnx_bayes import bayes
 from discreto.models._onnx_trees import tree_scores
 
@@ -23,7 +24,9 @@ def to_onnx(model: Any) -> Any:
     try:
         import onnx
     except ImportError:
-        raise MissingExtraError("ONNX needs: pip install 'discreto[onnx]'") from None
+        raise MissingExtraError(
+            f"to_onnx needs onnx: {install_command('onnx')}"
+        ) from None
     name = type(model).__name__
     make = _FORMS.get(name)
     if make is None or (model.space_.categories and make is not bayes):

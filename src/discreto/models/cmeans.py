@@ -15,6 +15,7 @@ from discreto.core.maps._distances import memberships
 from discreto.core.query import Block, Everyone, Floats, Sum
 from discreto.models._arrays import Bounds
 from discreto.models._clusters import CentreClusterer, Search, as_points
+from discreto.models._kept import warn_of_fitted_rows
 from discreto.parameters import Reader
 from discreto.rng import Seed, generator
 
@@ -182,6 +183,7 @@ class FuzzyCMeans(CentreClusterer):
         y
             Not used; for pipelines.
         """
+        warn_of_fitted_rows(self, X, y)
         rows = self._unit(X)
         far = np.nansum((rows[:, None, :] - self._centres[None, :, :]) ** 2, axis=2)
         return -float((self._soft(rows) ** self._power() * far).sum())

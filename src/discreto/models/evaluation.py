@@ -30,6 +30,7 @@ from discreto.errors import ParameterError
 from discreto.language import number, tr
 from discreto.models import _scores, persist
 from discreto.models._estimator import PrivateEstimator
+from discreto.models._kept import keep_evaluation
 from discreto.models._number_scores import number_scores
 from discreto.models._scores import CALIBRATION, ModelScore
 from discreto.parameters import read_level
@@ -224,6 +225,7 @@ def evaluate(
 
     rows = released(population=False)
     judged = replace(released(population=True), on_these_rows=rows)
+    keep_evaluation(model, judged)
     for after in AFTER_EVALUATION.values():
         after(judged)
     return judged

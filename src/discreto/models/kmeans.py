@@ -13,6 +13,7 @@ from discreto.core.domain import Domain
 from discreto.models._arrays import Bounds
 from discreto.models._centroids import distances_of
 from discreto.models._clusters import CentreClusterer
+from discreto.models._kept import warn_of_fitted_rows
 from discreto.rng import Seed
 
 
@@ -152,6 +153,7 @@ class KMeans(CentreClusterer):
         y
             Not used; for pipelines.
         """
+        warn_of_fitted_rows(self, X, y)
         rows = self._unit(X)
         near = self._centres[self.predict(X)]
         return -float(np.nansum((rows - near) ** 2))

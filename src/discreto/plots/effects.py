@@ -66,6 +66,9 @@ class DependenceDisplay(Display):
         What is predicted.
     simulated
         Whether the picture is stamped SIMULATED.
+    limits
+        The ends of the y axis; by default those of the curves. Pictures that are
+        compared share them.
     """
 
     name: str
@@ -73,6 +76,7 @@ class DependenceDisplay(Display):
     curves: dict[str, NDArray[Any]]
     quantity: str = mark("prediction")
     simulated: bool = False
+    limits: tuple[float, float] | None = None
     size = (3.2, 2.3)
 
     def _draw(self, ax: Any) -> None:
@@ -99,6 +103,8 @@ class DependenceDisplay(Display):
             turned = {"rotation": 35, "ha": "right"} if steep else {}
             ax.set_xticks(list(where), [str(point) for point in self.points], **turned)
             ax.margins(x=0.15)
+        if self.limits is not None:
+            ax.set_ylim(*self.limits)
         ax.set_xlabel(self.name)
         ax.set_ylabel(axis_name(self.quantity, "prediction"), color=GREY)
         tidy(ax)

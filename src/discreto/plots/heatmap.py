@@ -13,6 +13,7 @@ from discreto.errors import ParameterError
 from discreto.label_text import label_in_words
 from discreto.language import number, tr
 from discreto.plots.style import BLUE, INK, Display
+from discreto.release_text import key_in_words
 
 NUMBERED = 200  # cells with a number in each; more cannot be read
 
@@ -72,7 +73,9 @@ class HeatmapDisplay(Display):
         if matrix.ndim != 2:
             raise ParameterError("a heat map needs a release about two columns.")
         first, second = zip(*release.keys, strict=True)
-        rows, columns = (list(dict.fromkeys(map(_text, p))) for p in (first, second))
+        rows, columns = (
+            list(dict.fromkeys(map(key_in_words, p))) for p in (first, second)
+        )
         names = release.names if len(release.names) == 2 else ("", "")
         title = f"{label_in_words(release.label)}, {number(release.cost)}"
         error = float(np.max(release.error))
@@ -130,7 +133,3 @@ def _write(ax: Any, x: int, y: int, value: float) -> None:
         fontsize=8,
         color=INK,
     )
-
-
-def _text(key: Any) -> str:
-    return f"{key:g}" if isinstance(key, float) else str(key)

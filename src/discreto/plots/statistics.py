@@ -15,6 +15,7 @@ from discreto.label_text import label_in_words
 from discreto.language import mark, number, tr
 from discreto.plots.heatmap import HeatmapDisplay
 from discreto.plots.style import BLUE, GREY, PALE, Display, axis_name, legend, tidy
+from discreto.release_text import key_in_words
 
 INTERVAL = mark("private, with 95 % interval")
 
@@ -82,7 +83,7 @@ class HistogramDisplay(Display):
             with suppress(ParameterError):  # no full crossing: bars will do
                 return HeatmapDisplay.from_release(release)
         return cls(
-            [_text(key) for key in release.keys],
+            [key_in_words(key) for key in release.keys],
             np.ravel(release.value),
             np.ravel(release.low),
             np.ravel(release.high),
@@ -239,9 +240,3 @@ class QuantileDisplay(Display):
         ax.set_title(self.title, fontsize=10, loc="left")
         tidy(ax, grid="both")
         legend(ax)
-
-
-def _text(key: Any) -> str:
-    if isinstance(key, tuple):
-        return " × ".join(_text(part) for part in key)
-    return f"{key:.6g}" if isinstance(key, float) else str(key)

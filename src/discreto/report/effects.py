@@ -69,6 +69,8 @@ def effect_blocks(model: Any) -> list[Html]:
         simulated,
     )
     names = _outputs_named(model)
+    drawn = [effect for effect in found[:MOST_CURVES] if effect.size > 0]
+    limits = _limits(drawn, [place for place, _ in names[:MOST_CLASSES]])
     pictures = [
         figure(
             DependenceDisplay(
@@ -77,11 +79,11 @@ def effect_blocks(model: Any) -> list[Html]:
                 {n: effect.curve[:, i] for i, n in names[:MOST_CLASSES]},
                 tr("probability") if several else quantity,
                 simulated,
+                limits,
             ),
             alt=tr("{quantity} against {name}", quantity=quantity, name=effect.name),
         )
-        for effect in found[:MOST_CURVES]
-        if effect.size > 0
+        for effect in drawn
     ]
     about = tr(
         "How far each column moves the prediction, and how, over made-up "
@@ -92,6 +94,18 @@ def effect_blocks(model: Any) -> list[Html]:
         bars, alt=tr("importance of columns: spread of {quantity}", quantity=quantity)
     )
     return [text(about), important, side_by_side(*pictures)]
+
+
+def _limits(drawn: list[Effect], places: list[int]) -> tuple[float, float] | None:
+    """The ends of one y axis for all pictures: small effects look small."""
+    if not drawn:
+        return None
+    values = np.concatenate([effect.curve[:, places].ravel() for effect in drawn])
+    low, high = float(values.min()), float(values.max())
+    if high - low <= 1e-9 * max(abs(low), abs(high)):  # an axis needs two ends
+        return None
+    margin = 0.05 * (high - low)
+    return low - margin, high + margin
 
 
 def _quantity(model: Any) -> str:

@@ -13,6 +13,8 @@ from discreto.core.domain import Domain
 from discreto.label_text import label_in_words
 from discreto.language import mark, number, speaking, tr
 from discreto.meaning import deployments_near, explain_cost
+from discreto.models._kept import last_evaluation
+from discreto.release_text import key_in_words
 from discreto.report.effects import effect_blocks
 from discreto.report.markup import (
     Html,
@@ -68,7 +70,8 @@ def model_page(
     model
         A fitted model.
     evaluation
-        What ``models.evaluate`` returned.
+        What ``models.evaluate`` returned; by default the last one that was paid for
+        this model in this process. A model file has none.
     title
         Stands above the page.
     purpose
@@ -89,6 +92,7 @@ def model_page(
     Page
         Save it with ``page.save(path)``.
     """
+    evaluation = last_evaluation(model) if evaluation is None else evaluation
     with speaking(lang):
         name, privacy = type(model).__name__, model.privacy_
         page = Page(
@@ -130,8 +134,9 @@ def model_blocks(model: Any, evaluation: Any = None) -> list[Html]:
     model
         A fitted model.
     evaluation
-        What ``models.evaluate`` returned.
+        What ``models.evaluate`` returned; by default as for ``model_page``.
     """
+    evaluation = last_evaluation(model) if evaluation is None else evaluation
     judged = [] if evaluation is None else evaluation_tables(evaluation)
     name = type(model).__name__
     return [text(f"{name}. {_purpose(model)}"), _glance(model), *judged]
@@ -267,7 +272,11 @@ def release_table(release: Any) -> Html:
     )
     keys = release.keys or ("",) * len(values)
     lines = [
-        [_key(key) or label_in_words(release.label), _end(v, (b - a) / 2), _span(a, b)]
+        [
+            key_in_words(key) or label_in_words(release.label),
+            _end(v, (b - a) / 2),
+            _span(a, b),
+        ]
         for key, v, a, b in zip(keys, values, lows, highs, strict=True)
     ]
     unit = f" ({release.unit})" if release.unit else ""
@@ -283,10 +292,6 @@ def _span(low: float, high: float) -> str:
 
 def _end(value: float, error: float) -> Measured:
     return Measured(value, error, quiet=True)
-
-
-def _key(key: Any) -> str:
-    return " × ".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
 def plan_table(plan: Any) -> Html:
@@ -367,5 +372,5 @@ def _limits(model: Any, *, measured: bool) -> list[Html]:
             tr("The model may be wrong, and more so for small groups of people.")
         )
         if not measured:
-            lines.append(tr("How good it is was not measured for this card."))
+            lines.append(tr("Accuracy was not measured."))
     return [text(line) for line in lines]

@@ -9,13 +9,14 @@ only way to a table: it checks, charges, answers; ``payer`` makes asking again f
 from __future__ import annotations
 
 from discreto.errors import MissingExtraError
+from discreto.installed import install_command
 
 try:
     import argon2 as _argon2  # noqa: F401
     import fastapi as _fastapi  # noqa: F401
 except ImportError:
     raise MissingExtraError(
-        'the service needs FastAPI and others: pip install "discreto[service]".'
+        f"the service needs FastAPI and others: {install_command('service')}"
     ) from None
 
 from discreto.service.config import ServiceConfig, read_config

@@ -12,6 +12,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -245,6 +246,22 @@ class Door:
             raise Refusal("not_found")
         told = {"label": entry["label"], "seq": entry["seq"], "time": entry["time"]}
         return json.loads(entry["answer"]) | {"id": id_, "entry": told}
+
+    def evaluation_of(
+        self, person: Person, table: str, model: str
+    ) -> dict[str, Any] | None:
+        """The last evaluation that somebody paid for a model, or None."""
+        for entry in reversed(self.table(person, table).ledger.entries()):
+            event = entry["event"]
+            asked = event.get("asked", {})
+            if (
+                event.get("service") == "ask"
+                and entry["analyst"] == person.name
+                and asked.get("evaluate") == model
+            ):
+                with suppress(Refusal):  # charged, and not answered
+                    return self.stored(person, table, event["id"])
+        return None
 
     # Ceilings and approvals: all of it in the chain
 

@@ -30,6 +30,8 @@ from discreto.service.state import Person
 from discreto.service.views import page
 
 with warnings.catch_warnings():  # it asks for a successor of httpx that few have yet
+    import authlib.deprecate  # noqa: F401 - it turns its warnings on, so it comes first
+
     warnings.simplefilter("ignore")
     from authlib.integrations.httpx_client import OAuth2Client
 

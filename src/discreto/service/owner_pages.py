@@ -11,8 +11,8 @@ from fastapi.responses import Response
 
 from discreto.errors import DomainError, ParameterError
 from discreto.service.api import Name
-from discreto.service.errors import Refusal
-from discreto.service.pages import Somebody, file_reply, go_to, here
+from discreto.service.errors import Refusal, refusal_of
+from discreto.service.pages import Somebody, file_reply, go_to, here, with_point
 from discreto.service.pictures import burn_down
 from discreto.service.questions import model_kinds
 from discreto.service.sessions import SignedIn, form_of
@@ -56,16 +56,24 @@ async def people(request: Request, session: Somebody) -> Response:
 
 @router.post("/people")
 async def add_person(request: Request, session: Somebody) -> Response:
-    """Let somebody in."""
-    fields = await form_of(request, session)
+    """Add a person and show the first token; analysts need a budget next."""
+    fields, service = await form_of(request, session), here(request)
     _only(session, "owner")
-    await run_in_threadpool(
-        here(request).add_person,
-        fields.get("name", ""),
-        fields.get("role", ""),
-        fields.get("email", ""),
-    )
-    return go_to("/people")
+    name, role = fields.get("name", ""), fields.get("role", "")
+
+    def invite() -> str:
+        service.add_person(name, role, fields.get("email", ""))
+        return str(service.add_token(name)["token"])
+
+    try:
+        told = {"token": await run_in_threadpool(invite), "whose": name}
+        told["invited"] = role if role == "analyst" else ""
+        status = 200
+    except (ParameterError, Refusal) as error:
+        refusal = refusal_of(error)
+        told, status = {"error": refusal.message}, refusal.status
+    found = await run_in_threadpool(service.people)
+    return page(request, "people.html", session, status, people=found, **told)
 
 
 @router.post("/people/{name}")
@@ -81,7 +89,8 @@ async def change_person(request: Request, session: Somebody, name: Name) -> Resp
     elif fields.get("do") == "remove":
         await run_in_threadpool(service.remove_person, session.person, name)
     found = await run_in_threadpool(service.people)
-    return page(request, "people.html", session, people=found, token=token)
+    told: dict[str, Any] = {"people": found, "token": token, "whose": name}
+    return page(request, "people.html", session, **told)
 
 
 async def _ledger(
@@ -125,6 +134,7 @@ async def change_ledger(request: Request, session: Somebody, name: Name) -> Resp
     try:
         if what == "allow":
             account, amount = fields.get("account", ""), fields.get("epsilon", "")
+            amount = with_point(amount)
             await run_in_threadpool(service.allow, name, account, amount)
         elif what == "reopen":
             comment = fields.get("comment", "")
@@ -211,7 +221,7 @@ async def start_audit(request: Request, session: Somebody) -> Response:
             session.person,
             fields.get("table", ""),
             fields.get("subject", "").strip(),
-            fields.get("epsilon", ""),
+            with_point(fields.get("epsilon", "")),
             int(runs) if runs.isdecimal() and len(runs) < 8 else -1,
         )
     except (ParameterError, DomainError) as error:

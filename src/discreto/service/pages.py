@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
+from discreto.client_json import releases_from
 from discreto.core.expressions import Select, view_to_json
+from discreto.dry_run import assumption
+from discreto.error_text import error_in_words
 from discreto.errors import DiscretoError
-from discreto.models import persist
+from discreto.language import number as written
+from discreto.language import speaking
+from discreto.models import Evaluation, persist
 from discreto.report import model_page
 from discreto.service.api import Name, timed
 from discreto.service.errors import Refusal, refusal_of
@@ -19,10 +25,12 @@ from discreto.service.language import LANGUAGES
 from discreto.service.questions import model_kinds
 from discreto.service.service import Service
 from discreto.service.sessions import SignedIn, begin, end, form_of, session_of
-from discreto.service.views import csv_of, page, static
+from discreto.service.views import csv_of, page, spoken, static
 from discreto.stats.sentences import KINDS as STATISTICS
 
 router = APIRouter(include_in_schema=False)
+_PATH = re.compile(r"/(?!/)[\w/.-]*", re.ASCII)  # of this service: no host, no query
+_COMMA = re.compile(r"\s*\d*,\d+\s*", re.ASCII)
 Somebody = Annotated[SignedIn, Depends(session_of)]
 _TYPES = {"service.css": "text/css", "service.js": "text/javascript"}
 _REPORT = (
@@ -50,9 +58,10 @@ async def asset(name: Name) -> Response:
 
 
 @router.get("/language")
-async def language(to: str = "en") -> Response:
-    """Choose a language."""
-    reply = go_to("/")
+async def language(to: str = "en", back: str = "/") -> Response:
+    """Choose a language, and go back to the page on which it was chosen."""
+    local = _PATH.fullmatch(back) is not None
+    reply = go_to(back if local else "/")
     if to in LANGUAGES:
         reply.set_cookie("language", to, httponly=True, samesite="lax")
     return reply
@@ -103,7 +112,8 @@ async def _sign_in(request: Request, text: str, kind: str) -> Response:
     try:
         await run_in_threadpool(sign_in)
     except Refusal as refusal:
-        return page(request, "login.html", None, refusal.status, error=refusal.message)
+        told = {"used": True} if kind == "link" else {"error": refusal.message}
+        return page(request, "login.html", None, refusal.status, **told)
     return reply
 
 
@@ -165,9 +175,18 @@ def sentence_of(fields: dict[str, str]) -> str:
     return text
 
 
+def with_point(amount: str) -> str:
+    """An amount as programs write it; people write 0,1 as well.
+
+    >>> with_point("0,1"), with_point("1/2"), with_point("0.5, 1")
+    ('0.1', '1/2', '0.5, 1')
+    """
+    return amount.replace(",", ".") if _COMMA.fullmatch(amount) else amount
+
+
 def body_of(fields: dict[str, str]) -> dict[str, Any]:
     """The question that a form stands for, as the JSON interface takes it."""
-    what, costs = fields.get("do"), {"epsilon": fields.get("epsilon", "")}
+    what, costs = fields.get("do"), {"epsilon": with_point(fields.get("epsilon", ""))}
     if what == "evaluate":
         return {"evaluate": fields.get("evaluate", "")} | costs
     if what == "compare":
@@ -194,11 +213,15 @@ async def preview(request: Request, session: Somebody, table: Name) -> Response:
     try:
         found = await run_in_threadpool(_plan, request, session, table, fields)
     except (Refusal, DiscretoError) as error:
-        return JSONResponse({"text": refusal_of(error).message})
-    errors = [
-        f"± {one['error']:.4g} {one['unit']}" for one in found["plan"]["expected"]
-    ]
-    return JSONResponse({"text": f"{found['label']}: {', '.join(errors)} (95 %)"})
+        with speaking(spoken(request)):
+            return JSONResponse({"text": error_in_words(refusal_of(error).message)})
+    with speaking(spoken(request)):
+        errors = [
+            f"± {written(one['error'], '.4g')} {one['unit']}".strip()
+            for one in found["plan"]["expected"]
+        ]
+        rest = f"(95 %), {assumption(found['plan']['rows'])}"
+    return JSONResponse({"text": f"{found['label']}: {', '.join(errors)} {rest}"})
 
 
 def _plan(
@@ -208,7 +231,8 @@ def _plan(
     number = int(rows) if rows.isdecimal() and len(rows) < 12 else None
     body = body_of(fields)
     found = here(request).door.plan(session.person, table, body, number or None)
-    return found | {"cost": f"ε {body['epsilon']}"}
+    with speaking(spoken(request)):
+        return found | {"cost": written(f"ε {body['epsilon']}")}
 
 
 @router.post("/tables/{table}")
@@ -272,7 +296,10 @@ async def card(
         found = service.door.stored(session.person, table, answer)
         if "model" not in found:
             raise Refusal("not_found")
-        return str(model_page(persist.loads(json.dumps(found["model"]))))
+        model = persist.loads(json.dumps(found["model"]))
+        paid = service.door.evaluation_of(session.person, table, answer)
+        judged = Evaluation(**releases_from(paid["evaluation"])) if paid else None
+        return str(model_page(model, evaluation=judged, lang=spoken(request)))
 
     # A report is one file with its style inside; no script runs in it here.
     headers = {"content-security-policy": _REPORT}

@@ -7,7 +7,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from discreto.release_text import show_key
+from discreto.language import number as written
+from discreto.release_text import key_in_words
 
 _MOST = 60  # bars of one picture
 _LINE, _LEFT, _WIDE = 26, 170, 640
@@ -18,7 +19,7 @@ def rows_of(release: dict[str, Any]) -> list[tuple[str, Any, Any, Any]]:
     keys = release.get("keys")
     if not keys:
         return [(release["label"], release["value"], release["low"], release["high"])]
-    names = [show_key(tuple(k) if isinstance(k, list) else k) for k in keys]
+    names = [key_in_words(tuple(k) if isinstance(k, list) else k) for k in keys]
     parts = [_flat(release[part]) for part in ("value", "low", "high")]
     return list(zip(names, *parts, strict=True))
 
@@ -78,7 +79,7 @@ def burn_down(charges: Sequence[float], limit: float, name: str) -> Markup:
     parts = [
         '<line class="axis" x1="50" x2="630" y1="110" y2="110"/>',
         '<line class="axis" x1="50" x2="50" y1="10" y2="110"/>',
-        f'<text class="key" x="44" y="16">{limit:g}</text>',
+        f'<text class="key" x="44" y="16">{written(limit, "g")}</text>',
         '<text class="key" x="44" y="114">0</text>',
         f'<polyline class="burn" points="{line}"/>',
     ]

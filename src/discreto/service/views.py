@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import time
+from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
@@ -14,6 +15,11 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FunctionLoader, select_autoescape
 
 from discreto.core.cost import Cost
+from discreto.dry_run import assumption
+from discreto.error_text import error_in_words
+from discreto.label_text import label_in_words
+from discreto.language import number as written
+from discreto.language import speaking
 from discreto.service.language import LANGUAGES, language_of, words
 from discreto.service.pictures import interval_picture, rows_of
 from discreto.service.questions import cost_text
@@ -39,6 +45,13 @@ _PAGES.globals.update(
 )
 
 
+def spoken(request: Request) -> str:
+    """The language in which a request is answered."""
+    return language_of(
+        request.cookies.get("language", ""), request.headers.get("accept-language", "")
+    )
+
+
 def page(
     request: Request,
     name: str,
@@ -48,9 +61,7 @@ def page(
 ) -> HTMLResponse:
     """A page in the language of whoever asks for it."""
     service: Service = request.app.state.service
-    language = language_of(
-        request.cookies.get("language", ""), request.headers.get("accept-language", "")
-    )
+    language = spoken(request)
     told = {
         "_": words(language).gettext,
         "language": language,
@@ -58,13 +69,21 @@ def page(
         "ledgers": list(service.door.ledgers),
         "session": session,
         "number": number,
+        "amount": amount,
+        "written": written,
+        "assumption": assumption,
+        "words": label_in_words,
+        "colon": "\N{NO-BREAK SPACE}:" if language == "fr" else ":",
+        "path": request.url.path,
         "when": when,
         "cost": cost,
         "notice": "",
         "error": "",
         "refresh": False,
     }
-    text = _PAGES.get_template(name).render(told | facts)
+    with speaking(language):  # numbers, also in pictures, have its decimal mark
+        facts["error"] = error_in_words(str(facts.get("error", "")))
+        text = _PAGES.get_template(name).render(told | facts)
     return HTMLResponse(text, status, {"content-language": language})
 
 
@@ -74,10 +93,19 @@ def static(name: str) -> bytes:
 
 
 def number(value: Any) -> str:
-    """A number with six digits; texts as they are."""
+    """A number with six digits, as the language writes it; texts as they are."""
     if not isinstance(value, int | float) or not math.isfinite(value):
         return str(value)
-    return f"{value:.6g}"
+    return written(value, ".6g")
+
+
+def amount(value: Any) -> str:
+    """An amount of a budget with four digits, from a number or a fraction's text.
+
+    >>> amount("1/2"), amount(4.4)
+    ('0.5', '4.4')
+    """
+    return written(float(Fraction(value)), ".4g")
 
 
 def when(moment: float) -> str:
@@ -87,7 +115,7 @@ def when(moment: float) -> str:
 
 def cost(data: Any) -> str:
     """A cost as people read it; nothing for none."""
-    return cost_text(Cost.from_dict(data)) if data else ""
+    return written(cost_text(Cost.from_dict(data))) if data else ""
 
 
 def csv_of(answer: dict[str, Any]) -> str:

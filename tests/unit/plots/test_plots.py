@@ -257,7 +257,7 @@ class TestCentroids:
 
 class TestTopology:
     def test_edges_and_weights_of_a_graph(self) -> None:
-        nx = pytest.importorskip("networkx", reason="needs discreto[federated]")
+        nx = pytest.importorskip("networkx", reason="needs networkx")
         graph = nx.path_graph(4)
         mixing = np.eye(4) - nx.laplacian_matrix(graph).toarray() / 4
         shown = plots.TopologyDisplay.from_graph(graph, mixing=mixing).plot()
@@ -268,7 +268,7 @@ class TestTopology:
         assert texts(bare) == ["0", "1", "2", "3"]
 
     def test_positions_by_node(self) -> None:
-        nx = pytest.importorskip("networkx", reason="needs discreto[federated]")
+        nx = pytest.importorskip("networkx", reason="needs networkx")
         graph = nx.path_graph(2)
         shown = plots.TopologyDisplay.from_graph(
             graph, positions={1: (5, 5), 0: (1, 2)}

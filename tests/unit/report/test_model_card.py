@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import re
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ import discreto as dp
 from discreto import models, report
 from discreto.meaning import explain
 from discreto.plots import HeatmapDisplay, HistogramDisplay, LedgerDisplay
+from discreto.plots.effects import DependenceDisplay
+from discreto.report import effects
 from discreto.report.effects import effects_of
 
 
@@ -67,12 +71,34 @@ class TestCard:
         assert "false alarms" in page
         assert "rise by a factor" not in page
 
+    def test_pictures_of_effects_share_their_axis(self, boosted, monkeypatch):
+        drawn = []
+        monkeypatch.setattr(
+            effects, "figure", lambda shown, **_: drawn.append(shown) or ""
+        )
+        effects.effect_blocks(boosted)
+        panels = [one for one in drawn if isinstance(one, DependenceDisplay)]
+        assert len(panels) > 1
+        ends = {panel.plot().ax_.get_ylim() for panel in panels}
+        plt.close("all")
+        assert len(ends) == 1
+        low, high = ends.pop()
+        for panel in panels:
+            for values in panel.curves.values():
+                assert low <= values.min() <= values.max() <= high
+
+    def test_effects_of_next_to_nothing_have_an_axis(self):
+        flat = effects.Effect("a", [0, 1], np.array([[1.0], [1.0 + 1e-15]]))
+        assert flat.size > 0
+        assert effects._limits([flat], [0]) is None
+        assert effects._limits([], [0]) is None
+
     def test_scores_have_intervals(self, boosted, table):
         judged = models.evaluate(boosted, table, epsilon=1)
         page = str(report.model_page(boosted, evaluation=judged))
         assert "95 %: 0." in page
         assert "not measured" not in page
-        assert "not measured" in str(report.model_page(boosted))
+        assert "not measured" in str(report.model_page(copy.copy(boosted)))
 
     def test_many_questions_of_a_kind_share_a_line(self, boosted):
         asked = len(boosted.privacy_.plan)

@@ -24,6 +24,7 @@ from discreto.core.ledger import postgres_schema as schemas
 from discreto.core.ledger.database import CutShort, Database, Fill
 from discreto.core.ledger.fork import watch
 from discreto.errors import LedgerError, MissingExtraError, ParameterError
+from discreto.installed import install_command
 
 SCHEMES = ("postgresql", "postgres")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -354,6 +355,6 @@ def _psycopg() -> Any:
         import psycopg
     except ImportError:
         raise MissingExtraError(
-            'a ledger in PostgreSQL needs psycopg: pip install "discreto[service]".'
+            f"a ledger in PostgreSQL needs psycopg: {install_command('service')}"
         ) from None
     return psycopg

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from discreto.errors import DomainError, MissingExtraError, ParameterError
+from discreto.installed import install_command
 
 _SCHEMES = {"duckdb": "duckdb", "postgres": "postgresql", "postgresql": "postgresql"}
 _SESSION = {
@@ -220,5 +221,5 @@ def _split(table: str) -> list[str]:
 
 def _missing(what: str) -> MissingExtraError:
     return MissingExtraError(
-        f'tables in {what} need more packages: pip install "discreto[sql]"'
+        f"tables in {what} need more packages: {install_command('sql')}"
     )

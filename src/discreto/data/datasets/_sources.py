@@ -16,6 +16,7 @@ import numpy as np
 from discreto.core.domain import Category
 from discreto.data.datasets._catalogue import CATALOGUE, Entry, Sheet, read_sheet
 from discreto.errors import MissingExtraError
+from discreto.installed import install_command
 from discreto.rng import Generator
 
 MADE_UP = "made-up rows"
@@ -33,7 +34,7 @@ def pandas(what: str) -> Any:
         return importlib.import_module("pandas")
     except ImportError:
         raise MissingExtraError(
-            f'{what} needs pandas: pip install "discreto[datasets]"'
+            f"{what} needs pandas: {install_command('datasets')}"
         ) from None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from discreto.data.engines.executor import SILENCE, ExecutorEngine
 from discreto.errors import MissingExtraError, ParameterError
+from discreto.installed import install_command
 
 _LONG = 1 << 14  # letters of a text that is worth a way of its own to all workers
 
@@ -37,7 +38,7 @@ def dask(
         from distributed import Client
     except ImportError:
         raise MissingExtraError(
-            'discreto.data.engines.dask needs Dask: pip install "discreto[cluster]"'
+            f"discreto.data.engines.dask needs Dask: {install_command('cluster')}"
         ) from None
     if isinstance(cluster, str):
         try:

@@ -13,6 +13,7 @@ import numpy as np
 from discreto.core.dialect import Dialect
 from discreto.data.frames.frame_checks import Array
 from discreto.errors import DiscretoError, DomainError, MissingExtraError
+from discreto.installed import install_command
 
 
 def names_of(path: Path, dialect: Dialect | None) -> list[str]:
@@ -48,7 +49,7 @@ def _sheet(path: Path, dialect: Dialect | None) -> Iterator[Any]:
         from openpyxl import load_workbook
     except ImportError:
         raise MissingExtraError(
-            "Excel files need openpyxl: pip install 'discreto[excel]'."
+            f"Excel files need openpyxl: {install_command('excel')}"
         ) from None
     with warnings.catch_warnings():
         # Of a date beyond the calendar openpyxl says where it is, and what.

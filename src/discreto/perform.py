@@ -65,6 +65,7 @@ def perform(
     facts: Mapping[str, Any] | None = None,
     kept: Kept[T] | None = None,
     known: Sequence[Bound] = (),
+    ways: Sequence[int] = (),
 ) -> Done[T]:
     """Pay for ``work`` as a whole, and hold it with the rows of a table.
 
@@ -78,6 +79,8 @@ def perform(
         With a key, what was paid for under it before is read and costs nothing more.
     known
         Sums that the rehearsal has bound, in the order in which they are asked.
+    ways
+        The way at each fork, for work whose form must not depend on releases.
     """
     ahead: list[Bound] = []
     if plan is None:
@@ -96,7 +99,7 @@ def perform(
         gate = gate.folded_ahead(ahead, label)
     else:
         known = ()
-    session = Session(gate, cost, plan.forms, known=known)
+    session = Session(gate, cost, plan.forms, ways, known)
     try:
         result = work(session)
     finally:

@@ -241,13 +241,50 @@ def test_a_run_cannot_spend_more_than_its_part():
     runs.best([reservation(runs.total(each))], [each], work)
 
 
+def test_runs_are_paid_for_once():
+    from discreto.errors import BudgetError
+
+    runs, each = HiddenRuns(3), Cost(epsilon=Fraction(1))
+    paid = reservation(runs.total(each) + Cost(epsilon=Fraction(1, 10)))
+    runs.best([paid], [each], lambda i, payers: (i, i))
+    paid.charge(Cost(epsilon=Fraction(1, 10)), "what is left")
+    for again in (
+        lambda: runs.best([paid], [each], lambda i, payers: (i, i)),
+        lambda: paid.charge(Cost(epsilon=Fraction(1, 10**9)), "more"),
+    ):
+        with pytest.raises(BudgetError):
+            again()
+
+
+def test_every_table_pays_for_its_runs():
+    runs, each = HiddenRuns(3), Cost(epsilon=Fraction(1))
+    enough, little = reservation(runs.total(each)), reservation(each)
+    for paid in ([enough, little], [little, enough]):
+        with pytest.raises(ParameterError, match="more than was paid"):
+            runs.best(paid, [each, each], lambda i, payers: pytest.fail("a run"))
+
+
+def test_runs_of_two_kinds_are_refused():
+    part = Fraction(1, 10)
+    for each in (
+        Cost(epsilon=part, rho=part),
+        Cost(epsilon=part, block_epsilon=part),
+        Cost(block_epsilon=part, delta=part),
+        Cost.leak(),
+        Cost(),
+    ):
+        with pytest.raises(ParameterError, match="one kind"):
+            HiddenRuns(3).total(each, Fraction(1, 1000))
+
+
 def test_the_part_is_drawn_as_its_weights_say():
     """Runs of rising score: the winner is the largest number that was drawn."""
     runs, each = HiddenRuns(3), Cost(epsilon=Fraction(1))
     paid, draws = reservation(runs.total(each), seed=5), 4000
     counts = np.zeros(3)
     for _ in range(draws):
-        counts[runs.best([paid], [each], lambda i, payers: (i, i))] += 1
+        fresh = Reservation(paid.ledger, paid.receipt)
+        counts[runs.best([fresh], [each], lambda i, payers: (i, i))] += 1
     weights = [Fraction(w, sum(runs.weights())) for w in runs.weights()]
     top = weights[0] / 3 + weights[1] * Fraction(2, 3) + weights[2]
     middle = weights[0] / 3 + weights[1] / 3

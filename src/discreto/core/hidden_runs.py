@@ -107,8 +107,9 @@ class HiddenRuns:
     ) -> T:
         """Make all runs; what the best of those that are drawn found.
 
-        ``paid`` are reservations, one for each table that runs ask: of what all runs
-        cost together. A run gets payers that hold what ``each`` says, one run's cost.
+        ``paid`` are reservations, one for each table that runs ask. What all runs cost
+        together is drawn on them, so nothing else can spend it, nor a second call. A
+        run gets payers that hold what ``each`` says, one run's cost.
         ``work`` makes run number i with them and returns its noisy score and what it
         found; it must not show anything to anybody else.
         """
@@ -116,6 +117,9 @@ class HiddenRuns:
             whole = reservation.receipt.cost
             if not whole.covers(self.total(cost, whole.delta)):
                 raise ParameterError(f"{cost} for each run is more than was paid for.")
+        for reservation, cost in zip(paid, each, strict=True):
+            total = self.total(cost, reservation.receipt.cost.delta)
+            reservation.charge(total, f"{self.count} hidden runs")
         drawn = self._draw(paid[0])
         found = []
         for number in range(self.count):

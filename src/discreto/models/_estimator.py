@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
+from discreto.dry_run import longest_form
 from discreto.errors import DomainError, ParameterError
 from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
@@ -156,15 +157,32 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
         return self._fit_space(table, self._space(table.domain, target), cost)
 
-    def _fit_space(self, table: Table, space: Space, cost: Cost) -> Self:
-        plan = self._plan_for(space, cost)
+    def _longest_form(
+        self, space: Space, cost: Cost, gate: Gate | None = None
+    ) -> tuple[Plan, tuple[int, ...]]:
+        """The plan of a fit that always asks the most questions, and its ways."""
+        model = clone(self)
+        asked, ways = longest_form(
+            space.domain, lambda ask: model._learn(ask, space), cost, gate
+        )
+        return Plan(asked, cost, 0), ways
+
+    def _fit_space(
+        self,
+        table: Table,
+        space: Space,
+        cost: Cost,
+        form: tuple[Plan, tuple[int, ...]] | None = None,
+    ) -> Self:
+        """Fit; with a ``form``, in that form whatever is released."""
+        plan, ways = form or (self._plan_for(space, cost), ())
         elsewhere = getattr(table, "fit_model", None)
         if elsewhere is not None:  # the rows are in a service, which fits and charges
             if space.weight is not None:
                 raise ParameterError("a service fits models without sample_weight.")
             return self._take(elsewhere(self, space.target))
         gate = choosy_gate(table)
-        if gate is not None:  # its engine may refuse what the plan asks
+        if gate is not None and form is None:  # its engine may refuse what is planned
             clone(self)._rehearse(space, cost, 0, gate)
         label = f"fit {type(self).__name__}"
         done = perform(
@@ -173,6 +191,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             cost,
             label,
             plan=plan,
+            ways=ways,
         )
         self.space_ = space
         self.n_features_in_ = len(space.features)

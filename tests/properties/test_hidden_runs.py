@@ -200,6 +200,24 @@ def test_the_delta_is_shared_by_the_runs_that_are_drawn():
     assert alone >= epsilon_for(rho, delta / runs.mean())
 
 
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_every_term_of_the_theorem_is_paid_for(count):
+    """The loss of a run, the change of ranks, and the grid of the noise, 1 + eta times.
+
+    The least of the change of ranks is searched for here, on a finer grid.
+    """
+    runs, rho, delta = HiddenRuns(count), Fraction(1, 2), Fraction(1, 10**5)
+    odds, law = 0.7, NormalDist()
+    places = np.linspace(0, 8, 20001)
+    heights = [law.pdf(z) - z * law.cdf(-z) for z in places]
+    slopes = (1 + odds) * places + (count + odds) * np.array(heights)
+    spare = delta / math.ceil(runs.mean())
+    needed = epsilon_for(rho, spare) + float(slopes.min())  # mu is 1
+    needed += (1 + odds) * float(rho) / 1000
+    paid = float(runs.total(Cost(rho=rho), delta).block_epsilon)
+    assert needed <= paid <= needed * 1.0001
+
+
 def test_a_run_may_cost_what_all_of_them_pay_for():
     runs = HiddenRuns(32)
     for epsilon, delta in ((Fraction(1), 0), (Fraction(2), Fraction("1e-5"))):

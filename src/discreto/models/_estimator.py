@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
-from discreto.dry_run import longest_form
+from discreto.dry_run import every_way, longest_form
 from discreto.errors import DomainError, ParameterError
 from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
@@ -156,6 +156,13 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
 
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
         return self._fit_space(table, self._space(table.domain, target), cost)
+
+    def _forks(self, space: Space, cost: Cost) -> bool:
+        """Whether a release decides how a fit goes on."""
+        model = clone(self)
+        several = every_way(space.domain, lambda ask: model._learn(ask, space), cost)
+        session, _ = next(several)
+        return bool(session.forks)
 
     def _longest_form(
         self, space: Space, cost: Cost, gate: Gate | None = None

@@ -33,7 +33,6 @@ from discreto.errors import ParameterError
 from discreto.models import persist
 from discreto.models._estimator import PrivateEstimator
 from discreto.models._features import Space
-from discreto.models._one_look import PLENTY
 from discreto.models._strength import CLOSE_STRENGTHS, row_counts, way_of
 from discreto.parameters import choice, whole
 from discreto.perform import choosy_gate
@@ -43,7 +42,6 @@ from discreto.tables import Table
 Model = TypeVar("Model", bound=PrivateEstimator)
 Method = Literal["auto", "all", "hidden"]
 Form = tuple[Plan, tuple[int, ...]]  # what is asked, and the way at each fork
-_STRENGTHS = (*CLOSE_STRENGTHS, PLENTY)  # among which a noisy count chooses
 _COUNT_SHARE = Fraction(1, 40)  # of epsilon, for a row count that all hidden runs share
 _SHARE = {"all": Fraction(1, 5), "hidden": Fraction(1, 10)}
 
@@ -220,10 +218,8 @@ class _HiddenContest(Generic[Model]):
         count = self._count_cost(epsilon, delta)
         each = self.runs.each(epsilon - count.epsilon, delta)
         fit, score = each * (1 - share), each * share
-        _check(self.candidates, self.table, self.y, fit, self.validation or self.table)
-        rows = _rows_of(fit) if count else (None,)
-        for many in rows:  # whatever the count will be, every fit was rehearsed
-            self._forms(fit, many)
+        # Whatever the count will be, every fit was rehearsed before it is paid for.
+        forms = [self._forms(fit, rows) for rows in _rows_of(fit, count)]
         label = f"select among {len(self.candidates)} models, hidden"
         facts = self._facts(each) | ({"rows": count.to_dict()} if count else {})
         if self.validation is None:
@@ -237,11 +233,11 @@ class _HiddenContest(Generic[Model]):
                     (self.table, self.validation), costs, (count, Cost()), strict=True
                 )
             ]
-        forms = self._forms(fit, self._count_rows(paid[0], count, fit))
+        chosen = forms[self._count_rows(paid[0], count, fit)]
 
         def work(number: int, payers: tuple[Reservation, ...]) -> tuple[int, Model]:
             model = clone(self.candidates[number % len(self.candidates)])
-            space, form = forms[number % len(self.candidates)]
+            space, form = chosen[number % len(self.candidates)]
             model._fit_space(self.table.paid_by(payers[0]), space, fit, form)
             model.space_ = replace(space, domain=self.table.domain)
             judge = (self.validation or self.table).paid_by(payers[-1])
@@ -262,28 +258,28 @@ class _HiddenContest(Generic[Model]):
         domain = self.table.domain
         if domain.rows is not None:
             return Cost()
-        part = self.runs.each(epsilon, delta)
-        plans = (m._plan_for(m._space(domain, self.y), part) for m in self.candidates)
-        forks = any(plan.others for plan in plans)
+        fit = self.runs.each(epsilon, delta)
+        forks = any(m._forks(m._space(domain, self.y), fit) for m in self.candidates)
         return Cost(epsilon=epsilon * _COUNT_SHARE) if forks else Cost()
 
-    def _count_rows(self, paid: Reservation, count: Cost, fit: Cost) -> int | None:
-        """A noisy row count, one of a public list; None if none was paid for."""
+    def _count_rows(self, paid: Reservation, count: Cost, fit: Cost) -> int:
+        """Count rows with noise; the place of the count in the public list."""
         if not count:
-            return None
+            return 0
         target = self.candidates[0]._space(self.table.domain, self.y).goal
         asked = Sum(Present((target,)), (Block(Ones()),))
         answer = self.table.gate(paid).measure(asked, count, "rows")
         # Too few rows are taken for many by one noise in six, not by half of them.
         doubt = math.sqrt(answer.noises[0].variance)
-        way = way_of(float(answer.tables[0][0, 0]) - doubt, fit, _STRENGTHS)
-        return _rows_of(fit)[way]
+        return way_of(float(answer.tables[0][0, 0]) - doubt, fit, CLOSE_STRENGTHS)
 
     def _forms(self, fit: Cost, rows: int | None) -> list[tuple[Space, Form]]:
         """The space and the form of each candidate's fits, from public facts."""
         gate, out = choosy_gate(self.table), []
+        judge = (self.validation or self.table).domain
         for model in self.candidates:
             space = model._space(self.table.domain, self.y)
+            check_columns(space.domain, (*space.features, space.goal), judge)
             if rows is not None:
                 space = replace(space, domain=space.domain.with_(rows=rows))
             out.append((space, model._longest_form(space, fit, gate)))
@@ -293,9 +289,9 @@ class _HiddenContest(Generic[Model]):
         return {"hidden_runs": self.runs.count, "each": each.to_dict()}
 
 
-def _rows_of(fit: Cost) -> tuple[int, ...]:
-    """The row counts among which a noisy count chooses."""
-    return row_counts(fit, _STRENGTHS)
+def _rows_of(fit: Cost, count: Cost) -> tuple[int | None, ...]:
+    """The row counts among which a noisy count chooses, if there is one."""
+    return row_counts(fit, CLOSE_STRENGTHS) if count else (None,)
 
 
 def _noisy_score(model: PrivateEstimator, table: Table, cost: Cost) -> int:

@@ -16,7 +16,7 @@ from discreto.core.bound import inside
 from discreto.core.cost import Cost, epsilon_for
 from discreto.core.maps import Bins, Categories, Values
 from discreto.core.noise.calibration import noises_for
-from discreto.core.noise.gaussian import epsilon_of, log_tail
+from discreto.core.noise.gaussian import epsilon_of, fine_bits, log_tail
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.errors import ParameterError
 
@@ -225,3 +225,14 @@ def test_samples_are_accounted_with_their_rate_and_number():
     event = dp_event.SelfComposedDpEvent(dp_event.PoissonSampledDpEvent(0.1, one), 30)
     accountant = pld.PLDAccountant(value_discretization_interval=1e-3)
     assert accountant.compose(event).get_epsilon(0.999e-5) <= 0.999
+
+
+@pytest.mark.parametrize("numbers", [1, 3, 1000])
+def test_gaussian_noise_is_fine_enough_at_every_variance(numbers):
+    """Its deviation, in steps of the draw, is 13 times what may differ, or more."""
+    allowance = Fraction(1, 100)
+    needed = Fraction(13 * numbers) / allowance
+    for power in range(-12, 40):
+        variance = Fraction(2) ** power * Fraction(7, 5)
+        bits = fine_bits(variance, numbers, allowance)
+        assert variance * 4**bits >= needed**2

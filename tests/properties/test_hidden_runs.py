@@ -14,10 +14,12 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+import discreto as dp
 from discreto.core import hidden_runs
 from discreto.core.charge import Receipt, Reservation
 from discreto.core.cost import Cost, epsilon_for
 from discreto.core.hidden_runs import ODDS, HiddenRuns
+from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.errors import ParameterError
 from discreto.testing import simulate
 
@@ -280,6 +282,36 @@ def test_every_table_pays_for_its_runs():
     for paid in ([enough, little], [little, enough]):
         with pytest.raises(ParameterError, match="more than was paid"):
             runs.best(paid, [each, each], lambda i, payers: pytest.fail("a run"))
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_a_part_whose_rows_may_be_replaced_has_no_runs_with_a_delta(neighbours):
+    """Two parts change together: their two losses are more than the proof allows."""
+    runs, delta = HiddenRuns(3), Fraction(1, 10**5)
+    domain = dp.Domain(
+        {"x": dp.Number(0, 1), "c": dp.Category(["a", "b"])},
+        neighbours=neighbours,
+        rows=4,
+    )
+    rows = {"x": [0.1, 0.2, 0.3, 0.4], "c": list("abab")}
+    gate = dp.Table(rows, domain, simulate(1)).gate()
+    partition = Parts(HashParts(("c",), (1, 1)))
+    for each, spare in ((Cost(epsilon=Fraction(1)), 0), (Cost(rho=Fraction(1)), delta)):
+        whole = runs.total(each, Fraction(spare))
+        part = gate.parts(partition, whole, "parts")[0]
+        made = []
+
+        def run(number, payers, made=made):
+            made.append(number)
+            return number, number
+
+        if neighbours == "replace" and spare:
+            with pytest.raises(ParameterError, match="part of a table"):
+                runs.best([part.ledger], [each], run)
+            assert not made
+        else:
+            runs.best([part.ledger], [each], run)
+            assert made == [0, 1, 2]
 
 
 def test_runs_of_two_kinds_are_refused():

@@ -76,8 +76,12 @@ class Reservation:
 
     wants_events = False  # the entry of the whole plan has them already
 
-    def __init__(self, ledger: Charger, receipt: Receipt) -> None:
+    def __init__(
+        self, ledger: Charger, receipt: Receipt, *, shared: bool = False
+    ) -> None:
         self.ledger, self.receipt = ledger, receipt
+        # Whether a replaced row can touch two such reservations of one receipt.
+        self.shared = shared
         self._drawn = Cost()
         self._lock = threading.Lock()
         self._home = os.getpid()

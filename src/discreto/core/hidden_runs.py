@@ -115,6 +115,12 @@ class HiddenRuns:
         """
         for reservation, cost in zip(paid, each, strict=True):
             whole = reservation.receipt.cost
+            if whole.delta and reservation.shared:
+                # h grows with the root of two parts: docs/proofs/selection.md.
+                raise ParameterError(
+                    "hidden runs with a delta cannot be made in a part of a table "
+                    "whose rows may be replaced."
+                )
             if not whole.covers(self.total(cost, whole.delta)):
                 raise ParameterError(f"{cost} for each run is more than was paid for.")
         for reservation, cost in zip(paid, each, strict=True):

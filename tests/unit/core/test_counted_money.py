@@ -13,7 +13,9 @@ import discreto as dp
 from discreto.core.budget import Budget, rho_of_pure
 from discreto.core.charge import Receipt, Reservation
 from discreto.core.cost import Cost
+from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.errors import BudgetError, KernelFault, LedgerError
+from discreto.service.payer import ServedTable
 
 PARTS = ("epsilon", "rho", "block_epsilon", "delta")
 TENTH, DELTA = Fraction(1, 10), Fraction(1, 10**5)
@@ -181,3 +183,16 @@ def test_an_account_that_no_entry_made_is_noticed(path: Path) -> None:
     db.close()
     with pytest.raises(LedgerError, match="do not follow"):
         dp.Ledger(path)
+
+
+def test_a_watched_table_spends_a_reservation_once() -> None:
+    domain = dp.Domain({"x": dp.Number(0, 1)})
+    table = ServedTable({"x": [0.5]}, domain, dp.Ledger(epsilon=3))
+    seen: list[int] = []
+    watched = table.watched(lambda: seen.append(1))
+    paid = watched.reserve(Cost.of(1), "plan")
+    count = Sum(Everyone(), (Block(Ones()),))
+    watched.gate(paid).measure(count, Cost.of(1), "all of it")
+    with pytest.raises(BudgetError):
+        watched.gate(paid).measure(count, Cost.of(TENTH), "more")
+    assert len(seen) == 2

@@ -12,11 +12,14 @@ from scipy import stats
 
 from discreto.core import aggregate
 from discreto.core.accounting import steps_for
-from discreto.core.bound import inside
+from discreto.core.bound import bind, inside
 from discreto.core.cost import Cost, epsilon_for
+from discreto.core.domain import Domain
 from discreto.core.maps import Bins, Categories, Values
-from discreto.core.noise.calibration import noises_for
+from discreto.core.noise.calibration import Noise, noises_for
+from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.gaussian import epsilon_of, fine_bits, log_tail
+from discreto.core.noise.sampler import Sampler
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.errors import ParameterError
 
@@ -236,3 +239,23 @@ def test_gaussian_noise_is_fine_enough_at_every_variance(numbers):
         variance = Fraction(2) ** power * Fraction(7, 5)
         bits = fine_bits(variance, numbers, allowance)
         assert variance * 4**bits >= needed**2
+
+
+def test_rounded_gaussian_noise_leans_to_neither_side():
+    noise = Noise("gaussian", Fraction(1, 2), bits=24)
+    draws = noise.draw(Sampler(Entropy(b"lean")), 20_000)
+    assert abs(draws.mean()) < 5 * math.sqrt(noise.variance / 20_000)
+
+
+def test_the_largest_number_of_a_cube_fits_too():
+    """A scale that fits by itself is refused where the sum of its draws would not."""
+    names = tuple(f"x{i}" for i in range(8))
+    cube = Sum(Everyone(), (Block(Values(names, bits=3), noise="cube"),))
+    bound = bind(cube, Domain.cube(8))
+    for epsilon in (Fraction(bound.blocks[0].reach, 1 << k) for k in range(40, 60)):
+        cost = Cost(epsilon=epsilon)
+        if Fraction(bound.blocks[0].reach) / epsilon * 9 < 1 << 54:
+            assert noises_for(bound, cost)[0].law == "cube"
+        else:
+            with pytest.raises(ParameterError, match="too large"):
+                noises_for(bound, cost)

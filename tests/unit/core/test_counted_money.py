@@ -185,6 +185,13 @@ def test_an_account_that_no_entry_made_is_noticed(path: Path) -> None:
         dp.Ledger(path)
 
 
+def test_totals_of_an_old_version_do_not_undo_a_charge_made_meanwhile() -> None:
+    ledger = dp.Ledger(epsilon=1)
+    ledger.charge(Cost.of(TENTH), "made while totals were worked out")
+    ledger._bring_up(0, {"": "{}"})
+    assert ledger.spent() == Cost.of(TENTH)
+
+
 def test_a_watched_table_spends_a_reservation_once() -> None:
     domain = dp.Domain({"x": dp.Number(0, 1)})
     table = ServedTable({"x": [0.5]}, domain, dp.Ledger(epsilon=3))

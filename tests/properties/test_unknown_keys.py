@@ -142,6 +142,21 @@ def test_the_reach_is_shorter_as_often_as_the_coin_says():
     }
 
 
+@pytest.mark.parametrize(("side", "reach"), [(4, 9), (5, 10)])
+def test_the_coin_has_exactly_so_many_short_sides(side, reach):
+    class Side:
+        """A sampler whose coin shows one side of 2^40."""
+
+        def __init__(self):
+            self.entropy = self
+
+        def below(self, sides, count):
+            assert sides == 2**40
+            return np.full(count, side)
+
+    assert KeysNoise(Fraction(1), 10, 5).settled(Side()).reach == reach
+
+
 def test_draws_have_the_law_that_is_claimed():
     """A seeded chi-square over all values of the noise; also for a wrong scale."""
     noise = KeysNoise(Fraction(3, 2), 4)

@@ -126,3 +126,17 @@ def test_a_part_folds_its_own_rows_also_ahead():
         assert cells.sum() == count[0, 0] < 150
         found.append(cells)
     np.testing.assert_array_equal(sum(found)[:, 0], [100, 50, 0])
+
+
+def test_a_choice_among_sums_past_64_bits_is_made():
+    """No table has so many rows today; a fold that says so must not fail a choice."""
+
+    class Many(During):
+        def fold(self, asked, keep=None):
+            sums = np.full((3, 1), 0, dtype=object)
+            sums[1, 0] = 1 << 70
+            return [sums]
+
+    gate = Gate(DOMAIN, dp.Ledger(epsilon=1), Many())
+    mode = Choice(CELLS, Largest())
+    assert gate.select(mode, ONE, "q").indices.tolist() == [1]

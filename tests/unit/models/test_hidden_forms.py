@@ -111,3 +111,17 @@ def test_nothing_is_counted_where_no_fit_depends_on_it():
         winner = models.select(candidates, rows, epsilon=1, method="hidden")
         assert winner.privacy_.plan.total.epsilon * 3 == 1
     assert all("rows" not in entry["event"] for entry in ledger.entries())
+
+
+def test_a_released_count_decides_the_form(asked):
+    """Many rows are asked more than few; no fit asks for a count of its own."""
+    asked.candidates = 1
+    sizes = []
+    for times in (1, 40):
+        asked.counts.clear()
+        rows = {name: np.tile(c, times) for name, c in people(CLASSES, 1).items()}
+        table = dp.Table(rows, CLASSES, simulate(1))
+        models.select(CLASSIFIERS[:1] * 3, table, epsilon=1, method="hidden")
+        sizes += asked.counts[0]
+    assert sizes[0] < sizes[1]
+    assert len(sizes) == 2

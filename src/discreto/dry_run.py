@@ -6,9 +6,9 @@ Made-up rows are public: spread evenly over the domain, weighted to a number of 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,7 @@ from discreto.core.maps.cells import MISSING
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
 from discreto.core.query import Batch, Floats, Ints
-from discreto.session import Question, Session
 
-T = TypeVar("T")
 _SAMPLE = 2048  # made-up rows behind a plan
 
 
@@ -39,54 +37,6 @@ def dry_run_gate(domain: Domain, rows: int, gate: Gate | None = None) -> Gate:
     if gate is not None:
         return gate.rehearsed(source, _NoLedger())
     return Gate(domain, _NoLedger(), source)
-
-
-def every_way(
-    domain: Domain,
-    work: Callable[[Session], T],
-    cost: Cost,
-    rows: int = 0,
-    gate: Gate | None = None,
-) -> Iterator[tuple[Session, T]]:
-    """Yield dry runs of ``work`` and their results: one for each of its forms.
-
-    The first is for so many made-up rows, the others take the other ways at forks.
-    """
-    session = Session(dry_run_gate(domain, rows, gate), cost)
-    yield session, work(session)
-    todo = _turns_off(session, 0)
-    while todo:
-        script = todo.pop()
-        session = Session(dry_run_gate(domain, 0, gate), cost, script=script)
-        yield session, work(session)
-        todo += _turns_off(session, len(script))
-
-
-def _turns_off(session: Session, known: int) -> list[list[int]]:
-    """The ways that a session did not go, at its forks from ``known`` on."""
-    gone = [way for way, _ in session.forks]
-    return [
-        [*gone[:i], other]
-        for i in range(known, len(gone))
-        for other in range(session.forks[i][1])
-        if other != gone[i]
-    ]
-
-
-def longest_form(
-    domain: Domain,
-    work: Callable[[Session], Any],
-    cost: Cost,
-    gate: Gate | None = None,
-) -> tuple[tuple[Question, ...], tuple[int, ...]]:
-    """Return the form of ``work`` with the most questions, and its way at each fork.
-
-    Hidden runs keep to this form: which form a run takes would otherwise depend on
-    releases that are never shown, and its duration with it.
-    """
-    every = [session for session, _ in every_way(domain, work, cost, 0, gate)]
-    longest = max(every, key=lambda session: len(session.asked))
-    return tuple(longest.asked), tuple(way for way, _ in longest.forks)
 
 
 def worst_error(release: Any) -> float:

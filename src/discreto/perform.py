@@ -17,8 +17,9 @@ from discreto.core.charge import Charger, Receipt, Reservation
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
+from discreto.dry_run import dry_run_gate
 from discreto.plan import Plan, rehearse
-from discreto.session import Session
+from discreto.session import Session, every_way
 
 T = TypeVar("T")
 
@@ -111,3 +112,31 @@ def perform(
         text = table.ledger.keep(receipt, kept.write(result, receipt))
         result = kept.read(text)
     return Done(result, plan, receipt)
+
+
+def longest_form(
+    domain: Domain,
+    work: Callable[[Session], Any],
+    cost: Cost,
+    gate: Gate | None = None,
+) -> tuple[Plan, tuple[int, ...]]:
+    """Return the form of ``work`` with the most questions, and its way at each fork.
+
+    Hidden runs keep to this form: which form a run takes would otherwise depend on
+    releases that are never shown, and its duration with it.
+    """
+
+    def empty() -> Gate:
+        return dry_run_gate(domain, 0, gate)
+
+    every = [session for session, _ in every_way(empty(), empty, work, cost)]
+    longest = max(every, key=lambda session: len(session.asked))
+    ways = tuple(way for way, _ in longest.forks)
+    return Plan(tuple(longest.asked), cost, 0), ways
+
+
+def has_forks(domain: Domain, work: Callable[[Session], Any], cost: Cost) -> bool:
+    """Return True if a release decides how ``work`` goes on."""
+    session = Session(dry_run_gate(domain, 0), cost)
+    work(session)
+    return bool(session.forks)

@@ -14,14 +14,14 @@ from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
 from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
-from discreto.dry_run import every_way, worst_error
+from discreto.dry_run import dry_run_gate, worst_error
 from discreto.errors import ParameterError
 from discreto.label_text import label_in_words
 from discreto.language import number, tr
 from discreto.markup import html_table
 from discreto.parameters import MANY, whole
 from discreto.release import Release
-from discreto.session import Ask, Question, Session
+from discreto.session import Ask, Question, Session, every_way
 from discreto.shares import Split, shares_of
 
 TYPICAL_ROWS = 1000  # for which errors are shown, where nobody says how many
@@ -296,7 +296,12 @@ def rehearse(
     ``gate`` also what the engine behind it refuses. Sums that can be folded before
     there is an answer are added to ``ahead``.
     """
-    several = every_way(domain, work, cost, rows, gate)
+    several = every_way(
+        dry_run_gate(domain, rows, gate),
+        lambda: dry_run_gate(domain, 0, gate),
+        work,
+        cost,
+    )
     session, result = next(several)
     if ahead is not None:
         ahead += session.ahead

@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
-from discreto.dry_run import every_way, longest_form
 from discreto.errors import DomainError, ParameterError
 from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
@@ -30,7 +29,7 @@ from discreto.models._privacy import Privacy
 from discreto.models._sample_weights import weighed, weighted_space
 from discreto.models._undeclared import warn_of_undeclared
 from discreto.parameters import Reader
-from discreto.perform import choosy_gate, perform
+from discreto.perform import choosy_gate, has_forks, longest_form, perform
 from discreto.plan import TYPICAL_ROWS, Plan, rehearse
 from discreto.session import Ask
 from discreto.tables import Table
@@ -160,19 +159,16 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     def _forks(self, space: Space, cost: Cost) -> bool:
         """Whether a release decides how a fit goes on."""
         model = clone(self)
-        several = every_way(space.domain, lambda ask: model._learn(ask, space), cost)
-        session, _ = next(several)
-        return bool(session.forks)
+        return has_forks(space.domain, lambda ask: model._learn(ask, space), cost)
 
     def _longest_form(
         self, space: Space, cost: Cost, gate: Gate | None = None
     ) -> tuple[Plan, tuple[int, ...]]:
         """The plan of a fit that always asks the most questions, and its ways."""
         model = clone(self)
-        asked, ways = longest_form(
+        return longest_form(
             space.domain, lambda ask: model._learn(ask, space), cost, gate
         )
-        return Plan(asked, cost, 0), ways
 
     def _fit_space(
         self,

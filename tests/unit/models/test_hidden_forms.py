@@ -72,20 +72,18 @@ def people(domain, seed):
 def test_every_run_of_a_candidate_asks_as_much(asked, domain, candidates, declared):
     """At row counts and epsilons where fits would take several forms by themselves."""
     asked.candidates = len(candidates)
-    for epsilon in ("0.05", "0.3", "2"):
-        for seed in range(2):
-            asked.counts.clear()
-            known = domain.with_(rows=700) if declared else domain
-            rows = people(domain, seed)
-            models.select(
-                candidates,
-                dp.Table(rows, known, simulate(seed)),
-                epsilon=epsilon,
-                method="hidden",
-                repeats=4,
-            )
-            assert all(len(several) == 1 for several in asked.counts.values())
-            assert len(asked.counts) == len(candidates)
+    for seed, epsilon in enumerate(("0.3", "2")):
+        asked.counts.clear()
+        known = domain.with_(rows=700) if declared else domain
+        models.select(
+            candidates,
+            dp.Table(people(domain, seed), known, simulate(seed)),
+            epsilon=epsilon,
+            method="hidden",
+            repeats=4,
+        )
+        assert all(len(several) == 1 for several in asked.counts.values())
+        assert len(asked.counts) == len(candidates)
 
 
 @pytest.mark.parametrize("delta", [0, "1e-6"])

@@ -18,8 +18,9 @@ from discreto.core.cost import Cost
 from discreto.core.domain import Domain
 from discreto.core.gate import Gate
 from discreto.core.turns import one_at_a_time
+from discreto.dry_run import dry_run_gate
 from discreto.plan import Plan, rehearse
-from discreto.session import Session
+from discreto.session import Session, every_way
 
 T = TypeVar("T")
 
@@ -66,6 +67,7 @@ def perform(
     facts: Mapping[str, Any] | None = None,
     kept: Kept[T] | None = None,
     known: Sequence[Bound] = (),
+    ways: Sequence[int] = (),
 ) -> Done[T]:
     """Pay for ``work`` as a whole, and hold it with the rows of a table.
 
@@ -79,6 +81,8 @@ def perform(
         With a key, an answer that was stored under it is read and costs nothing more.
     known
         Sums that the rehearsal has bound, in the order in which they are asked.
+    ways
+        The way at each fork, for work whose form must not depend on releases.
     """
     ahead: list[Bound] = []
     if plan is None:
@@ -93,7 +97,9 @@ def perform(
     if isinstance(before, Gate):  # silos look after their own rows
         before.check_rows(label)
     with one_at_a_time(key):
-        return _performed(table, work, cost, label, plan, event, kept, known, ahead)
+        return _performed(
+            table, work, cost, label, plan, event, kept, known, ahead, ways
+        )
 
 
 def _performed(
@@ -106,6 +112,7 @@ def _performed(
     kept: Kept[T] | None,
     known: Sequence[Bound],
     ahead: Sequence[Bound],
+    ways: Sequence[int],
 ) -> Done[T]:
     key = None if kept is None else kept.key
     receipt = table.ledger.charge(cost, label, event, key)
@@ -117,7 +124,7 @@ def _performed(
         gate = gate.folded_ahead(ahead, label)
     else:
         known = ()
-    session = Session(gate, cost, plan.forms, known=known)
+    session = Session(gate, cost, plan.forms, ways, known)
     try:
         result = work(session)
     except BaseException:
@@ -133,3 +140,31 @@ def _performed(
         text = table.ledger.keep(receipt, kept.write(result, receipt))
         result = kept.read(text)
     return Done(result, plan, receipt)
+
+
+def longest_form(
+    domain: Domain,
+    work: Callable[[Session], Any],
+    cost: Cost,
+    gate: Gate | None = None,
+) -> tuple[Plan, tuple[int, ...]]:
+    """Return the form of ``work`` with the most questions, and its way at each fork.
+
+    Hidden runs keep to this form: which form a run takes would otherwise depend on
+    releases that are never shown, and its duration with it.
+    """
+
+    def empty() -> Gate:
+        return dry_run_gate(domain, 0, gate)
+
+    every = [session for session, _ in every_way(empty(), empty, work, cost)]
+    longest = max(every, key=lambda session: len(session.asked))
+    ways = tuple(way for way, _ in longest.forks)
+    return Plan(tuple(longest.asked), cost, 0), ways
+
+
+def has_forks(domain: Domain, work: Callable[[Session], Any], cost: Cost) -> bool:
+    """Return True if a release decides how ``work`` goes on."""
+    session = Session(dry_run_gate(domain, 0), cost)
+    work(session)
+    return bool(session.forks)

@@ -21,7 +21,7 @@ from discreto.language import number, tr
 from discreto.markup import html_table
 from discreto.parameters import MANY, whole
 from discreto.release import Release
-from discreto.session import Ask, Question, Session
+from discreto.session import Ask, Question, Session, every_way
 from discreto.shares import Split, shares_of
 
 TYPICAL_ROWS = 1000  # for which errors are shown, where nobody says how many
@@ -296,30 +296,17 @@ def rehearse(
     ``gate`` also what the engine behind it refuses. Sums that can be folded before
     there is an answer are added to ``ahead``.
     """
-    session = Session(dry_run_gate(domain, rows, gate), cost)
-    result = work(session)
+    several = every_way(
+        dry_run_gate(domain, rows, gate),
+        lambda: dry_run_gate(domain, 0, gate),
+        work,
+        cost,
+    )
+    session, result = next(several)
     if ahead is not None:
         ahead += session.ahead
-    first, others = tuple(session.asked), []
-    todo = _turns_off(session, 0)
-    while todo:  # every other way to go on, wherever there is one
-        script = todo.pop()
-        session = Session(dry_run_gate(domain, 0, gate), cost, script=script)
-        work(session)
-        others.append(tuple(session.asked))
-        todo += _turns_off(session, len(script))
-    return Plan(first, cost, rows, others=tuple(others)), result
-
-
-def _turns_off(session: Session, known: int) -> list[list[int]]:
-    """The ways that a session did not go, at its forks from ``known`` on."""
-    gone = [way for way, _ in session.forks]
-    return [
-        [*gone[:i], other]
-        for i in range(known, len(gone))
-        for other in range(session.forks[i][1])
-        if other != gone[i]
-    ]
+    others = tuple(tuple(other.asked) for other, _ in several)
+    return Plan(tuple(session.asked), cost, rows, others=others), result
 
 
 def epsilon_for(

@@ -9,10 +9,10 @@ the ways are public: a dry run goes each of them, and the plan has a form for ea
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from discreto.core.bound import Bound
 from discreto.core.cost import Cost
@@ -23,6 +23,8 @@ from discreto.core.noise.calibration import noises_for, scale_for
 from discreto.core.query import Choice, Derived, Sum, furthest
 from discreto.core.unknown_keys import Keys, keys_noise
 from discreto.errors import UnsafeError
+
+T = TypeVar("T")
 
 
 class Ask(Protocol):
@@ -213,6 +215,37 @@ class _Branch(Session):
 
     def fork(self, ways: int, way: int) -> int:
         return self._trunk.fork(ways, way)
+
+
+def every_way(
+    first: Gate,
+    others: Callable[[], Gate],
+    work: Callable[[Session], T],
+    cost: Cost,
+) -> Iterator[tuple[Session, T]]:
+    """Yield sessions with ``work`` and their results: one for each of its forms.
+
+    The first goes its own way at ``first``; the others take the other ways at forks.
+    """
+    session = Session(first, cost)
+    yield session, work(session)
+    todo = _turns_off(session, 0)
+    while todo:
+        script = todo.pop()
+        session = Session(others(), cost, script=script)
+        yield session, work(session)
+        todo += _turns_off(session, len(script))
+
+
+def _turns_off(session: Session, known: int) -> list[list[int]]:
+    """The ways that a session did not go, at its forks from ``known`` on."""
+    gone = [way for way, _ in session.forks]
+    return [
+        [*gone[:i], other]
+        for i in range(known, len(gone))
+        for other in range(session.forks[i][1])
+        if other != gone[i]
+    ]
 
 
 def question_of(

@@ -12,11 +12,14 @@ from brute import ADD, REPLACE, TWICE, Raw, neighbours, tables, to_batch, univer
 from scipy import stats
 
 from discreto.core import aggregate
-from discreto.core.bound import inside
+from discreto.core.bound import bind, inside
 from discreto.core.cost import Cost, epsilon_for
+from discreto.core.domain import Domain
 from discreto.core.maps import Bins, Categories, Values
-from discreto.core.noise.calibration import noises_for
+from discreto.core.noise.calibration import Noise, noises_for
+from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.gaussian import epsilon_of, fine_bits, log_tail
+from discreto.core.noise.sampler import Sampler
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.core.steps import steps_for
 from discreto.errors import ParameterError
@@ -261,3 +264,34 @@ def test_samples_are_accounted_with_their_rate_and_number():
     accountant = pld.PLDAccountant(value_discretization_interval=1e-3)
     kept = 0.999e-5 * math.exp(-1 / 2000)
     assert accountant.compose(event).get_epsilon(kept) <= 0.999
+
+
+@pytest.mark.parametrize("numbers", [1, 3, 1000])
+def test_gaussian_noise_is_fine_enough_at_every_variance(numbers):
+    """Its deviation, in steps of the draw, is 13 times what may differ, or more."""
+    allowance = Fraction(1, 100)
+    needed = Fraction(13 * numbers) / allowance
+    for power in range(-12, 40):
+        variance = Fraction(2) ** power * Fraction(7, 5)
+        bits = fine_bits(variance, numbers, allowance, 0.0)
+        assert variance * 4**bits >= needed**2
+
+
+def test_rounded_gaussian_noise_leans_to_neither_side():
+    noise = Noise("gaussian", Fraction(1, 2), bits=24)
+    draws = noise.draw(Sampler(Entropy(b"lean")), 20_000)
+    assert abs(draws.mean()) < 5 * math.sqrt(noise.variance / 20_000)
+
+
+def test_the_largest_number_of_a_cube_fits_too():
+    """A scale that fits by itself is refused where the sum of its draws would not."""
+    names = tuple(f"x{i}" for i in range(8))
+    cube = Sum(Everyone(), (Block(Values(names, bits=3), noise="cube"),))
+    bound = bind(cube, Domain.cube(8))
+    for epsilon in (Fraction(bound.blocks[0].reach, 1 << k) for k in range(40, 60)):
+        cost = Cost(epsilon=epsilon)
+        if Fraction(bound.blocks[0].reach) / epsilon * 9 < 1 << 54:
+            assert noises_for(bound, cost)[0].law == "cube"
+        else:
+            with pytest.raises(ParameterError, match="too large"):
+                noises_for(bound, cost)

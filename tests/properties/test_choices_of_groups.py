@@ -123,6 +123,17 @@ def test_a_row_that_changes_its_part_is_paid_for(part):
     assert scale_for(bind(choice, REPLACE), Cost.of("0.1")) == 10 * told
 
 
+@pytest.mark.parametrize("cost", [Cost.of("0.1"), Cost(rho=Fraction(1, 50))], ids=str)
+def test_what_a_whole_table_needs_is_not_kept_for_a_part(cost):
+    """The same bound question, asked of both, in either order."""
+    choice = Choice(Sum(Bins("x", CANDIDATES), (Block(Ones()),)), Ranks((9,), 10))
+    needed = {w: scale_for(bind(choice, REPLACE), cost, whole=w) for w in (True, False)}
+    assert needed[False] > needed[True]
+    for order in ((True, False), (False, True)):
+        once = bind(choice, REPLACE)
+        assert {w: scale_for(once, cost, whole=w) for w in order} == needed
+
+
 @pytest.mark.parametrize("domain", [ADD, REPLACE, TWICE], ids=["add", "replace", "two"])
 def test_votes_under_rho_cost_rho_together(domain):
     """Choices at m points, each worth mu^2 / 2 by its range, add up to rho at most."""

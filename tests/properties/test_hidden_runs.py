@@ -14,10 +14,12 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+import discreto as dp
 from discreto.core import hidden_runs
 from discreto.core.charge import Receipt, Reservation
 from discreto.core.cost import Cost, epsilon_for
 from discreto.core.hidden_runs import ODDS, HiddenRuns
+from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.errors import BudgetError, ParameterError
 from discreto.testing import simulate
 
@@ -200,6 +202,24 @@ def test_the_delta_is_shared_by_the_runs_that_are_drawn():
     assert alone >= epsilon_for(rho, delta / runs.mean())
 
 
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_every_term_of_the_theorem_is_paid_for(count):
+    """The loss of a run, the change of ranks, and the grid of the noise, 1 + eta times.
+
+    The least of the change of ranks is searched for here, on a finer grid.
+    """
+    runs, rho, delta = HiddenRuns(count), Fraction(1, 2), Fraction(1, 10**5)
+    odds, law = 0.7, NormalDist()
+    places = np.linspace(0, 8, 20001)
+    heights = [law.pdf(z) - z * law.cdf(-z) for z in places]
+    slopes = (1 + odds) * places + (count + odds) * np.array(heights)
+    spare = delta / math.ceil(runs.mean())
+    needed = epsilon_for(rho, spare) + float(slopes.min())  # mu is 1
+    needed += (1 + odds) * float(rho) / 1000
+    paid = float(runs.total(Cost(rho=rho), delta).block_epsilon)
+    assert needed <= paid <= needed * 1.0001
+
+
 def test_a_run_may_cost_what_all_of_them_pay_for():
     runs = HiddenRuns(32)
     for epsilon, delta in ((Fraction(1), 0), (Fraction(2), Fraction("1e-5"))):
@@ -245,6 +265,72 @@ def test_a_run_cannot_spend_more_than_its_part():
     runs = HiddenRuns(3)
     each = Cost(epsilon=Fraction(1))
     runs.best([reservation(runs.total(each))], [each], work)
+
+
+def test_runs_are_paid_for_once():
+    from discreto.errors import BudgetError
+
+    runs, each = HiddenRuns(3), Cost(epsilon=Fraction(1))
+    paid = reservation(runs.total(each) + Cost(epsilon=Fraction(1, 10)))
+    runs.best([paid], [each], lambda i, payers: (i, i))
+    paid.charge(Cost(epsilon=Fraction(1, 10)), "what is left")
+    for again in (
+        lambda: runs.best([paid], [each], lambda i, payers: (i, i)),
+        lambda: paid.charge(Cost(epsilon=Fraction(1, 10**9)), "more"),
+    ):
+        with pytest.raises(BudgetError):
+            again()
+
+
+def test_every_table_pays_for_its_runs():
+    runs, each = HiddenRuns(3), Cost(epsilon=Fraction(1))
+    enough, little = reservation(runs.total(each)), reservation(each)
+    for paid in ([enough, little], [little, enough]):
+        with pytest.raises(ParameterError, match="more than was paid"):
+            runs.best(paid, [each, each], lambda i, payers: pytest.fail("a run"))
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_a_part_whose_rows_may_be_replaced_has_no_runs_with_a_delta(neighbours):
+    """Two parts change together: their two losses are more than the proof allows."""
+    runs, delta = HiddenRuns(3), Fraction(1, 10**5)
+    domain = dp.Domain(
+        {"x": dp.Number(0, 1), "c": dp.Category(["a", "b"])},
+        neighbours=neighbours,
+        rows=4,
+    )
+    rows = {"x": [0.1, 0.2, 0.3, 0.4], "c": list("abab")}
+    gate = dp.Table(rows, domain, simulate(1)).gate()
+    partition = Parts(HashParts(("c",), (1, 1)))
+    for each, spare in ((Cost(epsilon=Fraction(1)), 0), (Cost(rho=Fraction(1)), delta)):
+        whole = runs.total(each, Fraction(spare))
+        part = gate.parts(partition, whole, "parts")[0]
+        made = []
+
+        def run(number, payers, made=made):
+            made.append(number)
+            return number, number
+
+        if neighbours == "replace" and spare:
+            with pytest.raises(ParameterError, match="part of a table"):
+                runs.best([part.ledger], [each], run)
+            assert not made
+        else:
+            runs.best([part.ledger], [each], run)
+            assert made == [0, 1, 2]
+
+
+def test_runs_of_two_kinds_are_refused():
+    part = Fraction(1, 10)
+    for each in (
+        Cost(epsilon=part, rho=part),
+        Cost(epsilon=part, block_epsilon=part),
+        Cost(block_epsilon=part, delta=part),
+        Cost.leak(),
+        Cost(),
+    ):
+        with pytest.raises(ParameterError, match="one kind"):
+            HiddenRuns(3).total(each, Fraction(1, 1000))
 
 
 def test_the_part_is_drawn_as_its_weights_say():

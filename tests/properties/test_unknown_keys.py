@@ -117,6 +117,46 @@ def test_the_reach_is_the_least_that_is_safe(epsilon, delta):
     assert float(end_chance(rate, noise.reach - 1)) > float(Fraction(delta))
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), COSTS)
+def test_both_sides_of_the_coin_together_have_what_is_allowed(epsilon, delta):
+    """In 60 digits: the coin is rounded down, by at most two of its 2^40 sides."""
+    rate, allowed = Fraction(epsilon), Fraction(delta)
+    noise = keys_noise(rate, allowed, dp.Domain(OPEN))
+    far, near = (
+        Fraction(end_chance(rate, noise.reach - less)) * (1 - Fraction(1, 10**39))
+        for less in (0, 1)
+    )
+    for more, fits in ((0, True), (2, False)):
+        shorter = Fraction(noise.shorter + more, 2**40)
+        assert ((1 - shorter) * far + shorter * near <= allowed) is fits
+
+
+def test_the_reach_is_shorter_as_often_as_the_coin_says():
+    sampler = Sampler(Entropy(b"coin"))
+    noise = KeysNoise(Fraction(1), 10, 2**40 // 10)
+    reaches = [noise.settled(sampler).reach for _ in range(4000)]
+    assert set(reaches) == {9, 10}
+    assert 300 < reaches.count(9) < 500  # 400, give or take 5 deviations of 19
+    assert {KeysNoise(Fraction(1), 10).settled(sampler).reach for _ in range(50)} == {
+        10
+    }
+
+
+@pytest.mark.parametrize(("side", "reach"), [(4, 9), (5, 10)])
+def test_the_coin_has_exactly_so_many_short_sides(side, reach):
+    class Side:
+        """A sampler whose coin shows one side of 2^40."""
+
+        def __init__(self):
+            self.entropy = self
+
+        def below(self, sides, count):
+            assert sides == 2**40
+            return np.full(count, side)
+
+    assert KeysNoise(Fraction(1), 10, 5).settled(Side()).reach == reach
+
+
 def test_draws_have_the_law_that_is_claimed():
     """A seeded chi-square over all values of the noise; also for a wrong scale."""
     noise = KeysNoise(Fraction(3, 2), 4)

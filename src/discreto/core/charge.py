@@ -161,8 +161,12 @@ class Reservation(Prepaid):
     a payer of their own (:class:`discreto.core.steps.PaidSteps`).
     """
 
-    def __init__(self, ledger: Charger, receipt: Receipt) -> None:
+    def __init__(
+        self, ledger: Charger, receipt: Receipt, *, shared: bool = False
+    ) -> None:
         super().__init__(ledger, receipt)
+        # Whether a replaced row can touch two such reservations of one receipt.
+        self.shared = shared
         self._drawn = Cost()
 
     def charge(

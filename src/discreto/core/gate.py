@@ -146,10 +146,10 @@ class Gate:
         bind(partition.restrict(_COUNT, 0), self.domain)  # before anything is paid
         self.check_rows(label)
         receipt = self.ledger.charge(cost, label)
-        out = []
+        out, two = [], self.domain.neighbours == "replace"
         for number in range(count):
             inner = copy.copy(self)
-            inner.ledger = Reservation(self.ledger, receipt)
+            inner.ledger = Reservation(self.ledger, receipt, shared=two)
             inner._partition, inner.part = partition, (label, number)
             out.append(inner)
         return out

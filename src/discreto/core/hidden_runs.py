@@ -107,15 +107,26 @@ class HiddenRuns:
     ) -> T:
         """Make all runs; what the best of those that are drawn found.
 
-        ``paid`` are reservations, one for each table that runs ask: of what all runs
-        cost together. A run gets payers that hold what ``each`` says, one run's cost.
+        ``paid`` are reservations, one for each table that runs ask. What all runs cost
+        together is drawn on them, so nothing else can spend it, nor a second call. A
+        run gets payers that hold what ``each`` says, one run's cost.
         ``work`` makes run number i with them and returns its noisy score and what it
         found; it must not show anything to anybody else.
         """
         for reservation, cost in zip(paid, each, strict=True):
+            whole = reservation.receipt.cost
+            if whole.delta and reservation.shared:
+                # h grows with the root of two parts: docs/proofs/selection.md.
+                raise ParameterError(
+                    "hidden runs with a delta cannot be made in a part of a table "
+                    "whose rows may be replaced."
+                )
+            if not whole.covers(self.total(cost, whole.delta)):
+                raise ParameterError(f"{cost} for each run is more than was paid for.")
+        for reservation, cost in zip(paid, each, strict=True):
             # Drawn at once: what is left would pay for the same runs again.
-            whole = self.total(cost, reservation.receipt.cost.delta)
-            reservation.charge(whole, f"{self.count} hidden runs")
+            total = self.total(cost, reservation.receipt.cost.delta)
+            reservation.charge(total, f"{self.count} hidden runs")
         drawn = self._draw(paid[0])
         found = []
         for number in range(self.count):

@@ -31,7 +31,7 @@ from discreto.models._privacy import Privacy
 from discreto.models._sample_weights import weighed, weighted_space
 from discreto.models._undeclared import warn_of_undeclared
 from discreto.parameters import Reader, refuse
-from discreto.perform import choosy_gate, perform
+from discreto.perform import choosy_gate, has_forks, longest_form, perform
 from discreto.plan import TYPICAL_ROWS, Plan, rehearse
 from discreto.session import Ask
 from discreto.tables import Table
@@ -167,15 +167,36 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
         return self._fit_space(table, self._space(table.domain, target), cost)
 
-    def _fit_space(self, table: Table, space: Space, cost: Cost) -> Self:
-        plan = self._plan_for(space, cost)
+    def _forks(self, space: Space, cost: Cost) -> bool:
+        """Whether a release decides how a fit goes on."""
+        model = clone(self)
+        return has_forks(space.domain, lambda ask: model._learn(ask, space), cost)
+
+    def _longest_form(
+        self, space: Space, cost: Cost, gate: Gate | None = None
+    ) -> tuple[Plan, tuple[int, ...]]:
+        """The plan of a fit that always asks the most questions, and its ways."""
+        model = clone(self)
+        return longest_form(
+            space.domain, lambda ask: model._learn(ask, space), cost, gate
+        )
+
+    def _fit_space(
+        self,
+        table: Table,
+        space: Space,
+        cost: Cost,
+        form: tuple[Plan, tuple[int, ...]] | None = None,
+    ) -> Self:
+        """Fit; with a ``form``, in that form whatever is released."""
+        plan, ways = form or (self._plan_for(space, cost), ())
         elsewhere = getattr(table, "fit_model", None)
         if elsewhere is not None:  # the rows are in a service, which fits and charges
             if space.weight is not None:
                 raise ParameterError("a service fits models without sample_weight.")
             return self._take(elsewhere(self, space.target))
         gate = choosy_gate(table)
-        if gate is not None:  # its engine may refuse what the plan asks
+        if gate is not None and form is None:  # its engine may refuse what is planned
             clone(self)._rehearse(space, cost, 0, gate)
         label = f"fit {type(self).__name__}"
         done = perform(
@@ -184,6 +205,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             cost,
             label,
             plan=plan,
+            ways=ways,
         )
         self.space_ = space
         self.n_features_in_ = len(space.features)

@@ -94,6 +94,8 @@ def by_residuals(ask: Ask, design: Design, target: str) -> Line:
     middle, unit, many = _checked_place(ask, design.known, target, _PLACE, _SPREAD)
     if ask.fork(2, int(many)):
         return _by_products(ask, design, target, None, 1 - _PLACE - _SPREAD)
+    if many:  # a hidden run takes this way whatever it found: the whole range, then
+        middle, unit = 0.0, 1.0
     mean, total = _means(ask, design)
     room = total / design.noise(ask, Fraction(1))
     # The whole range, where rows and budget allow it.
@@ -110,7 +112,9 @@ def by_residuals(ask: Ask, design: Design, target: str) -> Line:
 def by_products(ask: Ask, design: Design, target: str) -> Line:
     """A line from one release of products, for all of the cost: where rows are few."""
     middle, unit, many = _checked_place(ask, design.known, target, _CENTRE, _PLACE)
-    place = None if ask.fork(2, int(many)) else (middle, unit)
+    way = ask.fork(2, int(many))
+    # A hidden run has its way fixed, with as many questions; its place is still unsure.
+    place = None if way or many else (middle, unit)
     return _by_products(ask, design, target, place, 1 - _CENTRE - _PLACE)
 
 

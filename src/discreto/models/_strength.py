@@ -98,6 +98,12 @@ def hear_strength(
     return ask.sharing(1 - share), float(strengths[way])
 
 
+def row_counts(cost: Cost, strengths: tuple[int, ...]) -> tuple[int, ...]:
+    """Return how many rows have each of some strengths, for fits of this cost."""
+    unit = unit_strength(cost)
+    return tuple(max(math.ceil(strength / unit), 1) for strength in strengths)
+
+
 class SizeUp(NamedTuple):
     """What a first look at the size of a table leads to.
 
@@ -180,6 +186,7 @@ __all__ = [
     "likely_counts",
     "means_temper",
     "only_shares",
+    "row_counts",
     "size_up",
     "too_few",
     "unit_strength",

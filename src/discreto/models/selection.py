@@ -7,6 +7,7 @@ them is ever shown, which costs about three fits whatever their number.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -18,7 +19,7 @@ from discreto.core.charge import Reservation
 from discreto.core.cost import Amount, Cost, read_amount, read_delta
 from discreto.core.domain import Category
 from discreto.core.hidden_runs import HiddenRuns
-from discreto.core.maps import Everyone, Ones
+from discreto.core.maps import Everyone, Ones, Present
 from discreto.core.maps.predictions import (
     ERROR_STEPS,
     Contest,
@@ -31,11 +32,17 @@ from discreto.core.query import Block, Choice, Sum
 from discreto.errors import ParameterError
 from discreto.models import persist
 from discreto.models._estimator import PrivateEstimator
+from discreto.models._features import Space
+from discreto.models._strength import CLOSE_STRENGTHS, row_counts, way_of
 from discreto.parameters import choice, whole
+from discreto.perform import choosy_gate
+from discreto.plan import Plan
 from discreto.tables import Table
 
 Model = TypeVar("Model", bound=PrivateEstimator)
 Method = Literal["auto", "all", "hidden"]
+Form = tuple[Plan, tuple[int, ...]]  # what is asked, and the way at each fork
+_COUNT_SHARE = Fraction(1, 40)  # of epsilon, for a row count that all hidden runs share
 _SHARE = {"all": Fraction(1, 5), "hidden": Fraction(1, 10)}
 
 
@@ -72,7 +79,7 @@ def select(
         ``Fraction(1, 2)`` are the same.
     delta : int, float, str or Fraction
         Above 0 the noise is Gaussian. The charge is the rho that (ε, δ) allows, or for
-        hidden runs an (ε, δ) block.
+        hidden runs an (ε, δ) block (and ε/40 of pure ε, where rows are counted).
     validation
         Other rows to choose on, paid by their own ledger; by default the same table.
     choice_share : int, float, str or Fraction, optional
@@ -98,7 +105,9 @@ def select(
     All of it is charged in one entry before the first row is read. In hidden runs
     neither the other fits nor any score nor the number of runs that were drawn is
     shown, and all fits are made whatever was drawn, so the time does not tell it
-    either: ``docs/proofs/selection.md``.
+    either: ``docs/proofs/selection.md``. Where the domain does not declare ``rows``,
+    a noisy row count for ε/40 comes first. It is public, and all fits use it instead
+    of counts of their own.
 
     Examples
     --------
@@ -206,34 +215,83 @@ class _HiddenContest(Generic[Model]):
 
     def winner(self, epsilon: Fraction, delta: Fraction, share: Fraction) -> Model:
         """Pay for all runs, make them, and show the best of those that are drawn."""
-        each = self.runs.each(epsilon, delta)
+        count = self._count_cost(epsilon, delta)
+        each = self.runs.each(epsilon - count.epsilon, delta)
         fit, score = each * (1 - share), each * share
-        _check(self.candidates, self.table, self.y, fit, self.validation or self.table)
-        total = self.runs.total(each, delta)
+        # Whatever the count will be, every fit was rehearsed before it is paid for.
+        forms = [self._forms(fit, rows) for rows in _rows_of(fit, count)]
         label = f"select among {len(self.candidates)} models, hidden"
+        facts = self._facts(each) | ({"rows": count.to_dict()} if count else {})
         if self.validation is None:
-            paid = [self.table.reserve(total, label, self._facts(each))]
             costs = [each]
+            paid = [self.table.reserve(self._whole(each, delta, count), label, facts)]
         else:  # both must be paid before the first run
             costs = [fit, score]
-            whole = [self.runs.total(cost, delta) for cost in costs]
             paid = [
-                here.reserve(part, label, self._facts(cost))
-                for here, part, cost in zip(
-                    (self.table, self.validation), whole, costs, strict=True
+                here.reserve(self._whole(cost, delta, more), label, facts)
+                for here, cost, more in zip(
+                    (self.table, self.validation), costs, (count, Cost()), strict=True
                 )
             ]
+        chosen = forms[self._count_rows(paid[0], count, fit)]
 
         def work(number: int, payers: tuple[Reservation, ...]) -> tuple[int, Model]:
             model = clone(self.candidates[number % len(self.candidates)])
-            model._fit_table(self.table.paid_by(payers[0]), self.y, fit)
+            space, form = chosen[number % len(self.candidates)]
+            model._fit_space(self.table.paid_by(payers[0]), space, fit, form)
+            model.space_ = replace(space, domain=self.table.domain)
             judge = (self.validation or self.table).paid_by(payers[-1])
             return _noisy_score(model, judge, score), model
 
-        return _whole(self.runs.best(paid, costs, work), total, paid[0])
+        best = self.runs.best(paid, costs, work)
+        return _whole(best, paid[0].receipt.cost, paid[0])
+
+    def _whole(self, each: Cost, delta: Fraction, count: Cost) -> Cost:
+        return self.runs.total(each, delta) + count
+
+    def _count_cost(self, epsilon: Fraction, delta: Fraction) -> Cost:
+        """The cost of counting rows before the runs; nothing if no fit depends on it.
+
+        Each fit would otherwise count for itself, out of sight, and how long it takes
+        would depend on what it found.
+        """
+        domain = self.table.domain
+        if domain.rows is not None:
+            return Cost()
+        fit = self.runs.each(epsilon, delta)
+        forks = any(m._forks(m._space(domain, self.y), fit) for m in self.candidates)
+        return Cost(epsilon=epsilon * _COUNT_SHARE) if forks else Cost()
+
+    def _count_rows(self, paid: Reservation, count: Cost, fit: Cost) -> int:
+        """Count rows with noise; the place of the count in the public list."""
+        if not count:
+            return 0
+        target = self.candidates[0]._space(self.table.domain, self.y).goal
+        asked = Sum(Present((target,)), (Block(Ones()),))
+        answer = self.table.gate(paid).measure(asked, count, "rows")
+        # Too few rows are taken for many by one noise in six, not by half of them.
+        doubt = math.sqrt(answer.noises[0].variance)
+        return way_of(float(answer.tables[0][0, 0]) - doubt, fit, CLOSE_STRENGTHS)
+
+    def _forms(self, fit: Cost, rows: int | None) -> list[tuple[Space, Form]]:
+        """The space and the form of each candidate's fits, from public facts."""
+        gate, out = choosy_gate(self.table), []
+        judge = (self.validation or self.table).domain
+        for model in self.candidates:
+            space = model._space(self.table.domain, self.y)
+            check_columns(space.domain, (*space.features, space.goal), judge)
+            if rows is not None:
+                space = replace(space, domain=space.domain.with_(rows=rows))
+            out.append((space, model._longest_form(space, fit, gate)))
+        return out
 
     def _facts(self, each: Cost) -> dict[str, object]:
         return {"hidden_runs": self.runs.count, "each": each.to_dict()}
+
+
+def _rows_of(fit: Cost, count: Cost) -> tuple[int | None, ...]:
+    """The row counts among which a noisy count chooses, if there is one."""
+    return row_counts(fit, CLOSE_STRENGTHS) if count else (None,)
 
 
 def _noisy_score(model: PrivateEstimator, table: Table, cost: Cost) -> int:

@@ -121,7 +121,7 @@ class _Watched(Reservation):
 
     def __init__(self, paid: Reservation, watch: Callable[[], None]) -> None:
         super().__init__(paid, paid.receipt)
-        self._watch = watch
+        self._paid, self._watch = paid, watch
 
     def charge(
         self,
@@ -130,6 +130,6 @@ class _Watched(Reservation):
         event: Event | None = None,
         key: str | None = None,
     ) -> Receipt:
-        """Tell of the question, then draw on the reservation."""
+        """Tell of the question, then draw on the reservation that was paid for."""
         self._watch()
-        return super().charge(cost, label, event, key)
+        return self._paid.charge(cost, label, event, key)

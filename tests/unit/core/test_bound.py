@@ -1,6 +1,7 @@
 """A question is bound to a domain once; nobody asks its maps again."""
 
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import discreto as dp
 from discreto.core.bound import bind, inside
 from discreto.core.cost import Cost
-from discreto.core.maps import Bins, Extreme, Values
+from discreto.core.maps import Bins, Cross, Extreme, Values
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Leaves
@@ -130,3 +131,14 @@ def test_a_question_goes_to_its_own_door(door, query):
         with pytest.raises(ParameterError, match="in this way"):
             getattr(gate, door)(asked, ONE, "q")
     assert not ledger.entries()
+
+
+def test_the_cells_of_all_blocks_count():
+    """Each of two blocks would fit by itself."""
+    domain = dp.Domain.cube(40)
+    names = tuple(f"x{i}" for i in range(40))
+    half = [Block(Values(names), share=Fraction(1, 2))] * 2
+    cells = Cross(Bins("x0", 1024), Bins("x1", 1024))
+    with pytest.raises(ParameterError, match="too many cells"):
+        bind(Sum(cells, tuple(half)), domain)
+    bind(Sum(cells, (Block(Values(names)),)), domain)

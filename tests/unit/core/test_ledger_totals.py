@@ -100,6 +100,16 @@ def test_totals_that_do_not_follow_are_found(path: Path) -> None:
         ledger.verify()
 
 
+def test_limits_in_totals_follow_too(path: Path) -> None:
+    def forge(bodies: list[dict]) -> None:
+        bodies[15]["totals"][""][0] = "99"
+
+    rewrite(path, forge)
+    change(path, "UPDATE account SET epsilon = '99' WHERE name = ''")
+    with dp.Ledger(path) as ledger, pytest.raises(LedgerError, match="entry 16 tells"):
+        ledger.verify()
+
+
 def test_accounts_follow_from_the_last_totals(path: Path) -> None:
     def forge(bodies: list[dict]) -> None:
         bodies[15]["totals"][""][1] = '{"epsilon":"1/7"}'

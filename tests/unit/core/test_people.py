@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from datetime import date
 from decimal import Decimal
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, permutations, product
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -138,3 +138,19 @@ def test_a_person_moves_at_most_her_rows(most: int) -> None:
             if name_of(who) is None:
                 without = rows[:place] + rows[place + 1 :]
                 assert np.array_equal(counts(without, most, key), whole)
+
+
+def test_which_rows_of_a_person_stay_does_not_depend_on_their_order() -> None:
+    """Rows that differ in any one column only, in every order."""
+    numbers = {name: dp.Number(0, 9) for name in "xyz"}
+    domain = dp.Domain({"id": dp.Opaque()} | numbers, person="id")
+    for name in "xyz":
+        rows = [dict.fromkeys("xyz", 5.0) | {name: float(i)} for i in range(4)]
+        stay = set()
+        for order in permutations(rows):
+            data = {n: np.array([row[n] for row in order]) for n in "xyz"}
+            frame = open_frame({"id": ["ana"] * 4} | data, domain)
+            stay.add(
+                float(PersonFrame(frame, domain, bytes(range(24))).column(name)[0])
+            )
+        assert len(stay) == 1

@@ -7,6 +7,7 @@ the sums must be no further apart than the sensitivity that the gate has stated.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,20 @@ class Forgets(LocalEngine):
 def test_an_engine_that_folds_a_part_twice_is_noticed(engine: Any) -> None:
     ages = np.resize(AGES, 200_000)  # so many that they are split
     table = dp.Table({"age": ages}, DOMAIN, simulate(noise=False), engine=engine(2))
+    with pytest.raises(KernelFault):
+        table.gate().measure(TOTAL, Cost.of(1), "sum")
+
+
+class AddsItself(LocalEngine):
+    """An engine that returns sums of its own."""
+
+    def fold(self, asked: Any, frame: Any) -> Any:
+        return SimpleNamespace(tables=list(super().fold(asked, frame)), places=())
+
+
+def test_sums_of_an_engine_are_not_believed() -> None:
+    ledger = simulate(noise=False)
+    table = dp.Table({"age": AGES}, DOMAIN, ledger, engine=AddsItself())
     with pytest.raises(KernelFault):
         table.gate().measure(TOTAL, Cost.of(1), "sum")
 

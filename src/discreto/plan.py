@@ -82,6 +82,12 @@ class Plan:
         """All that may be asked, each form within the same total."""
         return (self.questions, *self.others)
 
+    @property
+    def beliefs(self) -> tuple[str, ...]:
+        """What the sensitivities rest on besides the clamp, each with its proof."""
+        found = [b for form in self.forms for asked in form for b in asked.beliefs]
+        return tuple(dict.fromkeys(found))
+
     def __iter__(self) -> Iterator[Question]:
         return iter(self.questions)
 
@@ -119,6 +125,9 @@ class Plan:
                 **ways,
             )
             lines.append(way)
+        if self.beliefs:
+            names = ", ".join(belief.partition(":")[0] for belief in self.beliefs)
+            lines.append(tr("  rests on proofs of: {names}", names=names))
         for release in self.expected:
             unit = f" {difference_unit(release.unit)}".rstrip()
             error = worst_error(release)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
@@ -67,6 +67,8 @@ class Question:
         The standard deviation of the noise on each block, in grid steps.
     sums
         Whether it is made from sums, which add up over silos.
+    beliefs
+        What its sensitivity rests on besides the clamp: names, each with its proof.
     """
 
     door: str
@@ -75,6 +77,7 @@ class Question:
     sensitivity: tuple[int, ...]
     noise: tuple[float, ...]
     sums: bool = True  # whether it is made from sums, which add up over silos
+    beliefs: tuple[str, ...] = field(default=(), compare=False)
 
     def ratios(self) -> list[float]:
         """The noise of each block against how far one row can move it."""
@@ -257,7 +260,8 @@ def question_of(
         scale = scale_for(bound, cost, whole=whole)
         width = (furthest(bound.moves(whole=whole)),)
         sums = isinstance(query.tally, Sum)
-        return Question("select", label, cost, width, (float(scale),), sums)
+        noise = (float(scale),)
+        return Question("select", label, cost, width, noise, sums, bound.beliefs)
     kept: Question | None = bound.kept.get("question")
     if kept is not None and kept.cost is cost and kept.label == label:
         return kept
@@ -266,6 +270,7 @@ def question_of(
         [part.told(n.law) for part, n in zip(bound.blocks, noises, strict=True)]
     )
     spread = tuple([math.sqrt(noise.variance) for noise in noises])
-    asked = Question("measure", label, cost, told, spread, isinstance(query, Sum))
+    sums = isinstance(query, Sum)
+    asked = Question("measure", label, cost, told, spread, sums, bound.beliefs)
     bound.kept["question"] = asked
     return asked

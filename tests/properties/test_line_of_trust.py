@@ -123,8 +123,7 @@ def ranked(found: Any) -> Any:
     return np.where(found >= found.min() + 50, 120.0, 0.0)
 
 
-@pytest.mark.xfail(reason="readers see whole columns", strict=True)
-def test_a_conversion_that_looks_at_its_column_moves_one_row(
+def test_a_conversion_that_looks_at_its_column_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     right = memory.convert
@@ -151,8 +150,7 @@ def test_a_table_that_forgets_to_bound_people_is_noticed(
         moved(few, many, domain, TOTAL)
 
 
-@pytest.mark.xfail(reason="fused loops add up by themselves", strict=True)
-def test_a_bug_in_one_fused_map_stays_within_the_bound(
+def test_a_bug_in_one_fused_map_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("numba", reason="without numba there are no fused loops")

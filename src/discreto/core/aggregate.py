@@ -231,12 +231,35 @@ class _Cells:
             codes = compiled.plain(codes, self._length, len(way.ones))
             self.fast.add_ones(codes, np.cumsum([0, *way.ones]), place, out)
         elif way.fused and features.add_to(batch, domain, self._length, added):
-            pass
+            if not way.checked:  # once for a question
+                self._check_loop(way, batch, domain)
+                way.checked.append(True)
         elif not way.loops:
             rows = features.rows(batch, domain)
             rows = _fitting(rows, shape.width, self._length)
             self.fast.add_clamped(rows, *added)
         return out[:, : self.count].T
+
+    def _check_loop(self, way: _Way, batch: Batch, domain: Domain) -> None:
+        """Raise if a map's own loop adds up other numbers than the clamp leaves.
+
+        The first, middle and last rows of the batch are folded again in both ways.
+        """
+        features: Any = way.part.block.features
+        middle, last = self._length // 2, self._length - 1
+        some = np.unique(np.array([0, 1, middle, last])[: self._length])
+        rows = {name: np.ascontiguousarray(batch[name][some]) for name in batch}
+        place = _EVERYONE if self.place is None else self.place[some]
+        out = np.zeros((way.part.shape.width, self.count + 1), dtype=np.int64)
+        if not features.add_to(rows, domain, some.size, (*way.bounds, place, out)):
+            return
+        whole = clamp(features.rows(rows, domain), way.part.shape)
+        if self.place is None:
+            wanted = whole.sum(axis=1)[:, None]
+        else:
+            wanted = _by_cell(whole, routed(self.place[some], self.count), self.count).T
+        if not np.array_equal(out[:, : self.count], wanted.astype(np.int64)):
+            raise ValueError("a compiled loop adds up other numbers than its map.")
 
 
 class _Way(NamedTuple):
@@ -245,7 +268,7 @@ class _Way(NamedTuple):
     ``loops`` make, clamp and add up the numbers of one column each: (loop, column,
     facts, lines). ``ones`` are how many codes each column has, where a row is nothing
     but a one for each of them; these are counted. ``fused``: whether the map has a loop
-    that makes, clamps and adds up its numbers. Only maps of the core are believed so.
+    that makes, clamps and adds up its numbers; ``checked``: whether it was compared.
     """
 
     part: BoundBlock
@@ -253,6 +276,7 @@ class _Way(NamedTuple):
     loops: tuple[tuple[str, str, tuple[float, ...], slice], ...]
     ones: tuple[int, ...]
     fused: bool
+    checked: list[bool]
 
     def held(self) -> int:
         """How many numbers of a row are held at once."""
@@ -283,7 +307,7 @@ def _way(part: BoundBlock, domain: Domain) -> _Way:
         ones = ones if within and sum(ones) == shape.width else ()
     own = type(features).__module__.startswith("discreto.core.maps.")
     fused = own and hasattr(features, "add_to") and not loops
-    return _Way(part, bounds, loops, ones, fused)
+    return _Way(part, bounds, loops, ones, fused, [])
 
 
 def held(asked: Bound) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import InitVar, dataclass, field
 from typing import Any, TypeVar
 
+from discreto.core.beliefs import beliefs_of
 from discreto.core.domain import Domain
 from discreto.core.query import (
     BoundBlock,
@@ -41,6 +42,7 @@ class Bound:
     ``cells`` and ``blocks`` are those of sums; ``tally`` is what a choice is made from.
     Unless ``checked``, it is part of an answer that the gate is computing, and cannot
     be asked. The noise follows from these facts, so they are never a caller's.
+    ``beliefs`` name what the bound rests on besides the clamp.
     """
 
     query: Any
@@ -50,6 +52,7 @@ class Bound:
     cells: int = 0
     blocks: tuple[BoundBlock, ...] = ()
     tally: Bound | None = None
+    beliefs: tuple[str, ...] = ()
     kept: dict[Any, Any] = field(default_factory=dict, repr=False, init=False)
     _facts: dict[Any, Any] = field(default_factory=dict, repr=False, init=False)
     made_by: InitVar[object] = None
@@ -82,7 +85,7 @@ def bind(query: Query | Tally | Bound, domain: Domain) -> Bound:
             return query
         return bind(query.query, domain)
     columns = validate(query, domain)
-    out = _facts(query, domain, columns, checked=True)
+    out = _facts(query, domain, columns, True, beliefs_of(query))
     if isinstance(query, Choice):
         _check_choice(query, out)
     elif isinstance(query, Sum | Derived):
@@ -102,16 +105,21 @@ def inside(query: Sum | Tally, domain: Domain) -> Bound:
 
 
 def _facts(
-    query: Query | Tally, domain: Domain, columns: tuple[str, ...], checked: bool
+    query: Query | Tally,
+    domain: Domain,
+    columns: tuple[str, ...],
+    checked: bool,
+    beliefs: tuple[str, ...] = (),
 ) -> Bound:
+    made: dict[str, Any] = {"beliefs": beliefs, "made_by": _CORE}
     if isinstance(query, Sum | Derived):
         cells = query.cells.count(domain)
         blocks = tuple([block.bind(domain, cells) for block in query.blocks])
-        return Bound(query, domain, checked, columns, cells, blocks, made_by=_CORE)
+        return Bound(query, domain, checked, columns, cells, blocks, **made)
     if isinstance(query, Choice):
         tally = _facts(query.tally, domain, columns, checked)  # it reads the same
-        return Bound(query, domain, checked, columns, tally=tally, made_by=_CORE)
-    return Bound(query, domain, checked, columns, made_by=_CORE)
+        return Bound(query, domain, checked, columns, tally=tally, **made)
+    return Bound(query, domain, checked, columns, **made)
 
 
 def _check_sums(sums: Bound) -> None:

@@ -128,6 +128,8 @@ class Deviations:
     less noise a centre gets; the sensitivity is 1 for every radius.
     """
 
+    proof = "docs/proofs/sensitivity.md#linear"
+
     names: tuple[Term, ...]
     centres: Points
     radius: float
@@ -248,6 +250,8 @@ class FuzzyPulls:
     The numbers of one row (centres x columns) are measured in units of ``radius`` and
     pulled in to it together.
     """
+
+    proof = "docs/proofs/sensitivity.md#linear"
 
     names: tuple[Term, ...]
     centres: Points

@@ -28,6 +28,8 @@ class LeafMean:
     from elsewhere may hold.
     """
 
+    proof = "docs/proofs/boosting.md#leaves"
+
     gradients: Gradients
     ridge: float
     most: float

@@ -33,6 +33,8 @@ class MarginalCounts:
     of a marginal are those of ``Categories``, one marginal after the other.
     """
 
+    proof = "docs/proofs/marginals.md#one-row-moves-a-distance-by-at-most-one"
+
     names: tuple[str, ...]
     sets: tuple[tuple[int, ...], ...]
 
@@ -109,6 +111,8 @@ class MarginalErrors:
     ``weights`` are thousandths, one for each marginal: a distance of 7 with a weight of
     500 counts as 3. No weight is above 1000, so a row moves a score no further.
     """
+
+    proof = "docs/proofs/marginals.md#one-row-moves-a-distance-by-at-most-one"
 
     guesses: tuple[int, ...]
     sizes: tuple[int, ...]

@@ -39,6 +39,8 @@ class NearestRows:
     no list.
     """
 
+    proof = "docs/proofs/sensitivity.md#choices"
+
     names: tuple[Term, ...]
     target: str
     points: tuple[tuple[float, ...], ...]
@@ -94,6 +96,8 @@ class RowsInReach:
     apart.
     """
 
+    proof = "docs/proofs/sensitivity.md#choices"
+
     names: tuple[Term, ...]
     target: str
     points: tuple[tuple[float, ...], ...]
@@ -142,6 +146,8 @@ class NearestVotes:
     A new row may push another out, so one class can gain what another loses.
     """
 
+    proof = "docs/proofs/sensitivity.md#choices"
+
     points: int
     classes: int
 
@@ -174,6 +180,8 @@ class NearestVotes:
 @dataclass(frozen=True, slots=True)
 class ReachVotes:
     """Scores of ``RowsInReach``: the counts; adding a row only raises them."""
+
+    proof = "docs/proofs/sensitivity.md#choices"
 
     points: int
     classes: int

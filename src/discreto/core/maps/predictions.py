@@ -145,9 +145,10 @@ def _kept(values: Any) -> Any:
 
 
 class AboutModels:
-    """A map of what a model predicts."""
+    """A map of what a model predicts; that predictions are row-local is believed."""
 
     __slots__ = ()
+    proof = "docs/architecture.md#what-must-be-trusted"
 
     def batch_rows(self) -> int:
         """How many rows to fold at once."""
@@ -285,6 +286,8 @@ def _points(text: str, batch: Batch, domain: Domain) -> int:
 @dataclass(frozen=True, slots=True)
 class MostPoints:
     """The score of a model is its points; one row moves all of them the same way."""
+
+    proof = "docs/proofs/sensitivity.md#choices"
 
     steps: int
 

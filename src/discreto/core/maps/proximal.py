@@ -54,6 +54,8 @@ class Shift:
     silo says that it has.
     """
 
+    proof = "docs/proofs/index.md#maps-to-numbers"
+
     gradient: ClippedGradient
     mu: float
     rows_: float

@@ -237,6 +237,8 @@ class LogisticGradient:
     l1 norm, sqrt 2 times for the l2 norm) is 2^30 grid steps.
     """
 
+    proof = "docs/proofs/sensitivity.md#linear"
+
     of: Scaled
     target: str
     weights: tuple[tuple[float, ...], ...]
@@ -327,6 +329,8 @@ class SquaredGradient:
     residual, clipped to ``clip``. A row without a target adds nothing. The bound
     ``clip * reach`` is 2^30 grid steps.
     """
+
+    proof = "docs/proofs/sensitivity.md#linear"
 
     of: Scaled
     target: str

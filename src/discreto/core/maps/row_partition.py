@@ -105,6 +105,8 @@ class Within:
 class TallyWithin:
     """A tally of the rows of one part."""
 
+    proof = "docs/proofs/boosting.md#parts"
+
     parts: Cells
     number: int
     tally: Tally

@@ -32,6 +32,8 @@ class SplitHistogram:
     place holds zeros.
     """
 
+    proof = "docs/proofs/boosting.md#the-gain"
+
     gradients: Gradients
     tree: Tree
     counts: bool = True
@@ -128,6 +130,8 @@ class SplitScore:
     candidates of a node get g^2 for each of its rows on top: that changes no choice,
     and one row then moves every score by at most 2 g^2 either way.
     """
+
+    proof = "docs/proofs/boosting.md#the-gain"
 
     grid: Grid
     nodes: int

@@ -16,6 +16,7 @@ from discreto.core.contribution import PersonBound, PersonFrame, bound_by_query
 from discreto.core.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
 from discreto.core.frame import Origin, Place
+from discreto.core.row_local import cell_by_cell
 from discreto.core.unknown_keys import OpenText
 from discreto.data.databases import Untranslated
 from discreto.data.databases.backend import Backend
@@ -269,7 +270,8 @@ class _Stream:
         domain = self._frame.domain
         for table in self._frame.tables(names):
             ready = {
-                n: convert(table.column(n), domain[n], domain.dialect) for n in names
+                n: cell_by_cell(convert, table.column(n), domain[n], domain.dialect)
+                for n in names
             }
             ends = [*range(0, table.num_rows, size), table.num_rows]
             for start, stop in pairwise(ends):

@@ -19,6 +19,7 @@ import numpy as np
 from discreto.core.domain import Domain, Number
 from discreto.core.frame import Origin, Place
 from discreto.core.maps._fit_rows import FitRows
+from discreto.core.row_local import cell_by_cell
 from discreto.core.unknown_keys import OpenText
 from discreto.data.frames.convert import convert, listed, owned
 from discreto.data.frames.frame_checks import Array, Frame, asked, need_columns
@@ -167,7 +168,7 @@ class MemoryFrame:
     def _made(self, name: str) -> Array:
         """A column as an array, which is made when it is first asked for."""
         spec, dialect = self._domain[name], self._domain.dialect
-        made = convert(self._numbers[name], spec, dialect)
+        made = cell_by_cell(convert, self._numbers[name], spec, dialect)
         del self._numbers[name]
         return made
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain import Category, Domain
+from discreto.core.row_local import cell_by_cell
 from discreto.data.frames.convert import convert
 from discreto.data.frames.file_states import FileState
 from discreto.data.frames.files import format_of, open_native
@@ -101,7 +102,10 @@ class OpenedGroup(AbstractContextManager["OpenedGroup"]):
             pieces = parquet_pieces(
                 span.path, [name], groups, coded, LARGEST, span.state, self._facts
             )
-            parts = [convert(piece.column(name), spec, dialect) for piece in pieces]
+            parts = [
+                cell_by_cell(convert, piece.column(name), spec, dialect)
+                for piece in pieces
+            ]
             self._columns[name] = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return self._columns[name]
 

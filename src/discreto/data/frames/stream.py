@@ -12,6 +12,7 @@ from discreto.core.dialect import Dialect
 from discreto.core.domain import Category, Domain
 from discreto.core.frame import Origin, Place
 from discreto.core.maps._batch_cache import Fleeting
+from discreto.core.row_local import cell_by_cell
 from discreto.data.frames.convert import convert
 from discreto.data.frames.file_states import FileState, OpenedFiles, note_state
 from discreto.data.frames.files import (
@@ -128,7 +129,10 @@ class StreamFrame:
         texts = {n for n in names if isinstance(self._domain[n], Category)}
         for piece, rows in self._pieces(wanted, texts):
             domain = self._domain
-            ready = {n: convert(piece[n], domain[n], domain.dialect) for n in names}
+            ready = {
+                n: cell_by_cell(convert, piece[n], domain[n], domain.dialect)
+                for n in names
+            }
             for start in range(0, rows, size):
                 stop = min(start + size, rows)
                 part = {n: c[start:stop] for n, c in ready.items()}

@@ -340,7 +340,8 @@ def test_a_service_reads_words_as_gaps(form: str, tmp_path: Path) -> None:
         frame.write_parquet(tmp_path / form)
     domain = dp.Domain({"age": dp.Number(0, 110)})
     domain.save(tmp_path / "patients.domain.json")
-    words = f'data = "{form}"\ndialect = {{missing = ["-999"]}}'
+    words = f'data = "{form}"\naccept_unchecked = true\n'
+    words += 'dialect = {missing = ["-999"]}'
     text = config.read_text().replace('data = "patients.parquet"', words)
     config.write_text(text)
     service = Service(read_config(config))

@@ -50,7 +50,7 @@ def quiet(monkeypatch):
     def use(noise=False):
         book = simulate(3, noise=noise)
         book.epsilon, book.remaining = Fraction(9), lambda: 9.0
-        monkeypatch.setattr(command, "open_ledger", lambda *a, **k: book)
+        monkeypatch.setattr(command, "open_ledger_for", lambda *a, **k: book)
         return book
 
     return use

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 # Every key that a domain file may have: a new one is added here and in
 # data/domain.schema.json. "comment" and keys that begin with "x-" are remarks.
-_FOR_READERS = ("description", "source", "origin", "licence", "help")
+_FOR_READERS = (
+    *("description", "about", "note", "task", "labels"),
+    *("source", "origin", "licence", "help"),
+)
 DOMAIN_KEYS = (
     "discreto_domain",
     "columns",

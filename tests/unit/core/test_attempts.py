@@ -22,11 +22,11 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto.core.accounting import steps_for
 from discreto.core.charge import Charger, Receipt, Reservation
 from discreto.core.cost import Cost
 from discreto.core.maps import Values
 from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.steps import steps_for
 from discreto.errors import BudgetError, KernelFault, LedgerError
 from discreto.rows import TableRows
 from discreto.testing import simulate

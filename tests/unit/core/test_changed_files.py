@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 
 import discreto as dp
-from discreto.core.accounting import steps_for
 from discreto.core.bound import bind
 from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.steps import steps_for
 from discreto.data.engines import ExecutorEngine, LocalEngine, executor
 from discreto.data.frames import file_states, open_frame, stream
 from discreto.data.frames.file_states import OpenedFiles, note_state

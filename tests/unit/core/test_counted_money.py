@@ -178,6 +178,7 @@ def test_a_smaller_budget_than_that_of_the_file_is_refused_too(path: Path) -> No
 def test_an_account_that_no_entry_made_is_noticed(path: Path) -> None:
     dp.Ledger(path, epsilon=3).close()
     db = sqlite3.connect(path)
+    db.create_function("discreto_writes", 0, lambda: 1)  # as somebody could
     db.execute("INSERT INTO account VALUES('eve', '5', '{}')")
     db.commit()
     db.close()

@@ -13,7 +13,6 @@ import pytest
 import discreto as dp
 from discreto.core.dates import steps
 from discreto.data.frames import convert
-from discreto.data.frames.dates import dates
 from discreto.errors import DomainError, ParameterError
 from discreto.stats import sentence
 from discreto.testing import simulate
@@ -63,9 +62,9 @@ def test_a_clock_is_that_of_its_zone():
         pa.array(times, type=pa.timestamp("ns", tz="America/New_York")),
         pl.Series(times),
     ):
-        found = dates(values, ZURICH)
+        found = convert(values, ZURICH)
         assert [ZURICH.show(value) for value in found] == wanted
-    naive = dates(np.array(["2024-07-15T12:00"], dtype=object), ZURICH)
+    naive = convert(np.array(["2024-07-15T12:00"], dtype=object), ZURICH)
     assert ZURICH.show(naive[0]) == "2024-07-15 12:00:00"
 
 

@@ -189,6 +189,8 @@ def test_a_draft_can_be_filled_in_without_deleting_anything(tmp_path: Path) -> N
     data = draft(str(tmp_path / "rows.csv")).data
     data["columns"]["age"] |= {"type": "Number", "lower": 0, "upper": 120}
     data["columns"]["name"] |= {"type": "Category", "categories": ["a", "b"]}
+    data["dialect"] |= {"decimal": ".", "thousands": "", "dates": "iso"}
+    data["dialect"]["missing"] = [""]
     (tmp_path / "d.json").write_text(json.dumps(data))
     assert unfilled(tmp_path / "d.json") == {}
     assert dp.Domain.load(tmp_path / "d.json")["age"] == dp.Number(0, 120)

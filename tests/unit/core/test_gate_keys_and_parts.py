@@ -13,6 +13,7 @@ from discreto.core.bound import bind
 from discreto.core.charge import Reservation
 from discreto.core.cost import Cost
 from discreto.core.domain import Category, Domain, Number
+from discreto.core.fold import made_up
 from discreto.core.gate import Gate
 from discreto.core.maps import Bins, Categories, Largest
 from discreto.core.maps.row_partition import HashParts, Parts
@@ -43,7 +44,19 @@ class During:
         then, self.then = self.then, None
         if then is not None:
             then()
-        return aggregate.empty(asked)
+        return made_up(aggregate.empty(asked))
+
+    def unready(self):
+        return ""
+
+    def unchanged(self):
+        return True
+
+    def places(self):
+        return ()
+
+    def person_bound(self):
+        return None
 
 
 @pytest.mark.parametrize("door", ["measure", "select"])
@@ -135,7 +148,7 @@ def test_a_choice_among_sums_past_64_bits_is_made():
         def fold(self, asked, keep=None):
             sums = np.full((3, 1), 0, dtype=object)
             sums[1, 0] = 1 << 70
-            return [sums]
+            return made_up([sums])
 
     gate = Gate(DOMAIN, dp.Ledger(epsilon=1), Many())
     mode = Choice(CELLS, Largest())

@@ -108,7 +108,7 @@ class TestCarried:
     def test_frames_need_pandas(self, monkeypatch: pytest.MonkeyPatch) -> None:
         iris = datasets.load("iris")
         monkeypatch.setitem(sys.modules, "pandas", None)
-        with pytest.raises(MissingExtraError, match=r"discreto\[datasets\]"):
+        with pytest.raises(MissingExtraError, match=r"\[datasets\]"):
             iris.frame
 
 

@@ -372,7 +372,7 @@ def test_an_engine_needs_an_executor():
 
 def test_without_dask_the_install_command_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MissingExtraError, match=r"discreto\[cluster\]"):
+    with pytest.raises(MissingExtraError, match=r"\[cluster\]"):
         dp.engines.dask("tcp://127.0.0.1:1")
 
 

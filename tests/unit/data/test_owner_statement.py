@@ -305,7 +305,8 @@ class TestDraft:
         out.write_text(json.dumps(found))
         code, text = run("domain", "check", out)
         assert code == DomainError.exit_code
-        assert "'dialect' needs decimal, thousands, dates, missing" in text
+        flat = " ".join(text.replace("│", " ").split())  # the terminal breaks lines
+        assert "'dialect' needs decimal, thousands, dates, missing" in flat
         found["dialect"] |= {"decimal": ",", "thousands": ".", "dates": "dmy"}
         found["dialect"]["missing"] = [""]
         out.write_text(json.dumps(found))

@@ -186,7 +186,7 @@ class DatabaseFrame:
 
     def held(self) -> HeldRows:
         """The same rows in an order that stays, for whoever asks them by place."""
-        return HeldRows(self._copied, self.origins())
+        return HeldRows(self._copied, self.origins(), self.person_bound)
 
     def _copied(self) -> Frame:
         frame: Any = self._copies.whole()
@@ -218,9 +218,13 @@ class HeldRows:
     """
 
     def __init__(
-        self, copied: Callable[[], Frame], origins: tuple[Origin, ...]
+        self,
+        copied: Callable[[], Frame],
+        origins: tuple[Origin, ...],
+        person_bound: PersonBound | None,
     ) -> None:
         self._copied, self._origins = copied, origins
+        self.person_bound = person_bound  # of the rows that are copied
         self._lock = threading.Lock()
         self._frame: Frame | None = None
 
@@ -232,7 +236,7 @@ class HeldRows:
 
     def for_plan(self) -> HeldRows:
         """Return the same rows in a copy of the plan's own, not made yet."""
-        return HeldRows(self._copied, self._origins)
+        return HeldRows(self._copied, self._origins, self.person_bound)
 
     def _held(self) -> Frame:
         with self._lock:

@@ -81,7 +81,8 @@ async def change_person(request: Request, session: Somebody, name: Name) -> Resp
     """A new token, the end of one or of all; removing takes a second press."""
     fields, service = await form_of(request, session), here(request)
     _only(session, "owner")
-    what, told = fields.get("do"), {"whose": name}
+    what = fields.get("do")
+    told: dict[str, Any] = {"whose": name}
     if what == "restore":
         await run_in_threadpool(service.restore_person, name)
     if what in ("token", "restore"):

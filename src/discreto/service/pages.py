@@ -184,7 +184,8 @@ def sentence_of(fields: dict[str, str]) -> str:
 def _named(column: str) -> str:
     """A chosen column as expressions write it: ``col('...')`` for names with signs."""
     name = column.strip()
-    plain = name.isidentifier() and not keyword.iskeyword(name)
+    own = keyword.iskeyword(name) or name.lower() in ("where", "by")
+    plain = name.isidentifier() and not own
     return name if plain or not name else f"col({column!r})"
 
 

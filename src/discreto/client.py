@@ -152,6 +152,11 @@ class Remote:
         out: list[dict[str, Any]] = self.call("GET", "/history")
         return out
 
+    def requests(self) -> list[dict[str, Any]]:
+        """Your requests for approval: ``waiting``, ``approved`` or ``refused``."""
+        out: list[dict[str, Any]] = self.call("GET", "/requests")
+        return out
+
     def close(self) -> None:
         """Let go of the connection."""
         self._http.close()
@@ -240,6 +245,34 @@ class RemoteTable(Table):
         more = {"again": again} if again else {}
         data = self._call("ask", body | costs | more)
         return [release_from(one) for one in data["releases"]]
+
+    def request(
+        self,
+        several: Iterable[Statistic],
+        *,
+        epsilon: Amount,
+        delta: Amount = 0,
+        comment: str = "",
+    ) -> dict[str, Any]:
+        """Ask the owner to approve a question above the ceiling; nothing is charged.
+
+        Parameters
+        ----------
+        several
+            Statistics, such as ``[stats.Mean("age")]``.
+        epsilon, delta
+            The cost of the question, the same as when it is asked afterwards.
+        comment
+            The reason, for the owner to read.
+
+        Returns
+        -------
+        dict
+            ``id`` and ``status`` of the request; ``remote.requests()`` has decisions.
+        """
+        body = {"statistics": [without_nones(encode(one)) for one in several]}
+        costs = {"epsilon": str(epsilon), "delta": str(delta)}
+        return self._call("requests", body | costs | {"comment": comment})
 
     def fit_model(self, model: PrivateEstimator, target: str | None) -> str:
         """Let the service fit a model; its JSON text.

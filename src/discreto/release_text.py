@@ -93,7 +93,7 @@ def _interval(value: Any, low: Any, high: Any, unit: str, note: str) -> str:
         return f"{number(value, 'g')}{unit}"
     half, middle = (high - low) / 2, (high + low) / 2
     whole = all(float(part).is_integer() for part in (value, low, high))
-    spec = f".{0 if whole else _digits(half)}f"
+    spec = f".{0 if whole else decimals(half)}f"
     if abs(value - middle) <= 0.02 * half + 1e-12 * abs(value):
         return f"{number(value, spec)} ± {number(half, spec)}{unit}"
     # A comma between numbers with decimal commas could not be read.
@@ -178,7 +178,7 @@ def show_key(key: Any) -> str:
     return f"{key:.6g}" if isinstance(key, float) else str(key)
 
 
-def _digits(error: float) -> int:
+def decimals(error: float) -> int:
     """Decimals that show two digits of the error."""
     if not error or not np.isfinite(error):
         return 2

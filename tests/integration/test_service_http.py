@@ -281,6 +281,23 @@ def test_a_model_is_fitted_from_afar(served: Served) -> None:
     remote.close()
 
 
+def test_approval_is_requested_from_afar(served: Served) -> None:
+    remote = dp.connect(served.url, served.tokens["ana"])
+    table = remote.table("patients")
+    with pytest.raises(BudgetError, match=r"table\.request\("):
+        dp.stats.mean(table, "bmi", epsilon="0.6")
+    asked = table.request([dp.stats.Mean("bmi")], epsilon="0.6", comment="a report")
+    assert asked["status"] == "waiting"
+    owner = dp.connect(served.url, served.tokens["olga"])
+    path = f"/tables/patients/requests/ana/{asked['id']}"
+    owner.call("POST", path, {"approved": True, "comment": "once"})
+    (mine,) = [one for one in remote.requests() if one["id"] == asked["id"]]
+    assert (mine["status"], mine["comment"]) == ("approved", "a report")
+    assert dp.stats.mean(table, "bmi", epsilon="0.6").receipt is not None
+    owner.close()
+    remote.close()
+
+
 def test_models_are_compared_from_afar(served: Served) -> None:
     remote = dp.connect(served.url, served.tokens["bo"])
     table = remote.table("patients").select("age", "bmi", "readmitted")

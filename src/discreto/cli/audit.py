@@ -49,7 +49,7 @@ def audit(
         int, typer.Option("--runs", help="Runs of the black box a side; 0: none.")
     ] = 20_000,
     confidence: Annotated[
-        float, typer.Option("--confidence", help="That the honest are not accused.")
+        float, typer.Option("--confidence", help="Confidence level of the lower bound.")
     ] = 0.999,
     workers: Annotated[int, typer.Option("--workers", help="Processes.")] = 2,
     seed: Annotated[int, typer.Option("--seed", help="Of the known bugs.")] = 0,
@@ -67,9 +67,9 @@ def audit(
 ) -> None:
     """Try to show that a model or a statistic loses more than it claims.
 
-    Needs the domain only: tables are made up, to hurt. The first audit replays noisy
-    answers on neighbouring tables, the second runs the whole thing many times and
-    bounds epsilon from below. Exit code 6 means that a claim is broken.
+    Needs the domain only: it uses synthetic worst-case tables. The first audit replays
+    noisy answers on neighbouring tables, the second runs the whole thing many times
+    and bounds epsilon from below. Exit code 6 means that a claim is broken.
     """
     if out is not None:
         refuse_existing(out)

@@ -230,7 +230,10 @@ AnalystWord = Annotated[
 ]
 AnchorFile = Annotated[
     Path | None,
-    typer.Option("--anchor", help="A file elsewhere that learns every entry."),
+    typer.Option(
+        "--anchor",
+        help="File on another disk that receives the hash of every entry.",
+    ),
 ]
 ChainKey = Annotated[
     Path | None,

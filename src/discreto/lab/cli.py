@@ -17,7 +17,7 @@ from rich.progress import (
 from rich.table import Table as Grid
 
 from discreto.cli import terminal
-from discreto.language import number, tr
+from discreto.language import mark, number, tr
 from discreto.parameters import whole
 
 if TYPE_CHECKING:
@@ -37,6 +37,13 @@ Jobs = Annotated[
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Forget what is in the folder.")]
 FOLDER = Path("discreto-study")
+SOURCES = {
+    "S0": mark("slides on private nearest neighbours"),
+    "S1": mark("a lecture on the Laplace mechanism"),
+    "S2": mark("a paper on PrivCatBoost and PrivRandBoost"),
+    "S3": mark("a thesis on private and federated learning"),
+    "S4": mark("slides on private naive Bayes, regression and k-means"),
+}
 
 
 @app.command("list")
@@ -55,6 +62,8 @@ def list_() -> None:
         sizes = [str(len(list(one.cells(quick)))) for quick in (False, True)]
         grid.add_row(one.name, one.source, tr(one.title), *sizes)
     terminal.out().print(grid)
+    for code, what in SOURCES.items():
+        terminal.out().print(f"{code}  {tr(what)}")
 
 
 @app.command("run", epilog="Example: `discreto study run s2 --quick`")

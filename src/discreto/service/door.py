@@ -388,6 +388,9 @@ class Door:
                     continue
                 event = entry.pop("event")
                 told = {k: event.get(k, "") for k in ("service", "table", "id")}
+                # An entry about an analyst's budget is made by an owner.
+                made_by = "owner" if "allow" in entry else entry["analyst"]
+                told["who"] = event.get("by", made_by)
                 out.append({"ledger": name} | entry | told)
         return sorted(out, key=lambda one: -one["time"])
 

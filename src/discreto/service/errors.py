@@ -27,7 +27,8 @@ CODES: dict[str, tuple[int, str]] = {
     "budget": (409, "There is less budget left than this costs."),
     "needs_approval": (
         409,
-        "This costs more than one question may. Ask the owner: POST it to /requests.",
+        "This costs more than one question may. Ask the owner for approval: on the "
+        "table's page, or table.request(...) in Python.",
     ),
     "too_large": (413, "The request is too large."),
     "bad_request": (422, "The request does not have the form that is described."),

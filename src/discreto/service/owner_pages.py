@@ -78,18 +78,22 @@ async def add_person(request: Request, session: Somebody) -> Response:
 
 @router.post("/people/{name}")
 async def change_person(request: Request, session: Somebody, name: Name) -> Response:
-    """A new token, the end of one, or of all."""
+    """A new token, the end of one or of all; removing takes a second press."""
     fields, service = await form_of(request, session), here(request)
     _only(session, "owner")
-    token = ""
-    if fields.get("do") == "token":
-        token = (await run_in_threadpool(service.add_token, name))["token"]
-    elif fields.get("do") == "revoke":
+    what = fields.get("do")
+    told: dict[str, Any] = {"whose": name}
+    if what == "restore":
+        await run_in_threadpool(service.restore_person, name)
+    if what in ("token", "restore"):
+        told["token"] = (await run_in_threadpool(service.add_token, name))["token"]
+    elif what == "revoke":
         await run_in_threadpool(service.revoke, fields.get("token", ""))
-    elif fields.get("do") == "remove":
+    elif what == "remove":
+        told["leaving"] = name
+    elif what == "remove-now":
         await run_in_threadpool(service.remove_person, session.person, name)
-    found = await run_in_threadpool(service.people)
-    told: dict[str, Any] = {"people": found, "token": token, "whose": name}
+    told["people"] = await run_in_threadpool(service.people)
     return page(request, "people.html", session, **told)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import re
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from discreto.client_json import releases_from
+from discreto.core.domain import Domain
 from discreto.core.expressions import Select, view_to_json
 from discreto.dry_run import assumption
 from discreto.error_text import error_in_words
@@ -149,6 +151,7 @@ async def _table(
     columns = found["domain"]["columns"]
     groups = [name for name, column in columns.items() if column.get("categories")]
     shown = {"form": {}, "statistics": list(STATISTICS), "models": list(model_kinds())}
+    shown["book"] = Domain.from_dict(found["domain"]).columns
     told = {"table": found, "groups": groups} | shown | facts
     return page(request, "table.html", session, status, **told)
 
@@ -164,15 +167,26 @@ def sentence_of(fields: dict[str, str]) -> str:
 
     >>> sentence_of({"statistic": "mean", "column": "age", "by": "sex"})
     'mean(age) by sex'
+    >>> sentence_of({"statistic": "mean", "column": "Weight kg"})
+    "mean(col('Weight kg'))"
     """
     if fields.get("sentence", "").strip():
         return fields["sentence"].strip()
-    inside = [fields.get(name, "").strip() for name in ("column", "second")]
+    inside = [_named(fields.get("column", "")), fields.get("second", "").strip()]
     text = f"{fields.get('statistic', 'count')}({', '.join(filter(None, inside))})"
-    for word in ("where", "by"):
-        value = fields.get(word, "").strip()
+    clauses = {"where": fields.get("where", "").strip()}
+    clauses["by"] = _named(fields.get("by", ""))
+    for word, value in clauses.items():
         text += f" {word} {value}" if value else ""
     return text
+
+
+def _named(column: str) -> str:
+    """A chosen column as expressions write it: ``col('...')`` for names with signs."""
+    name = column.strip()
+    own = keyword.iskeyword(name) or name.lower() in ("where", "by")
+    plain = name.isidentifier() and not own
+    return name if plain or not name else f"col({column!r})"
 
 
 def with_point(amount: str) -> str:
@@ -278,11 +292,13 @@ async def answer_page(
         return file_reply(csv_of(found), f"{name}.csv", "text/csv")
     if kind not in ("", "html"):
         raise Refusal("not_found")
-    shown = page(request, "answer.html", session, answer=found, table=table)
+    told: dict[str, Any] = {"answer": found, "table": table}
     if kind == "html":
+        shown = page(request, "answer.html", session, **told)
         text = bytes(shown.body).decode()
         return file_reply(text, f"{name}.html", "text/html")
-    return shown
+    facts = await run_in_threadpool(service.table_facts, session.person, table)
+    return page(request, "answer.html", session, facts=facts, **told)
 
 
 @router.get("/tables/{table}/answers/{answer}/card")

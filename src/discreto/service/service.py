@@ -246,6 +246,13 @@ class Service:
         self.state.set_active(name, active=False)
         return {"name": name, "active": False}
 
+    def restore_person(self, name: str) -> dict[str, Any]:
+        """Admit a removed person again; the old tokens stay revoked."""
+        if self.state.person(name) is None:
+            raise Refusal("not_found")
+        self.state.set_active(name, active=True)
+        return {"name": name, "active": True}
+
     def add_token(self, name: str) -> dict[str, Any]:
         """A new token of somebody; only now can it be read."""
         person = self.state.person(name)

@@ -15,11 +15,14 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FunctionLoader, select_autoescape
 
 from discreto.core.cost import Cost
+from discreto.core.dates import is_date_unit, show_date
+from discreto.core.describe import column_words
 from discreto.dry_run import assumption
 from discreto.error_text import error_in_words
 from discreto.label_text import label_in_words
 from discreto.language import number as written
 from discreto.language import speaking
+from discreto.release_text import decimals
 from discreto.service.language import LANGUAGES, language_of, words
 from discreto.service.pictures import interval_picture, rows_of
 from discreto.service.questions import cost_text
@@ -40,6 +43,7 @@ _PAGES = Environment(
 )
 _PAGES.globals.update(
     languages=LANGUAGES,
+    column_words=column_words,
     picture=interval_picture,
     rows=rows_of,
 )
@@ -70,6 +74,7 @@ def page(
         "session": session,
         "number": number,
         "amount": amount,
+        "measured": measured,
         "written": written,
         "assumption": assumption,
         "words": label_in_words,
@@ -97,6 +102,22 @@ def number(value: Any) -> str:
     if not isinstance(value, int | float) or not math.isfinite(value):
         return str(value)
     return written(value, ".6g")
+
+
+def measured(value: Any, low: Any, high: Any, unit: str = "") -> list[str]:
+    """A value and the ends of its interval, with two digits of the half-width.
+
+    >>> measured(56.342137, 55.36721, 57.31488), measured(3, 2, 4)
+    (['56.34', '55.37', '57.31'], ['3', '2', '4'])
+    """
+    parts = (value, low, high)
+    if not all(isinstance(one, int | float) and math.isfinite(one) for one in parts):
+        return [number(one) for one in parts]
+    if is_date_unit(unit):
+        return [show_date(one, unit) for one in parts]
+    whole = all(float(one).is_integer() for one in parts)
+    spec = f".{0 if whole else decimals((high - low) / 2)}f"
+    return [written(one, spec) for one in parts]
 
 
 def amount(value: Any) -> str:

@@ -6,6 +6,7 @@ import ast
 import importlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -337,6 +338,16 @@ def test_a_finding_is_a_test(
     as_told = verdict in ("yes yes", "no no")
     assert code == (0 if as_told else 1)
     assert ("it holds" in said) != as_told
+
+
+@pytest.mark.usefixtures("only_fake")
+def test_the_list_says_what_the_codes_of_the_sources_stand_for() -> None:
+    code, said = command("list")
+    assert code == 0
+    assert "S2 a paper on PrivCatBoost and PrivRandBoost" in said
+    page = Path(__file__).parents[3] / "docs" / "study.md"
+    named = set(re.findall(r"\bS\d\b", page.read_text(encoding="utf-8")))
+    assert named <= set(re.findall(r"\bS\d\b", said))
 
 
 def test_thresholds_widen_with_fewer_runs() -> None:

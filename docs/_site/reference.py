@@ -144,6 +144,9 @@ ADVICE = {
     "`discreto ledger reopen`.",
     errors.ChangedError: "The charge stands, and the ledger is open. Open the files "
     "anew with `table.reload()`, and ask again.",
+    errors.CallError: "Call it as the message says.",
+    errors.UnknownNameError: "Use one of the names that the message proposes.",
+    errors.UnknownImportError: "Import one of the names that the message proposes.",
     errors.StalledError: "Look whether the cluster has workers, then "
     "`discreto ledger reopen`.",
 }

@@ -6,21 +6,28 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "discreto"
 READER = "core/documents.py"
 # Texts that this package wrote itself and keeps where no user edits them: entries of
-# ledgers (whose hashes are checked), answers beside them, tasks for its own workers.
+# ledgers (whose hashes are checked), answers beside them, tasks for its own workers,
+# translations, and what pip noted about this copy.
 OWN_TEXTS = {
     "audit/refusals.py",
     "cli/federate.py",
+    "cli/help_text.py",
+    "core/answers.py",
     "core/gate.py",
     "core/ledger/checks.py",
     "core/ledger/entries.py",
+    "core/ledger/page.py",
     "core/ledger/totals.py",
     "core/ledger/verification.py",
     "core/training.py",
     "data/engines/executor.py",
     "data/engines/task_text.py",
+    "data/ledger_marks.py",
+    "error_text.py",
     "federated/channels.py",
     "federated/flower.py",
     "federated/messages.py",
+    "installed.py",
     "lab/study/diffprivlib_script.py",
     "lab/study/s4_as_run.py",
     "lab/study/store.py",

@@ -199,7 +199,7 @@ def test_points_of_a_contest_add_up(name: str) -> None:
 def test_every_method_that_predicts_is_row_local(name: str) -> None:
     rows = batch(name)
     for text in texts(name, "0")[:4]:
-        model = persist.loads(text)
+        model = persist.loads(text, values=False)  # as questions read it
 
         def found(method: str, part: Any, model: Any = model) -> list[Any]:
             columns = {n: part[n] for n in model.space_.features}

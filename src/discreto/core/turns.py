@@ -26,7 +26,7 @@ _guard = threading.Lock()
 @contextmanager
 def one_at_a_time(key: str | None) -> Iterator[None]:
     """Hold the turn of a key; without a key there is nothing to wait for."""
-    if key is None:
+    if not isinstance(key, str):  # what is not a text is refused by the ledger
         yield
         return
     with _guard:

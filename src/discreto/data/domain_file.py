@@ -236,10 +236,10 @@ def unsaid(path: Path) -> list[str]:
     cannot see whether that was meant.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_domain_file(path)
         columns = [str(column.get("type")) for column in data["columns"].values()]
         written = set(data.get("dialect") or ())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (DomainError, KeyError, TypeError, AttributeError):
         return []  # Domain.load says what is wrong
     kinds = {kind.lower() for kind in columns}
     numbers = bool(kinds & {"number", "numeric"})
@@ -265,7 +265,7 @@ def draft_text(data: Mapping[str, Any], *, ascii_only: bool = False) -> str:
 
 def write_check(path: Path, domain: Domain) -> None:
     """Write the owner's statement of a domain into its file, in place."""
-    data = json.loads(path.read_text(encoding="utf-8"))
+    data = read_domain_file(path)
     made = domain.to_dict()
     fields = {name: part for name, part in data.items() if name != "checked"}
     columns = fields.pop("columns")

@@ -82,8 +82,7 @@ def refusal(label: str, cost: Cost, spent: Cost, budget: Budget, analyst: str) -
     if cost.rho and not budget.delta:
         return (
             f"{label!r} asks for Gaussian noise (a delta above 0), and this ledger has "
-            "no delta. Leave delta out, or use a ledger that was made with one: "
-            "Ledger(path, epsilon=3, delta='1e-6')."
+            "no delta. Leave delta out, or use a ledger that was made with one."
         )
     if not budget.has_delta_for(spent, cost):
         return (

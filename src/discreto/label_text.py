@@ -118,7 +118,8 @@ def label_in_words(label: str) -> str:
             }
             numbers = {n: number(parts[n]) for n in _NUMBERS if n in parts}
             return tr(form, **(parts | numbers))
-    return label
+    several = label.split("; ")  # a note with two remarks
+    return "; ".join(map(label_in_words, several)) if several[1:] else label
 
 
 @cache

@@ -226,17 +226,41 @@ def present_note(present: Any, absent: Any, noise: Noise) -> str:
         return ""  # there are too few rows to say
     share = min(max(no / rows, 0.0), 1.0)
     parts = np.size(absent) * (1 - share) ** 2 + np.size(present) * share**2
-    surely = share - 2 * math.sqrt(noise.variance * parts) / rows
+    return share_note(share, math.sqrt(noise.variance * parts) / rows)
+
+
+def share_note(share: float, deviation: float) -> str:
+    """The remark on an estimated share of rows without a value."""
+    surely = share - 2 * deviation
     if surely <= _FEW_GAPS:
         return ""
     form = FEW_PRESENT if surely > _MANY_GAPS else PRESENT
     return form.format(count=f"{100 * (1 - share):.0f}")
 
 
+def used_note(sums: Any, noise: Noise, used: Any) -> str:
+    """A remark on how many rows an answer is about; ``used`` selects their cells.
+
+    Each row must add the same to the sum of its cell's numbers, whichever it is.
+    """
+    kept = np.zeros(np.shape(sums), dtype=bool)
+    kept[used] = True
+    return present_note(np.asarray(sums)[kept], np.asarray(sums)[~kept], noise)
+
+
 def notes_of(present: str, other: str) -> str:
     """One of two remarks: that many values are missing goes first."""
-    few = present.startswith(FEW_PRESENT.partition("{")[0])
-    return present if few else other or present
+    return present if _is_warning(present) else other or present
+
+
+def both_notes(present: str, other: str) -> str:
+    """Two remarks: that many values are missing goes first."""
+    parts = (present, other) if _is_warning(present) else (other, present)
+    return "; ".join(filter(None, parts))
+
+
+def _is_warning(present: str) -> bool:
+    return present.startswith(FEW_PRESENT.partition("{")[0])
 
 
 def read_probability(value: Amount) -> Fraction:

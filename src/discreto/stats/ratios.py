@@ -16,9 +16,9 @@ from discreto.core.expressions import (
     Named,
     WithColumns,
 )
+from discreto.core.gate import Noise
 from discreto.core.maps import Categories, Ones, Values, present_in
 from discreto.core.maps.features import grid
-from discreto.core.gate import Noise
 from discreto.core.query import Block, Sum
 from discreto.errors import DomainError
 from discreto.release import Release

@@ -47,6 +47,8 @@ class Ask(Protocol):
 
     def fork(self, ways: int, way: int) -> int: ...
 
+    def remark(self, text: str) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -112,6 +114,7 @@ class Session:
         self.ahead: list[Bound] = []  # sums that can be folded before any answer
         self._chosen = False  # whether a choice may decide what is asked next
         self.forks: list[tuple[int, int]] = []  # the way that was gone, of how many
+        self.remarks: list[str] = []
 
     def measure(
         self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)
@@ -176,6 +179,11 @@ class Session:
         self.forks.append((way, ways))
         return way
 
+    def remark(self, text: str) -> None:
+        """Keep a remark, made of releases, for the result. An empty one is dropped."""
+        if text and text not in self.remarks:
+            self.remarks.append(text)
+
     def _note_sums(self, bound: Bound | None) -> None:
         """Remember sums of the whole table that no choice before them decided."""
         plain = bound is not None and isinstance(bound.query, Sum)
@@ -215,6 +223,9 @@ class _Branch(Session):
 
     def fork(self, ways: int, way: int) -> int:
         return self._trunk.fork(ways, way)
+
+    def remark(self, text: str) -> None:
+        self._trunk.remark(text)
 
 
 def every_way(

@@ -33,6 +33,9 @@ class Ask(Protocol):
     domain: Domain
     cost: Cost
 
+    @property
+    def noiseless(self) -> bool: ...
+
     def measure(
         self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)
     ) -> Measurement: ...
@@ -115,6 +118,11 @@ class Session:
         self._chosen = False  # whether a choice may decide what is asked next
         self.forks: list[tuple[int, int]] = []  # the way that was gone, of how many
         self.remarks: list[str] = []
+
+    @property
+    def noiseless(self) -> bool:
+        """Whether this is a simulation without noise."""
+        return isinstance(self._gate, Gate) and self._gate.noiseless
 
     def measure(
         self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)

@@ -121,8 +121,12 @@ class Session:
 
     @property
     def noiseless(self) -> bool:
-        """Whether this is a simulation without noise."""
-        return isinstance(self._gate, Gate) and self._gate.noiseless
+        """Whether this is a simulation without noise. A rehearsal is not.
+
+        A rehearsal has no noise either, and must refuse what the session would.
+        """
+        planned = self._forms is not None and isinstance(self._gate, Gate)
+        return planned and self._gate.noiseless
 
     def measure(
         self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)
@@ -228,6 +232,10 @@ class _Branch(Session):
         # What is asked of a view is not asked of the table.
         same = self._gate is self._trunk._gate
         return self._trunk._trunk_of_sums() if same else self.ahead
+
+    @property
+    def noiseless(self) -> bool:
+        return self._trunk.noiseless
 
     def fork(self, ways: int, way: int) -> int:
         return self._trunk.fork(ways, way)

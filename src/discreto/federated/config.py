@@ -159,8 +159,8 @@ def read_silo(path: str | Path) -> Silo:
     )
     if not table.checked:
         raise DomainError(
-            f"{data['data']} is text, and its owner has not recorded that it is read as "
-            "the domain says: values that are not read count as missing. Run discreto "
+            f"{data['data']} is text, and its owner has not recorded that it is read "
+            "as the domain says: values that are not read count as missing. Run discreto "
             f"domain check {data['domain']} --data {data['data']} --owner --record, or "
             f"say accept_unchecked = true in {str(path)!r}."
         )

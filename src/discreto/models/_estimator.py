@@ -25,8 +25,8 @@ from discreto.errors import DomainError, ParameterError
 from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
 from discreto.models._features import Ready, Space, as_matrix, is_dict
-from discreto.models._kept import forget
 from discreto.models._gaps_warning import warn_of_gaps
+from discreto.models._kept import forget
 from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
 from discreto.models._sample_weights import weighed, weighted_space

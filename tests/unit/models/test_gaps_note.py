@@ -1,4 +1,4 @@
-"""Fits to rows with gaps say how many rows have values, from what they have paid for."""
+"""Fits to rows with gaps say how many rows have values, from what was paid for."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_counting_other_rows_moves_no_bound_and_adds_no_noise(name: str) -> None
     known = domain_for(target, **full, **{target: kinds[target]})
     model = getattr(models, name)(epsilon=1)
     first = [
-        [(q.label, q.cost, q.sensitivity, q.noise) for q in model.plan(domain)][0]
+        next((q.label, q.cost, q.sensitivity, q.noise) for q in model.plan(domain))
         for domain in (domain_for(target), known)
     ]
     assert first[0] == first[1]

@@ -1,4 +1,4 @@
-"""The smallest and the largest value: exact without noise, a few rows inside with it."""
+"""The smallest and the largest value: exact without noise, further inside with it."""
 
 from __future__ import annotations
 
@@ -56,6 +56,15 @@ def test_with_noise_some_rows_lie_beyond_them() -> None:
     # At least 95 are expected of both; 86 or fewer have a chance of 0.1 %.
     assert near > 86
     assert held > 86
+
+
+def test_what_cannot_be_asked_is_refused_before_the_charge() -> None:
+    """A rehearsal has no noise, and yet refuses an epsilon that is too small."""
+    for ledger in (dp.Ledger(epsilon=1), simulate(0), simulate(noise=False)):
+        table = dp.Table({"x": [1], "y": [1]}, DOMAIN, ledger)
+        with pytest.raises(dp.errors.ParameterError, match="depth"):
+            dp.stats.min(table, "x", epsilon=1e-12)
+        assert not ledger.spent().epsilon
 
 
 def test_a_ledger_never_leaves_out_the_rows_beyond() -> None:

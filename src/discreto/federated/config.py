@@ -159,10 +159,10 @@ def read_silo(path: str | Path) -> Silo:
     )
     if not table.checked:
         raise DomainError(
-            f"{data['data']} is text, and its owner has not recorded that it is read "
-            "as the domain says: values that are not read count as missing. Run discreto "
-            f"domain check {data['domain']} --data {data['data']} --owner --record, or "
-            f"say accept_unchecked = true in {str(path)!r}."
+            f"{data['data']} is text, and its owner has not recorded that it is "
+            "read as the domain says: values that are not read count as missing. "
+            f"Run discreto domain check {data['domain']} --data {data['data']} "
+            f"--owner --record, or say accept_unchecked = true in {str(path)!r}."
         )
     if "history" in data:
         table = table.remembering(_history(_part(data, "history", path), path))

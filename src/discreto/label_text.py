@@ -34,6 +34,17 @@ FEW_PRESENT = mark(
     "only about {count} % of rows have a value: it is about those rows alone. Are "
     "values missing, or not read? See discreto domain check --owner"
 )
+# The same about fits.
+COMPLETE = mark("about {count} % of rows have all values")
+FEW_COMPLETE = mark(
+    "only about {count} % of rows have all values. Are values missing, or not read? "
+    "See discreto domain check --owner"
+)
+COLUMN_PRESENT = mark("about {count} % of rows have a value in {column}")
+FEW_IN_COLUMN = mark(
+    "only about {count} % of rows have a value in {column}. Are values missing, or not "
+    "read? See discreto domain check --owner"
+)
 # Labels without a name in them; ``tr`` finds them as they are.
 _WHOLE = (
     mark("mean of one class against the rest"),
@@ -70,7 +81,7 @@ _KINDS = (
 )
 # A name in braces is a number, the name of a class, or a word of the user.
 _FORMS = (
-    *(PRESENT, FEW_PRESENT),
+    *(PRESENT, FEW_PRESENT, COMPLETE, FEW_COMPLETE, FEW_IN_COLUMN, COLUMN_PRESENT),
     mark("gradient {count}"),
     mark("look {count}"),
     mark("round {count}"),
@@ -118,7 +129,8 @@ def label_in_words(label: str) -> str:
             }
             numbers = {n: number(parts[n]) for n in _NUMBERS if n in parts}
             return tr(form, **(parts | numbers))
-    return label
+    several = label.split("; ")  # a note with two remarks
+    return "; ".join(map(label_in_words, several)) if several[1:] else label
 
 
 @cache
@@ -134,4 +146,14 @@ def _pattern(form: str) -> re.Pattern[str]:
     )
 
 
-__all__ = ["FEW_PRESENT", "HOLDS_NOTHING", "PRESENT", "WIDE", "label_in_words"]
+__all__ = [
+    "COLUMN_PRESENT",
+    "COMPLETE",
+    "FEW_COMPLETE",
+    "FEW_IN_COLUMN",
+    "FEW_PRESENT",
+    "HOLDS_NOTHING",
+    "PRESENT",
+    "WIDE",
+    "label_in_words",
+]

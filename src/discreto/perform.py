@@ -41,6 +41,7 @@ class Done(Generic[T]):
     result: T
     plan: Plan
     receipt: Receipt
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ def _performed(
     if kept is not None and key is not None:
         text = table.ledger.keep(receipt, kept.write(result, receipt))
         result = kept.read(text)
-    return Done(result, plan, receipt)
+    return Done(result, plan, receipt, tuple(session.remarks))
 
 
 def longest_form(

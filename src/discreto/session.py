@@ -33,6 +33,9 @@ class Ask(Protocol):
     domain: Domain
     cost: Cost
 
+    @property
+    def noiseless(self) -> bool: ...
+
     def measure(
         self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)
     ) -> Measurement: ...
@@ -46,6 +49,8 @@ class Ask(Protocol):
     def seen(self, step: Step) -> Ask: ...
 
     def fork(self, ways: int, way: int) -> int: ...
+
+    def remark(self, text: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +120,16 @@ class Session:
         self.ahead: list[Bound] = []  # sums that can be folded before any answer
         self._chosen = False  # whether a choice may decide what is asked next
         self.forks: list[tuple[int, int]] = []  # the way that was gone, of how many
+        self.remarks: list[str] = []
+
+    @property
+    def noiseless(self) -> bool:
+        """Whether this is a simulation without noise. A rehearsal is not.
+
+        A rehearsal has no noise either, and must refuse what the session would.
+        """
+        planned = self._forms is not None and isinstance(self._gate, Gate)
+        return planned and self._gate.noiseless
 
     def measure(
         self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)
@@ -179,6 +194,11 @@ class Session:
         self.forks.append((way, ways))
         return way
 
+    def remark(self, text: str) -> None:
+        """Keep a remark, made of releases, for the result. An empty one is dropped."""
+        if text and text not in self.remarks:
+            self.remarks.append(text)
+
     def _note_sums(self, bound: Bound | None) -> None:
         """Remember sums of the whole table that no choice before them decided."""
         plain = bound is not None and isinstance(bound.query, Sum)
@@ -216,8 +236,15 @@ class _Branch(Session):
         same = self._gate is self._trunk._gate
         return self._trunk._trunk_of_sums() if same else self.ahead
 
+    @property
+    def noiseless(self) -> bool:
+        return self._trunk.noiseless
+
     def fork(self, ways: int, way: int) -> int:
         return self._trunk.fork(ways, way)
+
+    def remark(self, text: str) -> None:
+        self._trunk.remark(text)
 
 
 def every_way(

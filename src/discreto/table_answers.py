@@ -14,6 +14,7 @@ from discreto.core.expressions import Where, view_to_json
 from discreto.core.gate import Gate
 from discreto.core.question_json import digest
 from discreto.errors import ParameterError
+from discreto.parameters import refuse
 from discreto.perform import Kept, choosy_gate, perform
 from discreto.plan import (
     Plan,
@@ -40,6 +41,8 @@ class TableAnswers(TableViews):
 
     def _facts(self, key: str | None) -> dict[str, Any]:
         """What a charge says about the table, so that a key cannot mean another."""
+        if key is not None and not isinstance(key, str):
+            raise refuse(key, "key", "a text")
         if key is not None and not self.name:
             raise ParameterError(
                 "a key stands for one answer about one table, so the table needs a "

@@ -153,7 +153,8 @@ def test_a_silo_is_served_from_its_file(authority: Authority, tmp_path: Path) ->
     mine, port = authority.issue("west"), free_port()
     (tmp_path / "silo.toml").write_text(
         'data = "people.csv"\ndomain = "people.domain.json"\nledger = "x.ledger"\n'
-        "epsilon = 5\n[policy.partners]\ncoordinator = 5\n[https]\n"
+        "epsilon = 5\naccept_unchecked = true\n"
+        "[policy.partners]\ncoordinator = 5\n[https]\n"
         f'certificate = "{mine.certificate}"\nprivate_key = "{mine.private_key}"\n'
         f'authority = "{mine.authority}"\nport = {port}\n'
     )

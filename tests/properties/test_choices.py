@@ -244,7 +244,7 @@ def test_an_extreme_needs_all_of_its_noise():
     choice = Choice(Sum(Bins("x", 4096), (Block(Ones()),)), Extreme("low", 3))
     scale = float(scale_for(bind(choice, ADD), Cost.of(1), whole=True))
     counts = np.zeros((4096, 1), dtype=np.int64)
-    counts[0], counts[4094] = 2, 1
+    counts[0], counts[4094] = 1, 2
     more = counts.copy()
     more[0] += 1
     low, high = (Extreme("low", 3).scores(c, ADD)[0] for c in (counts, more))

@@ -104,4 +104,4 @@ def test_extremes_are_minus_the_rows_by_which_a_cell_misses(cells, depth) -> Non
         found = found if side == "low" else found[::-1]
         for i, score in enumerate(found):
             before, reached = sum(ordered[:i]), sum(ordered[: i + 1])
-            assert score == -max(depth - reached, before - depth, 0)
+            assert score == -max(depth - reached, before - (depth - 1), 0)

@@ -287,3 +287,17 @@ def test_names_with_spaces_stand_in_backticks():
     for quoted in ("mean('Weight kg')", "count() where 'Weight kg' > 3"):
         with pytest.raises(DiscretoError, match="Did you mean the column"):
             asked.answer(stats.sentence(quoted), epsilon=1)
+
+
+def test_a_key_that_is_not_a_text_is_refused_before_the_charge():
+    for key in (["k"], 3, {"k": 1}):
+        asked = table()
+        with pytest.raises(DiscretoError, match="key must be a text"):
+            stats.count(asked, epsilon=1, key=key)
+        assert not asked.ledger.spent().epsilon
+
+
+def test_centres_that_no_float_holds_are_refused():
+    for init in (10**400, [[10**400]]):
+        with pytest.raises(DiscretoError, match="finite numbers"):
+            dp.models.KMeans(1, epsilon=1, init=init).fit(table())

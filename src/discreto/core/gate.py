@@ -212,7 +212,7 @@ class Gate:
         if receipt.answer is not None:
             return Selection(_tables(receipt.answer)[0], scale, receipt)
         scores = self._scores(bound, label)
-        if self._silent:
+        if self.noiseless:
             indices = scores.argmax(axis=1)
         else:
             # Gumbel noise has a bounded range, which is what rho pays for.
@@ -236,7 +236,7 @@ class Gate:
         scale, reach, shorter = str(noise.scale), noise.reach, noise.shorter
         facts = {"scale": scale, "reach": reach, "shorter": shorter}
         receipt = self._charge("discover", query, cost, label, {"noise": facts}, None)
-        sampler = None if self._silent else self._sampler()
+        sampler = None if self.noiseless else self._sampler()
         drawn = noise if sampler is None else noise.settled(sampler)
 
         def work() -> tuple[tuple[str, ...], Ints]:
@@ -263,7 +263,7 @@ class Gate:
         return self._quietly(label, lambda: self._perturb(values, query, cost))
 
     def _perturb(self, values: Any, query: Randomise, cost: Cost) -> Ints:
-        sampler = None if self._silent else self._sampler()
+        sampler = None if self.noiseless else self._sampler()
         column = self.domain[query.column]
         return perturbed(values, column, query.mechanism, cost.epsilon, sampler)
 
@@ -381,7 +381,7 @@ class Gate:
         raise KernelFault(_FAULT)
 
     @property
-    def _silent(self) -> bool:
+    def noiseless(self) -> bool:
         """Whether this is a simulation without noise."""
         simulation = self.ledger.simulation
         return simulation is not None and not simulation.noise
@@ -391,7 +391,7 @@ class Gate:
         return self._system if simulation is None else simulation.sampler
 
     def _noise(self, noise: Noise, count: int) -> Ints:
-        if self._silent:
+        if self.noiseless:
             return np.zeros(count, dtype=np.int64)
         return noise.draw(self._sampler(), count)
 

@@ -10,6 +10,7 @@
     rows = 400                      # only if the number of rows may be public
     fetch = false                   # a database's rows never come to this process
     another_ledger = true           # the data file has a ledger, and gets a second one
+    accept_unchecked = true         # texts whose reading no owner has checked
 
     [dialect]                       # how a text file is written, if the domain file
     separator = ";"                 # does not say so: see Dialect
@@ -55,7 +56,7 @@ from discreto.core.history import Lag, NamedPast, Past, PersonHistory, RollingMe
 from discreto.core.ledger import Ledger
 from discreto.data.databases.address import within
 from discreto.data.engines import DatabaseEngine
-from discreto.errors import ParameterError
+from discreto.errors import DomainError, ParameterError
 from discreto.federated.policy import Policy
 from discreto.federated.silo import Silo
 from discreto.tables import Table
@@ -68,6 +69,7 @@ _KEYS = (
     "rows",
     "fetch",
     "another_ledger",
+    "accept_unchecked",
     "policy",
     "dialect",
     "history",
@@ -146,10 +148,22 @@ def read_silo(path: str | Path) -> Silo:
         epsilon=data.get("epsilon"),
         delta=data.get("delta"),
     )
-    another = data.get("another_ledger") is True
     table = Table(
-        source, domain, ledger, engine=engine, dialect=dialect, another_ledger=another
+        source,
+        domain,
+        ledger,
+        engine=engine,
+        dialect=dialect,
+        another_ledger=data.get("another_ledger") is True,
+        accept_unchecked=data.get("accept_unchecked") is True,
     )
+    if not table.checked:
+        raise DomainError(
+            f"{data['data']} is text, and its owner has not recorded that it is "
+            "read as the domain says: values that are not read count as missing. "
+            f"Run discreto domain check {data['domain']} --data {data['data']} "
+            f"--owner --record, or say accept_unchecked = true in {str(path)!r}."
+        )
     if "history" in data:
         table = table.remembering(_history(_part(data, "history", path), path))
     return Silo(table, policy, rows=data.get("rows"))

@@ -32,6 +32,7 @@ from discreto.models._bayes_shrinkage import (
 )
 from discreto.models._features import Space
 from discreto.session import Ask
+from discreto.stats._base import column_note
 
 Array = NDArray[Any]
 SECOND = Fraction(1, 4)  # of the cost, for the second question
@@ -109,7 +110,24 @@ def class_sums(ask: Ask, space: Space, share: Fraction) -> ClassSums:
     """Ask the first question."""
     parts = Partition(space.features)
     table, noise = _by_class(ask, space, parts, "class tables", share)
+    _remark_on_gaps(ask, space, table, noise)
     return ClassSums(table, noise, public_rows(space) or 0)
+
+
+def _remark_on_gaps(ask: Ask, space: Space, table: Array, noise: float) -> None:
+    """Say which Number column has the fewest values, from its cells for gaps."""
+    domain, names = space.domain, space.features
+    ends = np.cumsum([0, *(parts_of(name, domain) for name in names)]).tolist()
+    worst, note = 0.0, ""
+    for name, start, stop in zip(names, ends, ends[1:], strict=False):
+        if name not in space.numbers or not domain.number(name).missing:
+            continue
+        # Three parts of the values that are there, and one for a missing value.
+        mine = table[:, start:stop]
+        share, text = column_note(name, mine[:, :3], mine[:, 3:], noise)
+        if share > worst:
+            worst, note = share, text
+    ask.remark(note)
 
 
 def tables_of(sums: ClassSums, space: Space, alpha: float, shrink: bool) -> Tables:

@@ -19,6 +19,7 @@ from discreto.core.maps import Completeness, Presence
 from discreto.core.maps.unit_columns import Term
 from discreto.core.query import Block, Floats, Ones, Sum
 from discreto.session import Ask
+from discreto.stats._base import complete_note
 
 GAPS_SHARE = Fraction(3, 100)  # for the first count
 _COUNTS = Fraction(15, 100)  # of a question that counts values beside its sums
@@ -47,7 +48,9 @@ class Gaps:
         query = Sum(Completeness(self._columns), (Block(Ones()),))
         answer = ask.measure(query, "rows with gaps", GAPS_SHARE)
         whole, others = answer.tables[0][:, 0].astype(float)
-        doubt = _CLEAR * math.sqrt(answer.noises[0].variance)
+        noise = answer.noises[0].variance
+        ask.remark(complete_note(self._columns, whole, others, noise))
+        doubt = _CLEAR * math.sqrt(noise)
         many = others > max(doubt, _FEW * (whole + others))
         self._found = bool(ask.fork(2, int(many)))
         return GAPS_SHARE

@@ -148,7 +148,7 @@ class CentreClusterer(
         wanted = (clusters, len(terms.names))
         try:
             points = np.asarray(self.init, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             points = np.empty(0)
         if points.shape != wanted or not np.isfinite(points).all():
             raise ParameterError(

@@ -25,6 +25,7 @@ from discreto.errors import DomainError, ParameterError
 from discreto.models._absent_ledger import travelling
 from discreto.models._arrays import TakesArrays
 from discreto.models._features import Ready, Space, as_matrix, is_dict
+from discreto.models._gaps_warning import warn_of_gaps
 from discreto.models._kept import forget
 from discreto.models._onnx import to_onnx
 from discreto.models._privacy import Privacy
@@ -162,6 +163,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             self._from_table = False
         for after in AFTER_FIT.values():
             after(self)
+        warn_of_gaps(self.privacy_.note)
         return self
 
     def _fit_table(self, table: Table, target: str | None, cost: Cost) -> Self:
@@ -217,6 +219,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
             done.receipt,
             table.domain.person,
             table.checked,
+            "; ".join(done.remarks),
         )
         return self
 

@@ -22,12 +22,12 @@ def own_ledger(learner: Any, epsilon: Amount, delta: Amount = 0) -> Ledger:
         f"ε {epsilon}{at} this time, and as much each time again. To keep count: "
         f"{name}(..., ledger=dp.Ledger('people.ledger', epsilon=3)).",
         PrivacyWarning,
-        stacklevel=_callers_level(),
+        stacklevel=callers_level(),
     )
     return ledger
 
 
-def _callers_level() -> int:
+def callers_level() -> int:
     """The stack level of the first caller outside of this package and scikit-learn."""
     level, frame = 2, sys._getframe(2)
     while frame.f_back is not None:

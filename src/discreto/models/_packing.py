@@ -160,4 +160,5 @@ def _privacy(data: dict[str, Any]) -> Privacy:
         ),
         data.get("person"),
         _is(bool, data.get("checked", True)),
+        _is(str, data.get("note", "")),
     )

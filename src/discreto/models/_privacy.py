@@ -7,6 +7,7 @@ from typing import Any
 
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
+from discreto.label_text import label_in_words
 from discreto.language import number, tr
 from discreto.markup import html_table
 from discreto.plan import Plan
@@ -23,6 +24,7 @@ class Privacy:
     receipt: Receipt
     person: str | None = None
     checked: bool = True  # False: no owner has checked how texts are read
+    note: str = ""  # how many rows have values, where what was paid for tells it
 
     @property
     def simulated(self) -> bool:
@@ -39,7 +41,11 @@ class Privacy:
             "plan": self.plan.to_dict(),
             "receipt": self.receipt.to_dict(),
             "simulated": self.simulated,
-        } | ({} if self.checked else {"checked": False})
+        } | self._remarks()
+
+    def _remarks(self) -> dict[str, Any]:
+        checked = {} if self.checked else {"checked": False}
+        return checked | ({"note": self.note} if self.note else {})
 
     def __str__(self) -> str:
         asked = tr(
@@ -49,6 +55,7 @@ class Privacy:
             who=_who(self),
         )
         asked = f"{tr('SIMULATED')} {asked}" if self.simulated else asked
+        asked = f"{asked}; {label_in_words(self.note)}" if self.note else asked
         return asked if self.checked else f"{tr('NOT CHECKED')} {asked}"
 
     def __repr__(self) -> str:
@@ -62,6 +69,7 @@ class Privacy:
             ("questions", len(self.plan)),
             ("paid", f"{entry}, hash {self.receipt.hash[:12]}"),
         ]
+        rows += [("values", label_in_words(self.note))] if self.note else []
         stamp = ", SIMULATED: nobody is protected" if self.simulated else ""
         stamp += "" if self.checked else ", NOT CHECKED: texts may count as missing"
         return html_table(["", ""], rows, caption=f"Privacy{stamp}")

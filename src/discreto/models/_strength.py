@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from discreto.core.cost import Cost
 from discreto.core.domain import Category
-from discreto.core.maps import Categories, present_in
+from discreto.core.maps import Categories, Completeness, Present, present_in
 from discreto.core.query import Block, Cells, Ones, Sum
 from discreto.models._features import Space
 from discreto.session import Ask
+from discreto.stats._base import complete_note
 
 FEW = 50  # below it a model says what it can know, if there are two classes
 # Where the domain does not say how many rows there are, a noisy count chooses among
@@ -90,7 +91,12 @@ def hear_strength(
     """
     if rows is not None:
         return ask, rows * unit_strength(ask.cost)
-    answer = ask.measure(Sum(known, (Block(Ones()),)), "rows", share)
+    # Rows without a value have a cell of their own: a row is in one of both.
+    cells = Completeness(known.names) if isinstance(known, Present) else known
+    answer = ask.measure(Sum(cells, (Block(Ones()),)), "rows", share)
+    counts, noise = answer.tables[0][:, 0], answer.noises[0]
+    if isinstance(cells, Completeness):
+        ask.remark(complete_note(cells.names, counts[:1], counts[1:], noise.variance))
     # Too few rows are taken for many by one noise in six, not by half of them.
     doubt = math.sqrt(answer.noises[0].variance)
     way = way_of(float(answer.tables[0][0, 0]) - doubt, ask.cost, strengths)

@@ -173,6 +173,7 @@ def _glance(model: Any) -> Html:
             tr("questions"): len(privacy.plan),
             tr("ledger entry"): (privacy.receipt.seq, paid),
         }
+        | ({tr("values"): label_in_words(privacy.note)} if privacy.note else {})
     )
 
 

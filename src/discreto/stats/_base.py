@@ -29,7 +29,15 @@ from discreto.core.maps import (
 from discreto.core.maps.cells import MISSING, whole_numbers
 from discreto.core.query import Cells
 from discreto.errors import DomainError, ParameterError
-from discreto.label_text import FEW_PRESENT, PRESENT, WIDE
+from discreto.label_text import (
+    COLUMN_PRESENT,
+    COMPLETE,
+    FEW_COMPLETE,
+    FEW_IN_COLUMN,
+    FEW_PRESENT,
+    PRESENT,
+    WIDE,
+)
 from discreto.parameters import refuse
 from discreto.plan import Statistic
 from discreto.release import Release
@@ -219,24 +227,78 @@ def parted(sums: Any, noise: Noise, *, gaps: bool) -> tuple[Any, str]:
 
 def present_note(present: Any, absent: Any, noise: Noise) -> str:
     """A remark, if surely more than 1 % of rows have no value; a warning above 20 %."""
+    return share_note(*_gaps(present, absent, noise.variance))
+
+
+def complete_note(
+    names: tuple[str, ...], complete: Any, others: Any, variance: float
+) -> str:
+    """A remark of a fit on how many rows have values in all of these columns."""
+    if len(names) == 1:
+        return column_note(names[0], complete, others, variance)[1]
+    share, doubt = _gaps(complete, others, variance)
+    return share_note(share, doubt, (COMPLETE, FEW_COMPLETE))
+
+
+def column_note(
+    name: str, present: Any, absent: Any, variance: float
+) -> tuple[float, str]:
+    """The share of rows without a value in a column, and a remark on it."""
+    share, doubt = _gaps(present, absent, variance)
+    text = share_note(share, doubt, (COLUMN_PRESENT, FEW_IN_COLUMN), column=name)
+    return share, text
+
+
+def _gaps(present: Any, absent: Any, variance: float) -> tuple[float, float]:
+    """The share of rows without a value, and its standard deviation."""
     yes, no = (float(np.sum(part, dtype=float)) for part in (present, absent))
     rows = yes + no
-    deviation = math.sqrt(noise.variance * (np.size(present) + np.size(absent)))
+    deviation = math.sqrt(variance * (np.size(present) + np.size(absent)))
     if rows <= 4 * deviation:
-        return ""  # there are too few rows to say
+        return 0.0, 0.0  # there are too few rows to say
     share = min(max(no / rows, 0.0), 1.0)
     parts = np.size(absent) * (1 - share) ** 2 + np.size(present) * share**2
-    surely = share - 2 * math.sqrt(noise.variance * parts) / rows
+    return share, math.sqrt(variance * parts) / rows
+
+
+def share_note(
+    share: float,
+    deviation: float,
+    forms: tuple[str, str] = (PRESENT, FEW_PRESENT),
+    **names: str,
+) -> str:
+    """The remark on an estimated share of rows without a value."""
+    surely = share - 2 * deviation
     if surely <= _FEW_GAPS:
         return ""
-    form = FEW_PRESENT if surely > _MANY_GAPS else PRESENT
-    return form.format(count=f"{100 * (1 - share):.0f}")
+    form = forms[surely > _MANY_GAPS]
+    return form.format(count=f"{100 * (1 - share):.0f}", **names)
+
+
+def used_note(sums: Any, noise: Noise, used: Any) -> str:
+    """A remark on how many rows an answer is about; ``used`` selects their cells.
+
+    Each row must add the same to the sum of its cell's numbers, whichever it is.
+    """
+    kept = np.zeros(np.shape(sums), dtype=bool)
+    kept[used] = True
+    return present_note(np.asarray(sums)[kept], np.asarray(sums)[~kept], noise)
 
 
 def notes_of(present: str, other: str) -> str:
     """One of two remarks: that many values are missing goes first."""
-    few = present.startswith(FEW_PRESENT.partition("{")[0])
-    return present if few else other or present
+    return present if is_warning(present) else other or present
+
+
+def both_notes(present: str, other: str) -> str:
+    """Two remarks: that many values are missing goes first."""
+    parts = (present, other) if is_warning(present) else (other, present)
+    return "; ".join(filter(None, parts))
+
+
+def is_warning(present: str) -> bool:
+    """Return True if a remark on rows with a value says that many have none."""
+    return present.startswith(FEW_PRESENT.partition("{")[0])
 
 
 def read_probability(value: Amount) -> Fraction:

@@ -14,7 +14,7 @@ from discreto.core.maps import Edges, Ones, WholeGroups
 from discreto.core.query import Block, Cells, Ints, Sum
 from discreto.rng import generator
 from discreto.session import Ask
-from discreto.stats._base import group_keys, grouped, present_note
+from discreto.stats._base import group_keys, grouped, used_note
 from discreto.stats._intervals import Floats
 from discreto.stats._places import FAN, Places, place_grid
 
@@ -27,11 +27,12 @@ def cumulative(
     by: tuple[str, ...],
     label: str,
     about: list[str] | None = None,
+    used: int | None = None,
 ) -> tuple[Places, Floats, Noise]:
     """Noisy ranks by group: how many rows are left of each edge between places.
 
     ``about`` gets a remark on how many rows have a value: the first level has a cell
-    more, which no bound depends on.
+    more, which no bound depends on. Only the first ``used`` groups count as having one.
     """
     domain = ask.domain
     places, groups = place_grid(column, domain), group_keys(by, domain)
@@ -46,7 +47,8 @@ def cumulative(
         answer = ask.measure(query, text, Fraction(1, len(strides)))
         counts = answer.tables[0].reshape(max(len(groups), 1), -1)
         if gaps and about is not None:
-            about.append(present_note(counts[:, :-1], counts[:, -1:], answer.noises[0]))
+            kept = (slice(used), slice(-1))
+            about.append(used_note(counts, answer.noises[0], kept))
             counts = counts[:, :-1]
         levels.append(counts.astype(float))
     return places, _ranks(levels), answer.noises[0]

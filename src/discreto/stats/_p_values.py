@@ -10,6 +10,7 @@ import numpy as np
 from discreto.core.gate import Noise
 from discreto.release import Release
 from discreto.rng import Generator
+from discreto.stats._base import both_notes
 from discreto.stats._intervals import Floats
 
 Z = NormalDist().inv_cdf(0.975)
@@ -19,14 +20,21 @@ NOTE = "for the population behind the table: noise and sampling"
 
 
 def with_p_value(
-    label: str, names: tuple[str, ...], p_value: float, ends: Floats, unit: str = ""
+    label: str,
+    names: tuple[str, ...],
+    p_value: float,
+    ends: Floats,
+    unit: str = "",
+    about: str = "",
 ) -> Release:
     """A release of estimates with their intervals, and of a p-value.
 
     ``ends`` has the values, the low ends and the high ends, each one for each name.
+    ``about`` is a remark on how many rows have a value.
     """
     value, low, high = (np.append(part, p_value) for part in ends)
-    return Release(label, value, low, high, (*names, "p-value"), unit, NOTE)
+    note = both_notes(about, NOTE)
+    return Release(label, value, low, high, (*names, "p-value"), unit, note)
 
 
 def two_sided(size: float) -> float:

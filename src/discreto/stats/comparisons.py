@@ -17,12 +17,13 @@ from discreto.core.dates import difference_unit
 from discreto.core.domain import Domain
 from discreto.core.expressions import Expression
 from discreto.core.gate import Noise
-from discreto.core.maps import Bernstein, Categories, Cross, Ones, Present
+from discreto.core.maps import Bernstein, Categories, Ones
 from discreto.core.query import Block, Ints, Sum
 from discreto.errors import DomainError, ParameterError
 from discreto.release import Release
 from discreto.rng import generator
 from discreto.session import Ask
+from discreto.stats._base import both_notes, complete_in, grouped, used_note
 from discreto.stats._intervals import Floats
 from discreto.stats._p_values import (
     CLEAR,
@@ -96,10 +97,13 @@ class MeanDifference:
         domain = ask.domain
         two_groups(self.group, domain)
         column = domain.number(self.column)
-        cells = Cross(Categories((self.group,)), Present((self.column,)))
+        inner, gaps = complete_in((self.column,), domain)
+        cells = grouped((self.group,), inner, domain)
         block = Block(Bernstein((self.column,), 2))
         answer = ask.measure(Sum(cells, (block,)), self.label)
-        sums, noise = answer.tables[0][:2] / STEP, answer.noises[0]
+        used = slice(0, 2 * (1 + gaps), 1 + gaps)  # rows with a value in two groups
+        sums, noise = answer.tables[0][used] / STEP, answer.noises[0]
+        about = used_note(answer.tables[0], noise, used)
         means, errors = _means(sums, noise.variance / STEP**2)
         estimate, error = float(means[1] - means[0]), float(math.hypot(*errors))
         # A little wider: the spread that goes into the error is itself noisy.
@@ -112,6 +116,7 @@ class MeanDifference:
             p,
             ends[:, None],
             difference_unit(column.unit),
+            about,
         )
 
 
@@ -177,14 +182,29 @@ class ProportionDifference:
         """
         two_groups(self.group, ask.domain)
         ask = truths_of(ask, self.condition)
-        cells = Categories((self.group, MADE), declared=True)
-        answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
-        sums = answer.tables[0][:, 0].reshape(2, 2).astype(float)
-        shares, errors = _shares(sums, answer.noises[0].variance)
+        counts, noise, about = _known_counts(ask, (self.group, MADE), self.label)
+        shares, errors = _shares(counts.astype(float), noise.variance)
         estimate, error = float(shares[1] - shares[0]), float(math.hypot(*errors))
         ends = np.clip(estimate + np.array([0.0, -Z, Z]) * min(error, 1e6), -1, 1)
         p = two_sided(estimate / error) if error > 0 else 1.0
-        return with_p_value(self.label, ("difference",), p, ends[:, None])
+        ends = ends[:, None]
+        return with_p_value(self.label, ("difference",), p, ends, about=about)
+
+
+def _known_counts(
+    ask: Ask, names: tuple[str, str], label: str
+) -> tuple[Ints, Noise, str]:
+    """Counts by two columns, their noise, and a remark on rows that are in none.
+
+    Rows with a missing or undeclared category have cells of their own. A row is in one
+    cell, so that costs nothing and moves no bound.
+    """
+    columns = [ask.domain.category(name) for name in names]
+    answer = ask.measure(Sum(Categories(names), (Block(Ones()),)), label)
+    sizes = [len(column.categories) + column.missing for column in columns]
+    counts, noise = answer.tables[0][:, 0].reshape(sizes), answer.noises[0]
+    used = tuple(slice(len(column.categories)) for column in columns)
+    return counts[used], noise, used_note(counts, noise, used)
 
 
 def _shares(sums: Floats, noise: float) -> tuple[Floats, Floats]:
@@ -254,13 +274,13 @@ class Independence:
         ]
         if min(sizes) < 2:
             raise ParameterError(f"{self.label!r} needs two categories or more each.")
-        cells = Categories((self.first, self.second), declared=True)
-        answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
-        table = answer.tables[0][:, 0].reshape(sizes)
-        size, p = _chi_square(table, answer.noises[0])
+        names = (self.first, self.second)
+        counts, noise, about = _known_counts(ask, names, self.label)
+        size, p = _chi_square(counts, noise)
         values = np.array([size, p])
         keys = ("chi-square", "p-value")
-        return Release(self.label, values, values, values, keys, "", NOTE)
+        note = both_notes(about, NOTE)
+        return Release(self.label, values, values, values, keys, "", note)
 
 
 def _chi_square(table: Ints, noise: Noise) -> tuple[float, float]:

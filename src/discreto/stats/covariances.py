@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreto.core.domain import Domain
-from discreto.core.gate import Noise
+from discreto.core.gate import Measurement, Noise
 from discreto.core.maps import Bernstein, Values, present_in
 from discreto.core.maps.features import PRODUCT_BITS
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
 from discreto.release import Release
 from discreto.session import Ask
-from discreto.stats._base import complete_in, parted
+from discreto.stats._base import complete_in, parted, present_note, share_note
 from discreto.stats._intervals import Floats
 from discreto.stats._propagation import ends_of, row_count, smooth
 
@@ -96,7 +97,9 @@ class Covariance:
         return Release(self.label, value, low, high, note=note)
 
     def _matrix(self, ask: Ask) -> Release:
-        cells = present_in(self.columns, ask.domain)
+        cells, gaps = complete_in(self.columns, ask.domain)
+        if ask.domain.neighbours == "replace":  # there a cell more would cost noise
+            cells, gaps = present_in(self.columns, ask.domain), False
         block = Block(Values(self.columns, bits=PRODUCT_BITS, constant=True), "gram")
         answer = ask.measure(Sum(cells, (block,)), self.label)
         size = len(self.columns)
@@ -106,7 +109,21 @@ class Covariance:
         low, high = _matrix_ends(full, matrix, answer.noises[0], self.correlation)
         scale = np.outer(self._scale(ask.domain), self._scale(ask.domain))
         keys = tuple((a, b) for a in self.columns for b in self.columns)
-        return Release(self.label, matrix * scale, low * scale, high * scale, keys)
+        note = _rows_note(answer, ask.domain, gaps=gaps)
+        ends = matrix * scale, low * scale, high * scale
+        return Release(self.label, *ends, keys, note=note)
+
+
+def _rows_note(answer: Measurement, domain: Domain, *, gaps: bool) -> str:
+    """A remark on how many rows have all values: the first product is their number."""
+    noise, counts = answer.noises[0], answer.tables[0][:, 0].astype(float)
+    if gaps:
+        return present_note(counts[:1], counts[1:], noise)
+    if domain.neighbours != "replace" or not domain.rows:
+        return ""
+    rows = domain.rows * _SQUARE
+    share = min(max(1 - counts[0] / rows, 0.0), 1.0)
+    return share_note(share, math.sqrt(noise.variance) / rows)
 
 
 def _from_moments(full: Floats, correlation: bool) -> Floats:

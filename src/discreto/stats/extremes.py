@@ -23,6 +23,8 @@ from discreto.stats.quantiles import POINT_SHARE, far_from, within
 class Extremum:
     """The smallest or largest value, a few rows inside so that noise cannot miss it.
 
+    A simulation without noise takes the outermost row itself.
+
     Parameters
     ----------
     column
@@ -73,6 +75,7 @@ class Extremum:
         scale = float(scale_for(trial, ask.cost * POINT_SHARE, whole=True))
         # All empty places together win with less than 5 % when they miss by this much.
         depth = math.ceil(scale * math.log(20 * places.bins))
+        depth = 1 if ask.noiseless else depth
         choice = Choice(tally, Extreme(self.side, depth))
         place = int(ask.select(choice, self.label, POINT_SHARE).indices[0])
         value = float(places.centres()[place])
@@ -87,7 +90,7 @@ class Extremum:
             low, high = within(column.lower, high, column)
         else:
             low, high = within(low, column.upper, column)
-        note = f"about {depth} rows lie beyond it"
+        note = "" if ask.noiseless else f"about {depth} rows lie beyond it"
         return Release(self.label, value, low, high, (), column.unit, note)
 
 

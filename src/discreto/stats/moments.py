@@ -34,6 +34,7 @@ from discreto.stats._base import (
     spread,
     wide_note,
 )
+from discreto.stats._from_zero import counting_block, from_zero, sums_of
 from discreto.stats._intervals import (
     Floats,
     combined_reach,
@@ -114,11 +115,14 @@ class Total:
     Privacy
     -------
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         one sum for each group, of values clipped to their bounds.
-    Bound        the larger bound in absolute value, which is one (2^30 grid steps).
+    Asks         one sum for each group, of values clipped to their bounds. If values
+                 may be missing and a bound is 0, also the sum of what each value is
+                 short of the other bound: both together count the rows.
+    Bound        the larger bound in absolute value, which is one (2^30 grid steps; 2^31
+                 half steps where rows are counted, which is the same noise).
 
     >>> from discreto import Domain, Number, plan
-    >>> domain = Domain({"age": Number(0, 120)})
+    >>> domain = Domain({"age": Number(0, 120, missing=False)})
     >>> found = plan.statistics(domain, Total("age"), epsilon=1)
     >>> [ask.sensitivity[0] / 2**30 for ask in found]
     [1.0]
@@ -147,6 +151,8 @@ class Total:
         """
         domain = ask.domain
         column = domain.number(self.column)
+        if column.missing and from_zero(column):
+            return self._counted(ask, column)
         fixed = domain.neighbours == "replace" and not (self.by or column.missing)
         origin: Literal["centre", "zero"] = "centre" if fixed else "zero"
         block = Block(Values((self.column,), origin=origin))
@@ -164,6 +170,23 @@ class Total:
         totals = np.clip(totals, *ends)
         note = _nothing_note(lows, highs, column)
         return spread(self.label, totals, lows, highs, keys, column.unit, note)
+
+    def _counted(self, ask: Ask, column: Number) -> Release:
+        """The sum of a column with gaps, and a remark on how many rows have a value."""
+        inner, gaps = complete_in((self.column,), ask.domain)
+        cells = grouped(self.by, inner, ask.domain)
+        block = counting_block(self.column, column)
+        answer = ask.measure(Sum(cells, (block,)), self.label)
+        noise, far_bound = answer.noises[0], grid(column, "zero")[1]
+        _, about = parted(answer.tables[0], noise, gaps=gaps)
+        parts, step = sums_of(answer, 0, column)
+        totals = parts[0::2] * far_bound
+        far = combined_reach([far_bound * step], noise)
+        ends = _possible(column, None)
+        lows, highs = np.clip(totals - far, *ends), np.clip(totals + far, *ends)
+        note = notes_of(about, _nothing_note(lows, highs, column))
+        keys, values = group_keys(self.by, ask.domain), np.clip(totals, *ends)
+        return spread(self.label, values, lows, highs, keys, column.unit, note)
 
 
 def _nothing_note(lows: Floats, highs: Floats, column: Number) -> str:

@@ -81,11 +81,16 @@ class QuantileDifference:
         domain, chance = ask.domain, float(self.probability)
         two_groups(self.group, domain)
         unit = difference_unit(domain.number(self.column).unit)
-        places, ranks, noise = cumulative(ask, self.column, (self.group,), self.label)
+        about: list[str] = []
+        places, ranks, noise = cumulative(
+            ask, self.column, (self.group,), self.label, about, used=2
+        )
+        note = "".join(about)
         edges = places.edges
         if ranks[:2, -1].min() < CLEAR * math.sqrt(3 * noise.variance):
             ends = np.array([0.0, edges[0] - edges[-1], edges[-1] - edges[0]])
-            return with_p_value(self.label, ("difference",), 1.0, ends[:, None], unit)
+            ends = ends[:, None]
+            return with_p_value(self.label, ("difference",), 1.0, ends, unit, note)
         first, second = (_possible(chance, part, noise) for part in ranks[:2])
         centres, (least, most) = places.centres(), places.ends()
         value = float(centres[second[0]] - centres[first[0]])
@@ -97,7 +102,7 @@ class QuantileDifference:
         ends = np.array([value, min(low, value), max(high, value)])
         error = max(value - low if value > 0 else high - value, 1e-300) / Z
         p = two_sided(value / error)
-        return with_p_value(self.label, ("difference",), p, ends[:, None], unit)
+        return with_p_value(self.label, ("difference",), p, ends[:, None], unit, note)
 
 
 def _possible(chance: float, ranks: Floats, noise: Noise) -> Ints:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from discreto.core.domain import Number
 from discreto.core.expressions import (
     Arithmetic,
     Col,
@@ -14,13 +16,23 @@ from discreto.core.expressions import (
     Named,
     WithColumns,
 )
+from discreto.core.gate import Noise
 from discreto.core.maps import Categories, Ones, Values, present_in
 from discreto.core.maps.features import grid
 from discreto.core.query import Block, Sum
 from discreto.errors import DomainError
 from discreto.release import Release
 from discreto.session import Ask
-from discreto.stats._base import by_text, group_keys, grouped, spread
+from discreto.stats._base import (
+    by_text,
+    complete_in,
+    group_keys,
+    grouped,
+    parted,
+    spread,
+    used_note,
+)
+from discreto.stats._from_zero import counting_block, from_zero, noisier, sums_of
 from discreto.stats._intervals import Floats, ratio_intervals
 from discreto.stats._propagation import STEP, ends_of
 
@@ -88,7 +100,8 @@ class Proportion:
         sums = answer.tables[0][:, 0].reshape(max(len(keys), 1), -1).astype(float)
         parts = ratio_intervals(sums[:, [1, 0]], noise)
         values, lows, highs = ((1 + parts) / 2).T
-        return spread(self.label, values, lows, highs, keys)
+        note = used_note(sums, noise, (slice(None), slice(2)))
+        return spread(self.label, values, lows, highs, keys, note=note)
 
 
 @dataclass(frozen=True)
@@ -104,11 +117,14 @@ class RatioOfSums:
     Privacy
     -------
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         two sums, of values clipped to their bounds.
+    Asks         two sums, of values clipped to their bounds. If values may be missing
+                 and a bound is 0, also the sum of what each value is short of the other
+                 bound: both together count the rows.
     Bound        2: each is at most its larger bound, which is one (2^30 grid steps).
 
     >>> from discreto import Domain, Number, plan
-    >>> domain = Domain({"cost": Number(0, 500), "days": Number(0, 30)})
+    >>> cost, days = Number(0, 500, missing=False), Number(0, 30, missing=False)
+    >>> domain = Domain({"cost": cost, "days": days})
     >>> found = plan.statistics(domain, RatioOfSums("cost", "days"), epsilon=1)
     >>> [ask.sensitivity[0] / 2**30 for ask in found]
     [2.0]
@@ -141,9 +157,8 @@ class RatioOfSums:
             raise DomainError(
                 f"{self.denominator!r} may be negative: ratios need >= 0."
             )
-        query = Sum(present_in(names, domain), (Block(Values(names, origin="zero")),))
-        answer = ask.measure(query, self.label)
         halves = [grid(column, "zero")[1] for column in (above, below)]
+        sums, noise, step, about = self._sums(ask, above, below)
         scale = halves[0] / halves[1]
 
         def quotient(sums: Floats) -> Floats:
@@ -151,11 +166,33 @@ class RatioOfSums:
                 scale * sums[..., 0] / np.where(sums[..., 1] > 0, sums[..., 1], np.nan)
             )
 
-        sums, noise = answer.tables[0][0] / STEP, answer.noises[0]
         most = max(abs(above.lower), abs(above.upper)) / max(below.lower, 1e-9)
-        low, high = ends_of(sums, quotient, noise, 1 / STEP, sums[1], -most, most)
+        low, high = ends_of(sums, quotient, noise, step, sums[1], -most, most)
         value = float(quotient(sums)) if sums[1] > 0 else low
-        return Release(self.label, min(max(value, low), high), low, high)
+        return Release(self.label, min(max(value, low), high), low, high, note=about)
+
+    def _sums(
+        self, ask: Ask, above: Number, below: Number
+    ) -> tuple[Floats, Noise, float, str]:
+        """The two sums, their noise and its step, and how many rows have values."""
+        names, columns = (self.numerator, self.denominator), (above, below)
+        cells, gaps = complete_in(names, ask.domain)
+        if not gaps or not any(map(from_zero, columns)):
+            block = Block(Values(names, origin="zero"))
+            query = Sum(present_in(names, ask.domain), (block,))
+            answer = ask.measure(query, self.label)
+            return answer.tables[0][0] / STEP, answer.noises[0], 1 / STEP, ""
+        # Half of the cost for each sum is the same noise as the whole for both.
+        half = Fraction(1, 2)
+        pairs = zip(names, columns, strict=True)
+        blocks = tuple(counting_block(name, column, half) for name, column in pairs)
+        answer = ask.measure(Sum(cells, blocks), self.label)
+        one, two = (sums_of(answer, i, column) for i, column in enumerate(columns))
+        counts = int(not from_zero(above))  # the block whose sums count the rows
+        _, about = parted(answer.tables[counts], answer.noises[counts], gaps=True)
+        sums = np.array([one[0][0], two[0][0]])
+        noises = zip(answer.noises, (one[1], two[1]), strict=True)
+        return sums, *noisier(*noises), about
 
 
 @dataclass(frozen=True)
@@ -176,7 +213,8 @@ class WeightedMean:
     Bound        2: each is at most its larger bound, which is one (2^30 grid steps).
 
     >>> from discreto import Domain, Number, plan
-    >>> domain = Domain({"age": Number(0, 120), "w": Number(0, 10)})
+    >>> age, weight = Number(0, 120, missing=False), Number(0, 10, missing=False)
+    >>> domain = Domain({"age": age, "w": weight})
     >>> found = plan.statistics(domain, WeightedMean("age", "w"), epsilon=1)
     >>> [ask.sensitivity[0] / 2**30 for ask in found]
     [2.0]
@@ -212,4 +250,4 @@ class WeightedMean:
         ends = [found.value, found.low, found.high]
         ends = [float(np.clip(e, -column.half, column.half)) for e in ends]
         value, low, high = [column.centre + end for end in ends]
-        return Release(self.label, value, low, high, (), column.unit)
+        return Release(self.label, value, low, high, (), column.unit, found.note)

@@ -9,11 +9,12 @@ import numpy as np
 
 from discreto.core.domain import Number
 from discreto.core.gate import Noise
-from discreto.core.maps import Bernstein, Present
+from discreto.core.maps import Bernstein
 from discreto.core.query import Block, Sum
 from discreto.release import Release
 from discreto.rng import generator
 from discreto.session import Ask
+from discreto.stats._base import complete_in, parted
 from discreto.stats._intervals import Floats
 from discreto.stats._p_values import (
     CLEAR,
@@ -73,11 +74,13 @@ class Trend:
         x, y = ask.domain.number(self.on), ask.domain.number(self.column)
         names = (self.on, self.column)
         block = Block(Bernstein(names, 2))
-        answer = ask.measure(Sum(Present(names), (block,)), self.label)
-        line = _line(answer.tables[0][0] / STEP, answer.noises[0], x, y)
+        cells, gaps = complete_in(names, ask.domain)
+        answer = ask.measure(Sum(cells, (block,)), self.label)
+        sums, about = parted(answer.tables[0], answer.noises[0], gaps=gaps)
+        line = _line(sums[0] / STEP, answer.noises[0], x, y)
         error = (line[2, 0] - line[1, 0]) / (2 * Z)
         p = two_sided(line[0, 0] / error) if error > 0 else 1.0
-        return with_p_value(self.label, ("slope", "intercept"), p, line)
+        return with_p_value(self.label, ("slope", "intercept"), p, line, about=about)
 
 
 _ONE, _X, _SQUARE = np.ones(3), np.array([-1.0, 0, 1]), np.array([1.0, -1, 1])
@@ -173,10 +176,12 @@ class CorrelationTest:
         names = (self.first, self.second)
         for name in names:
             ask.domain.number(name)
-        query = Sum(Present(names), (Block(Bernstein(names, 2)),))
-        answer = ask.measure(query, self.label)
-        ends, p = _correlation_ends(answer.tables[0][0] / STEP, answer.noises[0])
-        return with_p_value(self.label, ("correlation",), p, ends[:, None])
+        cells, gaps = complete_in(names, ask.domain)
+        answer = ask.measure(Sum(cells, (Block(Bernstein(names, 2)),)), self.label)
+        sums, about = parted(answer.tables[0], answer.noises[0], gaps=gaps)
+        ends, p = _correlation_ends(sums[0] / STEP, answer.noises[0])
+        ends = ends[:, None]
+        return with_p_value(self.label, ("correlation",), p, ends, about=about)
 
 
 def _correlation_ends(sums: Floats, noise: Noise) -> tuple[Floats, float]:

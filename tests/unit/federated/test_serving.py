@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -20,6 +21,7 @@ from discreto.core.cost import Cost
 from discreto.errors import (
     BudgetError,
     DiscretoError,
+    DomainError,
     MissingExtraError,
     ParameterError,
 )
@@ -38,6 +40,7 @@ ledger = "book.ledger"
 epsilon = 3
 delta = "1e-4"
 rows = 4
+accept_unchecked = true
 [policy]
 per_round = 1
 questions = ["Values"]
@@ -90,6 +93,31 @@ def test_a_file_in_another_dialect(config, said):
         config.parent / "rows.csv", silo.domain, dp.testing.simulate(noise=False)
     )
     assert dp.stats.mean(table, "x", epsilon=1).value == pytest.approx(0.425, abs=1e-6)
+
+
+@pytest.mark.parametrize("said", ["", "accept_unchecked = false\n"])
+def test_an_unchecked_text_file_is_refused_until_its_owner_has_checked(config, said):
+    config.write_text(SILO.replace("accept_unchecked = true\n", said))
+    with pytest.raises(DomainError, match="--owner --record, or say accept_unchecked"):
+        read_silo(config)
+    domain = dp.Domain.load(config.parent / "domain.json")
+    checked = dp.record_check(config.parent / "rows.csv", domain)
+    checked.save(config.parent / "domain.json")
+    silo = read_silo(config)
+    assert silo.answer(messages.hello(), "coordinator")["rows"] == 4
+    # The record is about one dialect.
+    part = "[dialect]\nthousands = '_'\n[flower]"
+    config.write_text(config.read_text().replace("[flower]", part))
+    with pytest.raises(DomainError, match="accept_unchecked"):
+        read_silo(config)
+
+
+def test_a_file_of_numbers_needs_no_check(config):
+    rows = {"x": [0, 1, 0.5, 0.2], "y": [1, 0, 0.5, 0.9]}
+    pd.DataFrame(rows).to_parquet(config.parent / "rows.parquet")
+    text = SILO.replace("accept_unchecked = true\n", "").replace(".csv", ".parquet")
+    config.write_text(text)
+    assert read_silo(config).rows == 4
 
 
 def test_paths_are_relative_to_the_file(config, monkeypatch, tmp_path):

@@ -29,6 +29,7 @@ ledger = "book.ledger"
 epsilon = 60
 delta = "1e-4"
 rows = 1000
+accept_unchecked = true
 [history]
 order = "day"
 before = {lag = "x", rows = 1}

@@ -87,7 +87,7 @@ class CentredRanks(CountScore):
 
 @dataclass(frozen=True, slots=True)
 class Extreme(CountScore):
-    """The outermost cell with about ``depth`` rows at or beyond it."""
+    """The cell of the row that is number ``depth`` from the outside."""
 
     side: Literal["low", "high"]
     depth: int
@@ -101,5 +101,5 @@ class Extreme(CountScore):
     def expression(self) -> CountExpression:
         reached, further = (1, 0) if self.side == "low" else (0, 1)
         too_few = Shifted(Weighed((-reached,), (-1,), (-further,)), self.depth)
-        too_many = Shifted(Weighed((reached,), (0,), (further,)), -self.depth)
+        too_many = Shifted(Weighed((reached,), (0,), (further,)), 1 - self.depth)
         return Negative(Larger((too_few, too_many), zero=True))

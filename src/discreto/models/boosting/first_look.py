@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.maps import Categories, Present, Values
+from discreto.core.maps import Categories, Completeness, Values
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.maps.tree_gradients import NUMBER_LOSSES
 from discreto.core.query import Block, Ones, Sum
@@ -20,6 +20,7 @@ from discreto.models._features import Space
 from discreto.models._strength import likely_counts
 from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.session import Ask
+from discreto.stats._base import complete_note
 
 Floats = NDArray[np.float64]
 
@@ -84,14 +85,16 @@ def look(
     """Ask the first question."""
     goal = space.goal
     if settings.loss in NUMBER_LOSSES:
-        query = Sum(Present((goal,)), (Block(Values((goal,)), "pair"),))
+        query = Sum(Completeness((goal,)), (Block(Values((goal,)), "pair"),))
         unit = 2.0 * (1 << SUM_BITS)
     else:
-        query, unit = Sum(Categories((goal,), declared=True), (Block(Ones()),)), 1.0
+        query, unit = Sum(Categories((goal,)), (Block(Ones()),)), 1.0
     answer = ask.measure(query, label, share)
     table = answer.tables[0].astype(np.float64) / unit
     noise = answer.noises[0].variance / unit**2
-    parts = table[0] if settings.loss in NUMBER_LOSSES else table[:, 0]
+    known = 1 if settings.loss in NUMBER_LOSSES else len(space.classes)
+    ask.remark(complete_note((goal,), table[:known], table[known:], noise))
+    parts = table[0] if settings.loss in NUMBER_LOSSES else table[:known, 0]
     return FirstLook(parts, noise, space, settings.loss)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -64,7 +65,7 @@ def answers(make: Callable[[Any], Any]) -> list[Any]:
 
 def test_a_query_grows_with_the_levels_and_not_with_the_letters() -> None:
     sizes = [count_columns(nested(depth, TWICE)) for depth in range(2, 6)]
-    steps = {after - before for before, after in zip(sizes, sizes[1:], strict=False)}
+    steps = {after - before for before, after in pairwise(sizes)}
     assert len(steps) == 1
     assert steps.pop() < 10
 

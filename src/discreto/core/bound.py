@@ -32,6 +32,7 @@ CODE_LIMIT = 1 << 31  # a batch of such codes stays below 2^53
 GRAM_LIMIT = 1 << 15  # and so do products of such codes
 WIDEST = 1 << 22  # numbers of one row that are held at once
 MOST_CELLS = 1 << 26
+_TOO_MANY = "this question has too many cells: {:,} (at most 2^26)."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,12 +124,12 @@ def _check_sums(sums: Bound) -> None:
             raise ParameterError("a feature of this question is outside of the grid.")
         width += part.width
     if not 1 <= sums.cells * width <= MOST_CELLS:
-        raise ParameterError("this question has too many cells (at most 2^26).")
+        raise ParameterError(_TOO_MANY.format(sums.cells * width))
 
 
 def _check_tally(tally: Tally, domain: Domain) -> None:
     if tally.size(domain) > MOST_CELLS:
-        raise ParameterError("this question has too many cells (at most 2^26).")
+        raise ParameterError(_TOO_MANY.format(tally.size(domain)))
     tally.empty(domain)
 
 

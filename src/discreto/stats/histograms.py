@@ -20,6 +20,7 @@ from discreto.release import LEVEL, Release
 from discreto.session import Ask
 from discreto.stats._base import gaps_note, plain_values, spread, whole_keys
 from discreto.stats._intervals import reach
+from discreto.work_limits import check_answer
 
 DEFAULT_BINS = 20
 EachBins = int | tuple[float, ...] | None
@@ -93,6 +94,7 @@ class Histogram:
                     f"{self.label!r} has too many cells (at most {MAX_BINS}). Take "
                     "fewer columns or bins."
                 )
+            check_answer(cells.count(domain), self.label)  # before keys take memory
             keys = [(*_tuple(a), b) for a in keys for b in more_keys]
         return cells, tuple(keys)
 

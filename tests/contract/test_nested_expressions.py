@@ -79,6 +79,15 @@ def test_nested_expressions_give_the_integers_of_numpy() -> None:
     assert engines == [memory, memory]
 
 
+def test_postgresql_gives_them_too(postgresql: Callable[[Any], Any]) -> None:
+    asked = stats.sentence(f"mean(clip({nested(6, TWICE)}, 0, 100))")
+    engine = DatabaseEngine(fetch=False)
+    there = dp.Table(postgresql(ROWS), DOMAIN, simulate(3), engine=engine)
+    here = dp.Table(ROWS, DOMAIN, simulate(3))
+    found = [table.answer(asked, epsilon=1).value for table in (there, here)]
+    assert found[0] == found[1]
+
+
 def test_a_name_that_a_view_gives_to_another_column() -> None:
     """The same text means another column after each step."""
 

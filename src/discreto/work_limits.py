@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from discreto.core.bound import MOST_CELLS, Bound
-from discreto.core.query import Derived, Sum
+from discreto.core.query import Choice, Derived, Sum
 from discreto.errors import ParameterError
 
 WORKING_BYTES = 1 << 10  # of memory for each number of an answer; 560 to 1,100 measured
@@ -60,11 +60,11 @@ def limiting_work(limits: WorkLimits) -> Iterator[None]:
 
 def numbers_of(bound: Bound) -> int:
     """Return how many numbers are added up for a question."""
-    if bound.tally is not None:
-        return numbers_of(bound.tally)
-    if isinstance(bound.query, Sum | Derived):
-        return bound.cells * sum(block.width for block in bound.blocks)
-    return int(bound.query.size(bound.domain))  # a tally that is not a sum
+    query, sums = bound.query, bound if bound.tally is None else bound.tally
+    if isinstance(sums.query, Sum | Derived):
+        return sums.cells * sum(block.width for block in sums.blocks)
+    tally = query.tally if isinstance(query, Choice) else query
+    return bound.once("size", lambda: int(tally.size(bound.domain)))
 
 
 def check_question(numbers: int, label: str) -> None:

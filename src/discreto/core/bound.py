@@ -89,7 +89,7 @@ def bind(query: Query | Tally | Bound, domain: Domain) -> Bound:
     elif isinstance(query, Sum | Derived):
         _check_sums(out)
     elif not isinstance(query, Randomise):
-        _check_tally(query, domain)
+        _check_tally(query, out)
     return out
 
 
@@ -127,16 +127,17 @@ def _check_sums(sums: Bound) -> None:
         raise ParameterError(_TOO_MANY.format(sums.cells * width))
 
 
-def _check_tally(tally: Tally, domain: Domain) -> None:
-    if tally.size(domain) > MOST_CELLS:
-        raise ParameterError(_TOO_MANY.format(tally.size(domain)))
-    tally.empty(domain)
+def _check_tally(tally: Tally, asked: Bound) -> None:
+    size = asked.once("size", lambda: tally.size(asked.domain))
+    if size > MOST_CELLS:
+        raise ParameterError(_TOO_MANY.format(size))
+    tally.empty(asked.domain)
 
 
 def _check_choice(query: Choice, choice: Bound) -> None:
     tally = choice.tally
     if tally is None or not isinstance(query.tally, Sum):
-        _check_tally(query.tally, choice.domain)  # type: ignore[arg-type]
+        _check_tally(query.tally, choice)  # type: ignore[arg-type]
         return
     _check_sums(tally)
     if tally.cells % query.score.groups():

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from discreto.core.bound import MOST_CELLS, Bound
 from discreto.core.query import Choice, Derived, Sum
@@ -63,7 +64,7 @@ def numbers_of(bound: Bound) -> int:
     query, sums = bound.query, bound if bound.tally is None else bound.tally
     if isinstance(sums.query, Sum | Derived):
         return sums.cells * sum(block.width for block in sums.blocks)
-    tally = query.tally if isinstance(query, Choice) else query
+    tally: Any = query.tally if isinstance(query, Choice) else query
     return bound.once("size", lambda: int(tally.size(bound.domain)))
 
 

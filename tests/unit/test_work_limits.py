@@ -20,6 +20,7 @@ from discreto.errors import ParameterError
 from discreto.service import Service, read_config
 from discreto.service.config import ServiceLimits, check_config
 from discreto.service.demo import write_demo
+from discreto.session import Session
 from discreto.testing import simulate
 from discreto.work_limits import WorkLimits, limiting_work, numbers_of, work_limits
 
@@ -168,13 +169,21 @@ def test_stored_answers_have_a_limit_of_their_own(tmp_path: Path) -> None:
 
 def test_what_was_paid_for_is_not_refused() -> None:
     """A limit that falls between a plan and its answers stops nothing."""
+    table = dp.Table(ROWS, DOMAIN, dp.Ledger(epsilon=1))
+    plan = table.plan(stats.Count(), epsilon=1)
+    paid = Session(table.gate(), plan.total, plan.forms)
+    with limiting_work(WorkLimits(question=0)):
+        assert stats.Count().learn(paid).label == "count"
+
+
+def test_a_plan_of_before_is_not_taken_under_lower_limits() -> None:
     ledger = dp.Ledger(epsilon=1)
-    table = dp.Table(ROWS, DOMAIN, ledger)
-    wanted = stats.Histogram(("a",), 60)
+    table, wanted = dp.Table(ROWS, DOMAIN, ledger), stats.Histogram(("a", "b"), 9)
     table.answer(wanted, epsilon="0.1")
-    with limiting_work(WorkLimits(question=1)):
-        table.answer(wanted, epsilon="0.1")  # by the plan of before
-    assert ledger.spent().epsilon == dp.Cost.of("0.2").epsilon
+    refused = pytest.raises(ParameterError, match="81 numbers")
+    with limiting_work(WorkLimits(answer=80)), refused:
+        table.answer(wanted, epsilon="0.1")
+    assert len(ledger.entries()) == 1
 
 
 def test_limits_end_with_their_block() -> None:

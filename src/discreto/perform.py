@@ -21,6 +21,7 @@ from discreto.core.turns import one_at_a_time
 from discreto.dry_run import dry_run_gate
 from discreto.plan import Plan, rehearse
 from discreto.session import Session, every_way
+from discreto.work_limits import check_stored
 
 T = TypeVar("T")
 
@@ -94,6 +95,8 @@ def perform(
     if plan.others:
         event["others"] = list(map(len, plan.others))
     key = None if kept is None else kept.key
+    if key is not None:
+        check_stored(plan.numbers, label)
     before = table.gate()
     if isinstance(before, Gate):  # silos look after their own rows
         before.check_rows(label)

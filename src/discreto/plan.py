@@ -62,6 +62,8 @@ class Plan:
         nothing.
     others
         Where a release decides how to go on: what would be asked on the other ways.
+    numbers
+        How many numbers would be released, at most.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class Plan:
     rows: int
     expected: tuple[Release, ...] = ()
     others: tuple[tuple[Question, ...], ...] = ()
+    numbers: int = 0
 
     @property
     def forms(self) -> tuple[tuple[Question, ...], ...]:
@@ -283,6 +286,7 @@ def together(
     parts = shares or [Fraction(1, len(several))] * len(several)
 
     def learn(ask: Session) -> list[Release]:
+        ask.limit_answer()
         if len(several) == 1:
             return [several[0].learn(ask)]
         pairs = zip(several, parts, strict=True)
@@ -314,8 +318,11 @@ def rehearse(
     session, result = next(several)
     if ahead is not None:
         ahead += session.ahead
-    others = tuple(tuple(other.asked) for other, _ in several)
-    return Plan(tuple(session.asked), cost, rows, others=others), result
+    ways = [other for other, _ in several]
+    others = tuple(tuple(other.asked) for other in ways)
+    numbers = max(way.numbers for way in (session, *ways))
+    asked = tuple(session.asked)
+    return Plan(asked, cost, rows, others=others, numbers=numbers), result
 
 
 def epsilon_for(

@@ -23,6 +23,7 @@ from discreto.core.noise.calibration import noises_for, scale_for
 from discreto.core.query import Choice, Derived, Sum, furthest
 from discreto.core.unknown_keys import Keys, keys_noise
 from discreto.errors import UnsafeError
+from discreto.work_limits import check_answer, check_question, numbers_of
 
 T = TypeVar("T")
 
@@ -121,6 +122,12 @@ class Session:
         self._chosen = False  # whether a choice may decide what is asked next
         self.forks: list[tuple[int, int]] = []  # the way that was gone, of how many
         self.remarks: list[str] = []
+        self.numbers = 0  # that were released so far
+        self._releases_all = False  # whether these numbers are the answer itself
+
+    def limit_answer(self) -> None:
+        """Refuse, in a dry run, more numbers than an answer may have."""
+        self._releases_all = True
 
     @property
     def noiseless(self) -> bool:
@@ -139,6 +146,7 @@ class Session:
         if self._known and self._known[0].query == query:
             asked = self._known.pop(0)  # bound before: its facts are worked out
         bound, cost = self._gate.check(asked, label), self.cost * share
+        self._price(bound, label, released=True)
         self._note(question_of(bound, label, cost))
         self._note_sums(bound)
         return self._gate.measure(bound, cost, label)
@@ -149,6 +157,7 @@ class Session:
         """A noisy choice for a share of the cost."""
         bound, cost = self._gate.check(query, label), self.cost * share
         whole = self._gate.part is None
+        self._price(bound, label, released=False)
         self._note(question_of(bound, label, cost, whole=whole))
         self._note_sums(bound.tally)
         self._chosen = True
@@ -208,6 +217,19 @@ class Session:
     def _trunk_of_sums(self) -> list[Bound]:
         return self.ahead
 
+    def _price(self, bound: Bound, label: str, *, released: bool) -> None:
+        """Count the numbers of a question. A dry run refuses too many of them.
+
+        What was paid for is never refused: its dry run was not.
+        """
+        numbers = numbers_of(bound)
+        self.numbers += numbers if released else 0
+        if self._forms is not None:
+            return
+        check_question(numbers, label)
+        if self._releases_all:
+            check_answer(self.numbers, label)
+
     def _note(self, question: Question) -> None:
         if self._forms is not None:
             at = len(self.asked)
@@ -227,6 +249,12 @@ class _Branch(Session):
     def __init__(self, gate: Gate, cost: Cost, trunk: Session) -> None:
         super().__init__(gate, cost)
         self._trunk = trunk
+
+    def limit_answer(self) -> None:
+        self._trunk.limit_answer()
+
+    def _price(self, bound: Bound, label: str, *, released: bool) -> None:
+        self._trunk._price(bound, label, released=released)
 
     def _note(self, question: Question) -> None:
         self._trunk._note(question)

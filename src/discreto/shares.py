@@ -124,7 +124,9 @@ def _curve(
 
 
 def _dry(statistic: Askable, domain: Domain, cost: Cost, rows: int) -> Release:
-    return statistic.learn(Session(dry_run_gate(domain, rows), cost))
+    session = Session(dry_run_gate(domain, rows), cost)
+    session.limit_answer()
+    return statistic.learn(session)
 
 
 def _size(errors: Any) -> float:

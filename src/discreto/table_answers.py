@@ -28,6 +28,7 @@ from discreto.plan import (
 from discreto.release import Release
 from discreto.shares import Split
 from discreto.table_views import TableViews
+from discreto.work_limits import work_limits
 
 
 class TableAnswers(TableViews):
@@ -180,14 +181,15 @@ class TableAnswers(TableViews):
         self, statistic: Statistic, cost: Cost
     ) -> tuple[Plan, str, tuple[Bound, ...]]:
         """A statistic's plan, digest and sums, kept for when it is asked again."""
-        kept = self._plans.get((statistic, cost))
+        limits = work_limits()  # a plan under others is no plan under these
+        kept = self._plans.get((statistic, cost, limits))
         if kept is None:
             if len(self._plans) >= 64:
                 self._plans.clear()
             gate, sums = choosy_gate(self), list[Bound]()
             plan = plan_of(self.domain, [statistic], cost, 0, gate=gate, ahead=sums)
             kept = plan, _digest(statistic), tuple(sums)
-            self._plans[statistic, cost] = kept
+            self._plans[statistic, cost, limits] = kept
         return kept
 
     def answers(

@@ -33,6 +33,7 @@ CODE_LIMIT = 1 << 31  # a batch of such codes stays below 2^53
 GRAM_LIMIT = 1 << 15  # and so do products of such codes
 WIDEST = 1 << 22  # numbers of one row that are held at once
 MOST_CELLS = 1 << 26
+_TOO_MANY = "this question has too many cells: {:,} (at most 2^26)."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +92,7 @@ def bind(query: Query | Tally | Bound, domain: Domain) -> Bound:
     elif isinstance(query, Sum | Derived):
         _check_sums(out)
     elif not isinstance(query, Randomise):
-        _check_tally(query, domain)
+        _check_tally(query, out)
     return out
 
 
@@ -131,19 +132,20 @@ def _check_sums(sums: Bound) -> None:
             raise ParameterError("a feature of this question is outside of the grid.")
         width += part.width
     if not 1 <= sums.cells * width <= MOST_CELLS:
-        raise ParameterError("this question has too many cells (at most 2^26).")
+        raise ParameterError(_TOO_MANY.format(sums.cells * width))
 
 
-def _check_tally(tally: Tally, domain: Domain) -> None:
-    if tally.size(domain) > MOST_CELLS:
-        raise ParameterError("this question has too many cells (at most 2^26).")
-    tally.empty(domain)
+def _check_tally(tally: Tally, asked: Bound) -> None:
+    size = asked.once("size", lambda: tally.size(asked.domain))
+    if size > MOST_CELLS:
+        raise ParameterError(_TOO_MANY.format(size))
+    tally.empty(asked.domain)
 
 
 def _check_choice(query: Choice, choice: Bound) -> None:
     tally = choice.tally
     if tally is None or not isinstance(query.tally, Sum):
-        _check_tally(query.tally, choice.domain)  # type: ignore[arg-type]
+        _check_tally(query.tally, choice)  # type: ignore[arg-type]
         return
     _check_sums(tally)
     if tally.cells % query.score.groups():

@@ -41,12 +41,15 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from discreto.core.bound import MOST_CELLS
 from discreto.core.cost import Amount, read_amount
 from discreto.core.dialect import Dialect
 from discreto.core.documents import known_part, read_toml_file
 from discreto.core.ledger.postgres import is_postgres
 from discreto.data.databases.address import within
 from discreto.errors import ParameterError
+from discreto.parameters import whole
+from discreto.work_limits import WorkLimits
 
 ROLES = ("owner", "analyst", "auditor")
 
@@ -69,6 +72,11 @@ class ServiceLimits:
         Seconds after which a charge without an answer counts as died.
     jobs
         Long pieces of work at a time, for each worker process.
+    answer_numbers
+        The most numbers of one answer, of all its statistics together. A number takes
+        about 1 KB of memory, and 80 bytes of the ledger for good.
+    question_numbers
+        The most numbers that one question of a fit or an evaluation adds up.
     session_hours, token_days
         How long a session and a token last.
     """
@@ -79,8 +87,16 @@ class ServiceLimits:
     time_bucket: float = 0.1
     patience: float = 60.0
     jobs: int = 2
+    answer_numbers: int = 100_000
+    question_numbers: int = 1 << 20
     session_hours: float = 12.0
     token_days: float = 90.0
+
+    def work(self) -> WorkLimits:
+        """Return the limits on work. An answer of the service is always stored."""
+        most = whole(self.answer_numbers, "answer_numbers", most=WorkLimits().answer)
+        one = whole(self.question_numbers, "question_numbers", most=MOST_CELLS)
+        return WorkLimits(one, most, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +213,7 @@ def read_config(path: str | Path) -> ServiceConfig:
 
 def check_config(config: ServiceConfig) -> ServiceConfig:
     """Refuse a description whose parts do not fit each other."""
+    config.limits.work()
     if not config.tables or not config.ledgers:
         raise ParameterError("a service needs [tables.NAME] and [ledgers.NAME].")
     for name, table in config.tables.items():

@@ -26,11 +26,13 @@ from discreto.core.turns import one_at_a_time
 from discreto.data.engines import DatabaseEngine
 from discreto.errors import DiscretoError, DomainError, KernelFault, LedgerError
 from discreto.meaning import explain_cost
+from discreto.plan import Plan
 from discreto.service.config import LedgerSettings, ServiceConfig, TableSettings
 from discreto.service.errors import Refusal
 from discreto.service.payer import Answered, Once, ServedTable
 from discreto.service.questions import Work, cost_text, read_work, strict
 from discreto.service.state import Person
+from discreto.work_limits import limiting_work
 
 ASK, REQUEST, DECISION, DIED = "ask ", "request ", "decision ", "died "
 OPENED = "opened "
@@ -88,6 +90,7 @@ class Door:
             name: self._open(name, settings) for name, settings in config.tables.items()
         }
         self._patience = config.limits.patience
+        self._work_limits = config.limits.work()
         self._opening = threading.Lock()
 
     def _open(self, name: str, settings: TableSettings) -> Served:
@@ -163,8 +166,7 @@ class Door:
     ) -> dict[str, Any]:
         """What a question would cost and how exact its answer would be."""
         question = self.question(person, table, body)
-        work, domain = question.work, question.served.table.domain
-        plan = work.plan(work.domain_of(domain), rows)
+        work, plan = question.work, self.plan_of(question, rows)
         entry = question.served.ledger.find(question.key)
         return {
             "id": question.id,
@@ -177,6 +179,12 @@ class Door:
             "left": self.left(person, question.served),
         }
 
+    def plan_of(self, question: Inquiry, rows: int | None) -> Plan:
+        """Return the plan of a question, or refuse more work than the owner allows."""
+        domain = question.work.domain_of(question.served.table.domain)
+        with limiting_work(self._work_limits):
+            return question.work.plan(domain, rows)
+
     def ask(
         self,
         question: Inquiry,
@@ -187,7 +195,7 @@ class Door:
         Asked again the stored answer is free. Without one, because the work was
         cancelled or died, the question is charged again, unless no row was read.
         """
-        with one_at_a_time(question.key):
+        with one_at_a_time(question.key), limiting_work(self._work_limits):
             return self._ask(question, watch)
 
     def _ask(

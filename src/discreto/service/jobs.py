@@ -52,7 +52,7 @@ class Jobs:
             status="waiting",
             message="",
             done=0,
-            total=_size(question),
+            total=self._size(question),
             created=now,
             beat=now,
         )
@@ -60,6 +60,12 @@ class Jobs:
         self._mine.add(job.id)
         self._pool.submit(self._run, job, question)
         return job
+
+    def _size(self, question: Inquiry) -> int:
+        """Return how many questions the work has; refuse what can be refused now."""
+        if question.work.kind in ("evaluate", "compare"):  # they rehearse by themselves
+            return 0
+        return len(self._door.plan_of(question, 1))
 
     def _run(self, job: Job, question: Inquiry) -> None:
         try:
@@ -135,11 +141,3 @@ class _Progress:
             if job is None or not job.open:
                 raise Stopped
         self._count += 1
-
-
-def _size(question: Inquiry) -> int:
-    """How many questions the work consists of; refuses what can be refused now."""
-    if question.work.kind in ("evaluate", "compare"):  # these rehearse by themselves
-        return 0
-    domain = question.work.domain_of(question.served.table.domain)
-    return len(question.work.plan(domain, 1))

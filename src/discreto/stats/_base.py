@@ -42,6 +42,7 @@ from discreto.parameters import refuse
 from discreto.plan import Statistic
 from discreto.release import Release
 from discreto.tables import Table
+from discreto.work_limits import check_answer
 
 _MANY = 0.05  # of rows in cells of missing or other values
 _FEW_GAPS, _MANY_GAPS = 0.01, 0.2  # of rows without a value: said, and warned of
@@ -164,6 +165,7 @@ def group_keys(by: tuple[str, ...], domain: Domain) -> tuple[Any, ...]:
             lists.append([*whole_keys(name, domain), *gaps])
         else:
             lists.append(list(Categories((name,)).labels(domain)))
+    check_answer(math.prod(map(len, lists)), f"groups by {', '.join(by)}")
     return tuple(lists[0]) if len(lists) == 1 else tuple(product(*lists))
 
 

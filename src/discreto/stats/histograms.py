@@ -20,6 +20,7 @@ from discreto.release import LEVEL, Release
 from discreto.session import Ask
 from discreto.stats._base import gaps_note, plain_values, spread, whole_keys
 from discreto.stats._intervals import reach
+from discreto.work_limits import check_answer
 
 DEFAULT_BINS = 20
 EachBins = int | tuple[float, ...] | None
@@ -88,11 +89,13 @@ class Histogram:
         for name in self.columns[1:]:
             more, more_keys = self._one(name, domain)
             cells = Cross(cells, more)
-            if cells.count(domain) > MAX_BINS:
+            count = cells.count(domain)
+            if count > MAX_BINS:
                 raise ParameterError(
-                    f"{self.label!r} has too many cells (at most {MAX_BINS}). Take "
-                    "fewer columns or bins."
+                    f"{self.label!r} has too many cells: {count:,} (at most "
+                    f"{MAX_BINS:,}). Take fewer columns or bins."
                 )
+            check_answer(count, self.label)  # before keys take memory
             keys = [(*_tuple(a), b) for a in keys for b in more_keys]
         return cells, tuple(keys)
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 Expr = nw.Expr
 T = TypeVar("T")
 MOST_CHOICES = 1 << 12  # categories or cuts of one column that are compared with
+MOST_STAGES = 128  # selections inside of each other; an operation takes two to four
 _BAND = 8.0  # half ranges from the centre to which numbers are cut
 _CHAIN = 8  # choices that are tried one after the other
 
@@ -78,9 +79,11 @@ class Columns:
         beside: bool = False,
     ) -> None:
         self.backend, self.domain, self._next = backend, domain, 0
+        self.views = 0  # steps that may have given a name to another column
         self._memory: dict[Hashable, Any] = {}
         self._first: dict[str, Expr] = {}  # read from the table before all else
         self._stages: list[dict[str, Expr]] = []
+        self._built = 0  # stages that are part of the frame already
         self._level = 0  # how many stages what is translated now is built on
         self._made: dict[str, tuple[Expr, Expr]] = {}  # derived columns
         self._frame, self._beside, self._opened = frame, beside, False
@@ -105,6 +108,8 @@ class Columns:
         """The same; the names of the new columns."""
         made = {self._new(): expr for expr in exprs}
         if self._level == len(self._stages):
+            if self._built + self._level == MOST_STAGES:
+                raise Untranslated(f"a query of more than {MOST_STAGES} stages")
             self._stages.append({})
         self._stages[self._level] |= made
         self._level += 1
@@ -153,6 +158,7 @@ class Columns:
             self._frame, self._opened = self.backend.fence(self._frame), True
         for stage in self._stages:
             self._frame = self.backend.fence(self._frame.with_columns(**stage))
+        self._built += len(self._stages)
         self._stages, self._level = [], 0
         self._memory = {key: (made, 0) for key, (made, _) in self._memory.items()}
         return self._frame

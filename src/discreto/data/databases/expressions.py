@@ -61,6 +61,7 @@ def apply_step(step: Step, rows: Columns, names: Collection[str]) -> None:
             rows.add_column(name, expr, domain[name])
         _ = rows.frame  # what follows is built on these columns
         rows.domain = domain
+        rows.views += 1
     elif isinstance(step, Select):
         rows.domain = step.domain(rows.domain)
 
@@ -69,13 +70,13 @@ def _of(part: Any, rows: Columns) -> Expr:
     translate = _TRANSLATIONS.get(type(part))
     if translate is None:
         raise Untranslated(type(part).__name__)
-    if part.columns():
-        # Beside what does not need it, so that stages are as many as it is deep.
-        made = rows.apart(lambda: translate(part, rows))
-    else:  # worked out here: databases add up constants as decimals
-        made = _constant(part.rows({}, rows.domain))
-    (made,) = rows.let([made])
-    return made
+    if not part.columns():  # worked out here: databases add up constants as decimals
+        (made,) = rows.let([_constant(part.rows({}, rows.domain))])
+        return made
+    # Equal parts are one column, else a query grows with the letters of its text. By
+    # their text: 1, 1.0 and True are equal, and columns of other kinds.
+    key = "part", rows.views, repr(part)
+    return rows.remember(key, lambda: rows.let([translate(part, rows)])[0])
 
 
 def _constant(found: Any) -> Expr:

@@ -17,6 +17,7 @@ from discreto.core.maps import Largest
 from discreto.core.query import Block, Choice, Everyone, Ones, Sum
 from discreto.errors import UnsafeError
 from discreto.models import GradientBoostingClassifier, KMeans
+from discreto.report import model_page
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = Sum(Everyone(), (Block(Ones()),))
@@ -78,3 +79,11 @@ def test_a_plan_shows_what_it_rests_on() -> None:
     clusters = KMeans(2, epsilon=1).plan(numbers)
     assert "rests on proofs of: Deviations" in str(clusters)
     assert dp.plan.statistics(numbers, dp.stats.Mean("x"), epsilon=1).beliefs == ()
+
+
+def test_a_card_shows_what_a_model_rests_on() -> None:
+    domain = dp.Domain({"x": dp.Number(0, 1)})
+    table = dp.Table({"x": [0.1, 0.9] * 50}, domain, dp.Ledger(epsilon=2))
+    page = str(model_page(KMeans(2, epsilon=1).fit(table)))
+    assert "Deviations" in page
+    assert "docs/proofs/sensitivity.md#linear" in page

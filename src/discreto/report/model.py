@@ -113,6 +113,7 @@ def model_page(
                 tr("Every question that reached the rows, and the noise in its answer.")
             ),
             plan_table(privacy.plan),
+            *_beliefs(privacy.plan),
         )
         page.section(tr("What was known before"), *_known(model))
         page.section(tr("Limits"), *_limits(model, measured=evaluation is not None))
@@ -312,6 +313,15 @@ def plan_table(plan: Any) -> Html:
         lines = [[label, *kind] for kind, labels in kinds.items() for label in labels]
     heads = [tr("question"), tr("how"), tr("cost of each"), tr("noise / a row's reach")]
     return table(heads, lines, caption=tr("{total} in all", total=number(plan.total)))
+
+
+def _beliefs(plan: Any) -> list[Html]:
+    """Return what the sensitivities rest on besides the clamp, if there is anything."""
+    if not plan.beliefs:
+        return []
+    rows = [list(belief.split(": ", 1)) for belief in plan.beliefs]
+    told = tr("These bounds rest on proofs of their own.")
+    return [text(told), table([tr("part"), tr("proof")], rows)]
 
 
 def _several(labels: list[str]) -> str:

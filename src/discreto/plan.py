@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
@@ -78,7 +78,7 @@ class Plan:
     rows: int
     expected: tuple[Release, ...] = ()
     others: tuple[tuple[Question, ...], ...] = ()
-    numbers: int = 0
+    numbers: int = field(default=0, compare=False)
 
     @property
     def forms(self) -> tuple[tuple[Question, ...], ...]:

@@ -366,3 +366,26 @@ def test_predictions_read_words_as_gaps() -> None:
     np.testing.assert_array_equal(model.predict(np.array([[-999.0]])), empty)
     np.testing.assert_array_equal(model.predict({"x": ["-999.0"]}), empty)
     assert not np.array_equal(model.predict(np.array([[0.0]])), empty)
+
+
+@pytest.mark.parametrize("kind", ["LinearRegression", "LogisticRegression"])
+def test_large_arrays_are_read_by_the_same_words(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also by compiled loops, which read arrays as they are."""
+    from discreto.core import compiled
+
+    pytest.importorskip("numba", reason="without numba there are no compiled loops")
+    monkeypatch.setattr(compiled, "_folded", compiled.WORTH)
+    target = dp.Number(0, 10) if kind == "LinearRegression" else dp.Category([0, 1])
+    columns = {"x": dp.Number(0, 10), "y": target}
+    words = dp.Dialect(missing=["-999"])
+    domain = dp.Domain(columns, target="y", dialect=words)
+    x = np.tile(np.arange(10.0), 200)
+    y = x if kind == "LinearRegression" else (x > 5).astype(int)
+    table = dp.Table({"x": x, "y": y}, domain, simulate(noise=False))
+    model = getattr(dp.models, kind)(epsilon=100).fit(table)
+    answer = getattr(model, "predict_proba", model.predict)
+    rows = np.ascontiguousarray(np.where(x > 8, np.nan, x)[:, None])
+    worded = np.nan_to_num(rows, nan=-999.0)
+    np.testing.assert_array_equal(answer(worded), answer(rows))

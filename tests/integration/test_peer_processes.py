@@ -74,6 +74,7 @@ class Node:
         mine, own = authority.issue(self.name), ROWS[self.name]
         lines = [
             'data = "rows.csv"\ndomain = "rows.domain.json"\nledger = "x.ledger"',
+            "accept_unchecked = true",
             f"epsilon = {EPSILON}\ndelta = '1e-5'\nrows = 300",
             f"[https]\ncertificate = '{mine.certificate}'",
             f"private_key = '{mine.private_key}'\nauthority = '{mine.authority}'",

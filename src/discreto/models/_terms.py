@@ -11,6 +11,7 @@ import numpy as np
 
 from discreto.core import compiled
 from discreto.core.dates import DateTime
+from discreto.core.dialect import Dialect
 from discreto.core.domain import Category, Domain
 from discreto.core.maps._distances import nearest
 from discreto.core.maps.cells import MISSING
@@ -22,6 +23,7 @@ from discreto.core.maps.unit_columns import (
     rows_with_gaps,
     unit_rows,
 )
+from discreto.data.frames.gaps import gaps_of
 from discreto.errors import DomainError
 from discreto.models._features import Array, Space
 
@@ -202,13 +204,18 @@ class Encoding:
         plain = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64
         if not plain or not X.flags.c_contiguous or not self.numbers.all():
             return None
-        fits = X.shape[1] == len(self.names) and not self._dated
+        fits = X.shape[1] == len(self.names) and not self._dated and not self._worded
         return X if fits and compiled.point_loops(X.size) is not None else None
 
     @cached_property
     def _may_lack(self) -> Array:
         """Which of the terms may be missing."""
         return np.array([term in self.gapped for term in self.names], dtype=bool)
+
+    @cached_property
+    def _worded(self) -> bool:
+        """Whether some numbers stand for a gap, which compiled loops do not know."""
+        return bool(gaps_of(self.domain.dialect or Dialect()).numbers)
 
     @cached_property
     def _dated(self) -> bool:

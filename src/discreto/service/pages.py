@@ -185,7 +185,8 @@ def _named(column: str) -> str:
     """A chosen column as expressions write it: ``col('...')`` for names with signs."""
     name = column.strip()
     own = keyword.iskeyword(name) or name.lower() in ("where", "by")
-    plain = name.isidentifier() and not own
+    quoted = len(name) > 2 and name[0] == name[-1] == "`"
+    plain = quoted or (name.isidentifier() and not own)
     return name if plain or not name else f"col({column!r})"
 
 

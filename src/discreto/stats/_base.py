@@ -273,7 +273,7 @@ def share_note(
     surely = share - 2 * deviation
     if surely <= _FEW_GAPS:
         return ""
-    form = forms[surely > _MANY_GAPS]
+    form = forms[int(surely > _MANY_GAPS)]
     return form.format(count=f"{100 * (1 - share):.0f}", **names)
 
 

@@ -26,7 +26,7 @@ def corner(width, count, seed=0):
 def in_corner(width, epsilon, delta=0):
     """Scores and log losses on other rows."""
     new, truth, _ = corner(width, 2000, seed=99)
-    right, lost = [], []
+    right, lost, models = [], [], []
     for seed in range(SEEDS):
         X, y, bounds = corner(width, 600, seed)
         model = LogisticRegression(
@@ -39,19 +39,21 @@ def in_corner(width, epsilon, delta=0):
         right.append(model.score(new, truth))
         chance = model.predict_proba(new)[np.arange(len(truth)), truth]
         lost.append(-np.log(chance).mean())
-    return np.mean(right), np.mean(lost), model
+        models.append(model)
+    return np.mean(right), np.mean(lost), models
 
 
 @pytest.mark.parametrize("delta", [0, 1e-5])
 @pytest.mark.parametrize("width", [10, 100])
 def test_rows_in_a_corner_of_wide_bounds_are_found(width, delta):
     tight, _, _ = in_corner(1, 4, delta)
-    right, lost, model = in_corner(width, 4, delta)
+    right, lost, models = in_corner(width, 4, delta)
     assert right > tight - 0.05
     assert lost < 0.4  # by chance: 0.69
-    view = model.view_.domain
-    wide = [view.number(name).upper for name in model.view_.numbers]
-    assert np.median(wide) < 5 * width  # noise may hide a column or two
+    views = [model.view_ for model in models]
+    ends = [view.domain.number(n).upper for view in views for n in view.numbers]
+    assert np.median(ends) < 5 * width  # noise hides one column in six
+    model = models[-1]
     again = loads(dumps(model))
     X, _, _ = corner(width, 50, seed=7)
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

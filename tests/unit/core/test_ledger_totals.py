@@ -102,6 +102,15 @@ def test_totals_that_do_not_follow_are_found(path: Path) -> None:
 
 def test_limits_in_totals_follow_too(path: Path) -> None:
     def forge(bodies: list[dict]) -> None:
+        bodies[7]["totals"][""][0] = "99"
+
+    rewrite(path, forge)
+    with dp.Ledger(path) as ledger, pytest.raises(LedgerError, match="entry 8 tells"):
+        ledger.verify()
+
+
+def test_limits_that_were_raised_with_their_totals_are_found(path: Path) -> None:
+    def forge(bodies: list[dict]) -> None:
         bodies[15]["totals"][""][0] = "99"
 
     rewrite(path, forge)

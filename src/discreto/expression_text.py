@@ -79,7 +79,7 @@ _PARTS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`([^`]+)`")
 
 
 def hint_for(text: str) -> str:
-    """What people may have meant: SQL, or a name with spaces or signs."""
+    """Return a hint at what was meant: SQL, or a name with spaces or signs."""
     bare = re.sub(r"'[^']*'|\"[^\"]*\"", "''", text)  # texts in quotes are left alone
     for pattern, hint in _HINTS:
         if re.search(pattern, bare):

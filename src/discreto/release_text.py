@@ -47,7 +47,7 @@ def text_of(release: Release, *, priced: bool = True) -> str:
 
 
 def _stamp(release: Release, *, checked: bool) -> str:
-    """What a reader has to know before the number; of several it is said once."""
+    """Return what a reader has to know before the number; several share one."""
     words = [] if checked else [tr("NOT CHECKED")]
     words += [tr("SIMULATED")] if release.simulated else []
     return "".join(f"{word} " for word in words)

@@ -217,7 +217,7 @@ def _record(domain: Path, data: str, checked: Domain) -> None:
 
 
 def _show_unchecked(domain: Path, data: str) -> None:
-    """What is lacking before a text file counts as checked."""
+    """Return what is lacking before a text file counts as checked."""
     lacks = unsaid(domain)
     if lacks:
         text = tr(

@@ -32,12 +32,15 @@ class PersonBound:
 
 
 def bound_by_query(domain: Domain) -> PersonBound:
-    """Return the bound of a query that numbers the rows of each person."""
+    """Return the bound of a query that numbers the rows of each person.
+
+    That the query does so is believed of the code that makes it.
+    """
     return PersonBound(domain.rows_per_person, _CORE)
 
 
 def bound_of_nobody() -> PersonBound:
-    """Return the bound of rows that are nobody's: none, or made up in public."""
+    """Return the bound of rows without persons: none, or synthetic public rows."""
     return PersonBound(0, _CORE)
 
 

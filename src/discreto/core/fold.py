@@ -65,7 +65,11 @@ def merge(asked: Bound, first: Folded, second: Folded) -> Folded:
 
 
 def by_query(tables: list[Ints], frame: Frame) -> Folded:
-    """Return sums that one query has found over all rows of a frame."""
+    """Return sums that one query has found over all rows of a frame.
+
+    That the query has seen each row once is believed of the code that runs it: one
+    query is one place, and it is counted with what must be trusted.
+    """
     return Folded(tables, frame.places(), _CORE)
 
 
@@ -146,7 +150,7 @@ def fold_together(several: Sequence[Bound], frame: Frame) -> list[Folded]:
 
 
 def _rows_at_once(asked: Bound) -> int:
-    """How many rows to fold at once; public, as is how much memory they take."""
+    """Return how many rows to fold at once; it depends on public facts only."""
     if "rows at once" not in asked.kept:
         asked.kept["rows at once"] = _most_rows(asked)
     rows: int = asked.kept["rows at once"]
@@ -166,7 +170,7 @@ def _most_rows(asked: Bound) -> int:
 
 
 def keeps(asked: Bound) -> bool:
-    """Whether a question keeps something with its rows for the next one."""
+    """Return True if a question keeps something with its rows for the next one."""
     if "keeps" not in asked.kept:
         found = [hasattr(one, "batch_rows") for one in _maps(asked.query)]
         asked.kept["keeps"] = any(found)

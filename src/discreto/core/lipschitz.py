@@ -19,7 +19,7 @@ from discreto.core.query import Block, Ints, Ones, Sum
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """How far one row moves any number of an expression.
+    """Bounds on how far one row moves any number of an expression.
 
     A row that is added moves it by ``least`` to ``most``; one that is put in the place
     of another of the same group by at most ``replaced``, either way.

@@ -89,7 +89,7 @@ def _refusal(place: Path, known: list[LedgerMark]) -> LedgerError:
 
 
 def _address(ledger: Ledger) -> str:
-    """How people find a ledger: an absolute path, or the address of a database."""
+    """Return where a ledger is: an absolute path, or the address of a database."""
     return ledger.path if "://" in ledger.path else os.path.realpath(ledger.path)
 
 

@@ -75,7 +75,7 @@ _INSTEAD = {
 
 
 def _instead(name: str) -> str:
-    """What to use for a model of scikit-learn that is not here."""
+    """Return what to use for a model of scikit-learn that is not here."""
     for word, other in _INSTEAD.items():
         if name.startswith(word):
             kind = "Regressor" if name.endswith("Regressor") else "Classifier"

@@ -59,7 +59,7 @@ class Sizes:
 
 
 class Part(Protocol):
-    """What one attribute may be."""
+    """The values that one attribute may have."""
 
     @property
     def optional(self) -> bool: ...

@@ -101,7 +101,7 @@ def sentence(text: str) -> Statistic:
 
 
 def _takes(name: str, least: int, most: int, asked: str) -> str:
-    """How many columns a statistic takes."""
+    """Return how many columns a statistic takes."""
     if name in _OF_CONDITIONS:
         example = "age > 30" + ", sex" * least
         return f"{name} takes a condition first: {name}({example}). Got {asked!r}."

@@ -64,13 +64,13 @@ def _with_names(frame: Any, who: Expr, dtype: Any, domain: Domain) -> Any:
 
 
 def _is_whole(word: str) -> bool:
-    """Whether a word is a whole number, written as identifiers are."""
+    """Return True if a word is a whole number, written as identifiers are."""
     digits = word.removeprefix("-")
     return digits.isascii() and digits.isdigit() and str(int(word)) == word
 
 
 def _holds(dtype: Any, number: int) -> bool:
-    """Whether a type of whole numbers of up to 64 bits has a number."""
+    """Return True if a type of whole numbers of up to 64 bits holds a number."""
     bits = next(n for n in (8, 16, 32, 64) if str(dtype).endswith(f"nt{n}"))
     if dtype.is_unsigned_integer():
         return 0 <= number < 2**bits

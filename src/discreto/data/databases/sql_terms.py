@@ -34,7 +34,7 @@ def either(condition: Expr, yes: Expr, no: Expr) -> Expr:
 
 
 def among(numbers: Expr, words: Sequence[float], absent: Expr) -> Expr:
-    """Whether a number is absent, or one of some words for gaps.
+    """Return an expression: a number is absent, or one of the words for gaps.
 
     No engine writes an infinite constant: what is beyond all others is infinite.
     """

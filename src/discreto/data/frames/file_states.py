@@ -21,7 +21,7 @@ _TICK = 0.02  # seconds; file systems keep times in steps of up to 10 ms
 
 
 class FileState(NamedTuple):
-    """What changes with a file's content; all but its size is None elsewhere."""
+    """Facts that change with a file's content; elsewhere only its size is known."""
 
     size: int
     device: int | None = None

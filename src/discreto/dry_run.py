@@ -63,12 +63,8 @@ def worst_error(release: Any) -> float:
     return float(np.max(errors[named] if named.any() else errors))
 
 
-class NoRows:
-    """A table without rows: enough to learn which questions will be asked."""
-
-    def fold(self, asked: Bound, keep: Keep | None = None) -> Folded:
-        """Zeros."""
-        return made_up(aggregate.empty(asked))
+class _PublicRows:
+    """Rows of no table and no person: nothing about them is refused or changes."""
 
     def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
         """Nothing is refused."""
@@ -90,6 +86,14 @@ class NoRows:
         """Return the bound of rows that are nobody's."""
         return bound_of_nobody()
 
+
+class NoRows(_PublicRows):
+    """A table without rows: enough to learn which questions will be asked."""
+
+    def fold(self, asked: Bound, keep: Keep | None = None) -> Folded:
+        """Zeros."""
+        return made_up(aggregate.empty(asked))
+
     def column(self, name: str) -> Floats | Ints:
         """Nothing."""
         return np.empty(0)
@@ -103,7 +107,7 @@ class NoRows:
         return self
 
 
-class MadeUpRows:
+class MadeUpRows(_PublicRows):
     """Public rows spread evenly over a domain, weighted to ``rows`` in all."""
 
     def __init__(self, domain: Domain, rows: int) -> None:
@@ -122,26 +126,6 @@ class MadeUpRows:
             whole = np.rint(np.cumsum(part * share, axis=0))
             out.append(np.diff(whole, axis=0, prepend=0.0).astype(np.int64))
         return made_up(out)
-
-    def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
-        """Nothing is refused."""
-        return ""
-
-    def unready(self) -> str:
-        """Return nothing: there is no file and no server."""
-        return ""
-
-    def unchanged(self) -> bool:
-        """Return True: nobody else has these rows."""
-        return True
-
-    def places(self) -> tuple[Place, ...]:
-        """Return nothing: these rows are of no table."""
-        return ()
-
-    def person_bound(self) -> PersonBound:
-        """Return the bound of rows that are nobody's."""
-        return bound_of_nobody()
 
     def batch(self, names: Sequence[str]) -> tuple[Batch, int]:
         """The made-up rows, and how many there are before weighting."""

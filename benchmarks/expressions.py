@@ -38,10 +38,10 @@ from discreto.core.bound import bind  # noqa: E402
 from discreto.core.expressions.kinds import Real  # noqa: E402
 from discreto.core.maps import Categories, Values  # noqa: E402
 from discreto.core.query import Block, Everyone, Ones, Sum  # noqa: E402
-from discreto.data.databases import Untranslated  # noqa: E402
-from discreto.data.databases.columns import Columns  # noqa: E402
-from discreto.data.databases.expressions import apply_step  # noqa: E402
 from discreto.data.frames import open_frame  # noqa: E402
+from discreto.data.sql import Untranslated  # noqa: E402
+from discreto.data.sql.columns import Columns  # noqa: E402
+from discreto.data.sql.expressions import apply_step  # noqa: E402
 from discreto.errors import DomainError  # noqa: E402
 
 TOGETHER = 20  # expressions with the same rows

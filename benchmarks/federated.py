@@ -26,7 +26,7 @@ from discreto.federated import (
     simulate,
 )
 from discreto.models import LinearRegression
-from discreto.tables import Table
+from discreto.table.table import Table
 from discreto.testing import simulate as ledger_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "unit"))

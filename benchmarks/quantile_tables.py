@@ -21,7 +21,7 @@ import numpy as np
 import discreto as dp
 from discreto.core.gate import Noise
 from discreto.stats._cumulative_counts import _ranks, strides_of
-from discreto.stats._places import place_grid
+from discreto.stats._quantile_grid import place_grid
 from discreto.stats.quantiles import Quantiles, _descend
 from discreto.testing import simulate
 

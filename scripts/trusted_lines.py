@@ -57,7 +57,7 @@ class Part:
 PARTS = (
     Part(
         "`core`: gate, questions, costs",
-        ("core/*.py",),
+        ("core/*.py", "core/domain/*.py"),
         "everything: what a question may be, how much noise it gets, that it is paid",
     ),
     Part("`core/noise`", ("core/noise/*.py",), "calibration, exact draws, secret bits"),
@@ -75,7 +75,7 @@ PARTS = (
     ),
     Part(
         "readers: `data/frames`",
-        ("data/frames/*.py", "data/code_books.py"),
+        ("data/frames/*.py", "!data/frames/owner_check.py"),
         "one record is one row; a value depends on its own cell; nothing fails after "
         "the charge; what is kept belongs to the same rows",
     ),
@@ -86,12 +86,12 @@ PARTS = (
     ),
     Part(
         "tables and views",
-        ("tables.py", "rows.py", "table_views.py"),
+        ("table/table.py", "table/rows.py", "table/views.py"),
         "that the bound on a person's rows is put on, and in which order",
     ),
     Part(
-        "`data/databases`, where a database is the engine",
-        ("data/databases/*.py",),
+        "`data/sql`, where a database is the engine",
+        ("data/sql/*.py",),
         "the maps and their clamps once more, as queries",
     ),
 )

@@ -16,7 +16,7 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-from discreto.service.scratch import scratch
+from discreto.service.metrics_folder import scratch
 
 
 def programs() -> Path | None:

@@ -22,7 +22,8 @@ from logistic import DATA
 from sklearn.datasets import load_breast_cancer, load_digits
 
 import discreto as dp
-from discreto.models import LogisticRegression, NaiveBayes, _logistic
+from discreto.models import LogisticRegression, NaiveBayes
+from discreto.models.linear import expanded_loss as _logistic
 from discreto.testing import simulate
 
 PAIRS = ((3, 8), (5, 9), (1, 7), (4, 9), (2, 3), (0, 6))

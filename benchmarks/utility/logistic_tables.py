@@ -26,8 +26,8 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import discreto as dp
 from discreto.models import LogisticRegression
-from discreto.models._features import Space
-from discreto.models._terms import Encoding
+from discreto.models.base.features import Space
+from discreto.models.linear.encoding import Encoding
 from discreto.testing import simulate
 
 KEEL = {"satimage": 160, "penbased": 100, "optdigits": 16}

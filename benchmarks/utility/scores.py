@@ -87,9 +87,9 @@ def ours(args: argparse.Namespace, done: set[str], write: Any) -> None:
     from discreto.compare.cross_validation import LoadedRows, candidates
     from discreto.compare.metrics import judge
     from discreto.compare.seeds import ledger_for, seed_for
-    from discreto.core.domain import Category
-    from discreto.models._features import Ready
-    from discreto.tables import Table
+    from discreto.core.domain.domain import Category
+    from discreto.models.base.features import Ready
+    from discreto.table.table import Table
 
     for name, raw, domain, target in tables(args.tables, args.rows):
         loaded = LoadedRows.read(raw, domain)
@@ -121,7 +121,7 @@ def plain(args: argparse.Namespace, done: set[str], write: Any) -> None:
     """The better of scikit-learn's trees and linear model, and a constant."""
     from discreto.compare import reference
     from discreto.compare.cross_validation import LoadedRows
-    from discreto.core.domain import Category
+    from discreto.core.domain.domain import Category
 
     for name, raw, domain, target in tables(args.tables, args.rows):
         loaded = LoadedRows.read(raw, domain)
@@ -146,7 +146,7 @@ def plain(args: argparse.Namespace, done: set[str], write: Any) -> None:
 def folds(args: argparse.Namespace, done: set[str], write: Any) -> None:
     """Rows, bounds and folds as files for peers, which want other versions."""
     from discreto.compare.cross_validation import LoadedRows
-    from discreto.core.domain import Category
+    from discreto.core.domain.domain import Category
 
     for name, raw, domain, target in tables(args.tables, args.rows):
         if not isinstance(domain[target], Category):

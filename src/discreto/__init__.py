@@ -11,12 +11,8 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
         errors,
         federated,
         local,
-        meaning,
-        mlflow,
         models,
-        plan,
         plots,
-        preprocessing,
         report,
         stats,
         synthesis,
@@ -24,18 +20,22 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
     )
     from discreto.client import connect
     from discreto.core.cost import Cost
-    from discreto.core.dates import Date, DateTime
-    from discreto.core.dialect import Dialect
-    from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
+    from discreto.core.domain.dates import Date, DateTime
+    from discreto.core.domain.dialect import Dialect
+    from discreto.core.domain.domain import Boolean, Category, Domain, Number, Opaque
     from discreto.core.ledger import Ledger
     from discreto.core.unknown_keys import OpenText
     from discreto.data import datasets, engines
-    from discreto.data.owner_check import record_check
+    from discreto.data.frames.owner_check import record_check
     from discreto.errors import DiscretoError
-    from discreto.expressions import col, if_else, lit
-    from discreto.history_columns import lag, rolling_mean
-    from discreto.release import Release
-    from discreto.tables import Table
+    from discreto.models import preprocessing
+    from discreto.models.interop import mlflow
+    from discreto.release.release import Release
+    from discreto.session import plan
+    from discreto.table.expressions import col, if_else, lit
+    from discreto.table.history_columns import lag, rolling_mean
+    from discreto.table.table import Table
+    from discreto.text import meaning
 
 __version__ = "0.3.0"
 
@@ -48,39 +48,39 @@ _MODULES = {
     "errors": "discreto.errors",
     "federated": "discreto.federated",
     "local": "discreto.local",
-    "meaning": "discreto.meaning",
-    "mlflow": "discreto.mlflow",
+    "meaning": "discreto.text.meaning",
+    "mlflow": "discreto.models.interop.mlflow",
     "models": "discreto.models",
-    "plan": "discreto.plan",
+    "plan": "discreto.session.plan",
     "plots": "discreto.plots",
-    "preprocessing": "discreto.preprocessing",
+    "preprocessing": "discreto.models.preprocessing",
     "report": "discreto.report",
     "stats": "discreto.stats",
     "synthesis": "discreto.synthesis",
     "testing": "discreto.testing",
 }
 _NAMES = {
-    "Boolean": "discreto.core.domain",
-    "Category": "discreto.core.domain",
+    "Boolean": "discreto.core.domain.domain",
+    "Category": "discreto.core.domain.domain",
     "Cost": "discreto.core.cost",
-    "Date": "discreto.core.dates",
-    "DateTime": "discreto.core.dates",
-    "Dialect": "discreto.core.dialect",
+    "Date": "discreto.core.domain.dates",
+    "DateTime": "discreto.core.domain.dates",
+    "Dialect": "discreto.core.domain.dialect",
     "DiscretoError": "discreto.errors",
-    "Domain": "discreto.core.domain",
+    "Domain": "discreto.core.domain.domain",
     "Ledger": "discreto.core.ledger",
-    "Number": "discreto.core.domain",
-    "Opaque": "discreto.core.domain",
+    "Number": "discreto.core.domain.domain",
+    "Opaque": "discreto.core.domain.domain",
     "OpenText": "discreto.core.unknown_keys",
-    "Release": "discreto.release",
-    "Table": "discreto.tables",
-    "col": "discreto.expressions",
+    "Release": "discreto.release.release",
+    "Table": "discreto.table.table",
+    "col": "discreto.table.expressions",
     "connect": "discreto.client",
-    "if_else": "discreto.expressions",
-    "lag": "discreto.history_columns",
-    "lit": "discreto.expressions",
-    "record_check": "discreto.data.owner_check",
-    "rolling_mean": "discreto.history_columns",
+    "if_else": "discreto.table.expressions",
+    "lag": "discreto.table.history_columns",
+    "lit": "discreto.table.expressions",
+    "record_check": "discreto.data.frames.owner_check",
+    "rolling_mean": "discreto.table.history_columns",
 }
 
 __all__ = [
@@ -133,7 +133,7 @@ def __getattr__(name: str) -> Any:
         found = getattr(importlib.import_module(_NAMES[name]), name)
         globals()[name] = found
         return found
-    from discreto.calls import refuse_name
+    from discreto.text.wrong_calls import refuse_name
 
     refuse_name("discreto", name, __all__, _inside)
 

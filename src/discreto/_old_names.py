@@ -1,4 +1,9 @@
-"""Modules, and names in them, of version 0.1 under their old names, for one release."""
+"""Modules, and names in them, under the names that they had in earlier versions.
+
+An old name gives the module of today, with a ``DeprecationWarning``. ``OF_0_1`` ends
+with 0.3, ``OF_0_2`` with 0.4. Public modules that stand elsewhere today keep their
+names without a warning (``PUBLIC``).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-OLD = {
+OF_0_1 = {
     "discreto.accounting": "discreto.core.steps",
     "discreto.audit.museum": "discreto.lab.known_bugs",
     "discreto.datasets": "discreto.data.datasets",
@@ -19,24 +24,184 @@ OLD = {
     "discreto.frames": "discreto.data.frames",
     "discreto.kernel": "discreto.core",
     "discreto.ledger": "discreto.core.ledger",
-    "discreto.planning": "discreto.plan",
+    "discreto.planning": "discreto.session.plan",
     "discreto.published": "discreto.lab.published",
     "discreto.queries": "discreto.core.maps",
     "discreto.study": "discreto.lab.study",
 }
+OF_0_2 = {
+    "discreto.audit.featurise": "discreto.audit.output_features",
+    "discreto.audit.observable": "discreto.audit.outputs",
+    "discreto.audit.run": "discreto.audit.audit",
+    "discreto.audit.runs": "discreto.audit.repeat",
+    "discreto.calls": "discreto.text.wrong_calls",
+    "discreto.cli.advice": "discreto.cli.error_words",
+    "discreto.cli.interrupt": "discreto.cli.signals",
+    "discreto.core.columns": "discreto.core.domain.columns",
+    "discreto.core.date_formats": "discreto.core.domain.date_formats",
+    "discreto.core.dates": "discreto.core.domain.dates",
+    "discreto.core.describe": "discreto.core.domain.html",
+    "discreto.core.dialect": "discreto.core.domain.dialect",
+    "discreto.core.domain_json": "discreto.core.domain.json",
+    "discreto.core.owner_statement": "discreto.core.domain.owner_statement",
+    "discreto.core.question_json": "discreto.core.query_json",
+    "discreto.core.randomised_rows": "discreto.core.randomise",
+    "discreto.core.training": "discreto.core.sampled_steps",
+    "discreto.data.code_books": "discreto.data.frames.category_codes",
+    "discreto.data.databases": "discreto.data.sql",
+    "discreto.data.databases.parts": "discreto.data.sql.partitions",
+    "discreto.data.databases.probes": "discreto.data.sql.engine_checks",
+    "discreto.data.databases.several": "discreto.data.sql.batched_queries",
+    "discreto.data.databases.soft_features": "discreto.data.sql.exponential_features",
+    "discreto.data.engines.blas": "discreto.data.engines.blas_threads",
+    "discreto.data.owner_check": "discreto.data.frames.owner_check",
+    "discreto.dry_run": "discreto.session.dry_run",
+    "discreto.error_text": "discreto.text.error_messages",
+    "discreto.export": "discreto.release.export",
+    "discreto.expression_text": "discreto.table.expression_text",
+    "discreto.expressions": "discreto.table.expressions",
+    "discreto.federated.fastest": "discreto.federated.edge_weights",
+    "discreto.federated.lines": "discreto.federated.peer.connections",
+    "discreto.federated.link_checks": "discreto.federated.flower_checks",
+    "discreto.federated.mailbox": "discreto.federated.peer.mailbox",
+    "discreto.federated.neighbourhood": "discreto.federated.peer.mixing_row",
+    "discreto.federated.own_steps": "discreto.federated.peer.own_silo",
+    "discreto.federated.peer_config": "discreto.federated.peer.config",
+    "discreto.federated.peer_messages": "discreto.federated.peer.messages",
+    "discreto.federated.peer_state": "discreto.federated.peer.state",
+    "discreto.history_columns": "discreto.table.history_columns",
+    "discreto.installed": "discreto.text.install_commands",
+    "discreto.label_text": "discreto.release.labels",
+    "discreto.language": "discreto.text.language",
+    "discreto.markup": "discreto.text.html",
+    "discreto.models._absent_ledger": "discreto.models.base.absent_ledger",
+    "discreto.models._arrays": "discreto.models.base.arrays",
+    "discreto.models._bayes": "discreto.models.bayes.base",
+    "discreto.models._bayes_means": "discreto.models.bayes.class_means",
+    "discreto.models._bayes_queries": "discreto.models.bayes.queries",
+    "discreto.models._bayes_shrinkage": "discreto.models.bayes.shrinkage",
+    "discreto.models._calibration": "discreto.models.linear.calibration",
+    "discreto.models._centroids": "discreto.models.clusters.centroids",
+    "discreto.models._class_scores": "discreto.models.bayes.start_scores",
+    "discreto.models._cluster_gaps": "discreto.models.clusters.missing",
+    "discreto.models._clusters": "discreto.models.clusters.rounds",
+    "discreto.models._estimator": "discreto.models.base.estimator",
+    "discreto.models._exports": "discreto.models.interop.sklearn",
+    "discreto.models._features": "discreto.models.base.features",
+    "discreto.models._frames": "discreto.models.linear.coordinates",
+    "discreto.models._gaps_warning": "discreto.models.base.gaps_warning",
+    "discreto.models._hashing": "discreto.models.neighbors.hashing",
+    "discreto.models._kept": "discreto.models.base.process_facts",
+    "discreto.models._kinds": "discreto.models.base.kinds",
+    "discreto.models._least_squares": "discreto.models.linear.least_squares",
+    "discreto.models._logistic": "discreto.models.linear.expanded_loss",
+    "discreto.models._logistic_steps": "discreto.models.linear.newton_steps",
+    "discreto.models._number_scores": "discreto.models.scoring.regressor_metrics",
+    "discreto.models._one_look": "discreto.models.linear.single_release",
+    "discreto.models._onnx": "discreto.models.interop.onnx",
+    "discreto.models._onnx_bayes": "discreto.models.interop.onnx_bayes",
+    "discreto.models._onnx_trees": "discreto.models.interop.onnx_trees",
+    "discreto.models._own_ledger": "discreto.models.base.own_ledger",
+    "discreto.models._packing": "discreto.models.interop.json_values",
+    "discreto.models._pipelines": "discreto.models.interop.pipelines",
+    "discreto.models._predictor": "discreto.models.base.predictor",
+    "discreto.models._privacy": "discreto.models.base.privacy",
+    "discreto.models._products": "discreto.models.linear.products",
+    "discreto.models._query_time": "discreto.models.neighbors.pay_per_prediction",
+    "discreto.models._residuals": "discreto.models.linear.residuals",
+    "discreto.models._sample_weights": "discreto.models.base.sample_weights",
+    "discreto.models._scores": "discreto.models.scoring.classifier_metrics",
+    "discreto.models._state": "discreto.models.interop.state",
+    "discreto.models._state_parts": "discreto.models.interop.state_parts",
+    "discreto.models._strength": "discreto.models.base.signal_to_noise",
+    "discreto.models._takes_weights": "discreto.models.base.takes_weights",
+    "discreto.models._terms": "discreto.models.linear.encoding",
+    "discreto.models._undeclared": "discreto.models.base.unseen_values",
+    "discreto.models._views": "discreto.models.base.views",
+    "discreto.models._weighted_rows": "discreto.models.base.weighted_rows",
+    "discreto.models.boosting._base": "discreto.models.boosting.base",
+    "discreto.models.boosting.first_look": "discreto.models.boosting.first_estimate",
+    "discreto.models.boosting.binning": "discreto.models.base.binning",
+    "discreto.models.boosting.lines": "discreto.models.boosting.linear_start",
+    "discreto.models.cmeans": "discreto.models.clusters.cmeans",
+    "discreto.models.evaluation": "discreto.models.scoring.evaluation",
+    "discreto.models.hashed_neighbors": "discreto.models.neighbors.hashed",
+    "discreto.models.kmeans": "discreto.models.clusters.kmeans",
+    "discreto.models.logistic": "discreto.models.linear.logistic",
+    "discreto.models.naive_bayes": "discreto.models.bayes.naive_bayes",
+    "discreto.models.persist": "discreto.models.interop.json",
+    "discreto.models.selection": "discreto.models.scoring.selection",
+    "discreto.parameters": "discreto.session.parameters",
+    "discreto.perform": "discreto.session.perform",
+    "discreto.release_json": "discreto.release.json",
+    "discreto.release_text": "discreto.release.text",
+    "discreto.rng": "discreto.session.rng",
+    "discreto.rows": "discreto.table.rows",
+    "discreto.service.door": "discreto.service.asking",
+    "discreto.service.line": "discreto.service.slow_clients",
+    "discreto.service.pictures": "discreto.service.plots",
+    "discreto.service.scratch": "discreto.service.metrics_folder",
+    "discreto.service.sessions": "discreto.service.browser_sessions",
+    "discreto.service.views": "discreto.service.rendering",
+    "discreto.shares": "discreto.session.shares",
+    "discreto.stats._places": "discreto.stats._quantile_grid",
+    "discreto.stats._propagation": "discreto.stats._error_propagation",
+    "discreto.stats.domain_fit": "discreto.stats.fit_to_domain",
+    "discreto.stats.sentences": "discreto.stats.text",
+    "discreto.synthesis._labels": "discreto.synthesis._target_model",
+    "discreto.synthesis._rules": "discreto.synthesis._constraints",
+    "discreto.synthesis._weights": "discreto.synthesis._pair_weights",
+    "discreto.table_answers": "discreto.table.answers",
+    "discreto.table_views": "discreto.table.views",
+    "discreto.tables": "discreto.table.table",
+    "discreto.work_limits": "discreto.session.work_limits",
+}
+PUBLIC = {
+    "discreto.meaning": "discreto.text.meaning",
+    "discreto.mlflow": "discreto.models.interop.mlflow",
+    "discreto.plan": "discreto.session.plan",
+    "discreto.preprocessing": "discreto.models.preprocessing",
+}
+_NEW = OF_0_1 | OF_0_2 | PUBLIC
+
+
+def today(name: str) -> str | None:
+    """Return the name that a module has today, or None if ``name`` is not an old one.
+
+    >>> today("discreto.tables")
+    'discreto.table.table'
+    >>> today("discreto.data.databases.frame")
+    'discreto.data.sql.frame'
+    >>> today("discreto.stats")
+    """
+    if name in _NEW:
+        return _NEW[name]
+    package, _, module = name.rpartition(".")
+    if not package:
+        return None
+    new = today(package)
+    return None if new is None else today(f"{new}.{module}") or f"{new}.{module}"
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Asked last, for names that no file has: gives the module of today."""
+    """Finds old names. Asked first: a moved package would load its files twice."""
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self) if name in OLD else None
+        if not name.startswith("discreto."):
+            return None
+        return ModuleSpec(name, self) if today(name) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        new = OLD[spec.name]
-        warnings.warn(
-            f"{spec.name} is called {new} since 0.2.", DeprecationWarning, stacklevel=4
-        )
+        new = today(spec.name)
+        if new is None:
+            raise ModuleNotFoundError(f"No module named {spec.name!r}", name=spec.name)
+        if spec.name not in PUBLIC:
+            since = "0.2" if spec.name in OF_0_1 else "0.3"
+            warnings.warn(
+                f"{spec.name} is called {new} since {since}.",
+                DeprecationWarning,
+                stacklevel=4,
+            )
         module = importlib.import_module(new)
         self._spec = module.__spec__
         return module
@@ -48,7 +213,24 @@ class _Finder(MetaPathFinder, Loader):
 def install() -> None:
     """Let old names be found."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.append(_Finder())
+        sys.meta_path.insert(0, _Finder())
+
+
+def moved(package: str, module: str) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` for a package whose names are in ``module`` now."""
+
+    def getattr_(name: str) -> Any:
+        if name.startswith("__"):  # asked for by Python itself
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(module), name)
+        warnings.warn(
+            f"{package}.{name} is {module}.{name} since 0.3.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return found
+
+    return getattr_
 
 
 def renamed(module: str, new_names: Mapping[str, str]) -> Callable[[str], Any]:

@@ -18,10 +18,10 @@ from discreto.client_json import (
 from discreto.core.charge import Charger, Event, Receipt
 from discreto.core.cost import Amount, Cost
 from discreto.core.documents import read_json
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, view_domain, view_to_json
 from discreto.core.gate import Gate
-from discreto.core.question_json import encode
+from discreto.core.query_json import encode
 from discreto.errors import (
     BudgetError,
     ChangedError,
@@ -33,13 +33,13 @@ from discreto.errors import (
     ParameterError,
     UnsafeError,
 )
-from discreto.installed import install_command
 from discreto.models import Evaluation
-from discreto.models._estimator import PrivateEstimator
-from discreto.plan import Statistic
-from discreto.release import Release
-from discreto.shares import Split
-from discreto.tables import Table
+from discreto.models.base.estimator import PrivateEstimator
+from discreto.release.release import Release
+from discreto.session.plan import Statistic
+from discreto.session.shares import Split
+from discreto.table.table import Table
+from discreto.text.install_commands import install_command
 
 _ERRORS: dict[str, type[DiscretoError]] = {
     "bad_request": ParameterError,

@@ -6,7 +6,7 @@ from typing import Any
 
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
-from discreto.release import Release
+from discreto.release.release import Release
 
 
 def release_from(data: dict[str, Any]) -> Release:

@@ -10,8 +10,8 @@ import pytest
 import discreto as dp
 from discreto import models
 from discreto.errors import DiscretoError
-from discreto.models._estimator import PrivateEstimator
-from discreto.models._kinds import PrivateClusterer, PrivateRegressor
+from discreto.models.base.estimator import PrivateEstimator
+from discreto.models.base.kinds import PrivateClusterer, PrivateRegressor
 from discreto.synthesis import Synthesizer
 
 NUMBERS = {"a": dp.Number(0, 10, missing=True), "b": dp.Number(-1, 1)}

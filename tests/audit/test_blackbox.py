@@ -11,8 +11,8 @@ import discreto as dp
 from discreto import stats
 from discreto.audit import Replicates, epsilon, examine, mechanism_of, pairs, work_of
 from discreto.audit.bounds import lower_bound
-from discreto.audit.featurise import low_bits, matrix_of, numbers_of, stack
 from discreto.audit.mechanisms import redraw
+from discreto.audit.output_features import low_bits, matrix_of, numbers_of, stack
 from discreto.audit.recorder import Recorder
 from discreto.core.hidden_runs import HiddenRuns
 from discreto.errors import ParameterError
@@ -142,7 +142,7 @@ def test_low_bits_are_seen_only_if_asked_for():
 def test_workers_draw_noise_of_their_own():
     box = mechanism_of(stats.Count(), PEOPLE, epsilon=1, replicates=False)
     table = pairs(PEOPLE)[20].first
-    from discreto.audit.runs import Runs
+    from discreto.audit.repeat import Runs
 
     with Runs(box, workers=2) as source:
         parts = source.draw(table, 1000, lambda count: None)

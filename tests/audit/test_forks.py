@@ -12,7 +12,7 @@ import discreto as dp
 from discreto import models
 from discreto.audit import pairs, transcript, work_of
 from discreto.errors import UnsafeError
-from discreto.session import Session
+from discreto.session.session import Session
 
 COLUMNS = {
     "x": dp.Number(0, 10, missing=True),
@@ -48,7 +48,7 @@ def test_a_form_chosen_by_the_rows_is_seen(monkeypatch):
     def peeks(data, recorder):
         many = len(data["x"])
         monkeypatch.setattr(
-            "discreto.models.boosting._base.way_of", lambda rows, cost: 4 * (many % 2)
+            "discreto.models.boosting.base.way_of", lambda rows, cost: 4 * (many % 2)
         )
         model = models.GradientBoostingClassifier(epsilon=1)
         return model.fit(recorder.table(data), "c")

@@ -16,7 +16,7 @@ from discreto.audit.noise_distribution import noise_law
 from discreto.audit.public_path import Answer, Listener, listen, score_bound, score_of
 from discreto.core.gate import Noise
 from discreto.errors import ParameterError
-from discreto.models._estimator import PrivateEstimator
+from discreto.models.base.estimator import PrivateEstimator
 
 SUBJECTS = everything()
 EVERY = pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)

@@ -10,7 +10,7 @@ import pytest
 
 import discreto as dp
 from discreto.audit import epsilon
-from discreto.audit.featurise import ending_of
+from discreto.audit.output_features import ending_of
 from discreto.audit.refusals import mutations, outcome, refusals
 from discreto.audit.silos import hostile_messages, silo
 from discreto.errors import KernelFault, ParameterError

@@ -20,7 +20,7 @@ from discreto.audit import (
     transcript,
     work_of,
 )
-from discreto.core.domain import Opaque
+from discreto.core.domain.domain import Opaque
 from discreto.core.expressions import Named, WithColumns
 from discreto.core.gate import Noise
 from discreto.core.maps import Values

@@ -117,7 +117,7 @@ def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
     os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
     pgserver = pytest.importorskip("pgserver", reason="pgserver is not installed")
     # Not among pytest's folders: the server runs as a user who may not enter them.
-    from discreto.service.scratch import scratch
+    from discreto.service.metrics_folder import scratch
 
     with scratch("discreto-pg-") as folder:
         folder.chmod(0o755)

@@ -28,12 +28,12 @@ from discreto.core.bound import bind
 from discreto.core.expressions import Named, WithColumns, view_domain
 from discreto.core.maps import Bins, Block, Categories, Cross, Everyone, Values
 from discreto.core.query import Ones, Sum
-from discreto.data.databases.address import is_address, public_name
 from discreto.data.engines import DatabaseEngine, fold_all
 from discreto.data.frames import open_frame
 from discreto.data.frames.memory_view import MemoryView
+from discreto.data.sql.address import is_address, public_name
 from discreto.errors import DomainError, KernelFault, ParameterError
-from discreto.expression_text import parse
+from discreto.table.expression_text import parse
 from discreto.testing import simulate
 
 TABLE = hostile(200, 4)
@@ -53,7 +53,7 @@ class TestFaults:
         import psycopg
         from engine_tables import fill
 
-        from discreto.data.databases.ibis_backend import Ibis
+        from discreto.data.sql.ibis_backend import Ibis
 
         plain = Ibis._collect
 

@@ -25,9 +25,9 @@ from discreto.core import aggregate, compiled
 from discreto.core.bound import bind
 from discreto.core.maps import trees_numpy
 from discreto.core.query import Ints, Shape
-from discreto.data.databases import Untranslated
 from discreto.data.engines import DatabaseEngine, ExecutorEngine, LocalEngine, fold_all
 from discreto.data.frames import open_frame
+from discreto.data.sql import Untranslated
 
 ROWS = 400
 TABLE = hostile(ROWS)
@@ -178,8 +178,8 @@ def test_what_should_be_translated_is(name: str) -> None:
 @pytest.mark.parametrize("shape", [Shape(2, 8, total=9), Shape(2, 8, square=65)])
 def test_norms_are_shrunk_in_queries(shape: Shape) -> None:
     """Whatever numbers come, those of a row keep to their norm, as in the core."""
-    from discreto.data.databases import features
-    from discreto.data.databases.columns import Columns
+    from discreto.data.sql import features
+    from discreto.data.sql.columns import Columns
 
     line = [-9.0, -8.0, -7.5, -3.0, -0.5, 0.0, 2.5, 4.0, 6.49, 8.0, 12.0]
     pairs = [(x, y) for x in line for y in line]
@@ -199,7 +199,7 @@ CHANGED = ["columns", "codes", "sums"]
 @pytest.mark.parametrize("what", CHANGED)
 def test_a_wrong_translation_is_found(what: str, monkeypatch: Any) -> None:
     """The suite can fail: casts that round, or codes that start at one, are seen."""
-    from discreto.data.databases import cells, features, sums
+    from discreto.data.sql import cells, features, sums
 
     if what == "columns":
         real = features.real

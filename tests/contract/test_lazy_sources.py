@@ -15,9 +15,9 @@ import polars as pl
 import pytest
 
 import discreto as dp
-from discreto.data.databases.backends import Polars
 from discreto.data.engines import DatabaseEngine
 from discreto.data.frames import open_frame
+from discreto.data.sql.backends import Polars
 from discreto.errors import DomainError, ParameterError
 from discreto.testing import simulate
 

@@ -16,7 +16,7 @@ from engine_tables import to_dask, to_dataset, to_duckdb, to_ibis, to_polars
 
 import discreto as dp
 from discreto.data.engines import DatabaseEngine
-from discreto.data.owner_check import exact_shares
+from discreto.data.frames.owner_check import exact_shares
 from discreto.testing import simulate
 
 ROWS = 120

@@ -19,9 +19,9 @@ from discreto.core.bound import inside
 from discreto.core.gate import Gate
 from discreto.core.query import Choice, Sum
 from discreto.errors import BudgetError, ParameterError
-from discreto.models import persist
-from discreto.models._estimator import PrivateEstimator
-from discreto.models._features import Ready
+from discreto.models.base.estimator import PrivateEstimator
+from discreto.models.base.features import Ready
+from discreto.models.interop import json as persist
 from discreto.testing import simulate
 
 

@@ -14,12 +14,12 @@ from engine_tables import to_duckdb, to_polars
 import discreto as dp
 from discreto import stats
 from discreto.core.expressions import Named, WithColumns
-from discreto.data.databases.backends import backend_of
-from discreto.data.databases.columns import MOST_STAGES, Columns
-from discreto.data.databases.expressions import apply_step
 from discreto.data.engines import DatabaseEngine
+from discreto.data.sql.backends import backend_of
+from discreto.data.sql.columns import MOST_STAGES, Columns
+from discreto.data.sql.expressions import apply_step
 from discreto.errors import ParameterError
-from discreto.expression_text import parse
+from discreto.table.expression_text import parse
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain({"x": dp.Number(0, 100, missing=True), "y": dp.Number(0, 100)})

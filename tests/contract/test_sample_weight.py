@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto.models import persist
+from discreto.models.interop import json as persist
 from discreto.testing import simulate
 
 TAKERS = {

@@ -18,9 +18,9 @@ from discreto import models
 from discreto.cli import fit as command
 from discreto.data.frames import open_frame
 from discreto.errors import ParameterError
-from discreto.models import persist
-from discreto.models._kinds import PrivateClassifier
+from discreto.models.base.kinds import PrivateClassifier
 from discreto.models.boosting.settings import SETTING_NAMES
+from discreto.models.interop import json as persist
 from discreto.testing import simulate
 
 # Spellings of one epsilon or delta; the shell sees the texts alone.

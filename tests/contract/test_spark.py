@@ -23,9 +23,9 @@ import discreto as dp
 from discreto.core.bound import bind
 from discreto.core.maps import Block, Everyone, Values
 from discreto.core.query import Ones, Sum
-from discreto.data.databases import Untranslated
 from discreto.data.engines import DatabaseEngine, fold_all
 from discreto.data.frames import open_frame
+from discreto.data.sql import Untranslated
 from discreto.errors import DomainError, KernelFault
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreto.core.noise import entropy
-from discreto.rng import generator
+from discreto.session.rng import generator
 
 HERE = Path.cwd()
 COINS = np.random.default_rng(1)

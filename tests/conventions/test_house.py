@@ -71,7 +71,10 @@ def code_lines(path: Path) -> int:
 @every_file
 def test_whole_numbers_are_read_in_one_place(path: Path) -> None:
     """``parameters.whole`` refuses truths, takes numpy's, and says what was given."""
-    if name(path).startswith(("core/", "lab/")) or name(path) == "parameters.py":
+    if (
+        name(path).startswith(("core/", "lab/"))
+        or name(path) == "session/parameters.py"
+    ):
         return
     assert "must be a whole number" not in path.read_text(encoding="utf-8")
 
@@ -186,7 +189,7 @@ MAY_TOSS = {
     "service/jobs.py": ("secrets",),  # the name of a job
     "service/audits.py": ("secrets",),  # the name of an audit
     # Public coins from ``random_state``: a generator is made here and nowhere else.
-    "rng.py": ("np.random",),
+    "session/rng.py": ("np.random",),
     # Seeded float noise of the algorithms as printed: under simulation ledgers only.
     "lab/published/_noise.py": ("np.random",),
 }
@@ -215,7 +218,7 @@ def test_noise_has_one_source(path: Path) -> None:
         if any(source == one or source.startswith(f"{one}.") for one in RANDOM)
     }
     allowed = MAY_TOSS.get(name(path), ())
-    if name(path).startswith(("models/", "cli/", "parameters.py")):
+    if name(path).startswith(("models/", "cli/", "session/parameters.py")):
         allowed = (*allowed, *COINS)
     # ``np.random`` alone is met as the stem of each of its longer names.
     stems = {
@@ -256,13 +259,15 @@ def test_nothing_keeps_a_log() -> None:
         found = set(sources_of_chance(path))
         # Which names are old is public.
         old = {"_old_names.py", "models/__init__.py", "models/boosting/settings.py"}
-        old |= {"models/_pipelines.py"}  # and so is which steps a pipeline has
-        old |= {"models/_undeclared.py"}  # rows to predict are whose who asks
+        old |= {"models/interop/pipelines.py"}  # and so is which steps a pipeline has
+        old |= {"models/base/unseen_values.py"}  # rows to predict are whose who asks
         old |= {"core/documents.py"}  # and which files have no checksum
-        old |= {"models/_own_ledger.py"}  # that a fit was given no ledger
-        old |= {"models/_gaps_warning.py"}  # a release says how many rows lack values
+        old |= {"models/base/own_ledger.py"}  # that a fit was given no ledger
+        old |= {
+            "models/base/gaps_warning.py"
+        }  # a release says how many rows lack values
         old |= {"data/ledger_marks.py"}  # that a folder cannot be written to
-        old |= {"models/_kept.py"}  # and so are rows to score
+        old |= {"models/base/process_facts.py"}  # and so are rows to score
         allowed = {"warnings.warn"} if name(path) in old else set()
         # The access log of a service; a test reads it for what must not be there.
         allowed |= {"logging"} if name(path) in LOGS else set()

@@ -100,7 +100,7 @@ INSTALLED_FROM_A_PLACE = (
 
 
 def test_no_page_or_message_installs_discreto_from_an_index() -> None:
-    """Messages ask ``discreto.installed``; pages name the folder of the sources."""
+    """Messages ask ``text.install_commands``; pages name the folder of the sources."""
     places = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "src", "deploy")
     places += ("examples", "notebooks", "scripts", "tests")
     found = [

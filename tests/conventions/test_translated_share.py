@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from discreto.cli import app
 from discreto.cli.help_text import texts
-from discreto.error_text import error_in_words, forms, is_known
-from discreto.language import speaking
+from discreto.text.error_messages import error_in_words, forms, is_known
+from discreto.text.language import speaking
 
 SOURCE = Path(__file__).parents[2] / "src" / "discreto"
 HOLE = re.compile(r"\{\w+\}")

@@ -23,8 +23,9 @@ COVERED = [
     *sorted((SOURCE / "plots").glob("*.py")),
     *sorted((SOURCE / "cli").glob("*.py")),
     *(SOURCE / "lab" / name for name in ("report.py", "cli.py")),
-    *(SOURCE / name for name in ("meaning.py", "markup.py", "release_text.py")),
-    SOURCE / "core" / "describe.py",
+    *(SOURCE / "text" / name for name in ("meaning.py", "html.py")),
+    SOURCE / "release" / "text.py",
+    SOURCE / "core" / "domain" / "html.py",
 ]
 # Calls whose texts are marked, are for programs, or become errors.
 ELSEWHERE = {
@@ -42,7 +43,7 @@ ENGLISH = {
     # What the registry of deployments reads.
     "deployment.py": None,
     # Errors in the words of the shell, and help: translated where they are shown.
-    "advice.py": None,
+    "error_words.py": None,
     "options.py": None,
     "__init__.py": None,
 }

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 import discreto as dp
 from discreto.models import KMeans, LinearRegression, NaiveBayes, load, select
-from discreto.models._estimator import PrivateEstimator
-from discreto.plan import Plan
+from discreto.models.base.estimator import PrivateEstimator
+from discreto.session.plan import Plan
 
 
 def uses(table: dp.Table) -> None:

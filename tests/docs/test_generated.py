@@ -17,7 +17,7 @@ import reference
 from discreto import errors, stats
 from discreto.core.maps import KINDS
 from discreto.core.query import Block, Sum
-from discreto.core.question_json import encode
+from discreto.core.query_json import encode
 
 SCHEMA = question_schema.schema()
 

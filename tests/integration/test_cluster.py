@@ -27,8 +27,8 @@ from discreto.data.engines import ExecutorEngine, LocalEngine
 from discreto.data.frames import open_frame
 from discreto.data.frames.file_states import OpenedFiles
 from discreto.errors import DiscretoError, KernelFault, ParameterError, StalledError
-from discreto.models._estimator import PrivateEstimator
-from discreto.models._kinds import PrivateClusterer, PrivateRegressor
+from discreto.models.base.estimator import PrivateEstimator
+from discreto.models.base.kinds import PrivateClusterer, PrivateRegressor
 from discreto.testing import simulate
 
 NUMBERS = {"a": dp.Number(0, 10, missing=True), "b": dp.Number(-1, 1)}

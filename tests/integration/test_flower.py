@@ -31,7 +31,7 @@ from cryptography.x509.oid import NameOID
 import discreto as dp
 from discreto import models
 from discreto.federated import FederatedAveraging, FederatedModel, simulate
-from discreto.models.persist import load
+from discreto.models.interop.json import load
 
 ROOT = Path(__file__).parents[2]
 OWN = importlib.util.find_spec("flwr") is not None

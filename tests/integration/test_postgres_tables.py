@@ -14,8 +14,8 @@ from postgres import Postgres, programs
 
 import discreto as dp
 from discreto.core.cost import Cost
-from discreto.data.databases.backend import silence
-from discreto.data.databases.ibis_backend import Ibis
+from discreto.data.sql.backend import silence
+from discreto.data.sql.ibis_backend import Ibis
 from discreto.errors import KernelFault, ParameterError
 
 pytestmark = pytest.mark.skipif(programs() is None, reason="needs PostgreSQL")

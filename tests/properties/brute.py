@@ -20,7 +20,7 @@ import numpy as np
 
 from discreto.core import aggregate
 from discreto.core.bound import inside
-from discreto.core.domain import Category, Domain, Number, Opaque
+from discreto.core.domain.domain import Category, Domain, Number, Opaque
 from discreto.core.query import Batch, Choice, Floats, Ints, Shape, Sum
 
 NAN, INF = math.nan, math.inf

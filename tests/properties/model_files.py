@@ -16,7 +16,7 @@ import discreto as dp
 from discreto import models
 from discreto.core.documents import CHECKSUM, sealed
 from discreto.errors import DiscretoError
-from discreto.models import persist
+from discreto.models.interop import json as persist
 from discreto.synthesis import Synthesizer
 
 ROWS = 400

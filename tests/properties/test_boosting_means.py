@@ -14,7 +14,7 @@ from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import Grid, Leaves, Tree
 from discreto.core.query import Derived
-from discreto.core.question_json import decode, encode
+from discreto.core.query_json import decode, encode
 from discreto.errors import ParameterError
 
 GRID = Grid(("y", "d"), ((0.5,), ()))

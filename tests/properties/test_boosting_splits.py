@@ -26,7 +26,7 @@ from discreto.core.maps.tree_splits import (
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Block, Choice, Ones, Sum
 from discreto.errors import BudgetError, ParameterError
-from discreto.session import Session
+from discreto.session.session import Session
 from discreto.testing import simulate
 
 G = 1 << GAIN_BITS  # the squared gradient bound

@@ -14,7 +14,7 @@ from scipy import stats
 from discreto.core import aggregate
 from discreto.core.bound import bind, inside
 from discreto.core.cost import Cost, epsilon_for
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps import Bins, Categories, Values
 from discreto.core.noise.calibration import Noise, noises_for
 from discreto.core.noise.entropy import Entropy

@@ -19,12 +19,12 @@ from discreto.core import gate as module
 from discreto.core.bound import bind
 from discreto.core.charge import Simulation
 from discreto.core.cost import Cost
-from discreto.core.domain import Domain, Number
+from discreto.core.domain.domain import Domain, Number
 from discreto.core.gate import Noise
 from discreto.core.maps import Bernstein, Bins, Categories, Ranks, Values
 from discreto.core.noise.gaussian import delta_of
 from discreto.core.query import Block, Everyone, Ones, Sum
-from discreto.tables import Table
+from discreto.table.table import Table
 from discreto.testing import SimulationLedger, simulate
 
 EPSILON = Fraction(1, 2)

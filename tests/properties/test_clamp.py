@@ -16,7 +16,7 @@ import discreto as dp
 from discreto.core import aggregate
 from discreto.core.bound import CODE_LIMIT, GRAM_LIMIT, inside
 from discreto.core.cost import Cost
-from discreto.core.domain import Category, Domain, Number, Opaque
+from discreto.core.domain.domain import Category, Domain, Number, Opaque
 from discreto.core.maps import (
     Bernstein,
     Bins,

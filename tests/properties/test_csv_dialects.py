@@ -17,7 +17,7 @@ from csv_cases import CASES, DAYS, LETTERS, PEERS, WIDE, XS, Case, Cells
 
 import discreto as dp
 from discreto.data.frames import open_frame
-from discreto.data.owner_check import exact_shares
+from discreto.data.frames.owner_check import exact_shares
 from discreto.errors import DomainError
 from discreto.testing import simulate
 

@@ -23,7 +23,7 @@ from discreto.core.expressions.kinds import LARGEST, SMALLEST, Real
 from discreto.core.maps import Categories, Values
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.errors import DomainError, ParameterError
-from discreto.expression_text import parse
+from discreto.table.expression_text import parse
 
 DOMAIN = dp.Domain(
     {

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import discreto as dp
 from discreto.core.bound import inside
-from discreto.core.domain import Category, Number
+from discreto.core.domain.domain import Category, Number
 from discreto.core.maps import Bins, Categories, Cross, Values
 from discreto.core.query import Block, Everyone, Sum
 from discreto.data.engines import LocalEngine

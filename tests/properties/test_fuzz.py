@@ -34,13 +34,13 @@ from discreto.core.maps import (
 )
 from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
 from discreto.core.query import Choice, Everyone, Randomise, Shape, Sum
-from discreto.core.question_json import encode
+from discreto.core.query_json import encode
 from discreto.core.validation import validate
 from discreto.data.frames import memory
 from discreto.errors import DiscretoError, DomainError, ParameterError
 from discreto.federated import messages
-from discreto.models import persist
-from discreto.models.selection import select
+from discreto.models.interop import json as persist
+from discreto.models.scoring.selection import select
 from discreto.testing import simulate
 
 SCHEMA = messages.schema_of(asked.DOMAIN)

@@ -18,7 +18,8 @@ from discreto.core.query import Sum
 from discreto.errors import DiscretoError, DomainError, ParameterError
 from discreto.federated import Policy, Silo, messages
 from discreto.federated.messages import read_release
-from discreto.models import evaluation, persist
+from discreto.models.interop import json as persist
+from discreto.models.scoring import evaluation
 from discreto.testing import simulate
 
 HUGE = [10**20, -(10**19), 10**400, 10**5000, float("nan"), float("inf"), "\ud800"]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import discreto as dp
 import discreto.core.maps.clusters as clusters
 import discreto.data.frames.memory as memory
-import discreto.tables as tables
+import discreto.table.table as tables
 from discreto.core import compiled
 from discreto.core.bound import bind
 from discreto.core.contribution import PersonBound
@@ -176,7 +176,7 @@ def test_a_bug_in_a_translation_for_databases_stays_within_the_bound(
     proven: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     duckdb = pytest.importorskip("duckdb", reason="duckdb is absent")
-    features = pytest.importorskip("discreto.data.databases.features")
+    features = pytest.importorskip("discreto.data.sql.features")
     right = features.TRANSLATIONS[Values]
 
     def wrong(*args: Any) -> Any:

@@ -16,7 +16,8 @@ from discreto.core.maps import Everyone, Ones
 from discreto.core.maps.losses import ErrorSizes, LossParts, ScoreBins
 from discreto.core.query import Block, Sum
 from discreto.errors import DomainError, ParameterError
-from discreto.models import LinearRegression, NaiveBayes, persist
+from discreto.models import LinearRegression, NaiveBayes
+from discreto.models.interop import json as persist
 from discreto.testing import simulate
 
 COLUMNS = {"a": dp.Number(0, 10), "s": dp.Category(["x", "y"], missing=True)}

@@ -19,7 +19,7 @@ from brute import (
 
 from discreto.core import aggregate
 from discreto.core.bound import bind, inside
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.maps import Categories, MarginalCounts, MarginalErrors
 from discreto.core.query import Block, Choice, Ones, Sum
 from discreto.errors import DomainError, ParameterError

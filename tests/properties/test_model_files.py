@@ -19,8 +19,9 @@ import discreto as dp
 from discreto import models
 from discreto.core.documents import CHECKSUM, sealed
 from discreto.errors import LedgerError, ParameterError
-from discreto.models import _state, persist
-from discreto.models._estimator import PrivateEstimator
+from discreto.models.base.estimator import PrivateEstimator
+from discreto.models.interop import json as persist
+from discreto.models.interop import state as _state
 from discreto.synthesis import Synthesizer
 
 NAMES = list(model_files.CASES)

@@ -28,8 +28,8 @@ from discreto.core.maps.predictions import (
 )
 from discreto.data.frames import open_frame
 from discreto.errors import DiscretoError
-from discreto.models import persist
-from discreto.models._features import Ready
+from discreto.models.base.features import Ready
+from discreto.models.interop import json as persist
 from discreto.testing import simulate
 
 NUMBERS = {

@@ -27,7 +27,7 @@ from discreto.core.maps import from_json, predictions, to_json
 from discreto.core.query import Block, Choice, Randomise, Sum
 from discreto.errors import DiscretoError, KernelFault
 from discreto.federated import Policy, Silo, config, messages
-from discreto.models import persist
+from discreto.models.interop import json as persist
 from discreto.testing import simulate
 
 SECONDS = 20  # a message that takes longer is counted as a crash

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from discreto import Category, Cost, Domain, Number, Table
-from discreto.release import Release
-from discreto.session import Session
+from discreto.release.release import Release
+from discreto.session.session import Session
 from discreto.stats import (
     Count,
     Covariance,

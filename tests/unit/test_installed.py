@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from discreto.installed import command_from, install_command
+from discreto.text.install_commands import command_from, install_command
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,10 +61,13 @@ def test_the_command_of_a_copy_installed_from_a_folder_is_one_that_pip_accepts(
 ):
     """A small package with this module is built, installed and asked."""
     sources = tmp_path / "some sources"
-    (sources / "src" / "discreto").mkdir(parents=True)
+    (sources / "src" / "discreto" / "text").mkdir(parents=True)
     (sources / "src" / "discreto" / "__init__.py").write_text("")
-    module = (ROOT / "src" / "discreto" / "installed.py").read_text(encoding="utf-8")
-    (sources / "src" / "discreto" / "installed.py").write_text(module)
+    (sources / "src" / "discreto" / "text" / "__init__.py").write_text("")
+    module = (ROOT / "src" / "discreto" / "text" / "install_commands.py").read_text(
+        encoding="utf-8"
+    )
+    (sources / "src" / "discreto" / "text" / "install_commands.py").write_text(module)
     (sources / "pyproject.toml").write_text(PROJECT)
     (sources / "backend.py").write_text(BACKEND)
     venv.create(tmp_path / "env", with_pip=True)
@@ -72,7 +75,10 @@ def test_the_command_of_a_copy_installed_from_a_folder_is_one_that_pip_accepts(
     pip = [python, "-m", "pip"]
     install = [*pip, "install", "--quiet", "--no-index", "--disable-pip-version-check"]
     subprocess.run([*install, sources], check=True)
-    asked = "from discreto.installed import install_command as c; print(c('more'))"
+    asked = (
+        "from discreto.text.install_commands import install_command;"
+        "print(install_command('more'))"
+    )
     done = subprocess.run(
         [python, "-c", asked], check=True, capture_output=True, text=True, cwd=tmp_path
     )

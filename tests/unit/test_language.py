@@ -11,12 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 import discreto as dp
-from discreto import language, models, report, stats
+from discreto import models, report, stats
 from discreto.cli import app
 from discreto.errors import ParameterError
-from discreto.label_text import label_in_words
-from discreto.language import LANGUAGES, number, speaking, tr
 from discreto.plots import HistogramDisplay
+from discreto.release.labels import label_in_words
+from discreto.text import language
+from discreto.text.language import LANGUAGES, number, speaking, tr
 
 OTHERS = [code for code in LANGUAGES if code != "en"]
 run = CliRunner().invoke

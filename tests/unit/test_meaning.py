@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from discreto.cli import app
 from discreto.core.cost import Cost, read_amount
 from discreto.errors import ParameterError
-from discreto.meaning import DEPLOYMENTS, deployments_near, explain, explain_cost
+from discreto.text.meaning import DEPLOYMENTS, deployments_near, explain, explain_cost
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 3])

@@ -22,7 +22,7 @@ from discreto.errors import (
     UnknownImportError,
     UnknownNameError,
 )
-from discreto.language import speaking
+from discreto.text.language import speaking
 
 ROWS = 200
 DRAW = np.random.default_rng(0)

@@ -16,8 +16,8 @@ from discreto.errors import DomainError, ParameterError
 from discreto.federated.guarantee import client_level
 from discreto.federated.messages import Terms
 from discreto.models import LogisticRegression, select
-from discreto.parameters import MANY, choice, number, seed, truth, whole
-from discreto.plan import guess_rows
+from discreto.session.parameters import MANY, choice, number, seed, truth, whole
+from discreto.session.plan import guess_rows
 from discreto.testing import simulate
 
 

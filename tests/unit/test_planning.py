@@ -12,9 +12,9 @@ import pytest
 import discreto as dp
 from discreto.core.maps import Block, Everyone, Ones, Sum
 from discreto.errors import BudgetError, ParameterError, UnsafeError
-from discreto.perform import perform
-from discreto.plan import epsilon_for, plan_of, rehearse
-from discreto.session import Session
+from discreto.session.perform import perform
+from discreto.session.plan import epsilon_for, plan_of, rehearse
+from discreto.session.session import Session
 from discreto.stats import (
     Bounds,
     Count,

@@ -24,7 +24,7 @@ import discreto as dp
 from discreto.errors import DomainError, PrivacyWarning, UnsafeError
 from discreto.local import LocalSanitizer
 from discreto.models import GaussianNB, KMeans, NaiveBayes
-from discreto.preprocessing import PublicOneHotEncoder, PublicScaler
+from discreto.models.preprocessing import PublicOneHotEncoder, PublicScaler
 
 DOMAIN = dp.Domain(
     {

@@ -9,8 +9,8 @@ import pytest
 
 import discreto as dp
 from discreto.errors import ParameterError
-from discreto.release import Release
-from discreto.release_text import show_key
+from discreto.release.release import Release
+from discreto.release.text import show_key
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain(

@@ -20,9 +20,14 @@ from discreto.errors import ParameterError
 from discreto.service import Service, read_config
 from discreto.service.config import ServiceLimits, check_config
 from discreto.service.demo import write_demo
-from discreto.session import Session
+from discreto.session.session import Session
+from discreto.session.work_limits import (
+    WorkLimits,
+    limiting_work,
+    numbers_of,
+    work_limits,
+)
 from discreto.testing import simulate
-from discreto.work_limits import WorkLimits, limiting_work, numbers_of, work_limits
 
 DOMAIN = dp.Domain({name: dp.Number(0, 100) for name in "abc"})
 ROWS = {name: np.arange(200.0) % 100 for name in "abc"}

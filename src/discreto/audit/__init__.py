@@ -12,6 +12,7 @@ somebody.
 from discreto._old_names import renamed
 from discreto.audit.adapters import work_of
 from discreto.audit.adaptive import accepts, conversation, worst_delta
+from discreto.audit.audit import examine
 from discreto.audit.blackbox import epsilon
 from discreto.audit.canaries import Exposure, allowed_advantage, canary, membership
 from discreto.audit.findings import Finding
@@ -22,7 +23,6 @@ from discreto.audit.noise_distribution import noise_law
 from discreto.audit.public_path import Listener, listen
 from discreto.audit.recorder import Recorder
 from discreto.audit.refusals import refusals
-from discreto.audit.run import examine
 from discreto.audit.silos import silo
 from discreto.audit.transcripts import PairComparison, compare, transcript
 

@@ -11,7 +11,7 @@ from discreto.audit.neighbours import Data, hostile_values
 from discreto.audit.recorder import Recorder
 from discreto.audit.transcripts import Work
 from discreto.core.cost import Amount
-from discreto.core.domain import Domain, Number
+from discreto.core.domain.domain import Domain, Number
 from discreto.errors import ParameterError
 
 

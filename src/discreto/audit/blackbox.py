@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from discreto.audit.bounds import find_events, lower_bound
-from discreto.audit.featurise import Matrix, low_bits, stack
 from discreto.audit.findings import Finding
 from discreto.audit.neighbours import Pair
-from discreto.audit.runs import Runs, bar
+from discreto.audit.output_features import Matrix, low_bits, stack
+from discreto.audit.repeat import Runs, bar
 from discreto.errors import ParameterError
-from discreto.parameters import MANY, whole
+from discreto.session.parameters import MANY, whole
 
 Mechanism = Callable[[Any], Any]
 # When to look, and each look's part of the error that is allowed.

@@ -11,7 +11,7 @@ from scipy.stats import beta
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-from discreto.audit.featurise import Matrix
+from discreto.audit.output_features import Matrix
 
 _TRIED = 200  # thresholds of a score
 _PLAIN = 12  # single outputs that are tried as scores themselves

@@ -16,12 +16,12 @@ import numpy as np
 from scipy.stats import beta, norm
 
 from discreto.audit.bounds import find_events
-from discreto.audit.featurise import stack
 from discreto.audit.mechanisms import mechanism_of
 from discreto.audit.neighbours import Data, Row, hostile_rows
-from discreto.audit.runs import Runs, bar
+from discreto.audit.output_features import stack
+from discreto.audit.repeat import Runs, bar
 from discreto.core.cost import Cost
-from discreto.core.domain import Category, Domain
+from discreto.core.domain.domain import Category, Domain
 from discreto.errors import ParameterError, UnsafeError
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from discreto.language import mark, number, tr
+from discreto.text.language import mark, number, tr
 
 Method = Literal[
     "transcript",

@@ -9,7 +9,7 @@ from discreto.audit.neighbours import Data, bases, table_of
 from discreto.audit.recorder import Recorder
 from discreto.audit.transcripts import Work
 from discreto.core.cost import Cost
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.errors import BudgetError
 
 

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from discreto.audit.adapters import is_sanitizer, probes, seeded, work_of
-from discreto.audit.featurise import Matrix
 from discreto.audit.losses import log_probabilities, log_softmax
 from discreto.audit.neighbours import Data
+from discreto.audit.output_features import Matrix
 from discreto.audit.recorded import Diverged, RecordedRelease
 from discreto.audit.recorder import Recorder, WatchedTable
 from discreto.audit.transcripts import Work
 from discreto.core.cost import Amount
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.gate import Noise
 from discreto.core.noise.sampler import Sampler
 from discreto.core.query import Ints

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Category, Column, Domain, Number
+from discreto.core.domain.domain import Category, Column, Domain, Number
 from discreto.errors import ParameterError
 
 Row = dict[str, Any]

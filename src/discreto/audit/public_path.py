@@ -25,7 +25,7 @@ from discreto.audit.losses import log_probabilities, log_softmax
 from discreto.audit.neighbours import Data
 from discreto.core.bound import Bound, bind
 from discreto.core.cost import Cost
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step
 from discreto.core.gate import (
     Gate,
@@ -45,7 +45,7 @@ from discreto.core.query import (
     Sum,
 )
 from discreto.errors import ParameterError
-from discreto.tables import Table
+from discreto.table.table import Table
 
 Run = Callable[[Table], Any]
 _ROWS = Sum(Everyone(), (Block(Ones()),))

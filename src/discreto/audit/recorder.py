@@ -18,7 +18,7 @@ import numpy as np
 from discreto.audit.recorded import Diverged, RecordedRelease, difference
 from discreto.core.bound import Bound
 from discreto.core.cost import Amount, Cost, read_amount, total_of
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.gate import (
     Gate,
     Keep,
@@ -27,12 +27,12 @@ from discreto.core.gate import (
     Selection,
 )
 from discreto.core.query import Choice, Derived, Ints, Randomise, Sum
-from discreto.core.randomised_rows import ROW_STEPS
+from discreto.core.randomise import ROW_STEPS
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
-from discreto.rows import TableRows
-from discreto.session import question_of
-from discreto.tables import Table
+from discreto.session.session import question_of
+from discreto.table.rows import TableRows
+from discreto.table.table import Table
 from discreto.testing import simulate
 
 GRID = 1 << 20  # steps of a unit in ``noise`` and ``choose``

@@ -9,7 +9,7 @@ from discreto.audit.findings import Finding
 from discreto.audit.neighbours import hostile_rows, table_of, typical_rows
 from discreto.audit.refusals import Answer, Message, refusals
 from discreto.core.cost import Cost
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.ledger import Ledger
 from discreto.core.maps import Bins, Categories, Gradients, Grid, Nearest, Tree, Values
 from discreto.core.maps.gradients import ClippedGradient
@@ -17,7 +17,7 @@ from discreto.core.maps.regression import Scaled
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.federated import Silo, messages
 from discreto.federated.messages import Terms
-from discreto.tables import Table
+from discreto.table.table import Table
 
 EPSILON = "1/1000"  # of a message: noise hides everything but refusals
 _ROWS = 6

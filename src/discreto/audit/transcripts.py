@@ -20,11 +20,11 @@ from discreto.audit.findings import Finding
 from discreto.audit.losses import PrivacyLoss
 from discreto.audit.neighbours import Data, Pair
 from discreto.audit.neighbours import pairs as hostile_pairs
-from discreto.audit.observable import shown_as
+from discreto.audit.outputs import shown_as
 from discreto.audit.recorded import Diverged, judge
 from discreto.audit.recorder import Recorder
 from discreto.core.cost import Cost
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.errors import ParameterError
 
 Work = Callable[[Data, Recorder], Any]

@@ -22,7 +22,6 @@ from discreto.cli import (
     explain,
     federate,
     fit,
-    interrupt,
     ledger,
     ledger_move,
     peer,
@@ -34,8 +33,9 @@ from discreto.cli import (
     silo,
     synthesize,
 )
+from discreto.cli import signals as interrupt
 from discreto.cli.terminal import SafeGroup
-from discreto.language import language_of, speaking
+from discreto.text.language import language_of, speaking
 
 HELP = """Differentially private statistics and machine learning for tables.
 

@@ -14,7 +14,7 @@ from discreto.cli import options, terminal
 from discreto.cli.files import read_domain, refuse_existing
 from discreto.cli.fit import configured
 from discreto.errors import ParameterError, UnsafeError
-from discreto.language import number, tr
+from discreto.text.language import number, tr
 
 EXAMPLE = """Examples:
 

@@ -20,7 +20,7 @@ from rich.table import Table as Grid
 
 from discreto.cli import options, terminal
 from discreto.cli.files import read_domain
-from discreto.language import mark, number, speaking, tr
+from discreto.text.language import mark, number, speaking, tr
 
 if TYPE_CHECKING:
     from discreto.compare.comparison import CandidateScore, Comparison

@@ -17,10 +17,10 @@ from discreto.cli.ledger import print_ledger
 from discreto.cli.plan import plan_table
 from discreto.data.ledger_marks import forget_ledgers
 from discreto.errors import BudgetError
-from discreto.label_text import label_in_words
-from discreto.language import number, tr
-from discreto.plan import statistics
+from discreto.release.labels import label_in_words
+from discreto.session.plan import statistics
 from discreto.testing import simulate
+from discreto.text.language import number, tr
 
 EXAMPLE = "Example: `discreto demo --out my-first-try`"
 BUDGET = 13  # for all that is ever asked: statistics and a model

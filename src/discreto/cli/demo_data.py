@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.domain import Category, Domain, Number
-from discreto.plan import Statistic
+from discreto.core.domain.domain import Category, Domain, Number
+from discreto.session.plan import Statistic
 from discreto.stats import Count, Covariance, Histogram, Mean, Quantile, Quantiles
 
 # Round bounds that a code book would give, none of them read from the rows.

@@ -11,7 +11,7 @@ from discreto.cli import terminal
 from discreto.cli.compare import bar, print_comparison
 from discreto.cli.plan import plan_table
 from discreto.errors import MissingExtraError
-from discreto.language import number, tr
+from discreto.text.language import number, tr
 
 if TYPE_CHECKING:
     from discreto.compare.comparison import Comparison

@@ -11,9 +11,9 @@ from discreto import Ledger, Table
 from discreto.cli import options, terminal
 from discreto.cli.files import open_ledger_for, read_domain, written_in
 from discreto.core.cost import Cost, show
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.errors import ParameterError
-from discreto.language import mark, number, tr
+from discreto.text.language import mark, number, tr
 
 EXAMPLE = """Example:
 

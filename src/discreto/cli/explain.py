@@ -9,9 +9,9 @@ import typer
 
 from discreto.cli import options, terminal
 from discreto.core.cost import Cost, read_delta
-from discreto.language import number, tr
-from discreto.meaning import DEPLOYMENTS, explain_cost
-from discreto.meaning import explain as meaning_of
+from discreto.text.language import number, tr
+from discreto.text.meaning import DEPLOYMENTS, explain_cost
+from discreto.text.meaning import explain as meaning_of
 
 EXAMPLE = """Examples:
 

@@ -16,7 +16,7 @@ import typer
 from discreto import errors
 from discreto.cli import options, terminal
 from discreto.errors import DiscretoError, ParameterError
-from discreto.language import tr
+from discreto.text.language import tr
 
 app = typer.Typer(
     help="Coordinate silos: each keeps its rows, its ledger and its own rules.",
@@ -44,7 +44,8 @@ def serve(
     home: Home = HOME,
 ) -> None:
     """Start the SuperLink to which silos connect."""
-    from discreto.federated import flower, link_checks
+    from discreto.federated import flower
+    from discreto.federated import flower_checks as link_checks
 
     for name in ("ca.crt", "server.crt", "server.key"):
         if not (certificates / name).is_file():
@@ -108,7 +109,8 @@ def run(
 
     Run it on the SuperLink's machine: the file is written there.
     """
-    from discreto.federated import flower, link_checks
+    from discreto.federated import flower
+    from discreto.federated import flower_checks as link_checks
     from discreto.federated.jobs import check_job
 
     flower.need_flower()

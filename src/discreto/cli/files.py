@@ -10,14 +10,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from discreto.cli import interrupt
-from discreto.core.dialect import Dialect
-from discreto.core.domain import Domain
+from discreto.cli import signals as interrupt
+from discreto.core.domain.dialect import Dialect
+from discreto.core.domain.domain import Domain
 from discreto.core.ledger import Ledger
 from discreto.data.domain_file import unfilled
 from discreto.data.ledger_marks import refuse_second
 from discreto.errors import DomainError, LedgerError, ParameterError
-from discreto.tables import Table
+from discreto.table.table import Table
 
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv")

@@ -14,10 +14,10 @@ from discreto.cli import options, terminal
 from discreto.cli.files import open_ledger_for, read_domain, refuse_existing, reserved
 from discreto.cli.plan import plan_table
 from discreto.core.cost import show
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.errors import ParameterError
-from discreto.language import mark, number, tr
-from discreto.meaning import explain
+from discreto.text.language import mark, number, tr
+from discreto.text.meaning import explain
 
 EXAMPLE = """Examples:
 
@@ -154,7 +154,7 @@ def _check_scores(
 
 def _fit(learner: Any, table: Table, target: str | None) -> str:
     """Fit the model; its JSON form."""
-    from discreto.models.persist import dumps
+    from discreto.models.interop.json import dumps
 
     with terminal.working(tr("fitting {name}", name=type(learner).__name__)):
         learner.fit(table, target if learner._needs_target else None)
@@ -172,8 +172,8 @@ def _narrow(known: Domain, columns: str | None, target: str | None) -> Domain:
 def kinds() -> dict[str, Any]:
     """The models that can be fitted from the command line, by name."""
     from discreto import models
-    from discreto.models._estimator import PrivateEstimator
-    from discreto.models._query_time import Voters
+    from discreto.models.base.estimator import PrivateEstimator
+    from discreto.models.neighbors.pay_per_prediction import Voters
 
     return {
         found: kind

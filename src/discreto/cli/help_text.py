@@ -7,9 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from discreto.error_text import LANGUAGES
-from discreto.language import LANGUAGES as SPOKEN
-from discreto.language import language_of
+from discreto.text.error_messages import LANGUAGES
+from discreto.text.language import LANGUAGES as SPOKEN
+from discreto.text.language import language_of
 
 _PANELS = {
     "argument": ("Argumentos", "Argumentos", "Arguments"),

@@ -17,9 +17,9 @@ from discreto.cli import options, terminal
 from discreto.cli.files import open_ledger, readable_ledger, write_new
 from discreto.core.cost import Cost
 from discreto.core.ledger import Ledger
-from discreto.export import harmless
-from discreto.label_text import label_in_words
-from discreto.language import number, tr
+from discreto.release.export import harmless
+from discreto.release.labels import label_in_words
+from discreto.text.language import number, tr
 
 app = typer.Typer(
     help="What was spent on these people, by whom, and whether the record is whole.",

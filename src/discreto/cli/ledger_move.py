@@ -17,7 +17,7 @@ from discreto.cli.files import read_key
 from discreto.core.cost import Cost, show
 from discreto.core.ledger import Ledger
 from discreto.errors import LedgerError, ParameterError
-from discreto.language import number, tr
+from discreto.text.language import number, tr
 
 EXAMPLE = """Example:
 

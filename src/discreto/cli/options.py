@@ -19,9 +19,8 @@ import typer
 from discreto.core.cost import read_amount
 from discreto.core.documents import read_json
 from discreto.errors import ParameterError
-from discreto.expression_text import parse
-from discreto.parameters import refuse
-from discreto.plan import Statistic
+from discreto.session.parameters import refuse
+from discreto.session.plan import Statistic
 from discreto.stats import (
     Bounds,
     CorrelationTest,
@@ -51,6 +50,7 @@ from discreto.stats import (
     sentence,
 )
 from discreto.stats.histograms import bins_by_column
+from discreto.table.expression_text import parse
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import typer
 
 from discreto.cli import terminal
 from discreto.errors import ParameterError
-from discreto.language import number, tr
+from discreto.text.language import number, tr
 
 app = typer.Typer(
     help="Learn with neighbouring silos; there is no coordinator.",
@@ -37,7 +37,7 @@ def rows(
     import networkx as nx
 
     from discreto.federated.graph import mixing_by_rule
-    from discreto.federated.neighbourhood import Neighbourhood
+    from discreto.federated.peer.mixing_row import Neighbourhood
 
     edges = [line.split() for line in _lines(graph)]
     if not edges or any(len(pair) != 2 for pair in edges):
@@ -66,7 +66,7 @@ def _lines(path: Path) -> list[str]:
 @app.command(epilog="Example: `discreto peer check --config north.toml`")
 def check(config: Config) -> None:
     """Open a node as `run` would and show what it would do; nothing is charged."""
-    from discreto.federated.peer_config import read_peer, read_plan
+    from discreto.federated.peer.config import read_peer, read_plan
 
     plan, wire = read_plan(config)
     read_peer(config)
@@ -105,7 +105,7 @@ def run(
     A node that was stopped goes on when it is started again: it is charged once.
     """
     from discreto.federated.https import Certificates, HttpsServer
-    from discreto.federated.peer_config import lines_of, read_peer, read_plan
+    from discreto.federated.peer.config import lines_of, read_peer, read_plan
 
     if out.exists():
         raise ParameterError(f"{str(out)!r} exists already. Choose another name.")

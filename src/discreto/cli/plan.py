@@ -11,12 +11,12 @@ from rich.table import Table
 from discreto.cli import options, terminal
 from discreto.cli.files import read_domain
 from discreto.core.cost import read_amount
-from discreto.core.domain import Domain
-from discreto.dry_run import worst_error
+from discreto.core.domain.domain import Domain
 from discreto.errors import ParameterError
-from discreto.label_text import label_in_words
-from discreto.language import mark, number, tr
-from discreto.plan import Plan, Statistic, epsilon_for, statistics
+from discreto.release.labels import label_in_words
+from discreto.session.dry_run import worst_error
+from discreto.session.plan import Plan, Statistic, epsilon_for, statistics
+from discreto.text.language import mark, number, tr
 
 EXAMPLE = """Examples:
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from discreto import export
 from discreto.cli import options, terminal
 from discreto.cli.files import PARQUET, TEXT, refuse_existing, written_in
 from discreto.errors import ParameterError
-from discreto.language import tr
+from discreto.release import export
+from discreto.text.language import tr
 
 EXAMPLE = """Examples:
 
@@ -97,7 +97,7 @@ def _columns(
     """
     from discreto.data.frames import open_frame
     from discreto.data.frames.convert import UNKNOWN
-    from discreto.models._features import Ready
+    from discreto.models.base.features import Ready
 
     space = learner.space_
     # Rows to predict need the features alone, whoever they belong to.

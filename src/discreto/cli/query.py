@@ -13,12 +13,12 @@ from discreto import Ledger, Release, Table
 from discreto.cli import options, terminal
 from discreto.cli.files import open_ledger_for, read_domain
 from discreto.core.cost import show
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.errors import ParameterError
-from discreto.label_text import label_in_words
-from discreto.language import number, tr
-from discreto.plan import statistics
+from discreto.release.labels import label_in_words
+from discreto.session.plan import statistics
 from discreto.stats.batches import read_batch
+from discreto.text.language import number, tr
 
 EXAMPLE = """Examples:
 

@@ -13,7 +13,7 @@ from discreto.cli import options, terminal
 from discreto.cli.files import read_domain, readable_ledger
 from discreto.core.documents import read_json
 from discreto.errors import ParameterError
-from discreto.language import tr
+from discreto.text.language import tr
 
 if TYPE_CHECKING:
     from discreto.report import Page
@@ -137,7 +137,7 @@ def page_of(
 
 def _json_page(source: Path, said: Mapping[str, Any]) -> Page:
     import discreto.synthesis  # noqa: F401  (so that its files are known)
-    from discreto.models.persist import loads
+    from discreto.models.interop.json import loads
     from discreto.report import audit_page, model_page
 
     try:

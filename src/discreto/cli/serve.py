@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreto.errors import ParameterError
-from discreto.language import tr
+from discreto.text.language import tr
 
 if TYPE_CHECKING:
     from discreto.service import Service

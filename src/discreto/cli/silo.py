@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from discreto.cli import terminal
-from discreto.language import tr
+from discreto.text.language import tr
 
 app = typer.Typer(
     help="Serve a table to a federation; rows and exact sums stay here.",
@@ -62,7 +62,8 @@ def serve(config: Config) -> None:
     if secured is not None:
         _serve_https(config, secured)
         return
-    from discreto.federated import flower, link_checks
+    from discreto.federated import flower
+    from discreto.federated import flower_checks as link_checks
 
     wire = read_wire(config)
     read_silo(config)  # whatever is wrong with it is said now

@@ -14,9 +14,9 @@ from discreto.cli.files import open_ledger_for, read_domain, refuse_existing, wr
 from discreto.cli.fit import SettingWords, configured
 from discreto.cli.plan import plan_table
 from discreto.core.cost import show
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.errors import ParameterError
-from discreto.language import mark, number, tr
+from discreto.text.language import mark, number, tr
 
 EXAMPLE = """Examples:
 

@@ -23,20 +23,20 @@ from rich.text import Text
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from discreto.cli import interrupt
-from discreto.cli.advice import shell_words
+from discreto.cli import signals as interrupt
+from discreto.cli.error_words import shell_words
 from discreto.cli.help_text import chosen_language, translate_help
 from discreto.core.cost import read_amount, show
-from discreto.core.dates import is_date_unit, show_date
-from discreto.core.describe import column_words, unit_of_privacy
-from discreto.core.domain import Domain
+from discreto.core.domain.dates import is_date_unit, show_date
+from discreto.core.domain.domain import Domain
+from discreto.core.domain.html import column_words, unit_of_privacy
 from discreto.core.ledger import Ledger
-from discreto.error_text import error_in_words
 from discreto.errors import DiscretoError
-from discreto.label_text import label_in_words
-from discreto.language import number, tr
-from discreto.release import Release
-from discreto.release_text import key_in_words
+from discreto.release.labels import label_in_words
+from discreto.release.release import Release
+from discreto.release.text import key_in_words
+from discreto.text.error_messages import error_in_words
+from discreto.text.language import number, tr
 
 MOST_ROWS = 100  # of a printed answer
 BAR = 40  # characters

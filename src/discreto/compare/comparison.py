@@ -8,8 +8,8 @@ from typing import Any
 from discreto import models
 from discreto.compare.metrics import HIGHER, WORDS
 from discreto.core.cost import Amount
-from discreto.parameters import read_epsilon
-from discreto.plan import Plan
+from discreto.session.parameters import read_epsilon
+from discreto.session.plan import Plan
 
 
 @dataclass(frozen=True)

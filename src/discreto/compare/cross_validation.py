@@ -25,17 +25,17 @@ from discreto.compare.comparison import (
 from discreto.compare.metrics import judge, read_metric
 from discreto.compare.seeds import generator_for, ledger_for, seed_for
 from discreto.core.cost import Amount, read_amount
-from discreto.core.domain import Category, Column, Domain, Number
+from discreto.core.domain.domain import Category, Column, Domain, Number
 from discreto.data.frames import open_frame
 from discreto.errors import DomainError, ParameterError
-from discreto.language import number, tr
-from discreto.models._estimator import PrivateEstimator
-from discreto.models._features import Ready
-from discreto.models._kinds import PrivateClassifier, PrivateRegressor
-from discreto.models._query_time import Voters
+from discreto.models.base.estimator import PrivateEstimator
+from discreto.models.base.features import Ready
+from discreto.models.base.kinds import PrivateClassifier, PrivateRegressor
 from discreto.models.boosting.defaults import ASSUMED_ROWS
-from discreto.plan import Plan
-from discreto.tables import Table
+from discreto.models.neighbors.pay_per_prediction import Voters
+from discreto.session.plan import Plan
+from discreto.table.table import Table
+from discreto.text.language import number, tr
 
 Array = NDArray[Any]
 Columns = dict[str, Array]

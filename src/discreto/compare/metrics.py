@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.domain import Category, Column, Number
+from discreto.core.domain.domain import Category, Column, Number
 from discreto.errors import ParameterError
-from discreto.language import mark
+from discreto.text.language import mark
 
 Array = NDArray[Any]
 CLASS_METRICS = ("accuracy", "auc", "f1", "log_loss")

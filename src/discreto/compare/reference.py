@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from discreto.compare.metrics import HIGHER, judge
-from discreto.core.domain import Category, Column, Domain, Number
-from discreto.language import mark, tr
+from discreto.core.domain.domain import Category, Column, Domain, Number
+from discreto.text.language import mark, tr
 
 Array = NDArray[Any]
 _SMALL = 50_000  # rows

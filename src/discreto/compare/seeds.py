@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from discreto.rng import Generator, generator
+from discreto.session.rng import Generator, generator
 from discreto.testing import SimulationLedger, simulate
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from discreto.core.cost import rho_for
 from discreto.core.noise.gaussian import GRID_PART, epsilon_of, kept_delta
 from discreto.errors import MissingExtraError, ParameterError
-from discreto.installed import install_command
+from discreto.text.install_commands import install_command
 
 _DIGITS = 10**6  # noise is rounded up to this denominator
 _ORDERS = [*range(2, 33), 40, 48, 64, 128, 256, 512]  # whole ones have a finite sum

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreto.core import compiled
 from discreto.core.bound import Bound
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.query import (
     Batch,
     BoundBlock,

@@ -12,7 +12,7 @@ from dataclasses import InitVar, dataclass, field
 from typing import Any, TypeVar
 
 from discreto.core.beliefs import beliefs_of
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.query import (
     BoundBlock,
     Choice,

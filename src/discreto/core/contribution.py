@@ -8,7 +8,7 @@ from dataclasses import InitVar, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.frame import BATCH, Array, Frame, Origin, Place, asked
 from discreto.errors import UnsafeError
 

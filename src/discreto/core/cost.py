@@ -25,7 +25,7 @@ from discreto.core.noise.gaussian import (
     kept_delta,
 )
 from discreto.errors import ParameterError
-from discreto.language import plain_number
+from discreto.text.language import plain_number
 
 Amount = int | float | str | Fraction | Decimal
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from discreto.core.domain import Category, Number
+from discreto.core.domain.domain import Category, Number
 
 BATCH = 1 << 16  # rows read at once where nothing says otherwise
 Array = NDArray[Any]

@@ -38,7 +38,7 @@ from discreto.core.charge import (
     begin,
 )
 from discreto.core.cost import Cost
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, view_domain
 from discreto.core.fold import Keep, check_once
 from discreto.core.noise.calibration import Noise, noises_for, scale_for
@@ -56,8 +56,8 @@ from discreto.core.query import (
     Sum,
     Tally,
 )
-from discreto.core.question_json import digest
-from discreto.core.randomised_rows import check_randomise, perturbed
+from discreto.core.query_json import digest
+from discreto.core.randomise import check_randomise, perturbed
 from discreto.core.source import FoldedAhead, Rehearsal, RowPartition, Source
 from discreto.core.steps import PaidSteps, check_sampling
 from discreto.core.unknown_keys import Keys, keys_noise, shown_keys

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreto.core.domain import Category, Column, Domain, Number
+from discreto.core.domain.domain import Category, Column, Domain, Number
 from discreto.core.frame import Array, Frame, Origin, Place, asked
 from discreto.core.query import Ints
 from discreto.errors import DomainError

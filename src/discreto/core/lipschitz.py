@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreto.core.domain import Domain, Neighbours
+from discreto.core.domain.domain import Domain, Neighbours
 from discreto.core.query import Block, Ints, Ones, Sum
 
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.domain import Domain, Neighbours
+from discreto.core.domain.domain import Domain, Neighbours
 from discreto.errors import ParameterError
 
 Batch = Mapping[str, NDArray[Any]]  # float64 (NaN: missing) or int64 codes (-1: none)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from discreto.core.bound import Bound
 from discreto.core.contribution import PersonBound
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
 from discreto.core.fold import Folded, Keep
 from discreto.core.frame import Frame, Place

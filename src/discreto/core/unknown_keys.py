@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Domain, Opaque
+from discreto.core.domain.domain import Domain, Opaque
 from discreto.core.frame import Array
 from discreto.core.noise.sampler import Sampler, check_scale
 from discreto.core.query import Ints

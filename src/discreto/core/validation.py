@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from discreto.core.domain import Category, Domain, Number, Opaque
+from discreto.core.domain.domain import Category, Domain, Number, Opaque
 from discreto.core.field_types import fields_of, is_part
 from discreto.core.query import (
     Block,

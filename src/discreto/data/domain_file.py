@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreto.core.dialect import Dialect
 from discreto.core.documents import read_json
-from discreto.core.domain import Domain
-from discreto.core.domain_json import check_domain_keys, read_domain_file
-from discreto.data.databases.address import is_address, schema_at
+from discreto.core.domain.dialect import Dialect
+from discreto.core.domain.domain import Domain
+from discreto.core.domain.json import check_domain_keys, read_domain_file
 from discreto.data.frames.files import (
     Head,
     check_start,
@@ -30,8 +29,9 @@ from discreto.data.frames.files import (
     paths_of,
 )
 from discreto.data.frames.records import split_line
+from discreto.data.sql.address import is_address, schema_at
 from discreto.errors import DomainError
-from discreto.language import tr
+from discreto.text.language import tr
 
 TODO = "TODO"
 KINDS = "Number, Category, Boolean, Date, DateTime or Opaque"

@@ -19,8 +19,8 @@ from typing import Any
 
 from discreto.core.ledger import AnalystLedger, Ledger
 from discreto.core.ledger.store import MEMORY
-from discreto.data.databases.address import is_address
 from discreto.data.frames.files import paths_of
+from discreto.data.sql.address import is_address
 from discreto.errors import LedgerError, PrivacyWarning
 
 SUFFIX = ".ledgers"

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from discreto.core.dialect import Dialect
-from discreto.core.domain import Category, Domain
-from discreto.core.owner_statement import OwnerStatement
+from discreto.core.domain.dialect import Dialect
+from discreto.core.domain.domain import Category, Domain
+from discreto.core.domain.owner_statement import OwnerStatement
 
 # What a spreadsheet takes for a formula when a cell begins with it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
     from discreto.federated.learners import FederatedAveraging
     from discreto.federated.messages import Terms
     from discreto.federated.model import FederatedModel
-    from discreto.federated.neighbourhood import Neighbourhood
-    from discreto.federated.peer import Peer
+    from discreto.federated.peer.mixing_row import Neighbourhood
+    from discreto.federated.peer.peer import Peer
     from discreto.federated.policy import Policy
     from discreto.federated.proximal_point import ProximalPoint
     from discreto.federated.silo import Silo
@@ -38,8 +38,8 @@ _NAMES = {
     "GraphLearning": "discreto.federated.graph_learning",
     "Guarantee": "discreto.federated.guarantee",
     "Mixing": "discreto.federated.graph",
-    "Neighbourhood": "discreto.federated.neighbourhood",
-    "Peer": "discreto.federated.peer",
+    "Neighbourhood": "discreto.federated.peer.mixing_row",
+    "Peer": "discreto.federated.peer.peer",
     "Policy": "discreto.federated.policy",
     "ProximalPoint": "discreto.federated.proximal_point",
     "Result": "discreto.federated.simulation",

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from discreto.core import aggregate
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps import proximal
 from discreto.core.maps.gradients import TOP, limits_of, norms, pulls_of
 from discreto.core.query import Batch, Block, Cells, Everyone, Floats, Ints
-from discreto.core.training import check_sampling
+from discreto.core.sampled_steps import check_sampling
 from discreto.errors import DiscretoError
 from discreto.federated.rounds import (
     Descent,

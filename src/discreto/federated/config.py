@@ -49,17 +49,17 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from discreto.core.dialect import Dialect
 from discreto.core.documents import known_part, read_toml_file
-from discreto.core.domain import Domain
+from discreto.core.domain.dialect import Dialect
+from discreto.core.domain.domain import Domain
 from discreto.core.history import Lag, NamedPast, Past, PersonHistory, RollingMean
 from discreto.core.ledger import Ledger
-from discreto.data.databases.address import within
 from discreto.data.engines import DatabaseEngine
+from discreto.data.sql.address import within
 from discreto.errors import DomainError, ParameterError
 from discreto.federated.policy import Policy
 from discreto.federated.silo import Silo
-from discreto.tables import Table
+from discreto.table.table import Table
 
 _NEEDED = ("data", "domain", "ledger")
 _KEYS = (

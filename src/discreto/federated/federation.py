@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from discreto.core.cost import Cost, read_delta, show
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step
 from discreto.core.gate import Measurement
 from discreto.core.noise.entropy import Entropy

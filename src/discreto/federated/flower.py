@@ -24,7 +24,7 @@ from discreto.federated import messages
 from discreto.federated.config import Wire, read_silo, read_wire
 from discreto.federated.messages import Message
 from discreto.federated.silo import Silo
-from discreto.installed import install_command
+from discreto.text.install_commands import install_command
 
 try:
     import flwr.app as flower

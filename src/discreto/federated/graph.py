@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from discreto.core.query import Floats
 from discreto.errors import MissingExtraError, ParameterError
-from discreto.federated.fastest import fastest_matrix
-from discreto.installed import install_command
-from discreto.parameters import number, whole
-from discreto.rng import Seed, generator
+from discreto.federated.edge_weights import fastest_matrix
+from discreto.session.parameters import number, whole
+from discreto.session.rng import Seed, generator
+from discreto.text.install_commands import install_command
 
 # The graphs of figures 4.10 and 4.11 of the thesis this follows, nodes from 0.
 _FIVE = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (4, 0)]

@@ -11,8 +11,8 @@ from typing import Any
 from discreto.core.cost import Amount, Cost, show
 from discreto.core.steps import steps_for
 from discreto.errors import ParameterError
-from discreto.language import mark, number, tr
-from discreto.parameters import MANY, whole
+from discreto.session.parameters import MANY, whole
+from discreto.text.language import mark, number, tr
 
 _FEW = 100  # client-level noise drowns an update among fewer silos than this
 

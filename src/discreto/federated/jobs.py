@@ -27,7 +27,7 @@ LEARNERS = {
 def check_job(job: Mapping[str, Any]) -> Any:
     """The learner or model of a job; whatever can be refused is refused here."""
     from discreto import models
-    from discreto.models._estimator import PrivateEstimator
+    from discreto.models.base.estimator import PrivateEstimator
     from discreto.models.boosting.settings import take_settings
 
     name, params = str(job.get("learner")), job.get("params", {})
@@ -53,7 +53,7 @@ def check_job(job: Mapping[str, Any]) -> Any:
 
 def learn(channel: Channel, job: Mapping[str, Any]) -> dict[str, Any]:
     """Carry out a job on the silos of a channel; the model as JSON data."""
-    from discreto.models.persist import to_data
+    from discreto.models.interop.json import to_data
 
     wanted = check_job(job)
     federation = Federation(channel)

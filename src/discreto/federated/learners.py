@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.query import Floats
 from discreto.errors import ParameterError
 from discreto.federated import preconditioner as rules
@@ -27,7 +27,7 @@ from discreto.federated.rounds import (
     runs_at_once,
 )
 from discreto.federated.updates import follow
-from discreto.parameters import Reader
+from discreto.session.parameters import Reader
 
 MOMENTS = Fraction(1, 10)
 RATES = (1e-12, 1e12)  # what a message can hold

@@ -39,14 +39,14 @@ import numpy as np
 from discreto import errors
 from discreto.core.charge import Receipt
 from discreto.core.cost import Amount, Cost, read_amount, read_delta
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, view_to_json
 from discreto.core.field_types import check_amounts, check_plain, read_fraction
 from discreto.core.gate import Measurement, Noise
 from discreto.core.maps import to_json
 from discreto.core.query import Ints, Sum
 from discreto.errors import DiscretoError, ParameterError
-from discreto.parameters import number, whole
+from discreto.session.parameters import number, whole
 
 VERSION = 1
 _MOST_PARTS = 1 << 10  # of a message without its question

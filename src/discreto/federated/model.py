@@ -17,14 +17,14 @@ from discreto.core.documents import (
     sealed,
     warn_of_no_checksum,
 )
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.field_types import check_plain
 from discreto.core.query import Floats
 from discreto.errors import ParameterError
 from discreto.federated.guarantee import Guarantee
 from discreto.federated.rounds import ONE, Setting
-from discreto.models._features import Space
-from discreto.models._terms import Encoding
+from discreto.models.base.features import Space
+from discreto.models.linear.encoding import Encoding
 
 FORMAT = 2
 WITHOUT_CHECKSUM = 1  # the format of versions 0.1 and 0.2

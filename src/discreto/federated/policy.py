@@ -14,7 +14,7 @@ from discreto.core.field_types import kinds_of
 from discreto.core.query import Sum
 from discreto.core.steps import Steps
 from discreto.errors import BudgetError, ParameterError, UnsafeError
-from discreto.parameters import number, whole
+from discreto.session.parameters import number, whole
 
 
 @dataclass(frozen=True)

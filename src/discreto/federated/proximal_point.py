@@ -14,7 +14,7 @@ from discreto.federated.learners import Learner
 from discreto.federated.preconditioner import Preconditioner
 from discreto.federated.robust import silo_mean
 from discreto.federated.rounds import Descent, Nearby, Setting, for_all, running
-from discreto.parameters import Reader
+from discreto.session.parameters import Reader
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,19 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.bound import bind
-from discreto.core.domain import Category, Domain
+from discreto.core.domain.domain import Category, Domain
 from discreto.core.maps import present_in
 from discreto.core.maps.features import PRODUCT_BITS
 from discreto.core.maps.gradients import TOP, ClippedGradient, Loss
 from discreto.core.maps.regression import Scaled
 from discreto.core.maps.unit_columns import Term
 from discreto.core.query import Block, Everyone, Floats, Ints, Sum
+from discreto.core.sampled_steps import check_sampling
 from discreto.core.steps import steps_for
-from discreto.core.training import check_sampling
 from discreto.errors import DomainError, ParameterError
 from discreto.federated.messages import Terms
-from discreto.models._features import Space
-from discreto.models._terms import Encoding as Columns
+from discreto.models.base.features import Space
+from discreto.models.linear.encoding import Encoding as Columns
 
 ONE = 0.3  # the intercept's column: about the size of a column on [-1, 1]
 _SQUARE = 0.12  # the squared norm up to which a row counts whole, for each column

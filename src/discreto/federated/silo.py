@@ -16,8 +16,8 @@ from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.predictions import Predictor, install_reader
 from discreto.core.maps.proximal import most_rows
 from discreto.core.query import Block, Derived, Everyone, Floats, Ints, Sum
+from discreto.core.sampled_steps import Training
 from discreto.core.steps import steps_for
-from discreto.core.training import Training
 from discreto.core.turns import one_at_a_time
 from discreto.errors import (
     DiscretoError,
@@ -30,16 +30,16 @@ from discreto.federated import messages
 from discreto.federated.messages import Message
 from discreto.federated.policy import Policy
 from discreto.federated.updates import local_steps
-from discreto.parameters import MANY, whole
-from discreto.session import question_of
-from discreto.tables import Table
+from discreto.session.parameters import MANY, whole
+from discreto.session.session import question_of
+from discreto.table.table import Table
 
 MOST_NUMBERS = 1 << 18  # of one answer: it travels as text
 
 
 def _read_model(text: str) -> Predictor:
     # A process often lives for one message, and few are about a model.
-    from discreto.models._predictor import ModelPredictor
+    from discreto.models.base.predictor import ModelPredictor
 
     return ModelPredictor.read(text)
 

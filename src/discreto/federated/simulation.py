@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.cost import Cost
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.query import Batch, Floats
 from discreto.data.frames import open_frame
 from discreto.errors import ParameterError
@@ -27,9 +27,9 @@ from discreto.federated.learners import Learner
 from discreto.federated.model import FederatedModel, fills, to_columns
 from discreto.federated.reference import excess, pooled
 from discreto.federated.rounds import Setting
-from discreto.language import mark
 from discreto.testing import SimulationLedger
 from discreto.testing import simulate as simulation_ledger
+from discreto.text.language import mark
 
 
 @dataclass(frozen=True)

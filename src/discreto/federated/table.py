@@ -13,7 +13,7 @@ from typing import Any
 from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Receipt, Reservation, Simulation
 from discreto.core.cost import Cost
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, view_domain
 from discreto.core.gate import Measurement, Noise, Selection, bind, scale_for
 from discreto.core.query import Choice, Ints, Randomise, Sum
@@ -21,9 +21,9 @@ from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.federated.channels import Channel
 from discreto.federated.federation import Federation
 from discreto.federated.silo import Silo
-from discreto.plan import Plan, Statistic, plan_of
-from discreto.release import Release
-from discreto.tables import Table
+from discreto.release.release import Release
+from discreto.session.plan import Plan, Statistic, plan_of
+from discreto.table.table import Table
 
 
 class FederatedTable(Table):

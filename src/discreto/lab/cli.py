@@ -17,8 +17,8 @@ from rich.progress import (
 from rich.table import Table as Grid
 
 from discreto.cli import terminal
-from discreto.language import mark, number, tr
-from discreto.parameters import whole
+from discreto.session.parameters import whole
+from discreto.text.language import mark, number, tr
 
 if TYPE_CHECKING:
     from discreto.lab.study import Experiment, Outcome

@@ -10,7 +10,6 @@ from typing import Any
 from discreto.core import documents
 from discreto.errors import ParameterError
 from discreto.lab.study.words import in_words
-from discreto.language import language, mark, speaking, tr
 from discreto.report.markup import (
     Html,
     Measured,
@@ -23,6 +22,7 @@ from discreto.report.markup import (
     text,
 )
 from discreto.report.page import Page, anchor
+from discreto.text.language import language, mark, speaking, tr
 
 HEADS = (
     mark("experiment"),

@@ -17,7 +17,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from discreto.core.cost import Cost, read_amount
-from discreto.core.domain import Domain, Opaque
+from discreto.core.domain.domain import Domain, Opaque
 from discreto.core.maps.cells import MISSING
 from discreto.data.frames.native import frame_of, like
 from discreto.errors import DomainError, ParameterError
@@ -30,10 +30,10 @@ from discreto.local._noise import (
     mechanism_for,
     perturb,
 )
-from discreto.models._features import as_matrix
-from discreto.models._own_ledger import own_ledger
-from discreto.release import Release
-from discreto.tables import Table
+from discreto.models.base.features import as_matrix
+from discreto.models.base.own_ledger import own_ledger
+from discreto.release.release import Release
+from discreto.table.table import Table
 
 
 class RowTransformer(TransformerMixin, BaseEstimator):

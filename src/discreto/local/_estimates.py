@@ -11,7 +11,7 @@ import numpy as np
 
 from discreto.errors import ParameterError
 from discreto.local._noise import NoiseSpread, Response
-from discreto.release import LEVEL, Release
+from discreto.release.release import LEVEL, Release
 
 _Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 

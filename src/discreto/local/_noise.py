@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from discreto.core.cost import Cost
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.query import Randomise
-from discreto.core.randomised_rows import ROW_STEPS
+from discreto.core.randomise import ROW_STEPS
 from discreto.errors import DomainError, ParameterError
-from discreto.tables import Table
+from discreto.table.table import Table
 
 Plan = Mapping[str, tuple[str, Fraction]]  # column: mechanism and epsilon
 # What one column can use: beyond it the noise is far below the grid.

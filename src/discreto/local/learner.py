@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.domain import Category, Domain
+from discreto.core.domain.domain import Category, Domain
 from discreto.data.frames import convert
 from discreto.errors import DomainError, ParameterError
 from discreto.local._base import (

@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 
 from discreto.core.cost import read_amount
-from discreto.core.domain import Category, Domain
+from discreto.core.domain.domain import Category, Domain
 from discreto.errors import ParameterError
 from discreto.local._base import RowTransformer, check_is_fitted
 from discreto.local._noise import Response
-from discreto.models._features import as_matrix
-from discreto.release import Release
+from discreto.models.base.features import as_matrix
+from discreto.release.release import Release
 
 
 class RandomizedResponse(RowTransformer):

@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreto.core.domain import Domain, Number
+from discreto.core.domain.domain import Domain, Number
 from discreto.errors import DomainError, ParameterError
 from discreto.local._base import RowTransformer, frame_of, known_columns, like
-from discreto.models._features import as_matrix
-from discreto.release import Release
-from discreto.tables import Table
+from discreto.models.base.features import as_matrix
+from discreto.release.release import Release
+from discreto.table.table import Table
 
 
 class LocalSanitizer(RowTransformer):

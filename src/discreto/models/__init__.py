@@ -4,27 +4,27 @@ import importlib
 import warnings
 from typing import Any
 
-from discreto.calls import refuse_name
-from discreto.models import _predictor  # noqa: F401  (the core learns to read models)
 from discreto.models.auto import AutoClassifier, AutoRegressor
+from discreto.models.base import predictor as _predictor  # noqa: F401  (the core learns to read models)
+from discreto.models.bayes.naive_bayes import CategoricalNB, GaussianNB, NaiveBayes
 from discreto.models.boosting import (
     BoostingSettings,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from discreto.models.cmeans import FuzzyCMeans
-from discreto.models.evaluation import Evaluation, evaluate
-from discreto.models.hashed_neighbors import CellNeighborsClassifier
-from discreto.models.kmeans import KMeans
-from discreto.models.linear import LinearRegression
-from discreto.models.logistic import LogisticRegression
-from discreto.models.naive_bayes import CategoricalNB, GaussianNB, NaiveBayes
-from discreto.models.neighbors import (
+from discreto.models.clusters.cmeans import FuzzyCMeans
+from discreto.models.clusters.kmeans import KMeans
+from discreto.models.interop.json import load, save
+from discreto.models.linear.linear import LinearRegression
+from discreto.models.linear.logistic import LogisticRegression
+from discreto.models.neighbors.exact import (
     KNeighborsClassifier,
     RadiusNeighborsClassifier,
 )
-from discreto.models.persist import load, save
-from discreto.models.selection import select
+from discreto.models.neighbors.hashed import CellNeighborsClassifier
+from discreto.models.scoring.evaluation import Evaluation, evaluate
+from discreto.models.scoring.selection import select
+from discreto.text.wrong_calls import refuse_name
 
 __all__ = [
     "AutoClassifier",

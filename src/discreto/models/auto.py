@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount, Cost, read_delta
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps import Present
-from discreto.models._arrays import Bounds
-from discreto.models._estimator import PrivateEstimator
-from discreto.models._features import Ready, Space
-from discreto.models._kinds import PrivateClassifier, PrivateRegressor
-from discreto.models._strength import (
+from discreto.models.base.arrays import Bounds
+from discreto.models.base.estimator import PrivateEstimator
+from discreto.models.base.features import Ready, Space
+from discreto.models.base.kinds import PrivateClassifier, PrivateRegressor
+from discreto.models.base.signal_to_noise import (
     CLEAR,
     CLOSE_STRENGTHS,
     COUNT,
@@ -29,19 +29,19 @@ from discreto.models._strength import (
     too_few,
     unit_strength,
 )
-from discreto.models._views import wide_categories
+from discreto.models.base.views import wide_categories
 from discreto.models.boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
 from discreto.models.boosting.defaults import MANY_CLASSES
-from discreto.models.boosting.lines import line_scores
-from discreto.models.hashed_neighbors import CellNeighborsClassifier
-from discreto.models.linear import LinearRegression
-from discreto.models.logistic import LogisticRegression
-from discreto.parameters import read_epsilon
-from discreto.rng import Seed
-from discreto.session import Session
+from discreto.models.boosting.linear_start import line_scores
+from discreto.models.linear.linear import LinearRegression
+from discreto.models.linear.logistic import LogisticRegression
+from discreto.models.neighbors.hashed import CellNeighborsClassifier
+from discreto.session.parameters import read_epsilon
+from discreto.session.rng import Seed
+from discreto.session.session import Session
 
 _LINE = Fraction(2, 5)  # of the cost, for a line to start trees from
 # Trees on top of a line are worth their noise from here on, with Laplace and Gaussian.

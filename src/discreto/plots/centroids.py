@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreto.errors import ParameterError
-from discreto.language import number, tr
 from discreto.plots.style import GREY, INK, Display, legend, look, tidy
+from discreto.text.language import number, tr
 
 MOST_POINTS = 2000
 

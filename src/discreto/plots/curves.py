@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreto.errors import ParameterError
-from discreto.language import mark, tr
 from discreto.plots.style import (
     GREY,
     Display,
@@ -20,6 +19,7 @@ from discreto.plots.style import (
     look,
     tidy,
 )
+from discreto.text.language import mark, tr
 
 Curve = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # where, middle, spread
 BAND = 0.13

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.language import mark
 from discreto.plots.style import BLUE, GREY, Display, axis_name, look, tidy
+from discreto.text.language import mark
 
 
 @dataclass(repr=False)

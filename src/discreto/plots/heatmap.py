@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.errors import ParameterError
-from discreto.label_text import label_in_words
-from discreto.language import number, tr
 from discreto.plots.style import BLUE, INK, Display
-from discreto.release_text import key_in_words
+from discreto.release.labels import label_in_words
+from discreto.release.text import key_in_words
+from discreto.text.language import number, tr
 
 NUMBERED = 200  # cells with a number in each; more cannot be read
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from discreto.core.cost import Amount, Cost, read_amount
-from discreto.label_text import label_in_words
-from discreto.language import tr
 from discreto.plots.style import BLUE, GREY, ORANGE, Display, legend, tidy
+from discreto.release.labels import label_in_words
+from discreto.text.language import tr
 
 SHOWN = 14  # labels beside the steps
 

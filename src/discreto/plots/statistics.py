@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreto.errors import ParameterError
-from discreto.label_text import label_in_words
-from discreto.language import mark, number, tr
 from discreto.plots.heatmap import HeatmapDisplay
 from discreto.plots.style import BLUE, GREY, PALE, Display, axis_name, legend, tidy
-from discreto.release_text import key_in_words
+from discreto.release.labels import label_in_words
+from discreto.release.text import key_in_words
+from discreto.text.language import mark, number, tr
 
 INTERVAL = mark("private, with 95 % interval")
 

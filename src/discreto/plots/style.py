@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from discreto.errors import MissingExtraError
-from discreto.language import number, tr
+from discreto.text.language import number, tr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

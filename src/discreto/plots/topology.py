@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreto.errors import ParameterError
-from discreto.language import number
 from discreto.plots.style import BLUE, GREY, INK, Display
+from discreto.text.language import number
 
 
 @dataclass(repr=False)

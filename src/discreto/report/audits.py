@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreto.errors import ParameterError
-from discreto.language import number, speaking, tr
 from discreto.report.markup import Html, code, facts, note, table, tag, text
 from discreto.report.page import Page
+from discreto.text.language import number, speaking, tr
 
 NEEDED = {
     *("subject", "method", "violation", "claimed", "shown", "event", "pair"),

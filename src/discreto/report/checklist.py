@@ -6,11 +6,11 @@ from typing import Any
 
 from discreto import __version__
 from discreto.core.cost import show
-from discreto.core.domain import Domain
-from discreto.language import mark, number, speaking, tr
+from discreto.core.domain.domain import Domain
 from discreto.report.deployment import Deployment, deployment_of
 from discreto.report.markup import facts, note, table, text
 from discreto.report.page import Page
+from discreto.text.language import mark, number, speaking, tr
 
 HEADS = [
     mark("hazard"),

@@ -6,8 +6,6 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreto.language import mark, number, speaking, tr
-from discreto.parameters import read_delta
 from discreto.plots import EpsilonCurveDisplay
 from discreto.report.markup import (
     Html,
@@ -21,6 +19,8 @@ from discreto.report.markup import (
 )
 from discreto.report.model import plan_table
 from discreto.report.page import Page
+from discreto.session.parameters import read_delta
+from discreto.text.language import mark, number, speaking, tr
 
 if TYPE_CHECKING:
     from discreto.compare.comparison import CandidateScore, Comparison

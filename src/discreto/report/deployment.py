@@ -16,9 +16,9 @@ from typing import Any
 
 from discreto import __version__
 from discreto.core.cost import Cost, show
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.errors import ParameterError
-from discreto.language import mark, speaking, tr
+from discreto.text.language import mark, speaking, tr
 
 TODO = "TODO"
 _NOISE = {

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.domain import Category, Number
-from discreto.language import tr
-from discreto.models._features import Ready
+from discreto.core.domain.domain import Category, Number
+from discreto.models.base.features import Ready
 from discreto.plots.effects import DependenceDisplay, ImportanceDisplay
 from discreto.report.markup import Html, figure, side_by_side, text
-from discreto.rng import generator
+from discreto.session.rng import generator
+from discreto.text.language import tr
 
 ROWS, POINTS = 200, 15
 MOST_BARS, MOST_CURVES, MOST_CLASSES = 12, 4, 5

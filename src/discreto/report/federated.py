@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreto.core.cost import show
-from discreto.language import number, speaking, tr
-from discreto.meaning import explain_cost
 from discreto.report.markup import Html, facts, note, table, text
 from discreto.report.model import domain_table
 from discreto.report.page import Page
+from discreto.text.language import number, speaking, tr
+from discreto.text.meaning import explain_cost
 
 if TYPE_CHECKING:
     from discreto.federated.model import FederatedModel

@@ -14,9 +14,9 @@ from numbers import Real
 from typing import Any
 
 from discreto.errors import ParameterError
-from discreto.language import number, tr
-from discreto.markup import Html, join, tag
 from discreto.report.svg import svg_of
+from discreto.text.html import Html, join, tag
+from discreto.text.language import number, tr
 
 WIDE = 2.2  # times as wide as high: pictures of several panels
 SMALL = 380.0  # points: pictures that are not blown up

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from discreto.core.cost import Amount
-from discreto.core.describe import column_words, unit_of_privacy
-from discreto.core.domain import Domain
-from discreto.label_text import label_in_words
-from discreto.language import mark, number, speaking, tr
-from discreto.meaning import deployments_near, explain_cost
-from discreto.models._kept import last_evaluation
-from discreto.release_text import key_in_words
+from discreto.core.domain.domain import Domain
+from discreto.core.domain.html import column_words, unit_of_privacy
+from discreto.models.base.process_facts import last_evaluation
+from discreto.release.labels import label_in_words
+from discreto.release.text import key_in_words
 from discreto.report.effects import effect_blocks
 from discreto.report.markup import (
     Html,
@@ -28,6 +26,8 @@ from discreto.report.markup import (
 )
 from discreto.report.model_summary import learned
 from discreto.report.page import Page
+from discreto.text.language import mark, number, speaking, tr
+from discreto.text.meaning import deployments_near, explain_cost
 
 DOORS = {
     "measure": mark("noisy sums"),

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from discreto.language import mark, number, tr
 from discreto.plots import CentroidsDisplay
 from discreto.report.markup import Html, Measured, figure, table, text
+from discreto.text.language import mark, number, tr
 
 # Attributes that people know, and where the variance of their noise is released too.
 TITLES = {

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from discreto import __version__
-from discreto.language import language, mark, speaking, tr
 from discreto.report.markup import Html, join, note, stamp, tag, text
+from discreto.text.language import language, mark, speaking, tr
 
 SIMULATED = mark(
     "These results come from a simulation: rows were used freely and "

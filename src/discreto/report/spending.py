@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from discreto.core.cost import Cost, show
-from discreto.label_text import label_in_words
-from discreto.language import number, speaking, tr
 from discreto.plots import LedgerDisplay
+from discreto.release.labels import label_in_words
 from discreto.report.markup import Html, facts, figure, note, table
 from discreto.report.page import Page
+from discreto.text.language import number, speaking, tr
 
 
 def ledger_page(ledger: Any, *, name: str = "", lang: str = "") -> Page:

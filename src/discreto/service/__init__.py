@@ -9,7 +9,7 @@ only way to a table: it checks, charges, answers; ``payer`` makes asking again f
 from __future__ import annotations
 
 from discreto.errors import MissingExtraError
-from discreto.installed import install_command
+from discreto.text.install_commands import install_command
 
 try:
     import argon2 as _argon2  # noqa: F401
@@ -19,8 +19,8 @@ except ImportError:
         f"the service needs FastAPI and others: {install_command('service')}"
     ) from None
 
+from discreto.service.asking import Door
 from discreto.service.config import ServiceConfig, read_config
-from discreto.service.door import Door
 from discreto.service.service import Service
 
 __all__ = ["Door", "Service", "ServiceConfig", "read_config"]

@@ -21,13 +21,13 @@ from pydantic import (
     StrictStr,
 )
 
-from discreto import meaning
 from discreto.service.errors import Refusal
 from discreto.service.guard import bucketed
 from discreto.service.questions import strict
 from discreto.service.service import Service
 from discreto.service.state import Person
 from discreto.service.strict_body import StrictRoute
+from discreto.text import meaning
 
 T = TypeVar("T")
 Amount = StrictInt | StrictFloat | StrictStr

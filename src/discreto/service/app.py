@@ -17,12 +17,12 @@ from starlette.exceptions import HTTPException
 from discreto import __version__
 from discreto.errors import DiscretoError
 from discreto.service import api, oidc, owner_pages, pages
+from discreto.service.browser_sessions import SignInFirst
 from discreto.service.config import ServiceConfig
 from discreto.service.errors import Refusal, refusal_of
 from discreto.service.guard import Guard, Metrics
+from discreto.service.rendering import page
 from discreto.service.service import Service
-from discreto.service.sessions import SignInFirst
-from discreto.service.views import page
 
 _BY_STATUS = {401: "unauthorised", 403: "forbidden", 404: "not_found", 405: "method"}
 

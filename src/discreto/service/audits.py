@@ -14,13 +14,13 @@ from contextlib import suppress
 from typing import Any
 
 from discreto.core.cost import Amount, Cost
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.errors import DiscretoError
-from discreto.parameters import whole
-from discreto.service.door import Door
+from discreto.service.asking import Door
 from discreto.service.errors import Refusal, refusal_of
 from discreto.service.questions import make_model, model_kinds, strict
 from discreto.service.state import Audit, Person, State
+from discreto.session.parameters import whole
 from discreto.stats import sentence
 
 MOST_RUNS, MOST_WAITING = 5000, 8

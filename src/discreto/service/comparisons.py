@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from discreto.compare import compare
 from discreto.core.cost import Amount, Cost, read_amount, show
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.errors import ParameterError
-from discreto.parameters import whole
-from discreto.plan import Plan
-from discreto.rng import generator
+from discreto.session.parameters import whole
+from discreto.session.plan import Plan
+from discreto.session.rng import generator
 
 MOST_ROWS, MOST_COSTS = 5000, 4
 _NAMES = ("target", "rows", "seed", "epsilons", "columns")

@@ -43,13 +43,13 @@ from typing import Any
 
 from discreto.core.bound import MOST_CELLS
 from discreto.core.cost import Amount, read_amount
-from discreto.core.dialect import Dialect
 from discreto.core.documents import known_part, read_toml_file
+from discreto.core.domain.dialect import Dialect
 from discreto.core.ledger.postgres import is_postgres
-from discreto.data.databases.address import within
+from discreto.data.sql.address import within
 from discreto.errors import ParameterError
-from discreto.parameters import whole
-from discreto.work_limits import WorkLimits
+from discreto.session.parameters import whole
+from discreto.session.work_limits import WorkLimits
 
 ROLES = ("owner", "analyst", "auditor")
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreto import Category, Domain, Number
-from discreto.rng import generator
 from discreto.service.config import ServiceConfig, read_config
+from discreto.session.rng import generator
 
 ROWS = 20_000
 _REGIONS = ("north", "east", "south", "west")

@@ -11,13 +11,13 @@ import json
 from typing import Any
 
 from discreto.core.documents import read_json
-from discreto.core.domain import Domain
-from discreto.core.domain_json import domain_text
+from discreto.core.domain.domain import Domain
+from discreto.core.domain.json import domain_text
 from discreto.core.ledger import Ledger
 from discreto.data.domain_file import draft, stored_types
 from discreto.errors import DiscretoError, ParameterError
-from discreto.service.door import Served
-from discreto.tables import Table
+from discreto.service.asking import Served
+from discreto.table.table import Table
 
 LONGEST = 60_000  # letters of a domain
 _HIDDEN = "discreto_domain"

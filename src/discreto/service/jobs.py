@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from discreto.errors import DiscretoError
-from discreto.service.door import Door, Inquiry
+from discreto.service.asking import Door, Inquiry
 from discreto.service.errors import Refusal, refusal_of
 from discreto.service.state import Job, State
 

@@ -22,12 +22,12 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
+from discreto.service.browser_sessions import begin
 from discreto.service.config import SignOn
 from discreto.service.errors import Refusal
+from discreto.service.rendering import page
 from discreto.service.service import Service
-from discreto.service.sessions import begin
 from discreto.service.state import Person
-from discreto.service.views import page
 
 with warnings.catch_warnings():  # it asks for a successor of httpx that few have yet
     import authlib.deprecate  # noqa: F401 - it turns its warnings on, so it comes first

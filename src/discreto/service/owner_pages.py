@@ -11,12 +11,12 @@ from fastapi.responses import Response
 
 from discreto.errors import DomainError, ParameterError
 from discreto.service.api import Name
+from discreto.service.browser_sessions import SignedIn, form_of
 from discreto.service.errors import Refusal, refusal_of
 from discreto.service.pages import Somebody, file_reply, go_to, here, with_point
-from discreto.service.pictures import burn_down
+from discreto.service.plots import burn_down
 from discreto.service.questions import model_kinds
-from discreto.service.sessions import SignedIn, form_of
-from discreto.service.views import page
+from discreto.service.rendering import page
 
 router = APIRouter(include_in_schema=False)
 

@@ -12,23 +12,24 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from discreto.client_json import releases_from
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Select, view_to_json
-from discreto.dry_run import assumption
-from discreto.error_text import error_in_words
 from discreto.errors import DiscretoError
-from discreto.language import number as written
-from discreto.language import speaking
-from discreto.models import Evaluation, persist
+from discreto.models import Evaluation
+from discreto.models.interop import json as persist
 from discreto.report import model_page
 from discreto.service.api import Name, timed
+from discreto.service.browser_sessions import SignedIn, begin, end, form_of, session_of
 from discreto.service.errors import Refusal, refusal_of
 from discreto.service.language import LANGUAGES
 from discreto.service.questions import model_kinds
+from discreto.service.rendering import csv_of, page, spoken, static
 from discreto.service.service import Service
-from discreto.service.sessions import SignedIn, begin, end, form_of, session_of
-from discreto.service.views import csv_of, page, spoken, static
-from discreto.stats.sentences import KINDS as STATISTICS
+from discreto.session.dry_run import assumption
+from discreto.stats.text import KINDS as STATISTICS
+from discreto.text.error_messages import error_in_words
+from discreto.text.language import number as written
+from discreto.text.language import speaking
 
 router = APIRouter(include_in_schema=False)
 _PATH = re.compile(r"/(?!/)[\w/.-]*", re.ASCII)  # of this service: no host, no query

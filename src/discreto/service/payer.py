@@ -18,7 +18,7 @@ from discreto.core.charge import (
 from discreto.core.cost import Cost
 from discreto.core.gate import Gate
 from discreto.errors import LedgerError
-from discreto.tables import Table
+from discreto.table.table import Table
 
 
 class Answered(Exception):

@@ -17,22 +17,23 @@ from typing import Any
 
 from discreto import models, stats
 from discreto.core.cost import Cost, show
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, view_domain, view_from_json, view_to_json
 from discreto.core.expressions.view import KINDS as VIEW_KINDS
 from discreto.core.field_types import check_plain
 from discreto.core.history import Lag, NamedPast, PersonHistory, RollingMean
-from discreto.core.question_json import decode, encode
+from discreto.core.query_json import decode, encode
 from discreto.errors import ParameterError
-from discreto.models import Evaluation, evaluate, persist
-from discreto.models._estimator import PrivateEstimator
-from discreto.models._query_time import Voters
-from discreto.parameters import whole
-from discreto.plan import Plan, Statistic, cost_of, statistics
+from discreto.models import Evaluation, evaluate
+from discreto.models.base.estimator import PrivateEstimator
+from discreto.models.interop import json as persist
+from discreto.models.neighbors.pay_per_prediction import Voters
 from discreto.service import comparisons
+from discreto.session.parameters import whole
+from discreto.session.plan import Plan, Statistic, cost_of, statistics
 from discreto.stats import sentence
 from discreto.synthesis import Synthesizer
-from discreto.tables import Table
+from discreto.table.table import Table
 
 MOST_TOGETHER = 32  # statistics of one question
 MOST = 1000  # the largest whole number among the parameters of a model

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from discreto.service.scratch import scratch
+from discreto.service.metrics_folder import scratch
 
 _GRACE = 30  # seconds for what is under way when the service is stopped
 _PAUSE = 0.5  # seconds before a worker that ended at once is started again
@@ -113,7 +113,7 @@ def _work(config: Path, wire: socket.socket) -> None:
 
     from discreto.service.app import make_app
     from discreto.service.config import read_config
-    from discreto.service.line import line_of
+    from discreto.service.slow_clients import line_of
 
     log = logging.getLogger("discreto.service")
     handler = logging.StreamHandler(sys.stdout)

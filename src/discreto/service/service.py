@@ -13,12 +13,12 @@ import pyarrow as pa
 from discreto.core.cost import Amount, Cost
 from discreto.core.ledger import Ledger
 from discreto.errors import LedgerError, ParameterError
-from discreto.models import persist
+from discreto.models.interop import json as persist
 from discreto.service import domains
+from discreto.service.asking import Door
 from discreto.service.audits import Audits
 from discreto.service.config import ROLES, ServiceConfig
 from discreto.service.credentials import Credentials
-from discreto.service.door import Door
 from discreto.service.errors import Refusal
 from discreto.service.jobs import Jobs
 from discreto.service.questions import strict

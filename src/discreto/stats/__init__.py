@@ -11,7 +11,6 @@ plan it with ``discreto.plan.statistics`` or ask several at once with ``table.an
 
 from typing import Any
 
-from discreto.calls import refuse_name
 from discreto.stats.comparisons import (
     Independence,
     MeanDifference,
@@ -21,8 +20,8 @@ from discreto.stats.covariances import Covariance
 from discreto.stats.crosstabs import Crosstab
 from discreto.stats.describe import Description, describe
 from discreto.stats.distributions import Distribution, Inequality
-from discreto.stats.domain_fit import DomainFit, domain_fit
 from discreto.stats.extremes import Extremum
+from discreto.stats.fit_to_domain import DomainFit, domain_fit
 from discreto.stats.functions.columns import (
     correlation,
     count,
@@ -62,10 +61,11 @@ from discreto.stats.moments import Count, Mean, Total, Variance
 from discreto.stats.quantile_differences import QuantileDifference
 from discreto.stats.quantiles import Quantile, Quantiles
 from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
-from discreto.stats.sentences import sentence
+from discreto.stats.text import sentence
 from discreto.stats.trends import CorrelationTest, Trend
 from discreto.stats.unknown_keys import UnknownKeys, unknown_keys
 from discreto.stats.views import Viewed
+from discreto.text.wrong_calls import refuse_name
 
 __all__ = [
     "Bounds",

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.columns import of_python
 from discreto.core.cost import Amount, read_amount
-from discreto.core.dates import is_date_unit, show_date
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.columns import of_python
+from discreto.core.domain.dates import is_date_unit, show_date
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.gate import Noise
 from discreto.core.maps import (
     Bins,
@@ -29,7 +29,7 @@ from discreto.core.maps import (
 from discreto.core.maps.cells import MISSING, whole_numbers
 from discreto.core.query import Cells
 from discreto.errors import DomainError, ParameterError
-from discreto.label_text import (
+from discreto.release.labels import (
     COLUMN_PRESENT,
     COMPLETE,
     FEW_COMPLETE,
@@ -38,11 +38,11 @@ from discreto.label_text import (
     PRESENT,
     WIDE,
 )
-from discreto.parameters import refuse
-from discreto.plan import Statistic
-from discreto.release import Release
-from discreto.tables import Table
-from discreto.work_limits import check_answer
+from discreto.release.release import Release
+from discreto.session.parameters import refuse
+from discreto.session.plan import Statistic
+from discreto.session.work_limits import check_answer
+from discreto.table.table import Table
 
 _MANY = 0.05  # of rows in cells of missing or other values
 _FEW_GAPS, _MANY_GAPS = 0.01, 0.2  # of rows without a value: said, and warned of

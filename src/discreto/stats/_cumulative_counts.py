@@ -12,11 +12,11 @@ import numpy as np
 from discreto.core.gate import Noise
 from discreto.core.maps import Edges, Ones, WholeGroups
 from discreto.core.query import Block, Cells, Ints, Sum
-from discreto.rng import generator
-from discreto.session import Ask
+from discreto.session.rng import generator
+from discreto.session.session import Ask
 from discreto.stats._base import group_keys, grouped, used_note
 from discreto.stats._intervals import Floats
-from discreto.stats._places import FAN, Places, place_grid
+from discreto.stats._quantile_grid import FAN, Places, place_grid
 
 _DRAWS = 400  # possible noises behind an interval
 

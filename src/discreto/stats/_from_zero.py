@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreto.core.domain import Number
+from discreto.core.domain.domain import Number
 from discreto.core.gate import Measurement, Noise
 from discreto.core.maps import Values
 from discreto.core.query import Block
+from discreto.stats._error_propagation import STEP
 from discreto.stats._intervals import Floats
-from discreto.stats._propagation import STEP
 
 
 def from_zero(column: Number) -> bool:

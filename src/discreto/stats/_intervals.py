@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreto.core.gate import Noise
 from discreto.core.query import Ints
-from discreto.release import LEVEL
+from discreto.release.release import LEVEL
 
 Floats = NDArray[np.float64]
 _normal = NormalDist().inv_cdf

@@ -8,8 +8,8 @@ from statistics import NormalDist
 import numpy as np
 
 from discreto.core.gate import Noise
-from discreto.release import Release
-from discreto.rng import Generator
+from discreto.release.release import Release
+from discreto.session.rng import Generator
 from discreto.stats._base import both_notes
 from discreto.stats._intervals import Floats
 

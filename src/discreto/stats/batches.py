@@ -23,12 +23,12 @@ from typing import Any
 from discreto.core.documents import known_part, read_toml
 from discreto.core.expressions import Named, Step, Where, WithColumns
 from discreto.errors import ParameterError
-from discreto.expression_text import parse
-from discreto.plan import Plan, Statistic
-from discreto.release import Release
-from discreto.stats.sentences import sentence
+from discreto.release.release import Release
+from discreto.session.plan import Plan, Statistic
+from discreto.stats.text import sentence
 from discreto.stats.views import Viewed
-from discreto.tables import Table
+from discreto.table.expression_text import parse
+from discreto.table.table import Table
 
 _KNOWN = ("epsilon", "delta", "split", "rows", "columns", "where", "question")
 _PARTS = ("ask", "where", "precision", "share")

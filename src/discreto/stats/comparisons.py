@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.dates import difference_unit
-from discreto.core.domain import Domain
+from discreto.core.domain.dates import difference_unit
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Expression
 from discreto.core.gate import Noise
 from discreto.core.maps import Bernstein, Categories, Ones
 from discreto.core.query import Block, Ints, Sum
 from discreto.errors import DomainError, ParameterError
-from discreto.release import Release
-from discreto.rng import generator
-from discreto.session import Ask
+from discreto.release.release import Release
+from discreto.session.rng import generator
+from discreto.session.session import Ask
 from discreto.stats._base import both_notes, complete_in, grouped, used_note
+from discreto.stats._error_propagation import STEP
 from discreto.stats._intervals import Floats
 from discreto.stats._p_values import (
     CLEAR,
@@ -34,7 +35,6 @@ from discreto.stats._p_values import (
     two_sided,
     with_p_value,
 )
-from discreto.stats._propagation import STEP
 from discreto.stats.ratios import MADE, truths_of
 
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.gate import Measurement, Noise
 from discreto.core.maps import Bernstein, Values, present_in
 from discreto.core.maps.features import PRODUCT_BITS
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
-from discreto.release import Release
-from discreto.session import Ask
+from discreto.release.release import Release
+from discreto.session.session import Ask
 from discreto.stats._base import complete_in, parted, present_note, share_note
+from discreto.stats._error_propagation import ends_of, row_count, smooth
 from discreto.stats._intervals import Floats
-from discreto.stats._propagation import ends_of, row_count, smooth
 
 _SQUARE = float(1 << (2 * PRODUCT_BITS))
 

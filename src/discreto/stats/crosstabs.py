@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Domain, Number
+from discreto.core.domain.domain import Domain, Number
 from discreto.core.maps import Cross, Everyone, Ones, Present
 from discreto.core.query import Block, Cells, Sum
 from discreto.errors import ParameterError
-from discreto.release import Release
-from discreto.session import Ask
+from discreto.release.release import Release
+from discreto.session.session import Ask
 from discreto.stats._base import group_cells, group_keys
 from discreto.stats._intervals import Floats
 

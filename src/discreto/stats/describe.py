@@ -6,20 +6,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreto.calls import checked
 from discreto.core.cost import Amount
-from discreto.core.domain import Category, Number
+from discreto.core.domain.domain import Category, Number
 from discreto.core.expressions import Col, IsMissing
 from discreto.errors import DomainError
-from discreto.plan import Statistic
-from discreto.release import Release
-from discreto.release_text import releases_html
+from discreto.release.release import Release
+from discreto.release.text import releases_html
+from discreto.session.plan import Statistic
 from discreto.stats._base import names_of
 from discreto.stats.histograms import Histogram
 from discreto.stats.moments import Count, Mean, Variance
 from discreto.stats.quantiles import Quantiles
 from discreto.stats.ratios import Proportion
-from discreto.tables import Table
+from discreto.table.table import Table
+from discreto.text.wrong_calls import checked
 
 _QUARTERS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 

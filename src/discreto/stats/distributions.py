@@ -11,9 +11,9 @@ from discreto.core.gate import Noise
 from discreto.core.maps import Bins, Edges, Ones
 from discreto.core.query import Block, Sum
 from discreto.errors import DomainError, ParameterError
-from discreto.release import Release
-from discreto.rng import generator
-from discreto.session import Ask
+from discreto.release.release import Release
+from discreto.session.rng import generator
+from discreto.session.session import Ask
 from discreto.stats._intervals import Floats, combined_reach
 from discreto.stats._p_values import possible_noise
 

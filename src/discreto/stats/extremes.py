@@ -8,14 +8,14 @@ from typing import Literal
 
 import numpy as np
 
-from discreto.core.domain import Number
+from discreto.core.domain.domain import Number
 from discreto.core.gate import Noise, bind, scale_for
 from discreto.core.maps import Edges, Extreme, Ones
 from discreto.core.query import Block, Choice, Sum
-from discreto.release import Release
-from discreto.session import Ask
+from discreto.release.release import Release
+from discreto.session.session import Ask
 from discreto.stats._intervals import Floats
-from discreto.stats._places import place_grid
+from discreto.stats._quantile_grid import place_grid
 from discreto.stats.quantiles import POINT_SHARE, far_from, within
 
 

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.dates import show_date
-from discreto.core.domain import Domain, Number
+from discreto.core.domain.dates import show_date
+from discreto.core.domain.domain import Domain, Number
 from discreto.core.maps import Bins, Categories, Cross, Edges, Largest, Magnitudes, Ones
 from discreto.core.maps.cells import MAX_BINS, whole_numbers
 from discreto.core.query import Block, Cells, Choice, Sum
 from discreto.errors import ParameterError
-from discreto.parameters import MANY, whole
-from discreto.release import LEVEL, Release
-from discreto.session import Ask
+from discreto.release.release import LEVEL, Release
+from discreto.session.parameters import MANY, whole
+from discreto.session.session import Ask
+from discreto.session.work_limits import check_answer
 from discreto.stats._base import gaps_note, plain_values, spread, whole_keys
 from discreto.stats._intervals import reach
-from discreto.work_limits import check_answer
 
 DEFAULT_BINS = 20
 EachBins = int | tuple[float, ...] | None

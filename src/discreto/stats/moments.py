@@ -14,15 +14,15 @@ from typing import Literal
 
 import numpy as np
 
-from discreto.core.dates import difference_unit
-from discreto.core.domain import Number
+from discreto.core.domain.dates import difference_unit
+from discreto.core.domain.domain import Number
 from discreto.core.maps import Bernstein, Everyone, Ones, Values
 from discreto.core.maps.features import grid
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
-from discreto.label_text import HOLDS_NOTHING
-from discreto.release import Release
-from discreto.session import Ask
+from discreto.release.labels import HOLDS_NOTHING
+from discreto.release.release import Release
+from discreto.session.session import Ask
 from discreto.stats._base import (
     by_text,
     complete_in,
@@ -34,6 +34,7 @@ from discreto.stats._base import (
     spread,
     wide_note,
 )
+from discreto.stats._error_propagation import STEP, row_count, smooth
 from discreto.stats._from_zero import counting_block, from_zero, sums_of
 from discreto.stats._intervals import (
     Floats,
@@ -41,7 +42,6 @@ from discreto.stats._intervals import (
     ratio_intervals,
     reach,
 )
-from discreto.stats._propagation import STEP, row_count, smooth
 
 
 @dataclass(frozen=True)

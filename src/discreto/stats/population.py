@@ -15,9 +15,9 @@ from discreto.core.expressions import Expression
 from discreto.core.gate import Noise
 from discreto.core.maps import Bernstein, Categories, Ones
 from discreto.core.query import Block, Ints, Sum
-from discreto.parameters import read_level
-from discreto.release import Release
-from discreto.session import Ask
+from discreto.release.release import Release
+from discreto.session.parameters import read_level
+from discreto.session.session import Ask
 from discreto.stats._base import (
     by_text,
     complete_in,
@@ -28,8 +28,8 @@ from discreto.stats._base import (
     spread,
     wide_note,
 )
+from discreto.stats._error_propagation import STEP
 from discreto.stats._intervals import Floats, combined_reach, share_interval
-from discreto.stats._propagation import STEP
 from discreto.stats.ratios import MADE, truths_of
 
 

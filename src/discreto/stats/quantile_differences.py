@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreto.core.dates import difference_unit
+from discreto.core.domain.dates import difference_unit
 from discreto.core.gate import Noise
 from discreto.core.query import Ints
 from discreto.errors import ParameterError
-from discreto.release import Release
-from discreto.session import Ask
+from discreto.release.release import Release
+from discreto.session.session import Ask
 from discreto.stats._cumulative_counts import (
     crossing,
     cumulative,

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Domain, Number
+from discreto.core.domain.domain import Domain, Number
 from discreto.core.gate import Noise
 from discreto.core.maps import Edges, Ones, Ranks
 from discreto.core.query import Block, Choice, Ints, Sum
 from discreto.errors import ParameterError
-from discreto.release import LEVEL, Release
-from discreto.session import Ask
+from discreto.release.release import LEVEL, Release
+from discreto.session.session import Ask
 from discreto.stats._base import (
     by_text,
     group_keys,
@@ -32,7 +32,7 @@ from discreto.stats._base import (
 )
 from discreto.stats._cumulative_counts import cumulative, strides_of, surplus_powers
 from discreto.stats._intervals import Floats, combined_reach, sum_reach
-from discreto.stats._places import Places, place_grid
+from discreto.stats._quantile_grid import Places, place_grid
 
 # How often an end of an interval may be wrong on each level, from fine to coarse.
 _TAILS = (0.034, 0.033, 0.012)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreto.core.domain import Number
+from discreto.core.domain.domain import Number
 from discreto.core.expressions import (
     Arithmetic,
     Col,
@@ -21,8 +21,8 @@ from discreto.core.maps import Categories, Ones, Values, present_in
 from discreto.core.maps.features import grid
 from discreto.core.query import Block, Sum
 from discreto.errors import DomainError
-from discreto.release import Release
-from discreto.session import Ask
+from discreto.release.release import Release
+from discreto.session.session import Ask
 from discreto.stats._base import (
     by_text,
     complete_in,
@@ -32,9 +32,9 @@ from discreto.stats._base import (
     spread,
     used_note,
 )
+from discreto.stats._error_propagation import STEP, ends_of
 from discreto.stats._from_zero import counting_block, from_zero, noisier, sums_of
 from discreto.stats._intervals import Floats, ratio_intervals
-from discreto.stats._propagation import STEP, ends_of
 
 MADE = "(asked)"  # the name of a column that lives inside of one question
 

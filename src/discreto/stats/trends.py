@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreto.core.domain import Number
+from discreto.core.domain.domain import Number
 from discreto.core.gate import Noise
 from discreto.core.maps import Bernstein
 from discreto.core.query import Block, Sum
-from discreto.release import Release
-from discreto.rng import generator
-from discreto.session import Ask
+from discreto.release.release import Release
+from discreto.session.rng import generator
+from discreto.session.session import Ask
 from discreto.stats._base import complete_in, parted
+from discreto.stats._error_propagation import STEP
 from discreto.stats._intervals import Floats
 from discreto.stats._p_values import (
     CLEAR,
@@ -24,7 +25,6 @@ from discreto.stats._p_values import (
     two_sided,
     with_p_value,
 )
-from discreto.stats._propagation import STEP
 
 
 @dataclass(frozen=True)

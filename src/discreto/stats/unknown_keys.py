@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.core.unknown_keys import Keys, KeysNoise
-from discreto.parameters import MANY, whole
-from discreto.release import LEVEL, Release
-from discreto.session import Ask
+from discreto.release.release import LEVEL, Release
+from discreto.session.parameters import MANY, whole
+from discreto.session.session import Ask
 from discreto.stats._base import run
 from discreto.stats._intervals import Floats
-from discreto.tables import Table
+from discreto.table.table import Table
+from discreto.text.wrong_calls import checked
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from discreto.core.expressions import Step, Where
-from discreto.plan import Statistic
-from discreto.release import Release
-from discreto.session import Ask
+from discreto.release.release import Release
+from discreto.session.plan import Statistic
+from discreto.session.session import Ask
 
 
 @dataclass(frozen=True, slots=True)

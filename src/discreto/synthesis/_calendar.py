@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.dates import SECONDS, DateTime, steps
+from discreto.core.domain.dates import SECONDS, DateTime, steps
 from discreto.synthesis._junction_tree import Floats
 
 _START = dt.datetime(1970, 1, 1)
@@ -21,7 +21,7 @@ def period_edges(column: DateTime, most: int) -> Floats:
     Hours, days, weeks, months, quarters, years or decades of the column's own clock;
     none where even decades are too many.
 
-    >>> from discreto.core.dates import Date
+    >>> from discreto.core.domain.dates import Date
     >>> year = Date("2023-01-01", "2023-12-31")
     >>> [year.show(edge) for edge in period_edges(year, 12)][:3]
     ['2023-02-01', '2023-03-01', '2023-04-01']

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.dates import DateTime
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.dates import DateTime
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.expressions import Col, Cut, Named, Recode, WithColumns
 from discreto.errors import ParameterError
-from discreto.rng import Generator
+from discreto.session.rng import Generator
 from discreto.synthesis._calendar import period_edges, points, read_edges
 from discreto.synthesis._junction_tree import Floats
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreto.rng import Generator
+from discreto.session.rng import Generator
 from discreto.synthesis._columns import Ints
 from discreto.synthesis._fitting import Model
 from discreto.synthesis._junction_tree import Floats

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from discreto.models._state_parts import FormPart, NumberPart, Part, Sizes
-from discreto.synthesis import _labels
+from discreto.models.interop.state_parts import FormPart, NumberPart, Part, Sizes
+from discreto.synthesis import _target_model as _labels
 from discreto.synthesis._columns import Coding
-from discreto.synthesis._rules import Rules
+from discreto.synthesis._constraints import Rules
 
 MOST_ROWS = 10**8
 

@@ -14,11 +14,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps import Categories, MarginalCounts, MarginalErrors
 from discreto.core.maps.marginals import WHOLE
 from discreto.core.query import Block, Choice, Ones, Sum
-from discreto.session import Session
+from discreto.session.session import Session
 from discreto.synthesis._columns import Coding, fine, group, has_gaps, nearest_law, view
 from discreto.synthesis._fitting import Model, NoisyMarginal, all_pairs
 from discreto.synthesis._junction_tree import Floats, JunctionTree, Places

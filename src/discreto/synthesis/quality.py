@@ -10,18 +10,18 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps import Categories
 from discreto.core.query import Block, Ones, Sum
 from discreto.data.frames.native import new_frame
 from discreto.errors import UnsafeError
-from discreto.language import mark, number, tr
-from discreto.markup import html_table
 from discreto.synthesis._columns import codings, fine, view
 from discreto.synthesis._junction_tree import Floats
 from discreto.synthesis.synthesizer import Synthesizer
-from discreto.tables import Table
+from discreto.table.table import Table
 from discreto.testing import simulate
+from discreto.text.html import html_table
+from discreto.text.language import mark, number, tr
 
 Names = tuple[str, ...]
 _SHOWN = 10

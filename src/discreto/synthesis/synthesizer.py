@@ -12,25 +12,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount, Cost
-from discreto.core.domain import Domain, Opaque
+from discreto.core.domain.domain import Domain, Opaque
 from discreto.core.ledger import Ledger
 from discreto.data.frames.native import new_frame
 from discreto.errors import DomainError, ParameterError
-from discreto.models import persist
-from discreto.models._estimator import PrivateEstimator
-from discreto.models._features import Space
-from discreto.models._state import declare
-from discreto.parameters import Reader, whole
-from discreto.rng import Generator, Seed, generator
-from discreto.synthesis import _labels
+from discreto.models.base.estimator import PrivateEstimator
+from discreto.models.base.features import Space
+from discreto.models.interop import json as persist
+from discreto.models.interop.state import declare
+from discreto.session.parameters import Reader, whole
+from discreto.session.rng import Generator, Seed, generator
+from discreto.synthesis import _target_model as _labels
 from discreto.synthesis._columns import Coding, codings, to_values, within
+from discreto.synthesis._constraints import Rules
 from discreto.synthesis._drawing import draw_cells, draw_codes
 from discreto.synthesis._files import DRAWN_STATE, MOST_ROWS, has_whole_state
 from discreto.synthesis._fitting import Model
 from discreto.synthesis._learning import Conversation, default_rounds
-from discreto.synthesis._rules import Rules
-from discreto.synthesis._weights import pair_weights
-from discreto.tables import Table
+from discreto.synthesis._pair_weights import pair_weights
+from discreto.table.table import Table
 
 _LABELS = Fraction(1, 2)  # of the cost, where a model labels the target
 _TRIES = 100  # draws for each row that must keep to rules

@@ -28,8 +28,9 @@ from discreto.errors import (
     MissingExtraError,
     ParameterError,
 )
-from discreto.export import harmless
-from discreto.stats import Count, Histogram, Mean, Quantile, Quantiles, sentences
+from discreto.release.export import harmless
+from discreto.stats import Count, Histogram, Mean, Quantile, Quantiles
+from discreto.stats import text as sentences
 
 CANARY = "CANARY-Jane-Doe"
 NUMBER = 71234567  # a value that no message may repeat

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 import discreto as dp
 from discreto import models
 from discreto.cli import app
-from discreto.cli.advice import shell_words
+from discreto.cli.error_words import shell_words
 from discreto.errors import LedgerError, ParameterError
 
 

@@ -16,7 +16,7 @@ import discreto as dp
 from discreto import models
 from discreto.core.cost import Cost
 from discreto.errors import ParameterError
-from discreto.plan import statistics
+from discreto.session.plan import statistics
 from discreto.stats import Mean
 
 COMMA = ("--dialect", "separator=,")

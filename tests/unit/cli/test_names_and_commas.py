@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import discreto as dp
 from discreto.cli import app
-from discreto.language import speaking
+from discreto.text.language import speaking
 
 COMMAS = ("pt", "es", "fr")
 DOMAIN = dp.Domain(

@@ -30,7 +30,7 @@ from discreto.errors import (
     DomainError,
     ParameterError,
 )
-from discreto.models._kinds import PrivateClassifier, PrivateRegressor
+from discreto.models.base.kinds import PrivateClassifier, PrivateRegressor
 
 NUMBERS = dp.Domain(
     {"a": dp.Number(0, 1), "b": dp.Number(0, 1), "y": dp.Category(["n", "p"])},

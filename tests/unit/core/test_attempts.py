@@ -28,7 +28,7 @@ from discreto.core.maps import Values
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.core.steps import steps_for
 from discreto.errors import BudgetError, KernelFault, LedgerError
-from discreto.rows import TableRows
+from discreto.table.rows import TableRows
 from discreto.testing import simulate
 
 TENTH = Cost.of("0.1")
@@ -177,7 +177,7 @@ class Failing:
         self.before, self.fails = before, True
 
     def learn(self, ask: Any) -> Any:
-        earnest = isinstance(ask, dp.session.Session) and isinstance(
+        earnest = isinstance(ask, dp.session.session.Session) and isinstance(
             ask._gate.ledger, Reservation
         )
         if earnest and self.before and self.fails:
@@ -243,7 +243,7 @@ KILLED = """
 import os, signal, sys
 import numpy as np
 import discreto as dp
-from discreto.rows import TableRows
+from discreto.table.rows import TableRows
 if sys.argv[2]:
     TableRows.fold = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 domain = dp.Domain({"x": dp.Number(-1, 1)})

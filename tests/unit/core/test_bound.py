@@ -15,7 +15,7 @@ from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Leaves
 from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
 from discreto.errors import DomainError, ParameterError
-from discreto.session import Session
+from discreto.session.session import Session
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain({"x": dp.Number(0, 10, missing=False)})

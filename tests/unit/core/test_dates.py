@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreto as dp
-from discreto.core.dates import steps
+from discreto.core.domain.dates import steps
 from discreto.data.frames import convert
 from discreto.errors import DomainError, ParameterError
 from discreto.stats import sentence

@@ -7,7 +7,7 @@ import pytest
 
 import discreto as dp
 from discreto.core.documents import read_json, read_toml
-from discreto.core.domain_json import COLUMN_KEYS, DOMAIN_KEYS
+from discreto.core.domain.json import COLUMN_KEYS, DOMAIN_KEYS
 from discreto.data.domain_file import draft, schema, unfilled
 from discreto.errors import DomainError, ParameterError
 from discreto.federated.config import read_https, read_silo

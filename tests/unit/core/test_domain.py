@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import discreto as dp
-from discreto.core.domain import Boolean, Category, Domain, Number, Opaque
+from discreto.core.domain.domain import Boolean, Category, Domain, Number, Opaque
 from discreto.errors import DomainError
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -13,9 +13,9 @@ import pytest
 
 import discreto as dp
 from discreto.core import compiled, exponentials
-from discreto.data.databases import exponentials as in_databases
-from discreto.data.databases.columns import Columns
 from discreto.data.frames import open_frame
+from discreto.data.sql import exponentials as in_databases
+from discreto.data.sql.columns import Columns
 
 COINS = np.random.default_rng(5)
 WIDE = np.exp(COINS.uniform(-300, 300, 700))

@@ -13,7 +13,7 @@ from discreto.core.bound import bind
 from discreto.core.charge import Receipt, Reservation
 from discreto.core.contribution import bound_of_nobody
 from discreto.core.cost import Cost
-from discreto.core.domain import Category, Domain, Number, Opaque
+from discreto.core.domain.domain import Category, Domain, Number, Opaque
 from discreto.core.fold import made_up
 from discreto.core.gate import Gate, Noise, noises_for
 from discreto.core.ledger import Ledger
@@ -36,7 +36,7 @@ from discreto.errors import (
     KernelFault,
     ParameterError,
 )
-from discreto.tables import Table
+from discreto.table.table import Table
 from discreto.testing import simulate
 
 COLUMNS = {"x": Number(0, 1), "c": Category(("u", "v")), "id": Opaque()}

@@ -12,7 +12,7 @@ from discreto.core import aggregate
 from discreto.core.bound import bind
 from discreto.core.charge import Reservation
 from discreto.core.cost import Cost
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.fold import made_up
 from discreto.core.gate import Gate
 from discreto.core.maps import Bins, Categories, Largest

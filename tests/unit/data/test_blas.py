@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import discreto as dp
 from discreto.core import aggregate
 from discreto.data.engines import LocalEngine
-from discreto.data.engines.blas import one_thread
+from discreto.data.engines.blas_threads import one_thread
 from discreto.testing import simulate
 
 NAMES = ("a", "b", "c")

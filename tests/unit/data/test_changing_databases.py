@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto.data.databases import frame as database_frame
 from discreto.data.frames import MemoryFrame, open_frame
+from discreto.data.sql import frame as database_frame
 from discreto.errors import ChangedError, ParameterError
 from discreto.testing import simulate
 

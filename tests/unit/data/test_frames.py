@@ -26,7 +26,7 @@ from numpy.testing import assert_array_equal
 
 import discreto as dp
 from discreto.core.bound import inside
-from discreto.core.domain import Category, Number
+from discreto.core.domain.domain import Category, Number
 from discreto.core.maps import Categories, Values
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.data.engines import LocalEngine

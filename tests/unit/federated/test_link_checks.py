@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 
 from discreto.cli import federate
 from discreto.errors import DiscretoError, ParameterError
-from discreto.federated import link_checks
+from discreto.federated import flower_checks as link_checks
 
 LOCAL = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
 

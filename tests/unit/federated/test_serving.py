@@ -29,9 +29,9 @@ from discreto.federated import FederatedAveraging, flower, messages
 from discreto.federated.channels import Local
 from discreto.federated.config import read_silo, read_wire
 from discreto.federated.jobs import check_job, learn, write_result
-from discreto.installed import install_command
 from discreto.models import LinearRegression, save
 from discreto.testing import simulate
+from discreto.text.install_commands import install_command
 
 SILO = """
 data = "rows.csv"

@@ -33,8 +33,8 @@ from discreto.lab.study.arrays import points
 from discreto.lab.study.deaths_data import VIOLENT, deaths
 from discreto.lab.study.scores import score_table
 from discreto.lab.study.words import in_words
-from discreto.language import speaking
 from discreto.testing import simulate
+from discreto.text.language import speaking
 
 MODULES = (
     *(s0, s0_categories, s1, s3_examples, s3_mechanisms, s3_statistics, s3_regression),

@@ -11,7 +11,7 @@ import pytest
 from discreto.lab import study
 from discreto.lab.report import study_page
 from discreto.lab.study.words import in_words
-from discreto.language import speaking
+from discreto.text.language import speaking
 
 QUICK = ["s1-sum", "s3-graphs", "s3-figure-2.1", "s3-figure-2.2", "s2-table-1"]
 ENGLISH = re.compile(

@@ -9,7 +9,7 @@ import pytest
 
 import discreto as dp
 from discreto.models import AutoClassifier, AutoRegressor
-from discreto.models._strength import STRENGTHS
+from discreto.models.base.signal_to_noise import STRENGTHS
 from discreto.testing import simulate
 
 

@@ -7,7 +7,8 @@ import pytest
 
 import discreto as dp
 from discreto.errors import BudgetError, DomainError
-from discreto.models import GaussianNB, NaiveBayes, persist
+from discreto.models import GaussianNB, NaiveBayes
+from discreto.models.interop import json as persist
 from discreto.testing import simulate
 
 COLUMNS = {

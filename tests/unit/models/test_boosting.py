@@ -24,10 +24,10 @@ from discreto.models import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     evaluate,
-    persist,
 )
-from discreto.models.boosting.binning import cuts_of
+from discreto.models.base.binning import cuts_of
 from discreto.models.boosting.settings import take_settings
+from discreto.models.interop import json as persist
 from discreto.testing import simulate
 
 COLUMNS = {

@@ -15,7 +15,8 @@ from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.trees import Grid, Tree
 from discreto.data.engines import ExecutorEngine
 from discreto.errors import ParameterError
-from discreto.models import BoostingSettings, GradientBoostingRegressor, persist
+from discreto.models import BoostingSettings, GradientBoostingRegressor
+from discreto.models.interop import json as persist
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain(

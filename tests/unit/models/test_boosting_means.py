@@ -13,12 +13,9 @@ from discreto.audit import pairs, transcript, work_of
 from discreto.data.engines import ExecutorEngine
 from discreto.errors import ParameterError
 from discreto.lab.boosting_presets import DPBoost, PrivCatBoost, PrivRandBoost
-from discreto.models import (
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    persist,
-)
+from discreto.models import GradientBoostingClassifier, GradientBoostingRegressor
 from discreto.models.boosting.settings import take_settings
+from discreto.models.interop import json as persist
 from discreto.testing import simulate
 
 KINDS = {"label": GradientBoostingClassifier, "amount": GradientBoostingRegressor}

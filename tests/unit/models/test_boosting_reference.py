@@ -13,7 +13,7 @@ from discreto.models import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from discreto.models.boosting.binning import cuts_of
+from discreto.models.base.binning import cuts_of
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain(

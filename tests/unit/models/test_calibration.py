@@ -7,8 +7,8 @@ import pytest
 
 from discreto import Category, Domain, Number, Table, models
 from discreto.core.maps.unit_columns import Indicator
-from discreto.models import _calibration
-from discreto.models._calibration import _PLACES, _fitted, _sides, worth_asking
+from discreto.models.linear import calibration as _calibration
+from discreto.models.linear.calibration import _PLACES, _fitted, _sides, worth_asking
 from discreto.testing import simulate
 
 

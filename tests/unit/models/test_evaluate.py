@@ -11,7 +11,8 @@ import pytest
 import discreto as dp
 from discreto.core.cost import Cost
 from discreto.errors import BudgetError, ParameterError
-from discreto.models import GaussianNB, LinearRegression, evaluate, persist, select
+from discreto.models import GaussianNB, LinearRegression, evaluate, select
+from discreto.models.interop import json as persist
 from discreto.testing import simulate
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import discreto as dp
 from discreto import models, report
-from discreto.language import speaking
+from discreto.text.language import speaking
 
 NUMBERS = {name: dp.Number(0, 10) for name in ("p", "q", "r")}
 TARGETS = {

@@ -20,8 +20,8 @@ from discreto.models import (
     load,
     save,
 )
-from discreto.models._kept import last_evaluation
-from discreto.models.persist import dumps
+from discreto.models.base.process_facts import last_evaluation
+from discreto.models.interop.json import dumps
 from discreto.report import model_blocks, model_page
 from discreto.testing import simulate
 

@@ -17,8 +17,8 @@ from discreto.core.maps import Deviations, Nearest, Rings, from_json, to_json
 from discreto.core.query import Block, Ones, Sum
 from discreto.errors import DomainError, ParameterError
 from discreto.models import KMeans
-from discreto.models._centroids import merge, starts
-from discreto.rng import generator
+from discreto.models.clusters.centroids import merge, starts
+from discreto.session.rng import generator
 from discreto.testing import simulate
 
 CENTRES = ((-0.5, 0.2), (0.6, -0.1), (0.6, 0.3))

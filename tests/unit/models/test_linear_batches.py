@@ -7,7 +7,8 @@ import pytest
 
 import discreto as dp
 from discreto.errors import BudgetError, DomainError, ParameterError
-from discreto.models import LinearRegression, persist
+from discreto.models import LinearRegression
+from discreto.models.interop import json as persist
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain({"a": dp.Number(0, 1), "b": dp.Number(-1, 1), "y": dp.Number(0, 9)})

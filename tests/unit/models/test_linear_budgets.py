@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression as PlainLogistic
 
 import discreto as dp
 from discreto.models import KMeans, LinearRegression, LogisticRegression
-from discreto.models._terms import Encoding
+from discreto.models.linear.encoding import Encoding
 from discreto.testing import simulate
 
 SEEDS = 4

@@ -8,7 +8,7 @@ import pytest
 
 import discreto as dp
 from discreto.models import LinearRegression, LogisticRegression
-from discreto.models.persist import dumps, loads
+from discreto.models.interop.json import dumps, loads
 from discreto.testing import simulate
 
 SEEDS = 4

@@ -14,7 +14,7 @@ from discreto.models import (
     GradientBoostingRegressor,
 )
 from discreto.models.boosting.monotone import in_order
-from discreto.models.persist import dumps, loads
+from discreto.models.interop.json import dumps, loads
 from discreto.testing import simulate
 
 

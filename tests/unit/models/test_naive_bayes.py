@@ -11,7 +11,8 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import discreto as dp
 from discreto.errors import DomainError, ParameterError
-from discreto.models import CategoricalNB, GaussianNB, NaiveBayes, persist
+from discreto.models import CategoricalNB, GaussianNB, NaiveBayes
+from discreto.models.interop import json as persist
 from discreto.testing import simulate
 
 MIXED = {

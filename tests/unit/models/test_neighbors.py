@@ -34,10 +34,10 @@ from discreto.models import (
     CellNeighborsClassifier,
     KNeighborsClassifier,
     RadiusNeighborsClassifier,
-    persist,
 )
-from discreto.models._features import Ready
-from discreto.models._hashing import log_votes
+from discreto.models.base.features import Ready
+from discreto.models.interop import json as persist
+from discreto.models.neighbors.hashing import log_votes
 from discreto.testing import simulate
 
 COLUMNS = {"x": dp.Number(-1, 1), "y": dp.Category(["a", "b", "c"])}

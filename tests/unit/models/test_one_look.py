@@ -12,11 +12,11 @@ from sklearn.linear_model import LinearRegression as Plain
 import discreto as dp
 from discreto import models
 from discreto.core.query import Everyone
-from discreto.models import _one_look
-from discreto.models._frames import Design
-from discreto.models._least_squares import Moments, centred, least_squares
-from discreto.models._one_look import PLENTY, _spoiled
-from discreto.models._residuals import by_residuals
+from discreto.models.linear import single_release as _one_look
+from discreto.models.linear.coordinates import Design
+from discreto.models.linear.least_squares import Moments, centred, least_squares
+from discreto.models.linear.residuals import by_residuals
+from discreto.models.linear.single_release import PLENTY, _spoiled
 from discreto.testing import simulate
 
 ONCE = "products of whole rows"

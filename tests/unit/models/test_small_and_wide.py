@@ -15,8 +15,8 @@ from discreto.models import (
     GradientBoostingRegressor,
     NaiveBayes,
 )
-from discreto.models._strength import likely_counts
-from discreto.models.persist import dumps, loads
+from discreto.models.base.signal_to_noise import likely_counts
+from discreto.models.interop.json import dumps, loads
 from discreto.testing import simulate
 
 CLASSIFIERS = (

@@ -11,11 +11,11 @@ import pytest
 
 import discreto as dp
 from discreto import models, report
-from discreto.meaning import explain
 from discreto.plots import HeatmapDisplay, HistogramDisplay, LedgerDisplay
 from discreto.plots.effects import DependenceDisplay
 from discreto.report import effects
 from discreto.report.effects import effects_of
+from discreto.text.meaning import explain
 
 
 @pytest.fixture(scope="module")

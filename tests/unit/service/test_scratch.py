@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from discreto.service.scratch import scratch
+from discreto.service.metrics_folder import scratch
 
 HOLD = """
 import sys, time
-from discreto.service.scratch import scratch
+from discreto.service.metrics_folder import scratch
 with scratch("held-") as folder:
     print(folder, flush=True)
     time.sleep(60)

@@ -17,10 +17,9 @@ from discreto.core.cost import Cost
 from discreto.core.expressions import Select, Where, view_to_json
 from discreto.core.ledger.proof import check_proof
 from discreto.errors import BudgetError, LedgerError, ParameterError
-from discreto.expression_text import expression
 from discreto.service import Service, read_config
+from discreto.service.asking import Door
 from discreto.service.demo import write_demo
-from discreto.service.door import Door
 from discreto.service.errors import CODES, Refusal, refusal_of
 from discreto.service.guard import bucketed
 from discreto.service.questions import (
@@ -31,6 +30,7 @@ from discreto.service.questions import (
 )
 from discreto.service.rate import RateLimit
 from discreto.service.state import Person
+from discreto.table.expression_text import expression
 
 NUMBERS = view_to_json((Select(("age", "bmi")),))
 MEAN = {"ask": "mean(age) by sex", "epsilon": "0.1"}

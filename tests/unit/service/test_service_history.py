@@ -9,7 +9,7 @@ import pytest
 import discreto as dp
 from discreto.core.cost import Cost
 from discreto.core.history import NamedPast, PersonHistory
-from discreto.core.question_json import encode
+from discreto.core.query_json import encode
 from discreto.errors import DiscretoError, DomainError, ParameterError
 from discreto.testing import simulate
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.ledger.store import Store
 from discreto.errors import DomainError, ParameterError
 from discreto.service import Service, read_config
 from discreto.service.demo import write_demo
 from discreto.service.errors import Refusal
 from discreto.service.payer import ServedTable
-from discreto.service.pictures import burn_down
+from discreto.service.plots import burn_down
 from discreto.service.state import _SCHEMA, Person, State
 
 

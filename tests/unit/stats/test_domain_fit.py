@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import discreto as dp
 from discreto.cli import app
 from discreto.data.domain_file import schema
-from discreto.data.owner_check import exact_shares
+from discreto.data.frames.owner_check import exact_shares
 from discreto.errors import DomainError
 from discreto.testing import simulate
 

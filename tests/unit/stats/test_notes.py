@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto.language import speaking
-from discreto.release import Release
+from discreto.release.release import Release
 from discreto.testing import simulate
+from discreto.text.language import speaking
 
 DOMAIN = dp.Domain({"kg": dp.Number(2, 250), "sex": dp.Category(["f", "m"])})
 SEXES = ["f", "m"] * 1000

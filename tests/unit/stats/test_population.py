@@ -8,7 +8,7 @@ import pytest
 import discreto as dp
 from discreto import stats
 from discreto.errors import ParameterError
-from discreto.release import Release
+from discreto.release.release import Release
 from discreto.testing import simulate
 
 DOMAIN = dp.Domain({"x": dp.Number(0, 10), "g": dp.Category(["a", "b"])})

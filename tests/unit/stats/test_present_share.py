@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto import plan, stats
-from discreto.label_text import label_in_words
-from discreto.language import speaking
+from discreto import stats
+from discreto.release.labels import label_in_words
+from discreto.session import plan
+from discreto.text.language import speaking
 
 DOMAIN = dp.Domain(
     {

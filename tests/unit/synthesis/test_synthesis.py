@@ -13,10 +13,10 @@ import pytest
 import discreto as dp
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
-from discreto.dry_run import dry_run_gate
 from discreto.errors import BudgetError, DomainError, ParameterError, UnsafeError
-from discreto.models import persist
-from discreto.session import Session
+from discreto.models.interop import json as persist
+from discreto.session.dry_run import dry_run_gate
+from discreto.session.session import Session
 from discreto.synthesis import Synthesizer, expected, measured
 from discreto.testing import simulate
 

@@ -13,7 +13,7 @@ import pytest
 import discreto as dp
 from discreto.core.cost import Cost
 from discreto.errors import ParameterError
-from discreto.models import persist
+from discreto.models.interop import json as persist
 from discreto.synthesis import Synthesizer, expected
 from discreto.synthesis._columns import default_edges
 from discreto.testing import simulate

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from discreto.core import exponentials
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions.kinds import (
     LARGEST,
     Expression,

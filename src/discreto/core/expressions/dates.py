@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from discreto.core.dates import SECONDS, steps
-from discreto.core.domain import Domain
+from discreto.core.domain.dates import SECONDS, steps
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions.kinds import Expression, Labels, Operation, Real, real
 from discreto.core.expressions.values import Const
 from discreto.core.query import Batch, Floats, Ints

@@ -12,8 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from discreto.core.dates import Date, DateTime, show_date
-from discreto.core.domain import Category, Column, Domain, Number, Value
+from discreto.core.domain.dates import Date, DateTime, show_date
+from discreto.core.domain.domain import Category, Column, Domain, Number, Value
 from discreto.core.field_types import forms_of
 from discreto.core.frame import Array
 from discreto.core.query import Batch, Floats, Ints

@@ -7,8 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreto.calls import quoted_column
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions.dates import dated
 from discreto.core.expressions.kinds import (
     TRUTHS,
@@ -25,6 +24,7 @@ from discreto.core.expressions.kinds import (
 )
 from discreto.core.query import Batch, Floats, Ints
 from discreto.errors import DomainError, ParameterError
+from discreto.text.wrong_calls import quoted_column
 
 MOST_VALUES = 1 << 16
 

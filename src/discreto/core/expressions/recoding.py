@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreto.core.domain import Domain, Value
+from discreto.core.domain.domain import Domain, Value
 from discreto.core.expressions.kinds import (
     Expression,
     Labels,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreto.core.dates import DateTime
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.dates import DateTime
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.expressions.kinds import (
     TRUTHS,
     Kind,

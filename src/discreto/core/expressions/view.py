@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.calls import quoted_column
-from discreto.core.domain import Category, Domain
+from discreto.core.domain.domain import Category, Domain
 from discreto.core.expressions.arithmetic import Apply, Arithmetic, Clip, Power
 from discreto.core.expressions.dates import AgeAt, DatePart, DaysBetween, Period
 from discreto.core.expressions.kinds import Expression, column_of, truth
@@ -32,10 +31,11 @@ from discreto.core.expressions.values import Col, Const
 from discreto.core.field_types import check_plain
 from discreto.core.frame import Array, Frame, Origin, Place
 from discreto.core.query import Batch
-from discreto.core.question_json import decode, encode
+from discreto.core.query_json import decode, encode
 from discreto.core.unknown_keys import OpenText
 from discreto.core.validation import check_parts
 from discreto.errors import DomainError, ParameterError
+from discreto.text.wrong_calls import quoted_column
 
 DEEPEST = 64  # expressions inside of each other
 MOST_STEPS = 64  # of a view

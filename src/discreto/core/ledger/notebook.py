@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from discreto.core.cost import Cost, show
-from discreto.markup import Html, html_table
+from discreto.text.html import Html, html_table
 
 if TYPE_CHECKING:
     from discreto.core.ledger.reader import LedgerReader

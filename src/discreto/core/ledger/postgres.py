@@ -24,7 +24,7 @@ from discreto.core.ledger import postgres_schema as schemas
 from discreto.core.ledger.database import CutShort, Database, Fill
 from discreto.core.ledger.fork import watch
 from discreto.errors import LedgerError, MissingExtraError, ParameterError
-from discreto.installed import install_command
+from discreto.text.install_commands import install_command
 
 SCHEMES = ("postgresql", "postgres")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")

@@ -60,7 +60,7 @@ from discreto.core.query import (
     Randomise,
     Sum,
 )
-from discreto.core.question_json import decode, encode
+from discreto.core.query_json import decode, encode
 from discreto.errors import ParameterError
 
 KINDS: dict[str, type] = CORE_KINDS | {

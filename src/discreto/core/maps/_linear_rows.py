@@ -14,7 +14,7 @@ import numpy as np
 
 from discreto.core import compiled
 from discreto.core.aggregate import add_up
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps.unit_columns import Term, facts_of
 from discreto.core.query import Batch, Floats
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core import compiled
-from discreto.core.domain import Category, Domain, Number, Value
+from discreto.core.domain.domain import Category, Domain, Number, Value
 from discreto.core.maps._names import check_names
 from discreto.core.query import Batch, Cells, Everyone, Floats, Ints
 from discreto.errors import DomainError, ParameterError

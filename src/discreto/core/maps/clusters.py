@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core import compiled
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps import trees_numpy as kernels
 from discreto.core.maps._batch_cache import remember, share
 from discreto.core.maps._distances import memberships, nearest, raised

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps.trees import Grid
 from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.errors import ParameterError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreto.core.domain import Domain, Number
+from discreto.core.domain.domain import Domain, Number
 from discreto.core.maps._names import check_names
 from discreto.core.query import Batch, Floats, Shape
 from discreto.errors import DomainError

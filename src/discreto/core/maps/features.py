@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from discreto.core import compiled
-from discreto.core.domain import Domain, Number
+from discreto.core.domain.domain import Domain, Number
 from discreto.core.maps._names import check_names
 from discreto.core.maps.unit_columns import (
     Indicator,

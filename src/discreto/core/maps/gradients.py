@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from discreto.core.aggregate import add_up
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.exponentials import exp
 from discreto.core.maps._linear_rows import mix
 from discreto.core.maps._names import check_names, check_range

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps.neighbors import GRID
 from discreto.core.maps.unit_columns import rows_with_gaps
 from discreto.core.query import Batch, Floats, Ints, Shape

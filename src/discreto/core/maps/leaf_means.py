@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.query import Block, Cells, Fold, Ints, Shape, Sum
 from discreto.errors import ParameterError

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreto.core.domain import Category, Domain
+from discreto.core.domain.domain import Category, Domain
 from discreto.core.maps.cells import to_cells
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.maps.predictions import (

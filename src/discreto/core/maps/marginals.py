@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Domain, Neighbours
+from discreto.core.domain.domain import Domain, Neighbours
 from discreto.core.maps._names import check_names
 from discreto.core.maps.cells import Categories
 from discreto.core.query import Batch, Ints

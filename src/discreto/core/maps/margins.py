@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps import trees_numpy as kernels
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import BATCH_ROWS

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Domain, Neighbours
+from discreto.core.domain.domain import Domain, Neighbours
 from discreto.core.maps._point_checks import check_points
 from discreto.core.maps.unit_columns import (
     Term,

@@ -14,7 +14,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreto.core.domain import Category, Column, Domain, Neighbours, Number, Value
+from discreto.core.domain.domain import (
+    Category,
+    Column,
+    Domain,
+    Neighbours,
+    Number,
+    Value,
+)
 from discreto.core.maps._batch_cache import remember
 from discreto.core.maps.cells import to_cells
 from discreto.core.maps.features import SUM_BITS

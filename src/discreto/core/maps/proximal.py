@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.aggregate import add_up
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps.gradients import TOP, ClippedGradient
 from discreto.core.query import (
     Block,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps._batch_cache import Chosen, remember
 from discreto.core.maps._names import check_names
 from discreto.core.maps.cells import present_in

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core import compiled
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.exponentials import exp
 from discreto.core.maps._names import check_names
 from discreto.core.maps.features import SUM_BITS

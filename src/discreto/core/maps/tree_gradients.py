@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps import tree_losses
 from discreto.core.maps import trees_numpy as kernels
 from discreto.core.maps._batch_cache import (

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from discreto.core import aggregate
-from discreto.core.domain import Category, Domain, Neighbours, Number
+from discreto.core.domain.domain import Category, Domain, Neighbours, Number
 from discreto.core.maps import trees_numpy as kernels
 from discreto.core.maps._batch_cache import keep, recall, remember
 from discreto.core.maps.tree_gradients import Gradients

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.domain import Category, Domain
+from discreto.core.domain.domain import Category, Domain
 from discreto.core.maps import trees_numpy as kernels
 from discreto.core.maps._batch_cache import Chosen, recall, remember
 from discreto.core.maps._names import check_names

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreto.core import compiled
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats
 from discreto.errors import ParameterError

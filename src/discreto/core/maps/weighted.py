@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps._names import check_names
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Batch, Features, Floats, Form, Ones, Shape

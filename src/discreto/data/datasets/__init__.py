@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.data.datasets import _sources
 from discreto.data.datasets._catalogue import CATALOGUE, Sheet, sheet_of
 from discreto.errors import MissingExtraError, ParameterError
-from discreto.parameters import MANY, whole
-from discreto.rng import Seed, generator
+from discreto.session.parameters import MANY, whole
+from discreto.session.rng import Seed, generator
 
 
 @dataclass(frozen=True, eq=False)

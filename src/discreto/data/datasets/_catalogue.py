@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from discreto.core.documents import read_json
-from discreto.core.domain import Domain, Opaque
+from discreto.core.domain.domain import Domain, Opaque
 from discreto.errors import DomainError
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Category
+from discreto.core.domain.domain import Category
 from discreto.data.datasets._catalogue import CATALOGUE, Entry, Sheet, read_sheet
 from discreto.errors import MissingExtraError
-from discreto.installed import install_command
-from discreto.rng import Generator
+from discreto.session.rng import Generator
+from discreto.text.install_commands import install_command
 
 MADE_UP = "made-up rows"
 Found = tuple[dict[str, Any], str] | str

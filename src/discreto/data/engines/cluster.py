@@ -7,7 +7,7 @@ from typing import Any
 
 from discreto.data.engines.executor import SILENCE, ExecutorEngine
 from discreto.errors import MissingExtraError, ParameterError
-from discreto.installed import install_command
+from discreto.text.install_commands import install_command
 
 _LONG = 1 << 14  # letters of a text that is worth a way of its own to all workers
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from discreto.core.bound import Bound
 from discreto.core.fold import Folded, by_query, of_copy
-from discreto.data.databases import Untranslated
 from discreto.data.engines.local import LocalEngine, quietly
 from discreto.data.frames import Frame
-from discreto.parameters import MANY, truth, whole
+from discreto.data.sql import Untranslated
+from discreto.session.parameters import MANY, truth, whole
 
 if TYPE_CHECKING:  # it needs narwhals, which is not loaded for nothing
-    from discreto.data.databases.frame import DatabaseFrame
+    from discreto.data.sql.frame import DatabaseFrame
 
 KEPT = 1 << 27  # numbers of a private copy: one gigabyte
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from discreto.core.bound import Bound, inside
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.expressions import ViewFrame, view_from_json, view_to_json
 from discreto.core.field_types import kinds_of
 from discreto.core.fold import (
@@ -29,13 +29,13 @@ from discreto.core.fold import (
     nothing,
 )
 from discreto.core.frame import Place
-from discreto.data.engines.blas import one_thread
+from discreto.data.engines.blas_threads import one_thread
 from discreto.data.engines.local import quietly
 from discreto.data.engines.task_text import WORKER_KINDS, read_question, write_question
 from discreto.data.frames import Array, Frame, StreamFrame
 from discreto.data.frames.spans import Span
 from discreto.errors import KernelFault, ParameterError, StalledError
-from discreto.parameters import MANY, number, whole
+from discreto.session.parameters import MANY, number, whole
 
 SILENCE = 600.0  # seconds without a task that is done
 _SMALLEST, _LARGEST = 8 << 20, 256 << 20  # bytes of files in one task

@@ -17,7 +17,7 @@ from discreto.core.fold import (
     merge,
     nothing,
 )
-from discreto.data.engines.blas import one_thread
+from discreto.data.engines.blas_threads import one_thread
 from discreto.data.frames import Frame
 from discreto.errors import KernelFault, StalledError
 

@@ -16,7 +16,7 @@ from typing import Any
 from discreto.core.maps import KINDS
 from discreto.core.maps.row_partition import TallyWithin
 from discreto.core.maps.trees import Grid, Tree
-from discreto.core.question_json import decode, encode
+from discreto.core.query_json import decode, encode
 
 # Workers get what the gate asks, which may be about a part; strangers may not ask that.
 WORKER_KINDS = KINDS | {"TallyWithin": TallyWithin}

@@ -15,13 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.contribution import PersonFrame
-from discreto.core.domain import Domain
-from discreto.data.databases.address import (
-    connector,
-    file_of,
-    is_address,
-    open_address,
-)
+from discreto.core.domain.domain import Domain
 from discreto.data.frames.convert import convert
 from discreto.data.frames.file_states import OpenedFiles, note_state
 from discreto.data.frames.files import format_of, paths_of
@@ -34,6 +28,7 @@ from discreto.data.frames.memory import (
 )
 from discreto.data.frames.memory_view import view_of
 from discreto.data.frames.stream import STREAM_ROWS, StreamFrame
+from discreto.data.sql.address import connector, file_of, is_address, open_address
 from discreto.errors import DomainError
 
 
@@ -94,8 +89,8 @@ def _database_frame(
     """A frame over a lazy table; None for data of another kind."""
     if type(data).__module__.partition(".")[0] in ("numpy", "pandas"):
         return None
-    from discreto.data.databases.backends import backend_of
-    from discreto.data.databases.frame import DatabaseFrame
+    from discreto.data.sql.backends import backend_of
+    from discreto.data.sql.frame import DatabaseFrame
 
     backend = backend_of(data, list(domain))
     if backend is None:

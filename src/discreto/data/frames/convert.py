@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.dates import DateTime
-from discreto.core.dialect import Dialect
-from discreto.core.domain import Category
+from discreto.core.domain.dates import DateTime
+from discreto.core.domain.dialect import Dialect
+from discreto.core.domain.domain import Category
 from discreto.data.frames.arrow import flat, is_arrow, numbers_of, odd_texts
 from discreto.data.frames.dates import dates
 from discreto.data.frames.frame_checks import Array

@@ -14,9 +14,9 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from discreto.core.date_formats import COUNTED, iso_texts
-from discreto.core.dates import SECONDS, DateTime, steps
-from discreto.core.dialect import Dialect
+from discreto.core.domain.date_formats import COUNTED, iso_texts
+from discreto.core.domain.dates import SECONDS, DateTime, steps
+from discreto.core.domain.dialect import Dialect
 from discreto.core.frame import Array
 from discreto.data.frames.gaps import gaps_of, without
 from discreto.data.frames.numbers import reader_of

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.dialect import Dialect
+from discreto.core.domain.dialect import Dialect
 from discreto.data.frames.frame_checks import Array
 from discreto.errors import DiscretoError, DomainError, MissingExtraError
-from discreto.installed import install_command
+from discreto.text.install_commands import install_command
 
 
 def names_of(path: Path, dialect: Dialect | None) -> list[str]:

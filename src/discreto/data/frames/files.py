@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 from urllib.parse import unquote
 
-from discreto.core.dialect import Dialect, check_marks
+from discreto.core.domain.dialect import Dialect, check_marks
 from discreto.data.frames.file_states import FileState
 from discreto.data.frames.records import Layout, header
 from discreto.data.frames.types import Kind, arrow_kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.frame import Array, Frame, asked
 from discreto.errors import DomainError
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.dialect import Dialect
+from discreto.core.domain.dialect import Dialect
 from discreto.core.frame import Array
 from discreto.data.frames.numbers import number, reader_of
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Domain, Number
+from discreto.core.domain.domain import Domain, Number
 from discreto.core.frame import Origin, Place
 from discreto.core.maps._fit_rows import FitRows
 from discreto.core.row_local import cell_by_cell

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Category, Domain
+from discreto.core.domain.domain import Category, Domain
 from discreto.core.expressions import Step, ViewFrame, Where, WithColumns
 from discreto.data.frames.frame_checks import Array, Frame
 from discreto.data.frames.memory import MemoryFrame

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from discreto.core.dialect import Dialect
+from discreto.core.domain.dialect import Dialect
 
 _SPACE = "[ \\u00a0\\u2009\\u202f]"  # plain, no-break, thin, narrow no-break
 _MARKS = {" ": _SPACE, "'": "['\\u2019]"}

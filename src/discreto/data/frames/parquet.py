@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Category, Domain
+from discreto.core.domain.domain import Category, Domain
 from discreto.core.row_local import cell_by_cell
 from discreto.data.frames.convert import convert
 from discreto.data.frames.file_states import FileState

@@ -23,7 +23,7 @@ from uuid import UUID
 
 import numpy as np
 
-from discreto.core.dialect import Dialect
+from discreto.core.domain.dialect import Dialect
 from discreto.data.frames.convert import plain
 from discreto.data.frames.frame_checks import Array
 from discreto.data.frames.gaps import gaps_of, name_of_number

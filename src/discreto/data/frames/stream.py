@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.dialect import Dialect
-from discreto.core.domain import Category, Domain
+from discreto.core.domain.dialect import Dialect
+from discreto.core.domain.domain import Category, Domain
 from discreto.core.frame import Origin, Place
 from discreto.core.maps._batch_cache import Fleeting
 from discreto.core.row_local import cell_by_cell

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreto.core.date_formats import COUNTED
-from discreto.core.dates import DateTime
-from discreto.core.domain import Category, Domain, Number, Opaque
+from discreto.core.domain.date_formats import COUNTED
+from discreto.core.domain.dates import DateTime
+from discreto.core.domain.domain import Category, Domain, Number, Opaque
 from discreto.data.frames.numbers import number
 from discreto.errors import DomainError
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreto.audit.neighbours import Data
-from discreto.core.domain import Category, Column, Domain, Number, Opaque
+from discreto.core.domain.domain import Category, Column, Domain, Number, Opaque
 
 LABELS = ("a", "b", "c")
 COLUMNS: dict[str, Column] = {"x": Number(0, 1), "label": Category(LABELS)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.audit.featurise import Matrix
+from discreto.audit.output_features import Matrix
 from discreto.core.noise.sampler import Sampler
 from discreto.lab.known_bugs.planted_bug import PlantedBug
 from discreto.testing import simulate

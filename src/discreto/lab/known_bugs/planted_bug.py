@@ -11,7 +11,7 @@ from discreto.audit.findings import Finding, Method
 from discreto.audit.ledgers import ledger
 from discreto.audit.neighbours import pairs
 from discreto.audit.transcripts import transcript
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 
 
 @dataclass(frozen=True)

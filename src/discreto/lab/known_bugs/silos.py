@@ -8,7 +8,7 @@ from typing import Any
 
 from discreto.audit.neighbours import Data
 from discreto.audit.recorder import Recorder
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.noise.sampler import Sampler
 from discreto.errors import DiscretoError, KernelFault, ParameterError
 from discreto.lab.known_bugs._rows import PEOPLE, numbers

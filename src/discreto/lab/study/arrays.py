@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreto.compare.seeds import generator_for
-from discreto.core.domain import Category, Number
+from discreto.core.domain.domain import Category, Number
 from discreto.data.datasets import load
 
 

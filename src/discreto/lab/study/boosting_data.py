@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from discreto.compare.seeds import generator_for
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.data import datasets
 
 FOLDS = 5

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreto.compare.seeds import generator_for
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.domain import Category, Domain, Number
 
 OLDEST = 120
 CODE = 4000  # added to an age in years, as the register does

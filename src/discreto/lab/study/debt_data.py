@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreto.compare.seeds import generator_for
-from discreto.core.domain import Domain, Number
+from discreto.core.domain.domain import Domain, Number
 
 COLUMNS = ("balance", "days", "days_left", "repayments", "interest")
 TARGET = COLUMNS[0]

@@ -19,8 +19,8 @@ from discreto.lab.study.figures import save
 from discreto.lab.study.results import Results, summary
 from discreto.lab.study.store import Folder, Record, key_of, versions, write_json
 from discreto.lab.study.workers import run_apart, run_here
-from discreto.language import language
-from discreto.parameters import whole
+from discreto.session.parameters import whole
+from discreto.text.language import language
 
 NEEDS_ALL = "it needs cells that were skipped"
 

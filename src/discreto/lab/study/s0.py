@@ -22,8 +22,8 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table, spread
-from discreto.language import mark
 from discreto.models import CellNeighborsClassifier, KNeighborsClassifier
+from discreto.text.language import mark
 
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)  # those of the slides
 PRINTED, PLAIN = "as printed", "non-private"

@@ -26,13 +26,13 @@ from discreto.lab.study.experiment import (
 from discreto.lab.study.results import Results
 from discreto.lab.study.s0 import ALL, EACH, EPSILONS, PLAIN, PRINTED
 from discreto.lab.study.scores import score_table
-from discreto.language import mark
 from discreto.models import (
     CellNeighborsClassifier,
     KNeighborsClassifier,
     RadiusNeighborsClassifier,
 )
-from discreto.tables import Table as Rows
+from discreto.table.table import Table as Rows
+from discreto.text.language import mark
 
 ROWS, NEIGHBORS, RUNS = 2000, 9, 10
 RADIUS, CELLS = "ours, ε in all (radius)", "ours, ε in all (cells)"

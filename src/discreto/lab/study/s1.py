@@ -9,7 +9,7 @@ import numpy as np
 
 from discreto import stats
 from discreto.compare.seeds import ledger_for
-from discreto.core.domain import Domain, Number
+from discreto.core.domain.domain import Domain, Number
 from discreto.lab import published
 from discreto.lab.published.sums import laplace_density, local_sensitivity
 from discreto.lab.study import figures
@@ -21,9 +21,9 @@ from discreto.lab.study.experiment import (
     StudyFinding,
 )
 from discreto.lab.study.results import Results
-from discreto.language import mark
 from discreto.plots.style import legend, look
-from discreto.tables import Table as People
+from discreto.table.table import Table as People
+from discreto.text.language import mark
 
 PROPERTIES = (4, 2, 7, 1)
 WITHOUT_GIL = (4, 2, 1)

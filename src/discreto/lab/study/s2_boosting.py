@@ -48,9 +48,9 @@ from discreto.lab.study.experiment import (
 from discreto.lab.study.figures import curves, panels
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
-from discreto.language import mark
-from discreto.models._features import Ready
-from discreto.tables import Table as Rows
+from discreto.models.base.features import Ready
+from discreto.table.table import Table as Rows
+from discreto.text.language import mark
 
 MAKERS: dict[str, tuple[Any, dict[str, Any]]] = {
     CAT: (boosting_presets.PrivCatBoost, {}),

@@ -14,7 +14,7 @@ import numpy as np
 from discreto.lab.study.boosting_budgets import RULES
 from discreto.lab.study.experiment import Experiment, ResultTable, StudyFinding
 from discreto.lab.study.results import Results
-from discreto.language import mark
+from discreto.text.language import mark
 
 DEPTH, TREES, LAMBDA, EPSILON = 6, 50, 0.1, 1.0  # the settings of S2's experiments
 ATTRIBUTES = 8  # of Abalone, for the rule that counts them

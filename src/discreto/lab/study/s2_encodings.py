@@ -16,7 +16,7 @@ import numpy as np
 
 from discreto import models, stats
 from discreto.compare.seeds import ledger_for, seed_for
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.lab import boosting_presets
 from discreto.lab.study.boosting_data import TITLES, Prepared, prepare
 from discreto.lab.study.experiment import (
@@ -28,8 +28,8 @@ from discreto.lab.study.experiment import (
 from discreto.lab.study.figures import curves, legend_below, panels
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
-from discreto.language import mark
-from discreto.tables import Table as Rows
+from discreto.table.table import Table as Rows
+from discreto.text.language import mark
 
 NATIVE, ONE_HOT, BINARY = "native", "one-hot", "binary"
 CODES, HASHED, TARGET = "codes", "hashing", "target (paid for)"

@@ -24,7 +24,7 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.figures import panels
 from discreto.lab.study.results import Results
-from discreto.language import mark
+from discreto.text.language import mark
 
 FOLDS = 5
 PROXIMAL_ROUNDS, GRAPH_ROUNDS = 30, 100

@@ -10,7 +10,7 @@ from scipy.integrate import trapezoid
 
 from discreto import stats
 from discreto.compare.seeds import generator_for, ledger_for
-from discreto.core.domain import Domain, Number
+from discreto.core.domain.domain import Domain, Number
 from discreto.lab import published
 from discreto.lab.published.sums import laplace_density
 from discreto.lab.study import figures
@@ -23,9 +23,9 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
-from discreto.language import mark
 from discreto.plots.style import legend, look
-from discreto.tables import Table as People
+from discreto.table.table import Table as People
+from discreto.text.language import mark
 
 SCALES = (1.0, 2.0, 4.0)
 TOP = 1_000_000  # example 2.5: values from 0 to a million

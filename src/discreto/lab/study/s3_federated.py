@@ -33,7 +33,7 @@ from discreto.lab.study.federated_views import (
     tables,
 )
 from discreto.lab.study.s3_choices import BATCH, clients_of
-from discreto.language import mark
+from discreto.text.language import mark
 
 RATES = {AVERAGING: 0.05, DEGREES: 0.02, CONSTANT: 0.02}
 CLIP, MU = 3.0, 10.0  # of a gradient; the penalty of table 4.2

@@ -17,8 +17,8 @@ from discreto.lab.published.federated import (
 from discreto.lab.study.experiment import Experiment, Picture, ResultTable, StudyFinding
 from discreto.lab.study.figures import panels
 from discreto.lab.study.results import Results
-from discreto.language import mark
 from discreto.plots import TopologyDisplay
+from discreto.text.language import mark
 
 STAR = tuple((1, node) for node in range(2, 8))  # figure 4.7: the server is node 1
 FIGURES = {

@@ -22,9 +22,9 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
-from discreto.language import mark
 from discreto.local import RandomizedResponse
 from discreto.plots.style import legend, look
+from discreto.text.language import mark
 
 COUNT = 108  # minors who died of causes related to diabetes
 PRINTED, OURS = "as printed", "ours"

@@ -20,9 +20,9 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table, spread
-from discreto.language import mark
 from discreto.models import FuzzyCMeans, GaussianNB
 from discreto.plots import CentroidsDisplay
+from discreto.text.language import mark
 
 PRINTED, OURS, PLAIN = "as printed", "ours", "non-private"
 EPSILONS = (0.1, 0.5, 1.0, 3.0, 10.0, 100.0)

@@ -21,9 +21,9 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
-from discreto.language import mark
 from discreto.models import LinearRegression, LogisticRegression
 from discreto.plots.style import legend, look
+from discreto.text.language import mark
 
 PRINTED, INTERCEPT = "as printed", "as printed, with an intercept"
 OURS, FUNCTIONAL = "ours", "ours, functional mechanism"

@@ -17,7 +17,7 @@ from discreto.lab.study.figures import curves, panels
 from discreto.lab.study.results import Results
 from discreto.lab.study.s3_federated import last_error
 from discreto.lab.study.scores import score_table
-from discreto.language import mark
+from discreto.text.language import mark
 
 SHARES = (1.0, 0.5, 0.2, 0.1)  # of the 2,800 rows
 APPROACHES = (AVERAGING, DEGREES, PROXIMAL)

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreto import stats
 from discreto.compare.seeds import ledger_for
-from discreto.core.domain import Category, Domain, Number
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.lab import published
 from discreto.lab.study import figures
 from discreto.lab.study.deaths_data import CODE, OLDEST, deaths, domain
@@ -22,9 +22,9 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
-from discreto.language import mark
 from discreto.plots.style import legend, look
-from discreto.tables import Table as People
+from discreto.table.table import Table as People
+from discreto.text.language import mark
 
 EDGES = np.arange(0, OLDEST + 11, 10) - 0.5  # between whole ages
 PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)

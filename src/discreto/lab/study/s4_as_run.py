@@ -37,7 +37,7 @@ from discreto.lab.study.experiment import (
 from discreto.lab.study.results import Results
 from discreto.lab.study.s4_pima import EPSILONS, OURS, PLAIN, STAIRS, TIE
 from discreto.lab.study.scores import score_table
-from discreto.language import mark
+from discreto.text.language import mark
 
 AS_RUN, VERSION = "private, as run", "0.6.6"
 BAYES, LINEAR, KMEANS = "naive Bayes", "linear regression", "k-means"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Category, Domain
+from discreto.core.domain.domain import Category, Domain
 from discreto.lab import published
 from discreto.lab.published.regression import Polynomial, squares
 from discreto.lab.study.experiment import (
@@ -24,10 +24,10 @@ from discreto.lab.study.experiment import (
     StudyFinding,
 )
 from discreto.lab.study.results import Results
-from discreto.language import mark
 from discreto.models import GaussianNB, LinearRegression, NaiveBayes
-from discreto.tables import Table as Rows
+from discreto.table.table import Table as Rows
 from discreto.testing import simulate
+from discreto.text.language import mark
 
 ROWS = np.array([[1.0], [0.9], [-0.5]])
 TARGET = np.array([0.4, 0.3, -1.0])

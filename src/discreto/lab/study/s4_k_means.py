@@ -20,11 +20,11 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
-from discreto.language import mark
 from discreto.models import KMeans
 from discreto.plots import CentroidsDisplay
 from discreto.plots.style import look
 from discreto.testing import simulate
+from discreto.text.language import mark
 
 PLAIN, PRINTED, OURS = "non-private", "as printed", "ours"
 STEPS = "by step"

@@ -25,9 +25,9 @@ from discreto.lab.study.experiment import (
 )
 from discreto.lab.study.results import Results
 from discreto.lab.study.scores import score_table
-from discreto.language import mark
 from discreto.local import LocalLearner
 from discreto.models import GaussianNB, LinearRegression
+from discreto.text.language import mark
 
 PLAIN = "non-private"
 STAIRS, OUR_STAIRS = "staircase, as printed", "staircase, ours"

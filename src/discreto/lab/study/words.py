@@ -5,7 +5,7 @@ show their texts through ``in_words``, which knows their forms from
 ``translations.json``: a ``{1}`` stands for a text that is put into words itself, an
 ``{n1}`` for a number, a ``{place}`` for that of a figure or table, which has no comma.
 
->>> from discreto.language import speaking
+>>> from discreto.text.language import speaking
 >>> with speaking("pt"):
 ...     in_words("figure 3.7, ours"), in_words("0.391 against 0.389")
 ('figura 3.7, o nosso', '0,391 contra 0,389')
@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from discreto.language import language, number, tr
+from discreto.text.language import language, number, tr
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NAMED = re.compile(r"\{(\w+)\}")

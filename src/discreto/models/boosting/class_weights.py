@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from discreto.models._features import Space
-from discreto.parameters import Reader
+from discreto.models.base.features import Space
+from discreto.session.parameters import Reader
 
 _WANTED = (
     "None, 'balanced' or a public number above 0 for every class, {class: number} or "

@@ -10,14 +10,19 @@ from fractions import Fraction
 from typing import Any
 
 from discreto.core.cost import Cost
-from discreto.core.domain import Category
+from discreto.core.domain.domain import Category
 from discreto.core.maps.tree_gradients import NUMBER_LOSSES
-from discreto.models._features import Space
-from discreto.models._strength import CLEAR, clear_classes, too_few, unit_strength
+from discreto.models.base.features import Space
+from discreto.models.base.signal_to_noise import (
+    CLEAR,
+    clear_classes,
+    too_few,
+    unit_strength,
+)
 from discreto.models.boosting.losses import ChosenLoss, loss_of
 from discreto.models.boosting.resolved import ResolvedSettings
 from discreto.models.boosting.settings import settings_of
-from discreto.parameters import Reader
+from discreto.session.parameters import Reader
 
 # Where the domain does not say, and no count is asked for.
 ASSUMED_ROWS = 10_000

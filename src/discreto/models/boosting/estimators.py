@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.models._arrays import Bounds
-from discreto.models._features import Space
-from discreto.models._kinds import PrivateClassifier, PrivateRegressor
-from discreto.models.boosting._base import Boosting, keep_all
+from discreto.models.base.arrays import Bounds
+from discreto.models.base.features import Space
+from discreto.models.base.kinds import PrivateClassifier, PrivateRegressor
+from discreto.models.boosting.base import Boosting, keep_all
 from discreto.models.boosting.class_weights import shift_of
 from discreto.models.boosting.settings import BoostingSettings, with_old_names
 from discreto.models.boosting.trainer import Ensemble
-from discreto.rng import Seed
-from discreto.session import Ask
+from discreto.session.rng import Seed
+from discreto.session.session import Ask
 
 
 class GradientBoostingClassifier(Boosting, PrivateClassifier):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.domain import Domain
+from discreto.core.domain.domain import Domain
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.maps.trees_numpy import Forest, climb
 from discreto.models.boosting.trainer import Ensemble

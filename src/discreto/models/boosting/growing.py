@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from discreto.core.domain import Category, Domain
+from discreto.core.domain.domain import Category, Domain
 from discreto.core.maps.tree_gradients import Gradients, Norm
 from discreto.core.maps.tree_splits import (
     BITS,
@@ -18,8 +18,8 @@ from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Choice
 from discreto.errors import DomainError
 from discreto.models.boosting.resolved import ResolvedSettings
-from discreto.rng import Generator
-from discreto.session import Ask
+from discreto.session.rng import Generator
+from discreto.session.session import Ask
 
 Route = tuple[int, ...]
 Limits = dict[int, tuple[int, int]]  # the codes of a column that can reach a node

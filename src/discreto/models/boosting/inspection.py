@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.domain import Category, Domain
+from discreto.core.domain.domain import Category, Domain
 from discreto.core.maps.cells import MISSING
 from discreto.core.maps.trees import Grid, Tree
 from discreto.errors import ParameterError

@@ -11,7 +11,7 @@ from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import Leaves, Tree
 from discreto.core.query import Derived, Floats
 from discreto.models.boosting.resolved import ResolvedSettings
-from discreto.session import Session
+from discreto.session.session import Session
 
 
 def measure_means(

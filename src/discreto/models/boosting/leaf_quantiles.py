@@ -12,11 +12,11 @@ from discreto.core.maps.choice_scores import CentredRanks, Ranks
 from discreto.core.maps.tree_gradients import Gradients, LeafShifts
 from discreto.core.maps.trees import Tree
 from discreto.core.query import Block, Choice, Floats, Ones, Sum
-from discreto.models._features import Space
-from discreto.models._strength import unit_strength
-from discreto.models.boosting.binning import cuts_of
+from discreto.models.base.binning import cuts_of
+from discreto.models.base.features import Space
+from discreto.models.base.signal_to_noise import unit_strength
 from discreto.models.boosting.resolved import ResolvedSettings
-from discreto.session import Ask
+from discreto.session.session import Ask
 
 COUNT = (Block(Ones()),)
 START_BINS = 128

@@ -12,7 +12,7 @@ from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import Leaves, Tree
 from discreto.core.query import Block, Sum
 from discreto.models.boosting.resolved import ResolvedSettings
-from discreto.session import Ask
+from discreto.session.session import Ask
 
 Floats = NDArray[np.float64]
 _LEAST = -0.63  # of a step of means: about 1 of their logarithms

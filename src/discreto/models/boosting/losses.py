@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from discreto.core.maps.tree_gradients import Loss
-from discreto.models._features import Space
-from discreto.parameters import Reader
+from discreto.models.base.features import Space
+from discreto.session.parameters import Reader
 
 _NAMES: dict[str, Loss] = {
     "squared_error": "squared",

@@ -14,20 +14,20 @@ from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.core.maps.tree_gradients import NUMBER_LOSSES, Gradients, Residuals
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Block, Choice, Ones, Sum
-from discreto.models._bayes_means import ask_means
-from discreto.models._bayes_queries import read_tables
-from discreto.models._class_scores import ask_temper, class_scores, tempered
-from discreto.models._features import Space
-from discreto.models.boosting.binning import grid_of
-from discreto.models.boosting.first_look import FirstLook, look, middle_of
+from discreto.models.base.binning import grid_of
+from discreto.models.base.features import Space
+from discreto.models.bayes.class_means import ask_means
+from discreto.models.bayes.queries import read_tables
+from discreto.models.bayes.start_scores import ask_temper, class_scores, tempered
+from discreto.models.boosting.first_estimate import FirstLook, look, middle_of
 from discreto.models.boosting.growing import Grower
 from discreto.models.boosting.leaf_means import measure_means
 from discreto.models.boosting.leaf_quantiles import ask_quantile, measure_quantiles
 from discreto.models.boosting.leaves import measure, values_of
 from discreto.models.boosting.monotone import gaps_of, in_order
 from discreto.models.boosting.resolved import ResolvedSettings
-from discreto.rng import Generator
-from discreto.session import Ask, Session
+from discreto.session.rng import Generator
+from discreto.session.session import Ask, Session
 
 
 @dataclass(frozen=True)

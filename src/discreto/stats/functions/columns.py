@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from discreto.calls import checked
 from discreto.core.cost import Amount
-from discreto.parameters import read_level, truth
-from discreto.release import LEVEL, Release
+from discreto.release.release import LEVEL, Release
+from discreto.session.parameters import read_level, truth
 from discreto.stats._base import Names, names_of, run
 from discreto.stats.covariances import Covariance
 from discreto.stats.moments import Count, Mean, Total, Variance
 from discreto.stats.population import LeveledMean
-from discreto.tables import Table
+from discreto.table.table import Table
+from discreto.text.wrong_calls import checked
 
 
 @checked

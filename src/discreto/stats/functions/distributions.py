@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from discreto.calls import checked
 from discreto.core.cost import Amount
-from discreto.parameters import refuse
-from discreto.release import Release
+from discreto.release.release import Release
+from discreto.session.parameters import refuse
 from discreto.stats._base import Names, names_of, run
 from discreto.stats.crosstabs import Crosstab
 from discreto.stats.distributions import Distribution, Inequality
 from discreto.stats.histograms import Top
-from discreto.tables import Table
+from discreto.table.table import Table
+from discreto.text.wrong_calls import checked
 
 
 @checked

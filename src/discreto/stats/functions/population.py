@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from discreto.calls import checked
 from discreto.core.cost import Amount
-from discreto.expression_text import expression
-from discreto.expressions import Expr
-from discreto.release import Release
+from discreto.release.release import Release
 from discreto.stats._base import read_probability, run
 from discreto.stats.comparisons import (
     Independence,
@@ -15,7 +12,10 @@ from discreto.stats.comparisons import (
 )
 from discreto.stats.quantile_differences import QuantileDifference
 from discreto.stats.trends import CorrelationTest, Trend
-from discreto.tables import Table
+from discreto.table.expression_text import expression
+from discreto.table.expressions import Expr
+from discreto.table.table import Table
+from discreto.text.wrong_calls import checked
 
 
 @checked

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from discreto.calls import checked
 from discreto.core.cost import Amount
-from discreto.expression_text import expression
-from discreto.expressions import Expr
-from discreto.parameters import read_level, truth
-from discreto.plan import Statistic
-from discreto.release import LEVEL, Release
+from discreto.release.release import LEVEL, Release
+from discreto.session.parameters import read_level, truth
+from discreto.session.plan import Statistic
 from discreto.stats._base import Names, names_of, run
 from discreto.stats.population import LeveledShare
 from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
-from discreto.tables import Table
+from discreto.table.expression_text import expression
+from discreto.table.expressions import Expr
+from discreto.table.table import Table
+from discreto.text.wrong_calls import checked
 
 
 @checked

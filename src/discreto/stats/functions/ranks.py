@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from discreto.calls import checked
 from discreto.core.cost import Amount
 from discreto.errors import ParameterError
-from discreto.parameters import truth
-from discreto.release import Release
+from discreto.release.release import Release
+from discreto.session.parameters import truth
 from discreto.stats._base import Names, names_of, plain_values, read_probability, run
 from discreto.stats.extremes import Extremum
 from discreto.stats.histograms import Bounds, Histogram, Mode, bins_by_column
 from discreto.stats.quantiles import Quantile, Quantiles
-from discreto.tables import Table
+from discreto.table.table import Table
+from discreto.text.wrong_calls import checked
 
 
 @checked

@@ -1,0 +1,1 @@
+"""What all models share: reading rows, features, weights, budgets and files."""

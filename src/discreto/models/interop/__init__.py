@@ -1,0 +1,1 @@
+"""Models as JSON files and for scikit-learn, ONNX and MLflow."""

@@ -1,0 +1,5 @@
+"""Nearest-neighbour classifiers."""
+
+from discreto._old_names import moved
+
+__getattr__ = moved(__name__, "discreto.models.neighbors.exact")

@@ -1,0 +1,1 @@
+"""Paid scores of models, and the choice among models by a score."""

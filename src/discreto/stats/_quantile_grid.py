@@ -1,0 +1,122 @@
+"""The public places that a quantile of a column may have, and cuts around one.
+
+A column of few whole numbers has a place for each. Any other column has places evenly
+over its range, and more and more of them towards 0 (or the bound next to it), so that
+a median of 5 in a column that may reach 200,000 is not lost between two places.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from discreto.core.domain.domain import Domain, Number
+from discreto.core.maps import Bins, Edges
+from discreto.core.maps.cells import whole_numbers
+from discreto.core.query import Cells
+from discreto.stats._intervals import Floats
+
+FAN = 16  # how many parts a cell of a cumulative count has on the level below
+GRID = 4096  # places of a column that is not of few whole numbers
+_EVEN = 2048  # of them, evenly over the range; the others are near 0
+_OCTAVES = 24  # how often the range is halved towards 0
+
+
+@dataclass(frozen=True)
+class Places:
+    """Cells of a column in order; a quantile is in one of them."""
+
+    name: str
+    column: Number
+    edges: Floats
+
+    @property
+    def bins(self) -> int:
+        """How many there are."""
+        return len(self.edges) - 1
+
+    def cells(self, stride: int = 1) -> Cells:
+        """The places, or ``stride`` of them at a time, as a map of rows."""
+        return _cells(self.name, self.column, stride)
+
+    def centres(self) -> Floats:
+        """A value of each place: its middle, a whole number where values are."""
+        first, last = self.ends()
+        middles: Floats = (first + last) / 2
+        if self.column.integer:
+            middles = np.where(first <= last, np.floor(middles), last)
+        return np.clip(middles, self.column.lower, self.column.upper)
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """The smallest and the largest value that each place can hold."""
+        first, last = self.edges[:-1], self.edges[1:]
+        if self.column.integer:  # a value that equals a cut is in the place below it
+            first, last = np.floor(first) + 1, np.floor(last)
+            first[0] = math.ceil(self.column.lower)
+        return first, last
+
+    def around(self, place: int) -> Floats:
+        """Cuts around a place, four times as many places apart with every step outward.
+
+        Always as many; cuts beyond the range pile up at its ends and part nothing.
+        """
+        levels = max(1, math.ceil(math.log(max(2, self.bins), 4)))
+        away = np.concatenate([[0], 4 ** np.arange(levels + 1)])
+        left = np.maximum(place - away, 0)[::-1]
+        right = np.minimum(place + 1 + away, self.bins)
+        cuts: Floats = self.edges[np.concatenate([left, right])]
+        return cuts
+
+
+def place_grid(name: str, domain: Domain) -> Places:
+    """The public places that a quantile of this column may take."""
+    column = domain.number(name)
+    return Places(name, column, _edges(column))
+
+
+@lru_cache(maxsize=64)
+def _cells(name: str, column: Number, stride: int) -> Cells:
+    edges = _edges(column)
+    if whole_numbers(column) == edges.size - 1 and stride == 1:
+        return Bins(name, edges.size - 1)
+    return Edges(name, tuple(edges[stride:-1:stride].tolist()))
+
+
+@lru_cache(maxsize=64)
+def _edges(column: Number) -> Floats:
+    each = whole_numbers(column)
+    if 2 <= each <= GRID:
+        return np.arange(each + 1, dtype=float) + (math.ceil(column.lower) - 0.5)
+    low, high = float(column.lower), float(column.upper)
+    anchor, span = min(max(0.0, low), high), high - low
+    dense = [
+        anchor + sign * far * 2.0 ** -np.linspace(0, _OCTAVES, GRID)
+        for sign, far in ((1.0, high - anchor), (-1.0, anchor - low))
+        if far > 0
+    ]
+    cuts = _thinned(np.concatenate(dense), GRID - _EVEN)
+    even = low + span * np.arange(1, _EVEN) / _EVEN
+    cuts = np.unique(np.concatenate([even, cuts[(cuts > low) & (cuts < high)]]))
+    if column.integer:
+        cuts = np.unique(np.floor(cuts) + 0.5)
+        cuts = cuts[(cuts > low) & (cuts < high)]
+    # Exactly GRID places: what is missing lies evenly, where it parts nothing new.
+    while cuts.size > GRID - 1:
+        cuts = np.delete(cuts, np.argmin(np.diff(cuts, 2)) + 1)
+    widest = np.concatenate([[low], cuts, [high]])
+    while widest.size < GRID + 1:
+        gaps = np.diff(widest)
+        some = np.argsort(-gaps, kind="stable")[: GRID + 1 - widest.size]
+        widest = np.sort(np.append(widest, widest[some] + gaps[some] / 2))
+    return widest
+
+
+def _thinned(values: Floats, count: int) -> Floats:
+    """So many of these values, evenly by rank."""
+    ordered = np.unique(values)
+    keep = np.linspace(0, ordered.size - 1, min(count, ordered.size)).round()
+    out: Floats = ordered[keep.astype(int)]
+    return out

@@ -1,0 +1,1 @@
+"""Texts for people: languages, messages, HTML, and what an epsilon means."""

@@ -1,0 +1,481 @@
+"""Row functions: the numbers that one row becomes, from its columns and public constants.
+
+A map describes what becomes of **one** row. It is called once for a question, with a
+``Row`` whose columns are ``Value``s, and returns Values. A Value is not a number: each
+operation on it is recorded. The record, a ``Program``, is run by the core on blocks of
+rows, by numpy here or compiled (``row_program_numba``), with the same bits.
+
+All operations work element by element and are total. So a number of a row cannot depend
+on another row, and no row can prevent an answer, whatever the map says. The clamp of
+``aggregate`` then bounds what the program returns. A map made in this way need not be
+believed for a bound.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreto.core.exponentials import exp as _exp
+from discreto.core.exponentials import log as _log
+from discreto.core.exponentials import log1p as _log1p
+from discreto.core.query import Batch, Floats, Ints
+from discreto.errors import ParameterError
+
+# Operations. The suffix C: the second operand is a constant. ``NUMBER`` and ``CODE``
+# read a column of float64 (NaN: missing) or of int64 (below 0: missing).
+NUMBER, CODE, FILL = 0, 1, 2
+ADD, SUBTRACT, MULTIPLY, DIVIDE, LEAST, MOST, LESS, EQUAL = range(3, 11)
+ADD_C, MULTIPLY_C, DIVIDE_C, DIVIDE_INTO_C, LEAST_C, MOST_C = range(11, 17)
+LESS_C, MORE_C, EQUAL_C = range(17, 20)
+FLOOR, ABSOLUTE, ROOT, MISSING, PRESENT_OR_C, CHOOSE = range(20, 26)
+EXP, LOG, LOG_1P, TAKE, RANK = range(26, 31)
+# Several in one, which the core puts together where it finds them: (x + c) * d; the
+# nearest number from c to d; both, to [-1, 1]; y + x * c; y + |x|; y + x * x.
+SHIFT_SCALE, BETWEEN, UNIT, ADD_TIMES_C, ADD_ABSOLUTE, ADD_SQUARE = range(31, 37)
+
+_WIDEST = 1 << 16  # operations of one program
+_HELD = 1 << 13  # rows that numpy works on at once
+
+
+class Value:
+    """A number of one row, as the operation that makes it."""
+
+    __slots__ = ("_tape", "at")
+
+    def __init__(self, tape: _Tape, at: int) -> None:
+        self._tape, self.at = tape, at
+
+    def __add__(self, other: Operand) -> Value:
+        return self._tape.binary(ADD, ADD_C, self, other)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Operand) -> Value:
+        return self._tape.binary(MULTIPLY, MULTIPLY_C, self, other)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Value:
+        return self * -1.0
+
+    def __sub__(self, other: Operand) -> Value:
+        if isinstance(other, Value):
+            return self._tape.binary(SUBTRACT, SUBTRACT, self, other)
+        return self + -float(other)  # the same bits: IEEE 754 subtracts so
+
+    def __rsub__(self, other: float) -> Value:
+        return -self + float(other)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self._tape.binary(DIVIDE, DIVIDE_C, self, other)
+
+    def __rtruediv__(self, other: float) -> Value:
+        return self._tape.with_constant(DIVIDE_INTO_C, self, other)
+
+    def __lt__(self, other: Operand) -> Value:
+        return self._tape.binary(LESS, LESS_C, self, other)
+
+    def __gt__(self, other: Operand) -> Value:
+        if isinstance(other, Value):
+            return other < self
+        return self._tape.with_constant(MORE_C, self, other)
+
+    def equals(self, other: Operand) -> Value:
+        """Return 1 where both are the same number, else 0."""
+        return self._tape.binary(EQUAL, EQUAL_C, self, other)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a row function does not know the numbers of a row.")
+
+
+Operand = Value | float
+
+
+class Row:
+    """The columns of one row, as Values."""
+
+    def __init__(self, tape: _Tape) -> None:
+        self._tape = tape
+
+    def number(self, name: str) -> Value:
+        """Return the number in a column; NaN where it is missing."""
+        return self._tape.column(NUMBER, name)
+
+    def code(self, name: str) -> Value:
+        """Return the code of a category; below 0 where it is missing or unknown."""
+        return self._tape.column(CODE, name)
+
+    def constant(self, number: float) -> Value:
+        """Return a public number as a Value."""
+        return self._tape.constant(number)
+
+
+def floor(value: Value) -> Value:
+    """Return the largest whole number that is not above a value."""
+    return value._tape.unary(FLOOR, value)
+
+
+def absolute(value: Value) -> Value:
+    """Return the absolute value."""
+    return value._tape.unary(ABSOLUTE, value)
+
+
+def root(value: Value) -> Value:
+    """Return the square root; NaN below 0."""
+    return value._tape.unary(ROOT, value)
+
+
+def missing(value: Value) -> Value:
+    """Return 1 where a value is NaN, else 0."""
+    return value._tape.unary(MISSING, value)
+
+
+def exp(value: Value) -> Value:
+    """Return e to the power of a value, which is cut to 64 on both sides."""
+    return value._tape.unary(EXP, value)
+
+
+def log(value: Value) -> Value:
+    """Return the natural logarithm of a value from 2^-64 to 2^512."""
+    return value._tape.unary(LOG, value)
+
+
+def log1p(value: Value) -> Value:
+    """Return the natural logarithm of 1 plus a value."""
+    return value._tape.unary(LOG_1P, value)
+
+
+def least(value: Value, other: Operand) -> Value:
+    """Return ``other`` where it is smaller; NaN in ``value`` stays NaN."""
+    return value._tape.binary(LEAST, LEAST_C, value, other)
+
+
+def most(value: Value, other: Operand) -> Value:
+    """Return ``other`` where it is larger; NaN in ``value`` stays NaN."""
+    return value._tape.binary(MOST, MOST_C, value, other)
+
+
+def between(value: Value, lower: float, upper: float) -> Value:
+    """Return the nearest number from ``lower`` to ``upper``; NaN stays NaN."""
+    return least(most(value, lower), upper)
+
+
+def present_or(value: Value, instead: float) -> Value:
+    """Return ``instead`` where a value is NaN."""
+    return value._tape.with_constant(PRESENT_OR_C, value, instead)
+
+
+def choose(condition: Value, yes: Operand, no: Operand) -> Value:
+    """Return ``yes`` where the condition is not 0, else ``no``."""
+    tape = condition._tape
+    parts = [tape.lifted(part).at for part in (yes, no)]
+    return tape.add(CHOOSE, condition.at, *parts)
+
+
+def take(table: Sequence[float], code: Value, otherwise: float) -> Value:
+    """Return the entry of a public table at a code, or ``otherwise`` if it has none."""
+    return code._tape.lookup(TAKE, code, table, otherwise)
+
+
+def rank(edges: Sequence[float], value: Value) -> Value:
+    """Return how many of the sorted public edges lie below a value; NaN: all."""
+    return value._tape.lookup(RANK, value, edges, 0.0)
+
+
+def total(values: Iterable[Value]) -> Value:
+    """Return the sum of some values, added up in their order."""
+    first, *others = values
+    for one in others:
+        first = first + one
+    return first
+
+
+class _Tape:
+    """Operations in the order in which they were recorded; equal ones are one."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[int, int, int, int]] = []
+        self.names: list[str] = []
+        self.constants: list[float] = []
+        self.tables: list[Floats] = []
+        self._known: dict[tuple[Any, ...], int] = {}
+
+    def add(self, operation: int, a: int = 0, b: int = 0, c: int = 0) -> Value:
+        step = operation, a, b, c
+        if step not in self._known:
+            if len(self.steps) >= _WIDEST:
+                raise ParameterError("a row function has too many operations.")
+            self._known[step] = len(self.steps)
+            self.steps.append(step)
+        return Value(self, self._known[step])
+
+    def column(self, operation: int, name: str) -> Value:
+        if name not in self.names:
+            self.names.append(name)
+        return self.add(operation, self.names.index(name))
+
+    def number(self, constant: float) -> int:
+        """Return the place of a constant; -0.0 is not 0.0."""
+        key = ("constant", float(constant).hex())
+        if key not in self._known:
+            self._known[key] = len(self.constants)
+            self.constants.append(float(constant))
+        return self._known[key]
+
+    def constant(self, number: float) -> Value:
+        return self.add(FILL, self.number(number))
+
+    def lifted(self, part: Operand) -> Value:
+        return part if isinstance(part, Value) else self.constant(part)
+
+    def unary(self, operation: int, value: Value) -> Value:
+        return self.add(operation, value.at)
+
+    def with_constant(self, operation: int, value: Value, number: float) -> Value:
+        return self.add(operation, value.at, self.number(number))
+
+    def binary(self, plain: int, short: int, value: Value, other: Operand) -> Value:
+        if isinstance(other, Value):
+            return self.add(plain, value.at, other.at)
+        return self.with_constant(short, value, other)
+
+    def lookup(
+        self, operation: int, value: Value, table: Sequence[float], otherwise: float
+    ) -> Value:
+        array = np.array(table, dtype=np.float64)
+        key = (operation, array.tobytes())
+        if key not in self._known:
+            self._known[key] = len(self.tables)
+            self.tables.append(array)
+        return self.add(operation, value.at, self._known[key], self.number(otherwise))
+
+
+_OF_LINES = {ADD, SUBTRACT, MULTIPLY, DIVIDE, LEAST, MOST, LESS, EQUAL}
+_OF_LINES |= {ADD_TIMES_C, ADD_ABSOLUTE, ADD_SQUARE}
+_READS = {NUMBER, CODE, FILL}
+
+
+def _inputs(step: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the places of the steps whose results a step takes."""
+    if step[0] in _READS:
+        return ()
+    if step[0] == CHOOSE:
+        return step[1:4]
+    return step[1:3] if step[0] in _OF_LINES else step[1:2]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A row function as data: operations on lines of numbers.
+
+    ``code`` has a row for each operation: (operation, target, a, b, c). Lines from 0
+    to ``lines - 1`` are written to, and used again when their number is not needed any
+    more; ``results`` are the lines of the answer.
+    """
+
+    code: Ints
+    lines: int
+    results: Ints
+    names: tuple[str, ...]
+    constants: Floats
+    tables: Floats  # one after the other
+    starts: Ints
+    kept: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def run(self, batch: Batch, length: int) -> Floats:
+        """Return the numbers of some rows, (width, length), by numpy."""
+        out = np.empty((len(self.results), length))
+        columns = [batch[name] for name in self.names]
+        for start in range(0, length, _HELD):
+            part = slice(start, min(start + _HELD, length))
+            found = self._lines([column[part] for column in columns])
+            for line, place in zip(out[:, part], self.results.tolist(), strict=True):
+                line[:] = found[place]
+        return out
+
+    def _lines(self, columns: list[Any]) -> list[Any]:
+        lines: list[Any] = [None] * self.lines
+        for step in self.code.tolist():
+            lines[step[1]] = self._result(step, lines, columns)
+        return lines
+
+    def _result(self, step: list[int], lines: list[Any], columns: list[Any]) -> Any:
+        operation, _, a, b, c = step
+        if operation in (NUMBER, CODE):
+            return columns[a].astype(np.float64, copy=False)
+        if operation == FILL:
+            return np.full(len(columns[0]), self.constants[a])
+        if operation == ADD_TIMES_C:
+            return lines[a] + lines[b] * self.constants[c]
+        if operation in _OF_LINES:
+            return _PLAIN[operation](lines[a], lines[b])
+        if operation == CHOOSE:
+            return np.where(lines[a] != 0.0, lines[b], lines[c])
+        if operation in (TAKE, RANK):
+            table = self.tables[self.starts[b] : self.starts[b + 1]]
+            return _PLAIN[operation](lines[a], table, self.constants[c])
+        if operation in (SHIFT_SCALE, BETWEEN, UNIT):
+            first, second = self.constants[b], self.constants[c]
+            return _PLAIN[operation](lines[a], first, second)
+        if operation in _OF_ONE:
+            return _OF_ONE[operation](lines[a])
+        return _PLAIN[operation](lines[a], self.constants[b])
+
+
+def trace(function: Callable[[Row], Sequence[Value]]) -> Program:
+    """Return the program of a row function.
+
+    Parameters
+    ----------
+    function
+        Takes a ``Row`` and returns the Values that the row becomes.
+    """
+    tape = _Tape()
+    found = [tape.lifted(value).at for value in function(Row(tape))]
+    steps = _fused(tape.steps, found, 0)
+    code, lines, results = _allocated(steps, found)
+    tables = [np.empty(0), *tape.tables]
+    starts = np.cumsum([0] + [len(table) for table in tape.tables])
+    return Program(
+        np.array(code, dtype=np.int64).reshape(-1, 5),
+        lines,
+        np.array(results, dtype=np.int64),
+        tuple(tape.names),
+        np.array(tape.constants, dtype=np.float64),
+        np.concatenate(tables),
+        starts.astype(np.int64),
+    )
+
+
+Step = tuple[int, int, int, int]
+
+
+def _fused(steps: list[Step], found: list[int], unit: int) -> list[Step | None]:
+    """Put two steps in one where the first serves the second alone.
+
+    ``unit`` is the place of the constants -1 and 1, one after the other.
+    """
+    uses = Counter(found)
+    for step in steps:
+        uses.update(_inputs(step))
+    out: list[Step | None] = list(steps)
+    for i, step in enumerate(steps):
+        for first in reversed(_inputs(step)):
+            before = out[first]
+            if before is not None and uses[first] == 1:
+                both = _both(before, step, first, unit)
+                if both is not None:
+                    out[i], out[first] = both, None
+                    break
+    needed = set(found)
+    for i in range(len(out) - 1, -1, -1):  # what leads to no result is left out
+        now = out[i]
+        if now is None or i not in needed:
+            out[i] = None
+        else:
+            needed |= set(_inputs(now))
+    return out
+
+
+def _both(before: Step, step: Step, place: int, unit: int) -> Step | None:
+    """Return one step for two, the first of which is at ``place``, or None."""
+    operation, a, b, _ = step
+    match before[0], operation:
+        case (0, _):
+            return None
+        case (_, _) if before[0] == ADD_C and operation == MULTIPLY_C:
+            return SHIFT_SCALE, before[1], before[2], b
+        case (_, _) if before[0] == MOST_C and operation == LEAST_C:
+            return BETWEEN, before[1], before[2], b
+        case (_, _) if operation == ADD and a != b:
+            other = b if a == place else a
+            if before[0] == MULTIPLY_C:
+                return ADD_TIMES_C, other, before[1], before[2]
+            if before[0] == ABSOLUTE:
+                return ADD_ABSOLUTE, other, before[1], 0
+            if before[0] == MULTIPLY and before[1] == before[2]:
+                return ADD_SQUARE, other, before[1], 0
+    return None
+
+
+def _allocated(
+    steps: list[tuple[int, int, int, int] | None], found: list[int]
+) -> tuple[list[tuple[int, ...]], int, list[int]]:
+    """Return the steps with lines for their results, used again as soon as they can."""
+    last = {at: i for i, step in enumerate(steps) if step for at in _inputs(step)}
+    last |= dict.fromkeys(found, len(steps))
+    code: list[tuple[int, ...]] = []
+    line: dict[int, int] = {}
+    free: list[int] = []
+    count = 0
+    for i, step in enumerate(steps):
+        if step is None:
+            continue
+        own = list(step[1:])
+        for k, at in enumerate(_inputs(step)):
+            own[k] = line[at]
+        if free:
+            target = free.pop()
+        else:
+            target, count = count, count + 1
+        line[i] = target
+        # After the target was taken: a loop must not write over what it still reads.
+        free += {line[at] for at in _inputs(step) if last[at] == i}
+        code.append((step[0], target, *own))
+    return code, count, [line[at] for at in found]
+
+
+def _of_table(code: Any, table: Floats, otherwise: float) -> Any:
+    known = (code >= 0.0) & (code < len(table))
+    where = np.where(known, code, 0.0).astype(np.int64)
+    if not len(table):
+        return np.full(len(code), otherwise)
+    return np.where(known, table[where], otherwise)
+
+
+def _nearest_between(a: Any, low: float, high: float) -> Any:
+    above = np.where(a < low, low, a)
+    return np.where(above > high, high, above)
+
+
+_OF_ONE: dict[int, Callable[[Any], Any]] = {
+    FLOOR: np.floor,
+    ABSOLUTE: np.abs,
+    ROOT: np.sqrt,
+    MISSING: lambda a: np.isnan(a).astype(np.float64),
+    EXP: _exp,
+    LOG: _log,
+    LOG_1P: _log1p,
+}
+_PLAIN: dict[int, Callable[..., Any]] = {
+    ADD: np.add,
+    SUBTRACT: np.subtract,
+    MULTIPLY: np.multiply,
+    DIVIDE: np.divide,
+    LEAST: lambda a, b: np.where(a > b, b, a),
+    MOST: lambda a, b: np.where(a < b, b, a),
+    LESS: lambda a, b: (a < b).astype(np.float64),
+    EQUAL: lambda a, b: (a == b).astype(np.float64),
+    ADD_C: np.add,
+    MULTIPLY_C: np.multiply,
+    DIVIDE_C: np.divide,
+    DIVIDE_INTO_C: lambda a, b: np.divide(b, a),
+    LEAST_C: lambda a, b: np.where(a > b, b, a),
+    MOST_C: lambda a, b: np.where(a < b, b, a),
+    LESS_C: lambda a, b: (a < b).astype(np.float64),
+    MORE_C: lambda a, b: (a > b).astype(np.float64),
+    EQUAL_C: lambda a, b: (a == b).astype(np.float64),
+    PRESENT_OR_C: lambda a, b: np.where(np.isnan(a), b, a),
+    TAKE: _of_table,
+    RANK: lambda a, table, _: np.searchsorted(table, a).astype(np.float64),
+    SHIFT_SCALE: lambda a, b, c: (a + b) * c,
+    BETWEEN: _nearest_between,
+    UNIT: lambda a, b, c: _nearest_between((a + b) * c, -1.0, 1.0),
+    ADD_ABSOLUTE: lambda a, b: a + np.abs(b),
+    ADD_SQUARE: lambda a, b: a + b * b,
+}

@@ -1,0 +1,382 @@
+"""The compiled runner of row programs: blocks of rows, one loop for each operation.
+
+The loops do what the numpy functions of ``row_program`` do, with the same bits. Each is
+a function of its own, over whole lines: a compiler then does several numbers at a time.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+from numba import carray, njit, types
+from numba.extending import intrinsic
+
+from discreto.core import row_program as of
+from discreto.core.exponentials_numba import exp, log, log1p
+from discreto.core.loops_numba import NEAR, NEAR_NUMBERS, add_block
+
+# The compiler takes these as constants.
+NUMBER, CODE, FILL = of.NUMBER, of.CODE, of.FILL
+ADD, SUBTRACT, MULTIPLY, DIVIDE = of.ADD, of.SUBTRACT, of.MULTIPLY, of.DIVIDE
+LEAST, MOST, LESS, EQUAL = of.LEAST, of.MOST, of.LESS, of.EQUAL
+ADD_C, MULTIPLY_C, DIVIDE_C = of.ADD_C, of.MULTIPLY_C, of.DIVIDE_C
+DIVIDE_INTO_C, LEAST_C, MOST_C = of.DIVIDE_INTO_C, of.LEAST_C, of.MOST_C
+LESS_C, MORE_C, EQUAL_C = of.LESS_C, of.MORE_C, of.EQUAL_C
+FLOOR, ABSOLUTE, ROOT, MISSING = of.FLOOR, of.ABSOLUTE, of.ROOT, of.MISSING
+PRESENT_OR_C, CHOOSE, EXP, LOG = of.PRESENT_OR_C, of.CHOOSE, of.EXP, of.LOG
+LOG_1P, TAKE, RANK = of.LOG_1P, of.TAKE, of.RANK
+SHIFT_SCALE, BETWEEN, UNIT = of.SHIFT_SCALE, of.BETWEEN, of.UNIT
+ADD_TIMES_C, ADD_ABSOLUTE, ADD_SQUARE = of.ADD_TIMES_C, of.ADD_ABSOLUTE, of.ADD_SQUARE
+
+
+def _pointer_to(kind):
+    """Return a compiled function that makes a pointer of an address."""
+
+    @intrinsic
+    def pointer(typingctx, address):
+        def codegen(context, builder, signature, args):
+            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+
+        return types.CPointer(kind)(types.int64), codegen
+
+    return pointer
+
+
+_numbers_at, _codes_at = _pointer_to(types.float64), _pointer_to(types.int64)
+
+
+@njit(cache=True, nogil=True)
+def _number(address, start, out):
+    values = carray(_numbers_at(address + 8 * start), out.shape[0])
+    for i in range(out.shape[0]):
+        out[i] = values[i]
+
+
+@njit(cache=True, nogil=True)
+def _code(address, start, out):
+    values = carray(_codes_at(address + 8 * start), out.shape[0])
+    for i in range(out.shape[0]):
+        out[i] = np.float64(values[i])
+
+
+@njit(cache=True, nogil=True)
+def _fill(c, out):
+    for i in range(out.shape[0]):
+        out[i] = c
+
+
+@njit(cache=True, nogil=True)
+def _add(a, b, out):
+    for i in range(out.shape[0]):
+        out[i] = a[i] + b[i]
+
+
+@njit(cache=True, nogil=True)
+def _subtract(a, b, out):
+    for i in range(out.shape[0]):
+        out[i] = a[i] - b[i]
+
+
+@njit(cache=True, nogil=True)
+def _multiply(a, b, out):
+    for i in range(out.shape[0]):
+        out[i] = a[i] * b[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _divide(a, b, out):
+    for i in range(out.shape[0]):
+        out[i] = a[i] / b[i]
+
+
+@njit(cache=True, nogil=True)
+def _least(a, b, out):
+    for i in range(out.shape[0]):
+        out[i] = b[i] if a[i] > b[i] else a[i]
+
+
+@njit(cache=True, nogil=True)
+def _most(a, b, out):
+    for i in range(out.shape[0]):
+        out[i] = b[i] if a[i] < b[i] else a[i]
+
+
+@njit(cache=True, nogil=True)
+def _less(a, b, out):
+    for i in range(out.shape[0]):
+        out[i] = 1.0 if a[i] < b[i] else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _equal(a, b, out):
+    for i in range(out.shape[0]):
+        out[i] = 1.0 if a[i] == b[i] else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _add_c(a, c, out):
+    for i in range(out.shape[0]):
+        out[i] = a[i] + c
+
+
+@njit(cache=True, nogil=True)
+def _multiply_c(a, c, out):
+    for i in range(out.shape[0]):
+        out[i] = a[i] * c
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _divide_c(a, c, out):
+    for i in range(out.shape[0]):
+        out[i] = a[i] / c
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _divide_into_c(a, c, out):
+    for i in range(out.shape[0]):
+        out[i] = c / a[i]
+
+
+@njit(cache=True, nogil=True)
+def _least_c(a, c, out):
+    for i in range(out.shape[0]):
+        out[i] = c if a[i] > c else a[i]
+
+
+@njit(cache=True, nogil=True)
+def _most_c(a, c, out):
+    for i in range(out.shape[0]):
+        out[i] = c if a[i] < c else a[i]
+
+
+@njit(cache=True, nogil=True)
+def _less_c(a, c, out):
+    for i in range(out.shape[0]):
+        out[i] = 1.0 if a[i] < c else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _more_c(a, c, out):
+    for i in range(out.shape[0]):
+        out[i] = 1.0 if a[i] > c else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _equal_c(a, c, out):
+    for i in range(out.shape[0]):
+        out[i] = 1.0 if a[i] == c else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _floor(a, out):
+    for i in range(out.shape[0]):
+        out[i] = np.floor(a[i])
+
+
+@njit(cache=True, nogil=True)
+def _absolute(a, out):
+    for i in range(out.shape[0]):
+        out[i] = abs(a[i])
+
+
+@njit(cache=True, nogil=True)
+def _root(a, out):
+    for i in range(out.shape[0]):
+        out[i] = np.sqrt(a[i])
+
+
+@njit(cache=True, nogil=True)
+def _missing(a, out):
+    for i in range(out.shape[0]):
+        out[i] = 1.0 if a[i] != a[i] else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _present_or(a, c, out):
+    for i in range(out.shape[0]):
+        out[i] = a[i] if a[i] == a[i] else c
+
+
+@njit(cache=True, nogil=True)
+def _choose(a, b, c, out):
+    for i in range(out.shape[0]):
+        out[i] = b[i] if a[i] != 0.0 else c[i]
+
+
+@njit(cache=True, nogil=True)
+def _take(a, table, otherwise, out):
+    size = table.shape[0]
+    for i in range(out.shape[0]):
+        known = 0.0 <= a[i] < size
+        out[i] = table[np.int64(a[i])] if known else otherwise
+
+
+@njit(cache=True, nogil=True)
+def _rank(a, table, out):
+    for i in range(out.shape[0]):
+        low, high = 0, table.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if table[middle] < a[i] or a[i] != a[i]:
+                low = middle + 1
+            else:
+                high = middle
+        out[i] = low
+
+
+@njit(cache=True, nogil=True)
+def _shift_scale(a, b, c, out):
+    for i in range(out.shape[0]):
+        out[i] = (a[i] + b) * c
+
+
+@njit(cache=True, nogil=True)
+def _between(a, b, c, out):
+    for i in range(out.shape[0]):
+        x = b if a[i] < b else a[i]
+        out[i] = c if x > c else x
+
+
+@njit(cache=True, nogil=True)
+def _add_times_c(a, b, c, out):
+    for i in range(out.shape[0]):
+        out[i] = a[i] + b[i] * c
+
+
+@njit(cache=True, nogil=True)
+def _add_absolute(a, b, out):
+    for i in range(out.shape[0]):
+        out[i] = a[i] + abs(b[i])
+
+
+@njit(cache=True, nogil=True)
+def _add_square(a, b, out):
+    for i in range(out.shape[0]):
+        out[i] = a[i] + b[i] * b[i]
+
+
+@njit(cache=True, nogil=True)
+def _with_constant(operation, a, c, out):
+    if operation == ADD_C:
+        _add_c(a, c, out)
+    elif operation == MULTIPLY_C:
+        _multiply_c(a, c, out)
+    elif operation == DIVIDE_C:
+        _divide_c(a, c, out)
+    elif operation == DIVIDE_INTO_C:
+        _divide_into_c(a, c, out)
+    elif operation == LEAST_C:
+        _least_c(a, c, out)
+    elif operation == MOST_C:
+        _most_c(a, c, out)
+    elif operation == LESS_C:
+        _less_c(a, c, out)
+    elif operation == MORE_C:
+        _more_c(a, c, out)
+    elif operation == EQUAL_C:
+        _equal_c(a, c, out)
+    else:
+        _present_or(a, c, out)
+
+
+@njit(cache=True, nogil=True)
+def _of_two(operation, a, b, out):
+    if operation == ADD:
+        _add(a, b, out)
+    elif operation == SUBTRACT:
+        _subtract(a, b, out)
+    elif operation == MULTIPLY:
+        _multiply(a, b, out)
+    elif operation == DIVIDE:
+        _divide(a, b, out)
+    elif operation == LEAST:
+        _least(a, b, out)
+    elif operation == MOST:
+        _most(a, b, out)
+    elif operation == LESS:
+        _less(a, b, out)
+    else:
+        _equal(a, b, out)
+
+
+@njit(cache=True, nogil=True)
+def _of_one(operation, a, out):
+    if operation == FLOOR:
+        _floor(a, out)
+    elif operation == ABSOLUTE:
+        _absolute(a, out)
+    elif operation == ROOT:
+        _root(a, out)
+    elif operation == MISSING:
+        _missing(a, out)
+    elif operation == EXP:
+        exp(a, out)
+    elif operation == LOG:
+        log(a, out)
+    else:
+        log1p(a, out)
+
+
+@njit(cache=True, nogil=True)
+def _run(code, constants, tables, starts, columns, start, size, lines):
+    """Work out the lines of some rows."""
+    for k in range(code.shape[0]):
+        operation, a, b, c = code[k, 0], code[k, 2], code[k, 3], code[k, 4]
+        out = lines[code[k, 1]][:size]
+        if operation == NUMBER:
+            _number(columns[a], start, out)
+        elif operation == CODE:
+            _code(columns[a], start, out)
+        elif operation == FILL:
+            _fill(constants[a], out)
+        elif operation <= EQUAL:
+            _of_two(operation, lines[a], lines[b], out)
+        elif operation <= EQUAL_C or operation == PRESENT_OR_C:
+            _with_constant(operation, lines[a], constants[b], out)
+        elif operation == CHOOSE:
+            _choose(lines[a], lines[b], lines[c], out)
+        elif operation == TAKE:
+            _take(lines[a], tables[starts[b] : starts[b + 1]], constants[c], out)
+        elif operation == RANK:
+            _rank(lines[a], tables[starts[b] : starts[b + 1]], out)
+        elif operation == SHIFT_SCALE:
+            _shift_scale(lines[a], constants[b], constants[c], out)
+        elif operation == ADD_TIMES_C:
+            _add_times_c(lines[a], lines[b], constants[c], out)
+        elif operation == ADD_ABSOLUTE:
+            _add_absolute(lines[a], lines[b], out)
+        elif operation == ADD_SQUARE:
+            _add_square(lines[a], lines[b], out)
+        elif operation == BETWEEN:
+            _between(lines[a], constants[b], constants[c], out)
+        else:
+            _of_one(operation, lines[a][:size], out)
+
+
+@njit(cache=True, nogil=True)
+def add_rows(
+    code, constants, tables, starts, lines, results, columns, length, low, limit, total,
+    reach, place, out,
+):  # fmt: skip
+    """Run a program, clamp what it returns and add it up by cell."""
+    near = min(max(NEAR_NUMBERS // (lines + results.shape[0]), 64), NEAR)
+    held, made = np.empty((lines, near)), np.empty((results.shape[0], near))
+    for start in range(0, length, near):
+        size = min(near, length - start)
+        _run(code, constants, tables, starts, columns, start, size, held)
+        for w in range(results.shape[0]):
+            made[w][:size] = held[results[w]][:size]
+        add_block(made, 0, size, low, limit, total, reach, place[start:], out)
+
+
+@njit(cache=True, nogil=True)
+def rows(code, constants, tables, starts, lines, results, columns, out):
+    """Run a program; the numbers of row i are ``out[:, i]``."""
+    near = min(max(NEAR_NUMBERS // lines, 64), NEAR)
+    held, length = np.empty((lines, near)), out.shape[1]
+    for start in range(0, length, near):
+        size = min(near, length - start)
+        _run(code, constants, tables, starts, columns, start, size, held)
+        for w in range(results.shape[0]):
+            out[w][start : start + size] = held[results[w]][:size]

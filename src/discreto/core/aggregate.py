@@ -7,13 +7,13 @@ held in float64, or in int64, so sums are exact and do not depend on the order o
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from typing import Any
 
 import numpy as np
 
 from discreto.core import compiled
 from discreto.core.bound import Bound
-from discreto.core.domain.domain import Domain
 from discreto.core.query import (
     Batch,
     BoundBlock,
@@ -26,6 +26,21 @@ from discreto.core.query import (
     Sum,
 )
 from discreto.core.rounding import make_whole
+from discreto.core.row_program import (
+    BETWEEN,
+    SHIFT_SCALE,
+    Program,
+    Row,
+    RowCells,
+    RowFeatures,
+    Value,
+    quadratic_of,
+    trace,
+    whole_cells,
+)
+from discreto.core.row_program import (
+    LOOPS as PROGRAM_LOOPS,
+)
 
 BATCH_ROWS = 1 << 19  # the most rows folded at once; their codes add up exactly
 
@@ -165,159 +180,229 @@ def fold(asked: Bound, batch: Batch, length: int) -> list[Ints]:
 
 
 def _fold(asked: Bound, batch: Batch, length: int) -> list[Ints]:
-    query, count, domain = asked.query, asked.cells, asked.domain
     if not asked.blocks:
-        return [query.fold(batch, length, domain)]
-    width = sum([part.shape.width for part in asked.blocks])
-    fast = compiled.loops(length * width)
-    if isinstance(query.cells, Everyone):
-        place = None
-    else:
-        place = query.cells.codes(batch, domain)
-        if fast is None:
-            place = routed(place, count)
-    cells = _Cells(place, count, length, fast)
-    ways = _ways(asked)
-    return [_block(way, batch, domain, cells) for way in ways]
+        return [asked.query.fold(batch, length, asked.domain)]
+    work = _work_of(asked)
+    fast = compiled.loops(length * work.width)
+    if fast is not None:
+        found = work.added(batch, length)
+        if found is not None:
+            return found
+    made = work.program.numbers(batch, length) if work.program.width else None
+    cells = _Cells(work.place(batch, made), asked.cells, length, fast)
+    return [
+        _block(part, work.rows(part, lines, batch, made), cells)
+        for part, lines in zip(asked.blocks, work.lines, strict=True)
+    ]
 
 
 def routed(place: Ints, count: int) -> Ints:
-    """Cells of rows; whatever is none of ``count`` cells is one more."""
+    """Return cell codes with every code outside ``0..count-1`` replaced by ``count``."""
     return np.where((place >= 0) & (place < count), place, count)
+
+
+class _Work:
+    """The row functions of one question, as one program, and what is done with it.
+
+    ``lines`` are the lines of each block in the program; None for a block whose map is
+    not a row function. ``cell`` says that line 0 is the cell of a row.
+    """
+
+    def __init__(self, asked: Bound) -> None:
+        self.asked, self.domain = asked, asked.domain
+        self.cells = asked.query.cells
+        self.cell = isinstance(self.cells, RowCells)
+        self.width = sum([part.shape.width for part in asked.blocks])
+        self.lines: list[slice | None] = []
+        self.program = trace(self._values)
+        self.simple = _simple_loops(asked, self.program)
+        self._tables = self._of_blocks()
+
+    def _values(self, row: Row) -> list[Value]:
+        out: list[Value] = []
+        if isinstance(self.cells, RowCells):
+            out.append(self.cells.row_cell(row, self.domain))
+        for part in self.asked.blocks:
+            features = part.block.features
+            if not isinstance(features, RowFeatures):
+                self.lines.append(None)
+                continue
+            found = features.row_numbers(row, self.domain)
+            if len(found) != part.shape.width:
+                raise ValueError("a map gave numbers of another form than it promised.")
+            self.lines.append(slice(len(out), len(out) + len(found)))
+            out += found
+        return out
+
+    def _of_blocks(self) -> tuple[Ints, Floats] | None:
+        """Return lines and bounds of blocks, if one compiled loop can add all of them.
+
+        It knows sums and pairs of row functions, and counts.
+        """
+        blocks, at = [], 0
+        for part, lines in zip(self.asked.blocks, self.lines, strict=True):
+            if isinstance(part.block.features, Ones):
+                continue
+            if lines is None or part.block.form == "gram":
+                return None
+            blocks.append((lines.start, lines.stop, at))
+            at += part.shape.width
+        if not blocks:
+            return None
+        counted = [
+            p for p in self.asked.blocks if not isinstance(p.block.features, Ones)
+        ]
+        bounds = np.array([_bounds(part.shape) for part in counted])
+        return np.array(blocks, dtype=np.int64), bounds
+
+    def added_by_loop(self) -> bool:
+        """Return True if one compiled loop adds up all blocks."""
+        return self._tables is not None
+
+    def place(self, batch: Batch, made: Floats | None) -> Ints | None:
+        """Return the cell of each row; None where all are in the first."""
+        if isinstance(self.cells, Everyone):
+            return None
+        if self.cell and made is not None:
+            return whole_cells(made[0])
+        return self.cells.codes(batch, self.domain)
+
+    def rows(
+        self, part: BoundBlock, lines: slice | None, batch: Batch, made: Floats | None
+    ) -> Floats | None:
+        """Return the numbers of a block's rows; None where each is a 1."""
+        features = part.block.features
+        if isinstance(features, Ones):
+            return None
+        if lines is not None and made is not None:
+            return made[lines]
+        return features.rows(batch, self.domain)
+
+    def added(self, batch: Batch, length: int) -> list[Ints] | None:
+        """Return the sums of a batch by one compiled loop, or None if none fits."""
+        if self._tables is None:
+            return None
+        fast = compiled.load(PROGRAM_LOOPS)
+        if fast is None:
+            return None
+        count, (blocks, bounds) = self.asked.cells, self._tables
+        place = _EVERYONE
+        if not self.cell and not isinstance(self.cells, Everyone):
+            codes = self.cells.codes(batch, self.domain).astype(np.int64, copy=False)
+            place = compiled.plain(codes, length)
+        out = np.zeros((int(blocks[-1, 1] - blocks[0, 0]), count + 1), dtype=np.int64)
+        tally = np.zeros(count + 1, dtype=np.int64)
+        columns, held = self.program.addresses(batch, length)
+        if self.simple is not None and place is _EVERYONE:
+            for loop, column, facts, lines in self.simple:
+                add = getattr(compiled.loops(0), loop)
+                add(held[column], *facts, *bounds[0], place, out[lines])
+            tally[0] = length
+        else:
+            fast.add_rows(
+                *(*self.program.arrays(), columns, length, place, blocks, bounds),
+                *(tally, out),
+            )
+        return self._parts(tally[:count], out[:, :count].T)
+
+    def _parts(self, tally: Ints, sums: Ints) -> list[Ints]:
+        found, at = [], 0
+        for part in self.asked.blocks:
+            if isinstance(part.block.features, Ones):
+                found.append(_count_form(tally, part.block.form))
+                continue
+            own = sums[:, at : at + part.shape.width]
+            at += part.shape.width
+            found.append(_in_form(own, tally, part))
+        return found
+
+
+_Simple = tuple[str, int, tuple[float, ...], slice]  # loop, column, facts, lines
+
+
+def _simple_loops(asked: Bound, program: Program) -> list[_Simple] | None:
+    """Return the loops that do what a program of one block does, in one go each.
+
+    They are for the two kinds of questions that are asked most: scaled columns, and
+    the three polynomials of one column. They clamp what they add, like all others.
+    """
+    if len(asked.blocks) != 1 or not isinstance(asked.query.cells, Everyone):
+        return None
+    constants, bounds = program.constants.tolist(), _bounds(asked.blocks[0].shape)
+    if quadratic_of(program):
+        shift, half, _, _, one, *_ = constants
+        return [("add_quadratic", 0, (-shift, half, one), slice(0, 3))]
+    if program.width > 1 and max(bounds[2:]) >= 0:
+        return None  # a loop over one column does not know the norm of a whole row
+    out: list[_Simple] = []
+    within: dict[int, tuple[int, float, float]] = {}
+    for operation, target, a, b, c in program.code.tolist():
+        first, second = (constants[b], constants[c]) if len(constants) > c else (0, 0)
+        if operation == BETWEEN and a < 0:
+            within[target] = a, first, second
+        elif operation == SHIFT_SCALE and (a < 0 or a in within):
+            column, *ends = within.pop(a, (a, -math.inf, math.inf))
+            facts = -first, second, *ends
+            out.append(("add_scaled", -1 - column, facts, slice(target, target + 1)))
+        else:
+            return None
+    return out if len(out) == program.width and not within else None
+
+
+def _work_of(asked: Bound) -> _Work:
+    """Return how a question is folded, worked out once for all batches."""
+    if "work" not in asked.kept:
+        asked.kept["work"] = _Work(asked)
+    work: _Work = asked.kept["work"]
+    return work
 
 
 class _Cells:
     """The cells of a batch: sums and counts by them, compiled or not."""
 
     def __init__(self, place: Ints | None, count: int, length: int, fast: Any) -> None:
-        self.place, self.count, self.fast = place, count, fast
-        self._length = length
+        self.count, self.fast, self._length = count, fast, length
+        self.place = place
+        if place is not None:
+            place = routed(place, count).astype(np.int64, copy=False)
+            self.place = place if fast is None else compiled.plain(place, length)
         self._tally: Ints | None = None
-        if fast is not None and place is not None:
-            self.place = compiled.plain(place.astype(np.int64, copy=False), length)
 
     def tally(self) -> Ints:
-        """How many rows each cell has."""
+        """Return the number of rows in each cell."""
         if self._tally is None:
-            self._tally = self._counted()
+            if self.place is None:
+                self._tally = np.array([self._length], dtype=np.int64)
+            else:
+                counts = np.bincount(self.place, minlength=self.count + 1)
+                self._tally = counts[: self.count]
         return self._tally
 
-    def _counted(self) -> Ints:
-        if self.place is None:
-            return np.array([self._length], dtype=np.int64)
+    def sums(self, rows: Floats, shape: Shape) -> Ints:
+        """Return the sums of clamped rows in each cell; ``rows`` is written over."""
+        rows = _fitting(rows, shape.width, self._length)
         if self.fast is None:
-            return np.bincount(self.place, minlength=self.count + 1)[: self.count]
-        out = np.zeros(self.count + 1, dtype=np.int64)
-        self.fast.count_cells(self.place, out)
-        return out[: self.count]
-
-    def sums(self, way: _Way, batch: Batch, domain: Domain) -> Ints:
-        """The sums of clamped features in each cell."""
-        features: Any = way.part.block.features
-        shape, bounds = way.part.shape, way.bounds
-        if self.fast is None:
-            rows = clamp(features.rows(batch, domain), shape)
+            clamp(rows, shape)
             if self.place is None:
                 return rows.sum(axis=1)[None, :].astype(np.int64)
             return _by_cell(rows, self.place, self.count).astype(np.int64)
         place = _EVERYONE if self.place is None else self.place
         out = np.zeros((shape.width, self.count + 1), dtype=np.int64)
-        added = (*bounds, place, out)
-        for loop, name, facts, lines in way.loops:
-            values = compiled.plain(batch[name], self._length)
-            getattr(self.fast, loop)(values, *facts, *bounds, place, out[lines])
-        if way.ones:
-            codes = features.ones(batch, domain)
-            codes = compiled.plain(codes, self._length, len(way.ones))
-            self.fast.add_ones(codes, np.cumsum([0, *way.ones]), place, out)
-        elif way.fused and features.add_to(batch, domain, self._length, added):
-            if not way.checked:  # once for a question
-                self._check_loop(way, batch, domain)
-                way.checked.append(True)
-        elif not way.loops:
-            rows = features.rows(batch, domain)
-            rows = _fitting(rows, shape.width, self._length)
-            self.fast.add_clamped(rows, *added)
+        self.fast.add_clamped(rows, *_bounds(shape), place, out)
         return out[:, : self.count].T
-
-    def _check_loop(self, way: _Way, batch: Batch, domain: Domain) -> None:
-        """Raise if a map's own loop adds up other numbers than the clamp leaves.
-
-        The first, middle and last rows of the batch are folded again in both ways.
-        """
-        features: Any = way.part.block.features
-        middle, last = self._length // 2, self._length - 1
-        some = np.unique(np.array([0, 1, middle, last])[: self._length])
-        rows = {name: np.ascontiguousarray(batch[name][some]) for name in batch}
-        place = _EVERYONE if self.place is None else self.place[some]
-        out = np.zeros((way.part.shape.width, self.count + 1), dtype=np.int64)
-        if not features.add_to(rows, domain, some.size, (*way.bounds, place, out)):
-            return
-        whole = clamp(features.rows(rows, domain), way.part.shape)
-        if self.place is None:
-            wanted = whole.sum(axis=1)[:, None]
-        else:
-            wanted = _by_cell(whole, routed(self.place[some], self.count), self.count).T
-        if not np.array_equal(out[:, : self.count], wanted.astype(np.int64)):
-            raise ValueError("a compiled loop adds up other numbers than its map.")
-
-
-class _Way(NamedTuple):
-    """How a block is folded: its bounds, and which compiled loops can be taken.
-
-    ``loops`` make, clamp and add up the numbers of one column each: (loop, column,
-    facts, lines). ``ones`` are how many codes each column has, where a row is nothing
-    but a one for each of them; these are counted. ``fused``: whether the map has a loop
-    that makes, clamps and adds up its numbers; ``checked``: whether it was compared.
-    """
-
-    part: BoundBlock
-    bounds: tuple[float, float, float, float]
-    loops: tuple[tuple[str, str, tuple[float, ...], slice], ...]
-    ones: tuple[int, ...]
-    fused: bool
-    checked: list[bool]
-
-    def held(self) -> int:
-        """How many numbers of a row are held at once."""
-        if self.loops or isinstance(self.part.block.features, Ones):
-            return 0
-        return len(self.ones) or self.part.shape.width
-
-
-def _ways(asked: Bound) -> list[_Way]:
-    """How each block is folded, worked out once for all batches."""
-    if "ways" not in asked.kept:
-        asked.kept["ways"] = [_way(part, asked.domain) for part in asked.blocks]
-    ways: list[_Way] = asked.kept["ways"]
-    return ways
-
-
-def _way(part: BoundBlock, domain: Domain) -> _Way:
-    features: Any = part.block.features
-    bounds, loops, ones = _bounds(part.shape), (), ()
-    if hasattr(features, "direct"):
-        loops = features.direct(domain)
-        # Several of them cannot see the norm of a whole row: it must have no bound.
-        loops = loops if len(loops) == 1 or max(bounds[2:]) < 0 else ()
-    if hasattr(features, "ones"):
-        ones, shape = features.sizes(domain), part.shape
-        # None of them is above the limit, all together are no more than the total.
-        within = len(ones) <= min(shape.total, shape.square) and shape.limit >= 1
-        ones = ones if within and sum(ones) == shape.width else ()
-    own = type(features).__module__.startswith("discreto.core.maps.")
-    fused = own and hasattr(features, "add_to") and not loops
-    return _Way(part, bounds, loops, ones, fused, [])
 
 
 def held(asked: Bound) -> int:
-    """How many numbers of a row are held at once; none if loops add them up."""
-    numbers = 0 if isinstance(asked.query.cells, Everyone) else 1
-    return numbers + sum([way.held() for way in _ways(asked)])
+    """Return how many numbers of a row are held at once; none if a loop adds them up."""
+    work = _work_of(asked)
+    numbers = 0 if work.cell or isinstance(work.cells, Everyone) else 1
+    if work.added_by_loop():
+        return numbers
+    return numbers + work.width
 
 
 def _fitting(rows: Floats, width: int, length: int) -> Floats:
-    """Rows in one piece, to be written over: maps return fresh ones."""
+    """Return rows in one piece, to be written over: maps return fresh ones."""
     if rows.shape != (width, length):
         raise ValueError("a map gave numbers of another form than it promised.")
     return np.ascontiguousarray(rows, dtype=np.float64)
@@ -326,25 +411,28 @@ def _fitting(rows: Floats, width: int, length: int) -> Floats:
 _EVERYONE = compiled.plain(np.empty(0, dtype=np.int64), 0)
 
 
-def _block(way: _Way, batch: Batch, domain: Domain, cells: _Cells) -> Ints:
-    block, shape = way.part.block, way.part.shape
-    if isinstance(block.features, Ones):
+def _block(part: BoundBlock, rows: Floats | None, cells: _Cells) -> Ints:
+    block, shape = part.block, part.shape
+    if rows is None:
         return _count_form(cells.tally(), block.form)
     if block.form == "gram":
-        return _gram(_clamped(way.part, batch, domain, cells.fast), cells)
-    whole = cells.sums(way, batch, domain)
-    if block.form == "linear":
+        return _gram(_clamped(rows, shape, cells), cells)
+    return _in_form(cells.sums(rows, shape), cells.tally(), part)
+
+
+def _in_form(whole: Ints, tally: Ints, part: BoundBlock) -> Ints:
+    """Return sums, or the pairs of sums of M + q and M - q for the limit M."""
+    if part.block.form == "linear":
         return whole
-    base = cells.tally()[:, None] * np.int64(shape.limit)
-    return np.stack([base + whole, base - whole], axis=2).reshape(cells.count, -1)
+    base = tally[:, None] * np.int64(part.shape.limit)
+    return np.stack([base + whole, base - whole], axis=2).reshape(len(whole), -1)
 
 
-def _clamped(part: BoundBlock, batch: Batch, domain: Domain, fast: Any) -> Floats:
-    rows = part.block.features.rows(batch, domain)
-    if fast is None:
-        return clamp(rows, part.shape)
-    rows = _fitting(rows, part.shape.width, rows.shape[1])
-    fast.clamp(rows, *_bounds(part.shape))
+def _clamped(rows: Floats, shape: Shape, cells: _Cells) -> Floats:
+    rows = _fitting(rows, shape.width, rows.shape[1])
+    if cells.fast is None:
+        return clamp(rows, shape)
+    cells.fast.clamp(rows, *_bounds(shape))
     return rows
 
 

@@ -1,4 +1,4 @@
-"""Row functions: the numbers that one row becomes, from its columns and public constants.
+"""Row functions: the numbers that one row becomes, from its columns and constants.
 
 A map describes what becomes of **one** row. It is called once for a question, with a
 ``Row`` whose columns are ``Value``s, and returns Values. A Value is not a number: each
@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from discreto.core import compiled
+from discreto.core.domain.domain import Domain
 from discreto.core.exponentials import exp as _exp
 from discreto.core.exponentials import log as _log
 from discreto.core.exponentials import log1p as _log1p
@@ -35,10 +37,11 @@ LESS_C, MORE_C, EQUAL_C = range(17, 20)
 FLOOR, ABSOLUTE, ROOT, MISSING, PRESENT_OR_C, CHOOSE = range(20, 26)
 EXP, LOG, LOG_1P, TAKE, RANK = range(26, 31)
 # Several in one, which the core puts together where it finds them: (x + c) * d; the
-# nearest number from c to d; both, to [-1, 1]; y + x * c; y + |x|; y + x * x.
-SHIFT_SCALE, BETWEEN, UNIT, ADD_TIMES_C, ADD_ABSOLUTE, ADD_SQUARE = range(31, 37)
+# nearest number from c to d; y + x * c; y + |x|; y + x * x.
+SHIFT_SCALE, BETWEEN, ADD_TIMES_C, ADD_ABSOLUTE, ADD_SQUARE, COPY = range(31, 37)
 
 _WIDEST = 1 << 16  # operations of one program
+LOOPS = "discreto.core.row_program_numba"
 _HELD = 1 << 13  # rows that numpy works on at once
 
 
@@ -273,58 +276,126 @@ def _inputs(step: tuple[int, ...]) -> tuple[int, ...]:
 class Program:
     """A row function as data: operations on lines of numbers.
 
-    ``code`` has a row for each operation: (operation, target, a, b, c). Lines from 0
-    to ``lines - 1`` are written to, and used again when their number is not needed any
-    more; ``results`` are the lines of the answer.
+    ``code`` has a row for each operation: (operation, target, a, b, c). A line below 0
+    is a column of numbers as it is: -1 is the first of ``names``. The first ``width``
+    lines are the answer; all ``lines`` are used again when their number is not needed
+    any more. ``codes`` says which columns are codes of categories.
     """
 
     code: Ints
+    width: int
     lines: int
-    results: Ints
     names: tuple[str, ...]
+    codes: tuple[bool, ...]
     constants: Floats
     tables: Floats  # one after the other
     starts: Ints
-    kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def run(self, batch: Batch, length: int) -> Floats:
-        """Return the numbers of some rows, (width, length), by numpy."""
-        out = np.empty((len(self.results), length))
-        columns = [batch[name] for name in self.names]
+    def numbers(self, batch: Batch, length: int) -> Floats:
+        """Return the numbers of some rows, (width, length)."""
+        fast = compiled.loops(length * len(self.code), LOOPS)
+        out = np.empty((self.width, length))
+        if fast is not None:
+            columns, _held = self.addresses(batch, length)
+            fast.rows(*self.arrays(), columns, out)
+            return out
+        columns = self._columns(batch, length)
         for start in range(0, length, _HELD):
             part = slice(start, min(start + _HELD, length))
-            found = self._lines([column[part] for column in columns])
-            for line, place in zip(out[:, part], self.results.tolist(), strict=True):
-                line[:] = found[place]
+            self._run([column[part] for column in columns], out[:, part])
         return out
 
-    def _lines(self, columns: list[Any]) -> list[Any]:
-        lines: list[Any] = [None] * self.lines
-        for step in self.code.tolist():
-            lines[step[1]] = self._result(step, lines, columns)
-        return lines
+    def arrays(self) -> tuple[Any, ...]:
+        """Return what the compiled runner takes of a program."""
+        return self.code, self.constants, self.tables, self.starts, self.lines
 
-    def _result(self, step: list[int], lines: list[Any], columns: list[Any]) -> Any:
-        operation, _, a, b, c = step
-        if operation in (NUMBER, CODE):
-            return columns[a].astype(np.float64, copy=False)
-        if operation == FILL:
-            return np.full(len(columns[0]), self.constants[a])
-        if operation == ADD_TIMES_C:
-            return lines[a] + lines[b] * self.constants[c]
-        if operation in _OF_LINES:
-            return _PLAIN[operation](lines[a], lines[b])
-        if operation == CHOOSE:
-            return np.where(lines[a] != 0.0, lines[b], lines[c])
-        if operation in (TAKE, RANK):
-            table = self.tables[self.starts[b] : self.starts[b + 1]]
-            return _PLAIN[operation](lines[a], table, self.constants[c])
-        if operation in (SHIFT_SCALE, BETWEEN, UNIT):
-            first, second = self.constants[b], self.constants[c]
-            return _PLAIN[operation](lines[a], first, second)
-        if operation in _OF_ONE:
-            return _OF_ONE[operation](lines[a])
-        return _PLAIN[operation](lines[a], self.constants[b])
+    def addresses(self, batch: Batch, length: int) -> tuple[Ints, list[Any]]:
+        """Return where columns are in memory, and what must be held meanwhile."""
+        columns = [compiled.plain(c, length) for c in self._columns(batch, length)]
+        places = [column.__array_interface__["data"][0] for column in columns]
+        return np.array(places, dtype=np.int64), columns
+
+    def _columns(self, batch: Batch, length: int) -> list[Any]:
+        kinds = zip(self.names, self.codes, strict=True)
+        return [
+            batch[name].astype(np.int64 if code else np.float64, copy=False)
+            for name, code in kinds
+        ]
+
+    def _run(self, columns: list[Any], out: Floats) -> None:
+        """Work out some rows by numpy."""
+        lines: list[Any] = [None] * self.lines
+        for operation, target, a, b, c in self.code.tolist():
+            if operation == CODE:
+                lines[target] = columns[a].astype(np.float64)
+                continue
+            if operation == FILL:
+                lines[target] = np.full(out.shape[1], self.constants[a])
+                continue
+            first = lines[a] if a >= 0 else columns[-1 - a]
+            if operation in _OF_LINES:
+                second = lines[b] if b >= 0 else columns[-1 - b]
+                more: tuple[Any, ...] = (second, self.constants[c])
+                more = more if operation == ADD_TIMES_C else more[:1]
+            elif operation == CHOOSE:
+                more = tuple(lines[i] if i >= 0 else columns[-1 - i] for i in (b, c))
+            elif operation in (TAKE, RANK):
+                table = self.tables[self.starts[b] : self.starts[b + 1]]
+                more = table, self.constants[c]
+            elif operation in _OF_ONE:
+                more = ()
+            elif operation in _OF_TWO_CONSTANTS:
+                more = self.constants[b], self.constants[c]
+            else:
+                more = (self.constants[b],)
+            lines[target] = _PLAIN[operation](first, *more)
+        for line, found in zip(out, lines, strict=False):
+            line[:] = found
+
+
+class RowFeatures:
+    """Features whose numbers are those of one row, and cannot depend on another."""
+
+    __slots__ = ()
+
+    def row_numbers(self, row: Row, domain: Domain) -> Sequence[Value]:
+        """Return the numbers that a row becomes, in grid steps."""
+        raise NotImplementedError
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that are read."""
+        raise NotImplementedError
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        """Return the numbers of some rows, before they are clamped: (width, rows)."""
+        length = len(batch[self.columns()[0]])
+        return trace(lambda row: self.row_numbers(row, domain)).numbers(batch, length)
+
+
+class RowCells:
+    """Cells of which a row is in one by its own columns alone."""
+
+    __slots__ = ()
+
+    def row_cell(self, row: Row, domain: Domain) -> Value:
+        """Return the number of the row's cell; another number or NaN: it has none."""
+        raise NotImplementedError
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that are read."""
+        raise NotImplementedError
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        """Return the cells of some rows; -1 for a row that has none."""
+        length = len(batch[self.columns()[0]])
+        program = trace(lambda row: [self.row_cell(row, domain)])
+        return whole_cells(program.numbers(batch, length)[0])
+
+
+def whole_cells(numbers: Floats) -> Ints:
+    """Return cells as whole numbers; what is not a number from 0 up becomes -1."""
+    known = (numbers >= 0) & (numbers < 2.0**62)
+    return np.where(known, numbers, -1.0).astype(np.int64)
 
 
 def trace(function: Callable[[Row], Sequence[Value]]) -> Program:
@@ -336,30 +407,51 @@ def trace(function: Callable[[Row], Sequence[Value]]) -> Program:
         Takes a ``Row`` and returns the Values that the row becomes.
     """
     tape = _Tape()
-    found = [tape.lifted(value).at for value in function(Row(tape))]
-    steps = _fused(tape.steps, found, 0)
-    code, lines, results = _allocated(steps, found)
-    tables = [np.empty(0), *tape.tables]
-    starts = np.cumsum([0] + [len(table) for table in tape.tables])
+    found: list[int] = []
+    for value in function(Row(tape)):
+        at = tape.lifted(value).at
+        # A line for each result: a copy of what is one already, or is a column.
+        again = at in found or tape.steps[at][0] == NUMBER
+        found.append(tape.add(COPY, at, len(found)).at if again else at)
+    steps = _fused(tape.steps, found)
+    code, lines = _allocated(steps, found)
+    kinds = {step[1]: step[0] == CODE for step in tape.steps if step[0] <= CODE}
     return Program(
         np.array(code, dtype=np.int64).reshape(-1, 5),
+        len(found),
         lines,
-        np.array(results, dtype=np.int64),
         tuple(tape.names),
+        tuple(kinds[i] for i in range(len(tape.names))),
         np.array(tape.constants, dtype=np.float64),
-        np.concatenate(tables),
-        starts.astype(np.int64),
+        np.concatenate([np.empty(0), *tape.tables]),
+        np.cumsum([0] + [len(table) for table in tape.tables]).astype(np.int64),
     )
 
 
 Step = tuple[int, int, int, int]
 
 
-def _fused(steps: list[Step], found: list[int], unit: int) -> list[Step | None]:
-    """Put two steps in one where the first serves the second alone.
+def quadratic_parts(
+    value: Value, centre: float, half: float, one: float
+) -> list[Value]:
+    """Return ``one`` times three polynomials of a number on [-1, 1], rounded down.
 
-    ``unit`` is the place of the constants -1 and 1, one after the other.
+    They are ((1-x)^2/4, (1-x^2)/2, (1+x)^2/4) and add up to at most ``one``.
     """
+    x = between(present_or((value - centre) / half, 0.0), -1.0, 1.0)
+    low, high = (1.0 - x) / 2.0, (1.0 + x) / 2.0
+    parts = low * low, 2.0 * low * high, high * high
+    return [floor(part * one) for part in parts]
+
+
+def quadratic_of(program: Program) -> bool:
+    """Return True if a program is ``quadratic_parts`` of one column."""
+    made = trace(lambda row: quadratic_parts(row.number("x"), 2.5, 3.5, 7.5))
+    return np.array_equal(made.code, program.code) and len(program.names) == 1
+
+
+def _fused(steps: list[Step], found: list[int]) -> list[Step | None]:
+    """Put two steps in one where the first serves the second alone."""
     uses = Counter(found)
     for step in steps:
         uses.update(_inputs(step))
@@ -368,7 +460,7 @@ def _fused(steps: list[Step], found: list[int], unit: int) -> list[Step | None]:
         for first in reversed(_inputs(step)):
             before = out[first]
             if before is not None and uses[first] == 1:
-                both = _both(before, step, first, unit)
+                both = _both(before, step, first)
                 if both is not None:
                     out[i], out[first] = both, None
                     break
@@ -382,52 +474,53 @@ def _fused(steps: list[Step], found: list[int], unit: int) -> list[Step | None]:
     return out
 
 
-def _both(before: Step, step: Step, place: int, unit: int) -> Step | None:
+def _both(before: Step, step: Step, place: int) -> Step | None:
     """Return one step for two, the first of which is at ``place``, or None."""
     operation, a, b, _ = step
-    match before[0], operation:
-        case (0, _):
-            return None
-        case (_, _) if before[0] == ADD_C and operation == MULTIPLY_C:
-            return SHIFT_SCALE, before[1], before[2], b
-        case (_, _) if before[0] == MOST_C and operation == LEAST_C:
-            return BETWEEN, before[1], before[2], b
-        case (_, _) if operation == ADD and a != b:
-            other = b if a == place else a
-            if before[0] == MULTIPLY_C:
-                return ADD_TIMES_C, other, before[1], before[2]
-            if before[0] == ABSOLUTE:
-                return ADD_ABSOLUTE, other, before[1], 0
-            if before[0] == MULTIPLY and before[1] == before[2]:
-                return ADD_SQUARE, other, before[1], 0
+    pair = before[0], operation
+    if pair == (ADD_C, MULTIPLY_C):
+        return SHIFT_SCALE, before[1], before[2], b
+    if pair == (MOST_C, LEAST_C):
+        return BETWEEN, before[1], before[2], b
+    if operation == ADD and a != b:
+        other = b if a == place else a
+        if before[0] == MULTIPLY_C:
+            return ADD_TIMES_C, other, before[1], before[2]
+        if before[0] == ABSOLUTE:
+            return ADD_ABSOLUTE, other, before[1], 0
+        if before[0] == MULTIPLY and before[1] == before[2]:
+            return ADD_SQUARE, other, before[1], 0
     return None
 
 
 def _allocated(
-    steps: list[tuple[int, int, int, int] | None], found: list[int]
-) -> tuple[list[tuple[int, ...]], int, list[int]]:
+    steps: list[Step | None], found: list[int]
+) -> tuple[list[tuple[int, ...]], int]:
     """Return the steps with lines for their results, used again as soon as they can."""
     last = {at: i for i, step in enumerate(steps) if step for at in _inputs(step)}
-    last |= dict.fromkeys(found, len(steps))
+    line = {at: place for place, at in enumerate(found)}
     code: list[tuple[int, ...]] = []
-    line: dict[int, int] = {}
     free: list[int] = []
-    count = 0
+    count = len(found)
     for i, step in enumerate(steps):
         if step is None:
+            continue
+        if step[0] == NUMBER:  # read where it is
+            line[i] = -1 - step[1]
             continue
         own = list(step[1:])
         for k, at in enumerate(_inputs(step)):
             own[k] = line[at]
-        if free:
-            target = free.pop()
-        else:
-            target, count = count, count + 1
-        line[i] = target
+        if i not in line:
+            if not free:
+                free.append(count)
+                count += 1
+            line[i] = free.pop()
         # After the target was taken: a loop must not write over what it still reads.
-        free += {line[at] for at in _inputs(step) if last[at] == i}
-        code.append((step[0], target, *own))
-    return code, count, [line[at] for at in found]
+        done = {at for at in _inputs(step) if last[at] == i and at not in found}
+        free += {line[at] for at in done if line[at] >= 0}
+        code.append((step[0], line[i], *own))
+    return code, count
 
 
 def _of_table(code: Any, table: Floats, otherwise: float) -> Any:
@@ -443,7 +536,9 @@ def _nearest_between(a: Any, low: float, high: float) -> Any:
     return np.where(above > high, high, above)
 
 
-_OF_ONE: dict[int, Callable[[Any], Any]] = {
+_OF_ONE = {FLOOR, ABSOLUTE, ROOT, MISSING, EXP, LOG, LOG_1P, COPY}
+_OF_TWO_CONSTANTS = {SHIFT_SCALE, BETWEEN}
+_PLAIN: dict[int, Callable[..., Any]] = {
     FLOOR: np.floor,
     ABSOLUTE: np.abs,
     ROOT: np.sqrt,
@@ -451,8 +546,8 @@ _OF_ONE: dict[int, Callable[[Any], Any]] = {
     EXP: _exp,
     LOG: _log,
     LOG_1P: _log1p,
-}
-_PLAIN: dict[int, Callable[..., Any]] = {
+    COPY: np.copy,
+    CHOOSE: lambda a, b, c: np.where(a != 0.0, b, c),
     ADD: np.add,
     SUBTRACT: np.subtract,
     MULTIPLY: np.multiply,
@@ -475,7 +570,7 @@ _PLAIN: dict[int, Callable[..., Any]] = {
     RANK: lambda a, table, _: np.searchsorted(table, a).astype(np.float64),
     SHIFT_SCALE: lambda a, b, c: (a + b) * c,
     BETWEEN: _nearest_between,
-    UNIT: lambda a, b, c: _nearest_between((a + b) * c, -1.0, 1.0),
+    ADD_TIMES_C: lambda a, b, c: a + b * c,
     ADD_ABSOLUTE: lambda a, b: a + np.abs(b),
     ADD_SQUARE: lambda a, b: a + b * b,
 }

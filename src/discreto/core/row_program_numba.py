@@ -14,10 +14,10 @@ from numba.extending import intrinsic
 
 from discreto.core import row_program as of
 from discreto.core.exponentials_numba import exp, log, log1p
-from discreto.core.loops_numba import NEAR, NEAR_NUMBERS, add_block
+from discreto.core.loops_numba import NEAR, NEAR_NUMBERS, add_block, count_cells
 
 # The compiler takes these as constants.
-NUMBER, CODE, FILL = of.NUMBER, of.CODE, of.FILL
+CODE, FILL = of.CODE, of.FILL
 ADD, SUBTRACT, MULTIPLY, DIVIDE = of.ADD, of.SUBTRACT, of.MULTIPLY, of.DIVIDE
 LEAST, MOST, LESS, EQUAL = of.LEAST, of.MOST, of.LESS, of.EQUAL
 ADD_C, MULTIPLY_C, DIVIDE_C = of.ADD_C, of.MULTIPLY_C, of.DIVIDE_C
@@ -26,7 +26,7 @@ LESS_C, MORE_C, EQUAL_C = of.LESS_C, of.MORE_C, of.EQUAL_C
 FLOOR, ABSOLUTE, ROOT, MISSING = of.FLOOR, of.ABSOLUTE, of.ROOT, of.MISSING
 PRESENT_OR_C, CHOOSE, EXP, LOG = of.PRESENT_OR_C, of.CHOOSE, of.EXP, of.LOG
 LOG_1P, TAKE, RANK = of.LOG_1P, of.TAKE, of.RANK
-SHIFT_SCALE, BETWEEN, UNIT = of.SHIFT_SCALE, of.BETWEEN, of.UNIT
+SHIFT_SCALE, BETWEEN, COPY = of.SHIFT_SCALE, of.BETWEEN, of.COPY
 ADD_TIMES_C, ADD_ABSOLUTE, ADD_SQUARE = of.ADD_TIMES_C, of.ADD_ABSOLUTE, of.ADD_SQUARE
 
 
@@ -36,7 +36,9 @@ def _pointer_to(kind):
     @intrinsic
     def pointer(typingctx, address):
         def codegen(context, builder, signature, args):
-            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+            return builder.inttoptr(
+                args[0], context.get_value_type(signature.return_type)
+            )
 
         return types.CPointer(kind)(types.int64), codegen
 
@@ -44,13 +46,6 @@ def _pointer_to(kind):
 
 
 _numbers_at, _codes_at = _pointer_to(types.float64), _pointer_to(types.int64)
-
-
-@njit(cache=True, nogil=True)
-def _number(address, start, out):
-    values = carray(_numbers_at(address + 8 * start), out.shape[0])
-    for i in range(out.shape[0]):
-        out[i] = values[i]
 
 
 @njit(cache=True, nogil=True)
@@ -314,8 +309,18 @@ def _of_one(operation, a, out):
         exp(a, out)
     elif operation == LOG:
         log(a, out)
-    else:
+    elif operation == LOG_1P:
         log1p(a, out)
+    else:
+        out[:] = a
+
+
+@njit(cache=True, nogil=True)
+def _line(k, lines, columns, start, size):
+    """Return a line, or a column as it is in memory."""
+    if k >= 0:
+        return lines[k][:size]
+    return carray(_numbers_at(columns[-1 - k] + 8 * start), size)
 
 
 @njit(cache=True, nogil=True)
@@ -324,59 +329,93 @@ def _run(code, constants, tables, starts, columns, start, size, lines):
     for k in range(code.shape[0]):
         operation, a, b, c = code[k, 0], code[k, 2], code[k, 3], code[k, 4]
         out = lines[code[k, 1]][:size]
-        if operation == NUMBER:
-            _number(columns[a], start, out)
-        elif operation == CODE:
+        if operation == CODE:
             _code(columns[a], start, out)
-        elif operation == FILL:
+            continue
+        if operation == FILL:
             _fill(constants[a], out)
-        elif operation <= EQUAL:
-            _of_two(operation, lines[a], lines[b], out)
+            continue
+        first = _line(a, lines, columns, start, size)
+        if operation <= EQUAL:
+            _of_two(operation, first, _line(b, lines, columns, start, size), out)
         elif operation <= EQUAL_C or operation == PRESENT_OR_C:
-            _with_constant(operation, lines[a], constants[b], out)
+            _with_constant(operation, first, constants[b], out)
         elif operation == CHOOSE:
-            _choose(lines[a], lines[b], lines[c], out)
+            second = _line(b, lines, columns, start, size)
+            _choose(first, second, _line(c, lines, columns, start, size), out)
         elif operation == TAKE:
-            _take(lines[a], tables[starts[b] : starts[b + 1]], constants[c], out)
+            _take(first, tables[starts[b] : starts[b + 1]], constants[c], out)
         elif operation == RANK:
-            _rank(lines[a], tables[starts[b] : starts[b + 1]], out)
+            _rank(first, tables[starts[b] : starts[b + 1]], out)
         elif operation == SHIFT_SCALE:
-            _shift_scale(lines[a], constants[b], constants[c], out)
-        elif operation == ADD_TIMES_C:
-            _add_times_c(lines[a], lines[b], constants[c], out)
-        elif operation == ADD_ABSOLUTE:
-            _add_absolute(lines[a], lines[b], out)
-        elif operation == ADD_SQUARE:
-            _add_square(lines[a], lines[b], out)
+            _shift_scale(first, constants[b], constants[c], out)
         elif operation == BETWEEN:
-            _between(lines[a], constants[b], constants[c], out)
+            _between(first, constants[b], constants[c], out)
+        elif operation == ADD_TIMES_C:
+            second = _line(b, lines, columns, start, size)
+            _add_times_c(first, second, constants[c], out)
+        elif operation == ADD_ABSOLUTE:
+            _add_absolute(first, _line(b, lines, columns, start, size), out)
+        elif operation == ADD_SQUARE:
+            _add_square(first, _line(b, lines, columns, start, size), out)
         else:
-            _of_one(operation, lines[a][:size], out)
+            _of_one(operation, first, out)
+
+
+@njit(cache=True, nogil=True)
+def _near(lines):
+    """Return how many rows to work on at once, for what is written to be near."""
+    return min(max(NEAR_NUMBERS // lines, 64), NEAR)
+
+
+@njit(cache=True, nogil=True)
+def rows(code, constants, tables, starts, lines, columns, out):
+    """Run a program; the numbers of row i are ``out[:, i]``."""
+    near, (width, length) = _near(lines), out.shape
+    held = np.empty((lines, near))
+    for start in range(0, length, near):
+        size = min(near, length - start)
+        _run(code, constants, tables, starts, columns, start, size, held)
+        for w in range(width):
+            out[w][start : start + size] = held[w][:size]
+
+
+@njit(cache=True, nogil=True)
+def _cells(numbers, count, out):
+    for i in range(numbers.shape[0]):
+        known = 0.0 <= numbers[i] < count
+        out[i] = np.int64(numbers[i]) if known else count
 
 
 @njit(cache=True, nogil=True)
 def add_rows(
-    code, constants, tables, starts, lines, results, columns, length, low, limit, total,
-    reach, place, out,
+    code, constants, tables, starts, lines, columns, length, place, blocks, bounds,
+    tally, out,
 ):  # fmt: skip
-    """Run a program, clamp what it returns and add it up by cell."""
-    near = min(max(NEAR_NUMBERS // (lines + results.shape[0]), 64), NEAR)
-    held, made = np.empty((lines, near)), np.empty((results.shape[0], near))
+    """Run a program, clamp the numbers of its blocks and add them up by cell.
+
+    Block k has the lines ``blocks[k, 0]`` to ``blocks[k, 1]`` and adds to the lines of
+    ``out`` from ``blocks[k, 2]`` on, within ``bounds[k]``. Cells are in ``place``, or,
+    if the first block begins at line 1, in line 0. Without either all rows are in the
+    first cell.
+    """
+    near, count = _near(lines), tally.shape[0] - 1
+    held, own = np.empty((lines, near)), np.empty(near, dtype=np.int64)
+    found = blocks[0, 0] == 1
     for start in range(0, length, near):
         size = min(near, length - start)
         _run(code, constants, tables, starts, columns, start, size, held)
-        for w in range(results.shape[0]):
-            made[w][:size] = held[results[w]][:size]
-        add_block(made, 0, size, low, limit, total, reach, place[start:], out)
-
-
-@njit(cache=True, nogil=True)
-def rows(code, constants, tables, starts, lines, results, columns, out):
-    """Run a program; the numbers of row i are ``out[:, i]``."""
-    near = min(max(NEAR_NUMBERS // lines, 64), NEAR)
-    held, length = np.empty((lines, near)), out.shape[1]
-    for start in range(0, length, near):
-        size = min(near, length - start)
-        _run(code, constants, tables, starts, columns, start, size, held)
-        for w in range(results.shape[0]):
-            out[w][start : start + size] = held[results[w]][:size]
+        where = place[start : start + size]
+        if found:
+            _cells(held[0][:size], count, own[:size])
+            where = own[:size]
+        if where.shape[0]:
+            count_cells(where, tally)
+        else:
+            tally[0] += size
+        for k in range(blocks.shape[0]):
+            low, limit, total, reach = bounds[k]
+            first, last, at = blocks[k]
+            made = held[first:last]
+            to = out[at : at + last - first]
+            add_block(made, 0, size, low, limit, total, reach, where, to)

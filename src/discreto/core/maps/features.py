@@ -6,9 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
-from discreto.core import compiled
 from discreto.core.domain.domain import Domain, Number
 from discreto.core.maps._names import check_names
 from discreto.core.maps.unit_columns import (
@@ -18,17 +15,26 @@ from discreto.core.maps.unit_columns import (
     check_terms,
     names_of,
 )
-from discreto.core.query import Batch, Floats, Shape
+from discreto.core.query import Shape
+from discreto.core.row_program import (
+    Row,
+    RowFeatures,
+    Value,
+    between,
+    floor,
+    missing,
+    present_or,
+    quadratic_parts,
+)
 from discreto.errors import ParameterError
 
 SUM_BITS = 30  # a sum of single values: 2^30 steps for half a range
 PRODUCT_BITS = 15  # a factor of a product
 _TOP = 1 << SUM_BITS
-Direct = tuple[str, str, tuple[float, ...], slice]  # loop, column, facts, lines
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class Values(RowFeatures):
     """Numbers in steps of 2^-bits of half their range, around the middle or 0.
 
     An indicator is a number on [0, 1]. ``constant`` puts a 1 in front, for products
@@ -62,53 +68,28 @@ class Values:
         square = numbers * top**2 + sum(one**2 for one in ones)
         return Shape(len(self.names) + self.constant, top, total, square)
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        first = batch[names_of(self.names[:1])[0]]
-        out = np.empty((len(self.names) + self.constant, len(first)))
-        if self.constant:
-            out[0] = 1 << self.bits
-        for i, name in enumerate(self.names, start=int(self.constant)):
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        top = float(1 << self.bits)
+        out = [row.constant(top)] if self.constant else []
+        for name in self.names:
             if isinstance(name, Indicator):
-                out[i] = name.values(batch, domain) * (1 << self.bits)
+                out.append(name.row_value(row, domain) * top)
                 continue
-            origin, half = grid(domain.number(name), self.origin)
-            values = batch[name]
+            value, column = row.number(name), domain.number(name)
             if self.origin == "zero":
-                ends = self._ends(domain.number(name))
-                values = np.clip(values, *ends, out=out[i])
-            if origin:
-                values = np.subtract(values, origin, out=out[i])
-            np.multiply(values, (1 << self.bits) / half, out=out[i])
+                # The clamp of the shape would let numbers through down to minus the
+                # upper bound; around the middle it cuts at both bounds.
+                value = between(value, float(column.lower), float(column.upper))
+            origin, half = grid(column, self.origin)
+            out.append((value - float(origin)) * (top / half))
         return out
-
-    def _ends(self, column: Number) -> tuple[float, float]:
-        """To which ends numbers are cut before they are steps.
-
-        Around the middle the clamp of the shape cuts at both bounds; around 0 it
-        would let numbers through down to minus the upper bound.
-        """
-        if self.origin == "centre":
-            return -math.inf, math.inf
-        return float(column.lower), float(column.upper)
-
-    def direct(self, domain: Domain) -> tuple[Direct, ...]:
-        """The compiled loops that add these numbers up column by column, if any."""
-        out: list[Direct] = []
-        for i, name in enumerate(() if self.constant else self.names):
-            if isinstance(name, Indicator):
-                return ()
-            origin, half = grid(domain.number(name), self.origin)
-            ends = self._ends(domain.number(name))
-            facts = float(origin), (1 << self.bits) / half, *ends
-            out.append(("add_scaled", name, facts, slice(i, i + 1)))
-        return tuple(out)
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
 
 
 @dataclass(frozen=True, slots=True)
-class Presence:
+class Presence(RowFeatures):
     """A 1 for each of these Number columns that is there, 0 for one that is missing."""
 
     names: tuple[str, ...]
@@ -122,15 +103,15 @@ class Presence:
     def shape(self, domain: Domain) -> Shape:
         return Shape(len(self.names), 1, signed=False)
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        return np.stack([1.0 - np.isnan(batch[name]) for name in self.names])
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        return [1.0 - missing(row.number(name)) for name in self.names]
 
     def columns(self) -> tuple[str, ...]:
         return self.names
 
 
 @dataclass(frozen=True, slots=True)
-class Bernstein:
+class Bernstein(RowFeatures):
     """Non-negative polynomials of some columns that add up to one in every row.
 
     For x in [-1, 1], degree 1 is ((1-x)/2, (1+x)/2) and degree 2 is
@@ -157,37 +138,29 @@ class Bernstein:
         width = (self.degree + 1) ** len(self.names)
         return Shape(width, limit, total=limit, signed=False)
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        length = len(batch[self.names[0]])
-        out = np.full((1, length), float(1 << SUM_BITS))
-        fast = compiled.loops(length)
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        top = float(1 << SUM_BITS)
+        if len(self.names) == 1 and self.degree == 2:
+            column = domain.number(self.names[0])
+            ends = float(column.centre), float(column.half)
+            return quadratic_parts(row.number(self.names[0]), *ends, top)
+        out: list[Value] = []
         for name in self.names:
-            column = domain.number(name)
-            if fast is not None:
-                before, values = out, compiled.plain(batch[name], length)
-                out = np.empty((len(before) * (self.degree + 1), length))
-                own = float(column.centre), float(column.half)
-                fast.bernstein(before, values, *own, self.degree, out)
-                continue
-            x = np.clip((batch[name] - column.centre) / column.half, -1, 1)
-            np.copyto(x, 0.0, where=np.isnan(x))
-            low, high = (1 - x) / 2, (1 + x) / 2
-            if self.degree == 1:
-                basis = np.stack([low, high])
+            basis = self._basis(row.number(name), domain.number(name))
+            if not out:
+                out = [part * top for part in basis]
             else:
-                basis = np.stack([low * low, 2 * low * high, high * high])
-            size = len(out) * len(basis)
-            out = (out[:, None, :] * basis[None, :, :]).reshape(size, x.size)
+                out = [before * part for before in out for part in basis]
         # Rounding down keeps the total below its bound, so nothing is shrunk.
-        return np.floor(out, out=out)
+        return [floor(part) for part in out]
 
-    def direct(self, domain: Domain) -> tuple[Direct, ...]:
-        """The compiled loop that adds these numbers up, for one column."""
-        if len(self.names) > 1 or self.degree == 1:
-            return ()
-        column = domain.number(self.names[0])
-        facts = float(column.centre), float(column.half), float(_TOP)
-        return (("add_quadratic", self.names[0], facts, slice(0, 3)),)
+    def _basis(self, value: Value, column: Number) -> list[Value]:
+        x = (value - float(column.centre)) / float(column.half)
+        x = between(present_or(x, 0.0), -1.0, 1.0)
+        low, high = (1.0 - x) / 2.0, (1.0 + x) / 2.0
+        if self.degree == 1:
+            return [low, high]
+        return [low * low, 2.0 * low * high, high * high]
 
     def columns(self) -> tuple[str, ...]:
         return self.names

@@ -18,6 +18,7 @@ from discreto.core import compiled
 from discreto.core.domain.domain import Domain
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats
+from discreto.core.row_program import Row, Value
 from discreto.errors import ParameterError
 
 
@@ -48,11 +49,17 @@ class Indicator:
             raise ParameterError(f"{self.column!r} has no category {self.code}.")
 
     def values(self, batch: Batch, domain: Domain) -> Floats:
-        """The numbers of some rows."""
+        """Return the numbers of some rows."""
         codes, column = batch[self.column], domain.category(self.column)
         if self.code == len(column.categories):
             return np.multiply(codes < 0, self.size, dtype=np.float64)
         return np.multiply(codes == self.code, self.size, dtype=np.float64)
+
+    def row_value(self, row: Row, domain: Domain) -> Value:
+        """Return the number of a row."""
+        code, column = row.code(self.column), domain.category(self.column)
+        known = code < 0.0 if self.code == len(column.categories) else None
+        return (code.equals(float(self.code)) if known is None else known) * self.size
 
 
 Term = str | Indicator  # a Number column, or one category of a Category column

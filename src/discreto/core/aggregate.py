@@ -197,7 +197,7 @@ def _fold(asked: Bound, batch: Batch, length: int) -> list[Ints]:
 
 
 def routed(place: Ints, count: int) -> Ints:
-    """Return cell codes with every code outside ``0..count-1`` replaced by ``count``."""
+    """Return cell codes with codes outside ``0..count-1`` replaced by ``count``."""
     return np.where((place >= 0) & (place < count), place, count)
 
 
@@ -217,6 +217,10 @@ class _Work:
         self.program = trace(self._values)
         self.simple = _simple_loops(asked, self.program)
         self._tables = self._of_blocks()
+        self.counted = any(
+            part.block.form == "pair" or isinstance(part.block.features, Ones)
+            for part in asked.blocks
+        )
 
     def _values(self, row: Row) -> list[Value]:
         out: list[Value] = []
@@ -237,23 +241,19 @@ class _Work:
     def _of_blocks(self) -> tuple[Ints, Floats] | None:
         """Return lines and bounds of blocks, if one compiled loop can add all of them.
 
-        It knows sums and pairs of row functions, and counts.
+        It knows counts, and sums and pairs of row functions.
         """
-        blocks, at = [], 0
+        blocks, bounds, at = [], [], 0
         for part, lines in zip(self.asked.blocks, self.lines, strict=True):
             if isinstance(part.block.features, Ones):
                 continue
             if lines is None or part.block.form == "gram":
                 return None
             blocks.append((lines.start, lines.stop, at))
+            bounds.append(_bounds(part.shape))
             at += part.shape.width
-        if not blocks:
-            return None
-        counted = [
-            p for p in self.asked.blocks if not isinstance(p.block.features, Ones)
-        ]
-        bounds = np.array([_bounds(part.shape) for part in counted])
-        return np.array(blocks, dtype=np.int64), bounds
+        found = np.array(blocks, dtype=np.int64).reshape(-1, 3)
+        return found, np.array(bounds, dtype=np.float64).reshape(-1, 4)
 
     def added_by_loop(self) -> bool:
         """Return True if one compiled loop adds up all blocks."""
@@ -290,19 +290,18 @@ class _Work:
         if not self.cell and not isinstance(self.cells, Everyone):
             codes = self.cells.codes(batch, self.domain).astype(np.int64, copy=False)
             place = compiled.plain(codes, length)
-        out = np.zeros((int(blocks[-1, 1] - blocks[0, 0]), count + 1), dtype=np.int64)
-        tally = np.zeros(count + 1, dtype=np.int64)
+        width = int(blocks[-1, 2] + blocks[-1, 1] - blocks[-1, 0]) if len(blocks) else 0
+        out = np.zeros((width, count + 1), dtype=np.int64)
+        tally = np.zeros(count + 1 if self.counted else 0, dtype=np.int64)
         columns, held = self.program.addresses(batch, length)
-        if self.simple is not None and place is _EVERYONE:
+        if self.simple is None:
+            how = columns, length, place, self.cell, blocks, bounds
+            fast.add_rows(self.program.arrays(), *how, tally, out)
+        else:
             for loop, column, facts, lines in self.simple:
                 add = getattr(compiled.loops(0), loop)
                 add(held[column], *facts, *bounds[0], place, out[lines])
-            tally[0] = length
-        else:
-            fast.add_rows(
-                *(*self.program.arrays(), columns, length, place, blocks, bounds),
-                *(tally, out),
-            )
+            tally[:1] = length
         return self._parts(tally[:count], out[:, :count].T)
 
     def _parts(self, tally: Ints, sums: Ints) -> list[Ints]:
@@ -329,9 +328,9 @@ def _simple_loops(asked: Bound, program: Program) -> list[_Simple] | None:
     if len(asked.blocks) != 1 or not isinstance(asked.query.cells, Everyone):
         return None
     constants, bounds = program.constants.tolist(), _bounds(asked.blocks[0].shape)
-    if quadratic_of(program):
-        shift, half, _, _, one, *_ = constants
-        return [("add_quadratic", 0, (-shift, half, one), slice(0, 3))]
+    facts = quadratic_of(program)
+    if facts is not None:
+        return [("add_quadratic", 0, facts, slice(0, 3))]
     if program.width > 1 and max(bounds[2:]) >= 0:
         return None  # a loop over one column does not know the norm of a whole row
     out: list[_Simple] = []
@@ -342,8 +341,8 @@ def _simple_loops(asked: Bound, program: Program) -> list[_Simple] | None:
             within[target] = a, first, second
         elif operation == SHIFT_SCALE and (a < 0 or a in within):
             column, *ends = within.pop(a, (a, -math.inf, math.inf))
-            facts = -first, second, *ends
-            out.append(("add_scaled", -1 - column, facts, slice(target, target + 1)))
+            line = slice(target, target + 1)
+            out.append(("add_scaled", -1 - column, (-first, second, *ends), line))
         else:
             return None
     return out if len(out) == program.width and not within else None
@@ -393,7 +392,7 @@ class _Cells:
 
 
 def held(asked: Bound) -> int:
-    """Return how many numbers of a row are held at once; none if a loop adds them up."""
+    """Return how many numbers of a row are held at once; 0 if a loop adds them up."""
     work = _work_of(asked)
     numbers = 0 if work.cell or isinstance(work.cells, Everyone) else 1
     if work.added_by_loop():

@@ -39,8 +39,9 @@ EXP, LOG, LOG_1P, TAKE, RANK = range(26, 31)
 # Several in one, which the core puts together where it finds them: (x + c) * d; the
 # nearest number from c to d; y + x * c; y + |x|; y + x * x.
 SHIFT_SCALE, BETWEEN, ADD_TIMES_C, ADD_ABSOLUTE, ADD_SQUARE, COPY = range(31, 37)
+WITHIN = 37
 
-_WIDEST = 1 << 16  # operations of one program
+_WIDEST = 1 << 20  # operations of one program
 LOOPS = "discreto.core.row_program_numba"
 _HELD = 1 << 13  # rows that numpy works on at once
 
@@ -190,6 +191,20 @@ def rank(edges: Sequence[float], value: Value) -> Value:
     return value._tape.lookup(RANK, value, edges, 0.0)
 
 
+def within(code: Value, size: float, otherwise: float) -> Value:
+    """Return a code from 0 to below ``size``, or ``otherwise`` for another one."""
+    tape = code._tape
+    return tape.add(WITHIN, code.at, tape.number(size), tape.number(otherwise))
+
+
+def largest(values: Iterable[Value]) -> Value:
+    """Return the largest of some values."""
+    first, *others = values
+    for one in others:
+        first = most(first, one)
+    return first
+
+
 def total(values: Iterable[Value]) -> Value:
     """Return the sum of some values, added up in their order."""
     first, *others = values
@@ -290,6 +305,7 @@ class Program:
     constants: Floats
     tables: Floats  # one after the other
     starts: Ints
+    guides: Ints  # of each table, four times as long and one more; see ``_guide``
 
     def numbers(self, batch: Batch, length: int) -> Floats:
         """Return the numbers of some rows, (width, length)."""
@@ -297,7 +313,7 @@ class Program:
         out = np.empty((self.width, length))
         if fast is not None:
             columns, _held = self.addresses(batch, length)
-            fast.rows(*self.arrays(), columns, out)
+            fast.rows(self.arrays(), columns, out)
             return out
         columns = self._columns(batch, length)
         for start in range(0, length, _HELD):
@@ -307,7 +323,8 @@ class Program:
 
     def arrays(self) -> tuple[Any, ...]:
         """Return what the compiled runner takes of a program."""
-        return self.code, self.constants, self.tables, self.starts, self.lines
+        known = self.code, self.constants, self.tables, self.starts, self.guides
+        return *known, self.lines
 
     def addresses(self, batch: Batch, length: int) -> tuple[Ints, list[Any]]:
         """Return where columns are in memory, and what must be held meanwhile."""
@@ -425,7 +442,22 @@ def trace(function: Callable[[Row], Sequence[Value]]) -> Program:
         np.array(tape.constants, dtype=np.float64),
         np.concatenate([np.empty(0), *tape.tables]),
         np.cumsum([0] + [len(table) for table in tape.tables]).astype(np.int64),
+        np.concatenate([np.empty(0, dtype=np.int64), *map(_guide, tape.tables)]),
     )
+
+
+def _guide(table: Floats) -> Ints:
+    """Return how many edges lie before each of equal parts of their range.
+
+    ``rank`` then searches the edges of one part only. ``_part`` of the compiled runner
+    puts a number in its part by the same steps.
+    """
+    if len(table) < 2 or not np.all(np.isfinite(table)):
+        return np.zeros(4 * len(table) + 1, dtype=np.int64)
+    parts = 4 * len(table)
+    span = max(table[-1] - table[0], 1e-300)
+    at = np.minimum((table - table[0]) * (parts / span), parts - 1.0)
+    return np.searchsorted(np.floor(at), np.arange(parts + 1)).astype(np.int64)
 
 
 Step = tuple[int, int, int, int]
@@ -444,10 +476,13 @@ def quadratic_parts(
     return [floor(part * one) for part in parts]
 
 
-def quadratic_of(program: Program) -> bool:
-    """Return True if a program is ``quadratic_parts`` of one column."""
+def quadratic_of(program: Program) -> tuple[float, float, float] | None:
+    """Return centre, half and one of ``quadratic_parts``, if a program is that."""
     made = trace(lambda row: quadratic_parts(row.number("x"), 2.5, 3.5, 7.5))
-    return np.array_equal(made.code, program.code) and len(program.names) == 1
+    if len(program.names) != 1 or not np.array_equal(made.code, program.code):
+        return None
+    shift, half, one = program.constants[program.code[[0, 1, -2], 3]].tolist()
+    return -shift, half, one
 
 
 def _fused(steps: list[Step], found: list[int]) -> list[Step | None]:
@@ -537,7 +572,7 @@ def _nearest_between(a: Any, low: float, high: float) -> Any:
 
 
 _OF_ONE = {FLOOR, ABSOLUTE, ROOT, MISSING, EXP, LOG, LOG_1P, COPY}
-_OF_TWO_CONSTANTS = {SHIFT_SCALE, BETWEEN}
+_OF_TWO_CONSTANTS = {SHIFT_SCALE, BETWEEN, WITHIN}
 _PLAIN: dict[int, Callable[..., Any]] = {
     FLOOR: np.floor,
     ABSOLUTE: np.abs,
@@ -570,6 +605,7 @@ _PLAIN: dict[int, Callable[..., Any]] = {
     RANK: lambda a, table, _: np.searchsorted(table, a).astype(np.float64),
     SHIFT_SCALE: lambda a, b, c: (a + b) * c,
     BETWEEN: _nearest_between,
+    WITHIN: lambda a, b, c: np.where((a >= 0.0) & (a < b), a, c),
     ADD_TIMES_C: lambda a, b, c: a + b * c,
     ADD_ABSOLUTE: lambda a, b: a + np.abs(b),
     ADD_SQUARE: lambda a, b: a + b * b,

@@ -26,7 +26,8 @@ LESS_C, MORE_C, EQUAL_C = of.LESS_C, of.MORE_C, of.EQUAL_C
 FLOOR, ABSOLUTE, ROOT, MISSING = of.FLOOR, of.ABSOLUTE, of.ROOT, of.MISSING
 PRESENT_OR_C, CHOOSE, EXP, LOG = of.PRESENT_OR_C, of.CHOOSE, of.EXP, of.LOG
 LOG_1P, TAKE, RANK = of.LOG_1P, of.TAKE, of.RANK
-SHIFT_SCALE, BETWEEN, COPY = of.SHIFT_SCALE, of.BETWEEN, of.COPY
+SHIFT_SCALE, BETWEEN, WITHIN = of.SHIFT_SCALE, of.BETWEEN, of.WITHIN
+FEW = 24  # edges that are sooner counted than searched
 ADD_TIMES_C, ADD_ABSOLUTE, ADD_SQUARE = of.ADD_TIMES_C, of.ADD_ABSOLUTE, of.ADD_SQUARE
 
 
@@ -208,16 +209,46 @@ def _take(a, table, otherwise, out):
 
 
 @njit(cache=True, nogil=True)
-def _rank(a, table, out):
+def _part(value, low, scale, last):
+    """Return one of equal parts of a range, never falling as the value rises."""
+    at = (value - low) * scale
+    at = at if at > 0.0 else 0.0
+    return np.int64(at if at < last else last)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _rank(a, table, guide, out):
+    """Count the edges below each number; edges of other parts are on their side."""
+    count = table.shape[0]
+    if count <= FEW:
+        out[:] = 0.0
+        for k in range(count):
+            _add_below(a, table[k], out)
+        return
+    parts = guide.shape[0] - 1
+    low, scale = table[0], parts / max(table[count - 1] - table[0], 1e-300)
     for i in range(out.shape[0]):
-        low, high = 0, table.shape[0]
-        while low < high:
-            middle = (low + high) // 2
-            if table[middle] < a[i] or a[i] != a[i]:
-                low = middle + 1
+        part = _part(a[i], low, scale, parts - 1.0)
+        below, above = guide[part], guide[part + 1]
+        while below < above:
+            middle = (below + above) >> 1
+            if table[middle] < a[i]:
+                below = middle + 1
             else:
-                high = middle
-        out[i] = low
+                above = middle
+        out[i] = below if a[i] == a[i] else count
+
+
+@njit(cache=True, nogil=True)
+def _add_below(a, edge, out):
+    for i in range(out.shape[0]):
+        out[i] += 0.0 if a[i] <= edge else 1.0
+
+
+@njit(cache=True, nogil=True)
+def _within(a, size, otherwise, out):
+    for i in range(out.shape[0]):
+        out[i] = a[i] if 0.0 <= a[i] < size else otherwise
 
 
 @njit(cache=True, nogil=True)
@@ -324,7 +355,7 @@ def _line(k, lines, columns, start, size):
 
 
 @njit(cache=True, nogil=True)
-def _run(code, constants, tables, starts, columns, start, size, lines):
+def _run(code, constants, tables, starts, guides, columns, start, size, lines):
     """Work out the lines of some rows."""
     for k in range(code.shape[0]):
         operation, a, b, c = code[k, 0], code[k, 2], code[k, 3], code[k, 4]
@@ -346,7 +377,10 @@ def _run(code, constants, tables, starts, columns, start, size, lines):
         elif operation == TAKE:
             _take(first, tables[starts[b] : starts[b + 1]], constants[c], out)
         elif operation == RANK:
-            _rank(first, tables[starts[b] : starts[b + 1]], out)
+            guide = guides[4 * starts[b] + b : 4 * starts[b + 1] + b + 1]
+            _rank(first, tables[starts[b] : starts[b + 1]], guide, out)
+        elif operation == WITHIN:
+            _within(first, constants[b], constants[c], out)
         elif operation == SHIFT_SCALE:
             _shift_scale(first, constants[b], constants[c], out)
         elif operation == BETWEEN:
@@ -369,13 +403,14 @@ def _near(lines):
 
 
 @njit(cache=True, nogil=True)
-def rows(code, constants, tables, starts, lines, columns, out):
+def rows(program, columns, out):
     """Run a program; the numbers of row i are ``out[:, i]``."""
+    code, constants, tables, starts, guides, lines = program
     near, (width, length) = _near(lines), out.shape
     held = np.empty((lines, near))
     for start in range(0, length, near):
         size = min(near, length - start)
-        _run(code, constants, tables, starts, columns, start, size, held)
+        _run(code, constants, tables, starts, guides, columns, start, size, held)
         for w in range(width):
             out[w][start : start + size] = held[w][:size]
 
@@ -388,31 +423,29 @@ def _cells(numbers, count, out):
 
 
 @njit(cache=True, nogil=True)
-def add_rows(
-    code, constants, tables, starts, lines, columns, length, place, blocks, bounds,
-    tally, out,
-):  # fmt: skip
+def add_rows(program, columns, length, place, cell, blocks, bounds, tally, out):
     """Run a program, clamp the numbers of its blocks and add them up by cell.
 
     Block k has the lines ``blocks[k, 0]`` to ``blocks[k, 1]`` and adds to the lines of
-    ``out`` from ``blocks[k, 2]`` on, within ``bounds[k]``. Cells are in ``place``, or,
-    if the first block begins at line 1, in line 0. Without either all rows are in the
-    first cell.
+    ``out`` from ``blocks[k, 2]`` on, within ``bounds[k]``. Cells are in line 0 if
+    ``cell`` says so, else in ``place``; if that is empty all rows are in the first.
+    ``tally`` counts the rows of each cell, unless it is empty.
     """
-    near, count = _near(lines), tally.shape[0] - 1
+    code, constants, tables, starts, guides, lines = program
+    near, count = _near(lines), out.shape[1] - 1
     held, own = np.empty((lines, near)), np.empty(near, dtype=np.int64)
-    found = blocks[0, 0] == 1
     for start in range(0, length, near):
         size = min(near, length - start)
-        _run(code, constants, tables, starts, columns, start, size, held)
+        _run(code, constants, tables, starts, guides, columns, start, size, held)
         where = place[start : start + size]
-        if found:
+        if cell:
             _cells(held[0][:size], count, own[:size])
             where = own[:size]
-        if where.shape[0]:
-            count_cells(where, tally)
-        else:
-            tally[0] += size
+        if tally.shape[0]:
+            if where.shape[0]:
+                count_cells(where, tally)
+            else:
+                tally[0] += size
         for k in range(blocks.shape[0]):
             low, limit, total, reach = bounds[k]
             first, last, at = blocks[k]

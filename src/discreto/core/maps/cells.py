@@ -5,14 +5,26 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Any
 
 import numpy as np
 
-from discreto.core import compiled
-from discreto.core.domain.domain import Category, Domain, Number, Value
+from discreto.core.domain import domain as domains
+from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.maps._names import check_names
 from discreto.core.query import Batch, Cells, Everyone, Floats, Ints
+from discreto.core.row_program import (
+    Row,
+    RowCells,
+    Value,
+    between,
+    choose,
+    floor,
+    missing,
+    present_or,
+    rank,
+    total,
+    within,
+)
 from discreto.errors import DomainError, ParameterError
 
 MISSING = "(missing or other)"  # no value, or one that was not declared
@@ -20,7 +32,7 @@ MAX_BINS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class Present(RowCells):
     """One cell with the rows in which none of these columns is missing."""
 
     names: tuple[str, ...]
@@ -34,26 +46,15 @@ class Present:
     def count(self, domain: Domain) -> int:
         return 1
 
-    def codes(self, batch: Batch, domain: Domain) -> Ints:
-        length = len(batch[self.names[0]])
-        fast = _loops(length)
-        if fast is not None and all(batch[name].dtype == float for name in self.names):
-            out = np.zeros(length, dtype=np.int64)
-            for name in self.names:
-                fast.absent_numbers(compiled.plain(batch[name], length), out)
-            return out
-        absent = np.zeros(length, dtype=bool)
-        for name in self.names:
-            column = batch[name]
-            absent |= column < 0 if column.dtype.kind == "i" else np.isnan(column)
-        return -absent.astype(np.int64)
+    def row_cell(self, row: Row, domain: Domain) -> Value:
+        return -total(absent(row, name, domain) for name in self.names)
 
     def columns(self) -> tuple[str, ...]:
         return self.names
 
 
 @dataclass(frozen=True, slots=True)
-class Completeness:
+class Completeness(RowCells):
     """Two cells: rows in which none of these columns is missing, and all others."""
 
     names: tuple[str, ...]
@@ -67,15 +68,15 @@ class Completeness:
     def count(self, domain: Domain) -> int:
         return 2
 
-    def codes(self, batch: Batch, domain: Domain) -> Ints:
-        return -Present(self.names).codes(batch, domain)
+    def row_cell(self, row: Row, domain: Domain) -> Value:
+        return total(absent(row, name, domain) for name in self.names) > 0.0
 
     def columns(self) -> tuple[str, ...]:
         return self.names
 
 
 @dataclass(frozen=True, slots=True)
-class Categories:
+class Categories(RowCells):
     """One cell for each combination of the declared categories of these columns.
 
     A column that may be missing has one category more, for values that are missing or
@@ -103,30 +104,23 @@ class Categories:
     def _with_gaps(self, column: Category) -> bool:
         return column.missing and not self.declared
 
-    def codes(self, batch: Batch, domain: Domain) -> Ints:
-        out = np.zeros(len(batch[self.names[0]]), dtype=np.int64)
-        fast = _loops(out.size)
-        for name in self.names if fast is not None else ():
-            column = domain.category(name)
-            gaps, codes = self._with_gaps(column), compiled.plain(batch[name], out.size)
-            fast.place_category(codes, self._size(column), gaps, out)
-        if fast is not None:
-            return out
-        outside = np.zeros(out.size, dtype=bool)
+    def row_cell(self, row: Row, domain: Domain) -> Value:
+        out: Value | None = None
         for name in self.names:
-            column, codes = domain.category(name), batch[name]
-            size = self._size(column)
-            if self._with_gaps(column):
-                codes = np.where(codes < 0, size - 1, codes)
-            outside |= (codes < 0) | (codes >= size)
-            out = out * size + codes
-        out[outside] = -1
+            column = domain.category(name)
+            size = float(self._size(column))
+            other = size - 1.0 if self._with_gaps(column) else math.nan
+            code = within(row.code(name), size, other)
+            out = code if out is None else code + out * size
+        assert out is not None
         return out
 
     def columns(self) -> tuple[str, ...]:
         return self.names
 
-    def labels(self, domain: Domain) -> list[Value] | list[tuple[Value, ...]]:
+    def labels(
+        self, domain: Domain
+    ) -> list[domains.Value] | list[tuple[domains.Value, ...]]:
         """What each cell is called: a value, or a tuple of values."""
         lists = []
         for name in self.names:
@@ -137,7 +131,7 @@ class Categories:
 
 
 @dataclass(frozen=True, slots=True)
-class Bins:
+class Bins(RowCells):
     """Equal cells over the range of a Number; missing values fall in none.
 
     An integer column whose range has ``bins`` whole numbers gets a cell for each.
@@ -165,15 +159,10 @@ class Bins:
             return math.ceil(column.lower) - 0.5, math.floor(column.upper) + 0.5
         return column.lower, column.upper
 
-    def codes(self, batch: Batch, domain: Domain) -> Ints:
+    def row_cell(self, row: Row, domain: Domain) -> Value:
         low, high = self.span(domain.number(self.name))
-        scale, values = self.bins / (high - low), batch[self.name]
-        fast = _loops(len(values))
-        if fast is None:
-            return to_cells((values - low) * scale, self.bins)
-        out = np.empty(len(values), dtype=np.int64)
-        fast.place_bins(compiled.plain(values, out.size), low, scale, self.bins, out)
-        return out
+        at = floor((row.number(self.name) - low) * (self.bins / (high - low)))
+        return between(at, 0.0, self.bins - 1.0)
 
     def columns(self) -> tuple[str, ...]:
         return (self.name,)
@@ -190,7 +179,7 @@ class Bins:
 
 
 @dataclass(frozen=True, slots=True)
-class WholeGroups:
+class WholeGroups(RowCells):
     """A cell for each whole number of an integer column, and a last one for gaps."""
 
     name: str
@@ -209,16 +198,17 @@ class WholeGroups:
     def count(self, domain: Domain) -> int:
         return whole_numbers(domain.number(self.name)) + 1
 
-    def codes(self, batch: Batch, domain: Domain) -> Ints:
-        codes = self.bins(domain).codes(batch, domain)
-        return np.where(codes < 0, self.count(domain) - 1, codes)
+    def row_cell(self, row: Row, domain: Domain) -> Value:
+        return present_or(
+            self.bins(domain).row_cell(row, domain), self.count(domain) - 1.0
+        )
 
     def columns(self) -> tuple[str, ...]:
         return (self.name,)
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class Edges(RowCells):
     """Cells between given cuts of a Number: below the first, ..., above the last.
 
     A value that equals a cut falls in the cell below it. With ``gaps`` there is a last
@@ -248,26 +238,11 @@ class Edges:
     def count(self, domain: Domain) -> int:
         return len(self.cuts) + 1 + self.gaps
 
-    def codes(self, batch: Batch, domain: Domain) -> Ints:
-        out = self._places(batch, domain)
-        return np.where(out < 0, len(self.cuts) + 1, out) if self.gaps else out
-
-    def _places(self, batch: Batch, domain: Domain) -> Ints:
-        column, values = domain.number(self.name), batch[self.name]
-        cuts = _array_of(self.cuts)  # and an infinite one
-        fast = _loops(len(values))
-        if fast is None:
-            clipped = np.clip(values, column.lower, column.upper)
-            out = np.searchsorted(cuts[:-1], clipped, side="left")
-            return np.where(np.isnan(values), -1, out)
-        ends = float(column.lower), float(column.upper)
-        starts = np.empty(4 * len(cuts) + 1, dtype=np.int32)
-        scale = (len(starts) - 1) / (2 * column.half)
-        fast.guide(cuts[:-1], *ends, scale, starts)
-        out = np.empty(len(values), dtype=np.int64)
-        own = compiled.plain(values, out.size)
-        fast.place_edges(own, cuts, *ends, scale, starts, out)
-        return out
+    def row_cell(self, row: Row, domain: Domain) -> Value:
+        value, column = row.number(self.name), domain.number(self.name)
+        inside = between(value, float(column.lower), float(column.upper))
+        last = len(self.cuts) + 1.0 if self.gaps else -1.0
+        return choose(missing(value), last, rank(self.cuts, inside))
 
     def columns(self) -> tuple[str, ...]:
         return (self.name,)
@@ -355,23 +330,11 @@ class Cross:
         return tuple(dict.fromkeys((*self.first.columns(), *self.second.columns())))
 
 
-_arrays: dict[int, tuple[tuple[float, ...], Floats]] = {}
-
-
-def _array_of(cuts: tuple[float, ...]) -> Floats:
-    """Cuts as an array, made once for all batches of a question."""
-    kept = _arrays.get(id(cuts))
-    if kept is None or kept[0] is not cuts:
-        if len(_arrays) >= 16:
-            _arrays.clear()
-        array = compiled.plain(np.array([*cuts, math.inf]), len(cuts) + 1)
-        kept = _arrays[id(cuts)] = (cuts, array)
-    return kept[1]
-
-
-def _loops(rows: int) -> Any:
-    """The compiled loops that find cells, or None."""
-    return compiled.loops(rows, "discreto.core.maps.cells_numba")
+def absent(row: Row, name: str, domain: Domain) -> Value:
+    """Return 1 where a row has no value in a column, else 0."""
+    if isinstance(domain[name], Number):
+        return missing(row.number(name))
+    return row.code(name) < 0.0
 
 
 def to_cells(position: Floats, count: int) -> Ints:

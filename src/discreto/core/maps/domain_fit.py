@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from discreto.core.domain.domain import Domain, Number
 from discreto.core.maps._names import check_names
-from discreto.core.query import Batch, Floats, Shape
+from discreto.core.query import Shape
+from discreto.core.row_program import Row, RowFeatures, Value, missing
 from discreto.errors import DomainError
 
 UNKNOWN = -2  # the code of a value that was not declared; other codes below 0: missing
 
 
 @dataclass(frozen=True, slots=True)
-class Unfit:
+class Unfit(RowFeatures):
     """For each column three numbers, one of which is 1: missing, outside, inside.
 
     Outside is a Number that is clipped, or a value that no Category declares. A row
@@ -35,18 +34,19 @@ class Unfit:
     def shape(self, domain: Domain) -> Shape:
         return Shape(3 * len(self.names), 1, total=len(self.names), signed=False)
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        out = np.zeros((3 * len(self.names), len(batch[self.names[0]])))
-        for place, name in enumerate(self.names):
-            column, values = domain[name], batch[name]
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        out: list[Value] = []
+        for name in self.names:
+            column = domain[name]
             if isinstance(column, Number):
-                missing = np.isnan(values)
-                outside = (values < column.lower) | (values > column.upper)
+                value = row.number(name)
+                gone = missing(value)
+                outside = (value < float(column.lower)) + (value > float(column.upper))
             else:
-                outside = values == UNKNOWN
-                missing = (values < 0) & ~outside
-            part = out[3 * place : 3 * place + 3]
-            part[0], part[1], part[2] = missing, outside, ~(missing | outside)
+                code = row.code(name)
+                outside = code.equals(float(UNKNOWN))
+                gone = (code < 0.0) - outside
+            out += [gone, outside, 1.0 - (gone + outside)]
         return out
 
     def columns(self) -> tuple[str, ...]:

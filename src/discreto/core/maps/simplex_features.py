@@ -7,28 +7,36 @@ table of a column by one in all, and its count needs no share of its own.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from discreto.core import compiled
 from discreto.core.domain.domain import Category, Domain, Number
-from discreto.core.exponentials import exp
 from discreto.core.maps._names import check_names
 from discreto.core.maps.features import SUM_BITS
-from discreto.core.query import Batch, Floats, Shape
+from discreto.core.query import Shape
+from discreto.core.row_program import (
+    Row,
+    RowFeatures,
+    Value,
+    between,
+    choose,
+    exp,
+    floor,
+    largest,
+    missing,
+    present_or,
+    take,
+    total,
+    within,
+)
 from discreto.errors import DomainError, ParameterError
-
-Mask = NDArray[np.bool_]
 
 MAX_CLASSES = 64
 MAX_WEIGHT = 1e6
-_CHUNK = 1 << 14  # rows whose scores stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(RowFeatures):
     """For each column its parts of one, one column after the other.
 
     A Number x on [-1, 1] has ((1-x)^2/4, (1-x^2)/2, (1+x)^2/4), a Category a one in
@@ -52,9 +60,10 @@ class Partition:
     def _width(self, domain: Domain) -> int:
         return sum(parts_of(name, domain) for name in self.names)
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        out = np.empty((self._width(domain), len(batch[self.names[0]])))
-        fill_parts(out, self.names, batch, domain, float(1 << SUM_BITS))
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        one, out = float(1 << SUM_BITS), list[Value]()
+        for name in self.names:
+            out += row_parts(name, row, domain, one)
         return out
 
     def columns(self) -> tuple[str, ...]:
@@ -62,7 +71,7 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class SoftVotes:
+class SoftVotes(RowFeatures):
     """Products of soft votes for the classes, which add up to one in every row.
 
     The votes q of a row are the softmax of its scores, one for each list of
@@ -98,66 +107,52 @@ class SoftVotes:
         limit, count = 1 << SUM_BITS, len(self.weights)
         return Shape(count * (count + 1) // 2, limit, total=limit, signed=False)
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        weights, length = np.array(self.weights, dtype=float), len(batch[self.names[0]])
-        first, second = np.triu_indices(len(weights))
-        double = np.where(first == second, 1.0, 2.0)[:, None] * (1 << SUM_BITS)
-        out = np.empty((first.size, length))
-        for start in range(0, length, _CHUNK):
-            part = slice(start, start + _CHUNK)
-            rows = {name: batch[name][part] for name in self.names}
-            q = soft_votes(self.names, weights, rows, domain)
-            np.multiply(q[first] * double, q[second], out=out[:, part])
-        return np.floor(out, out=out)
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        votes, one = row_votes(self.names, self.weights, row, domain), 1 << SUM_BITS
+        out: list[Value] = []
+        for i, first in enumerate(votes):
+            out.append(floor((first * float(one)) * first))
+            out += [floor((first * (2.0 * one)) * second) for second in votes[i + 1 :]]
+        return out
 
     def columns(self) -> tuple[str, ...]:
         return self.names
 
 
-def soft_votes(
-    names: tuple[str, ...], weights: Floats, batch: Batch, domain: Domain
-) -> Floats:
-    """The votes of rows for the classes, (classes, rows)."""
-    # Plain sums in a fixed order: a product of matrices would round a row's votes
-    # differently next to other rows, and so make them depend on those.
-    votes = np.zeros((len(weights), len(batch[names[0]])))
-    others, fast = votes[1:], compiled.point_loops(votes.size * len(names))
-    weights = weights[1:] - weights[0]  # the first class scores 0: a softmax allows it
-    start = 0
-    for name in names:
-        width, values = weights_of(name, domain), batch[name]
-        mine = weights[:, start : start + width]
-        start += width
-        if isinstance(domain[name], Number) and fast is not None:
-            ends = float(domain.number(name).lower), float(2 * domain.number(name).half)
-            values = compiled.plain(values, votes.shape[1])
-            lows = np.ascontiguousarray(mine[:, 0])
-            fast.add_votes(values, *ends, mine[:, 1] - lows, lows, others)
-        elif isinstance(domain[name], Number):
-            level, absent = _level(values, domain.number(name))
-            if absent is not None:
-                level[absent] = 0.0
-            for vote, (low, high) in zip(others, mine, strict=True):
-                vote += level * (high - low)
-                vote += low if absent is None else np.where(absent, 0.0, low)
-        else:
-            known = (values >= 0) & (values < width)
-            others += np.where(known, mine[:, np.where(known, values, 0)], 0.0)
-    votes = exp(votes - votes.max(axis=0))
-    total = votes[0].copy()
-    for vote in votes[1:]:
-        total += vote
-    votes /= total
-    return votes
+def row_votes(
+    names: tuple[str, ...],
+    weights: tuple[tuple[float, ...], ...],
+    row: Row,
+    domain: Domain,
+) -> list[Value]:
+    """Return the votes of a row for the classes: they add up to one."""
+    # The first class scores 0: a softmax allows it.
+    scores = [row.constant(0.0)]
+    for line in weights[1:]:
+        mine = [w - base for w, base in zip(line, weights[0], strict=True)]
+        start, score = 0, row.constant(0.0)
+        for name in names:
+            width = weights_of(name, domain)
+            part, start = mine[start : start + width], start + width
+            column = domain[name]
+            if isinstance(column, Number):
+                level = _level(row.number(name), column)
+                here = 1.0 - missing(level)
+                level = present_or(level, 0.0)
+                score = score + level * (part[1] - part[0])
+                score = score + choose(here, part[0], 0.0)
+            else:
+                score = score + take(part, row.code(name), 0.0)
+        scores.append(score)
+    best = largest(scores)
+    votes = [exp(score - best) for score in scores]
+    every = total(votes)
+    return [vote / every for vote in votes]
 
 
-def _level(values: Floats, column: Number) -> tuple[Floats, Mask | None]:
-    """Where values are between the bounds, from 0 to 1; and which are missing."""
-    level: Floats = np.subtract(values, column.lower)
-    level /= 2 * column.half
-    np.clip(level, 0.0, 1.0, out=level)
-    absent = np.isnan(level)
-    return level, absent if absent.any() else None
+def _level(value: Value, column: Number) -> Value:
+    """Return the place of a number between its bounds, 0 to 1; NaN if missing."""
+    return between((value - float(column.lower)) / float(2 * column.half), 0.0, 1.0)
 
 
 def weights_of(name: str, domain: Domain) -> int:
@@ -179,54 +174,21 @@ def parts_of(name: str, domain: Domain) -> int:
     raise DomainError(f"{name!r} is opaque: it cannot be asked about.")
 
 
-def fill_parts(
-    out: Floats, names: tuple[str, ...], batch: Batch, domain: Domain, one: float
-) -> None:
-    """Write the parts of ``one`` of every column into the rows of ``out``.
+def row_parts(name: str, row: Row, domain: Domain, one: float) -> list[Value]:
+    """Return the parts of ``one`` of a column.
 
     Rounding down keeps the total below its bound, so nothing is shrunk.
     """
-    start = 0
-    for name in names:
-        column, values = domain[name], batch[name]
-        width = parts_of(name, domain)
-        place = out[start : start + width]
-        start += width
-        absent: Mask | None
-        if isinstance(column, Number):
-            absent = _number_parts(place, values, column, one)
-        elif isinstance(column, Category):
-            place[:] = 0.0
-            absent = (values < 0) | (values >= len(column.categories))
-            here = np.flatnonzero(~absent)
-            place[values[here], here] = one
-        else:
-            continue
-        if column.missing:
-            place[-1] = 0.0 if absent is None else np.where(absent, one, 0.0)
-
-
-def _number_parts(
-    place: Floats, values: Floats, column: Number, one: float
-) -> Mask | None:
-    """The three parts of a Number; says where it is missing."""
-    low, middle, high = place[:3]
-    fast = compiled.loops(3 * len(values))
-    if fast is not None:
-        values = compiled.plain(values, len(high))
-        bounds = float(column.lower), float(2 * column.half)
-        missing = fast.fill_parts(values, *bounds, one, low, middle, high)
-        return np.isnan(values) if missing else None
-    level, absent = _level(values, column)
-    high[:] = level
-    np.subtract(1.0, high, out=low)
-    np.multiply(low, high, out=middle)
-    middle *= 2 * one
-    low *= low
-    low *= one
-    high *= high
-    high *= one
-    np.floor(place[:3], out=place[:3])
-    if absent is not None:
-        place[:3, absent] = 0.0
-    return absent
+    column = domain[name]
+    if isinstance(column, Number):
+        high = _level(row.number(name), column)
+        low, gone = 1.0 - high, missing(high)
+        parts = low * low * one, low * high * (2.0 * one), high * high * one
+        out = [present_or(floor(part), 0.0) for part in parts]
+    elif isinstance(column, Category):
+        code, size = row.code(name), len(column.categories)
+        gone = missing(within(code, float(size), math.nan))
+        out = [code.equals(float(k)) * one for k in range(size)]
+    else:
+        return []
+    return [*out, gone * one] if column.missing else out

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from discreto.core.domain.domain import Domain
 from discreto.core.maps._names import check_names
 from discreto.core.maps.features import SUM_BITS
-from discreto.core.query import Batch, Features, Floats, Form, Ones, Shape
+from discreto.core.query import Form, Ones, Shape
+from discreto.core.row_program import (
+    Row,
+    RowFeatures,
+    Value,
+    between,
+    present_or,
+    root,
+)
 from discreto.errors import DomainError, ParameterError
 
 _TOP = 1 << SUM_BITS
@@ -17,7 +23,7 @@ _FORMS = ("linear", "pair", "gram")
 
 
 @dataclass(frozen=True, slots=True)
-class Weighted:
+class Weighted(RowFeatures):
     """The numbers of another map, times the row's weight.
 
     A weight is a part of the column's upper bound, from 0 to 1; a missing one is 0. The
@@ -27,13 +33,13 @@ class Weighted:
     2^30 grid steps.
     """
 
-    features: Features
+    features: RowFeatures | Ones
     weight: str
     form: Form = "linear"
 
     def __post_init__(self) -> None:
         check_names((self.weight,))
-        if not hasattr(self.features, "rows") or self.form not in _FORMS:
+        if not isinstance(self.features, RowFeatures | Ones) or self.form not in _FORMS:
             raise ParameterError(f"Weighted takes features and one of {_FORMS}.")
         if isinstance(self.features, Ones) and self.form != "linear":
             raise ParameterError("a weighted count has no other form.")
@@ -55,21 +61,22 @@ class Weighted:
         total = 2 * inner.width * inner.limit
         return Shape(2 * inner.width, 2 * inner.limit, total, signed=False)
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
         upper = float(domain.number(self.weight).upper)
-        weight = np.clip(batch[self.weight] / upper, 0.0, 1.0)
-        np.copyto(weight, 0.0, where=np.isnan(weight))
+        weight = present_or(between(row.number(self.weight) / upper, 0.0, 1.0), 0.0)
         if isinstance(self.features, Ones):
-            return weight[None, :] * float(_TOP)
-        rows = self.features.rows(batch, domain)
+            return [weight * float(_TOP)]
+        found = self.features.row_numbers(row, domain)
         if self.form == "gram":
-            return rows * np.sqrt(weight)
-        if self.form == "linear":
-            return rows * weight
+            weight = root(weight)
+        if self.form != "pair":
+            return [value * weight for value in found]
         limit = float(self.features.shape(domain).limit)
-        rows = np.clip(np.where(np.isnan(rows), 0.0, rows), -limit, limit)
-        both = np.stack([limit + rows, limit - rows], axis=1) * weight
-        return both.reshape(2 * len(rows), -1)
+        out: list[Value] = []
+        for value in found:
+            inside = between(present_or(value, 0.0), -limit, limit)
+            out += [(limit + inside) * weight, (limit - inside) * weight]
+        return out
 
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.features.columns(), self.weight)))

@@ -209,11 +209,12 @@ def _take(a, table, otherwise, out):
 
 
 @njit(cache=True, nogil=True)
-def _part(value, low, scale, last):
-    """Return one of equal parts of a range, never falling as the value rises."""
-    at = (value - low) * scale
-    at = at if at > 0.0 else 0.0
-    return np.int64(at if at < last else last)
+def _parts(a, low, scale, last, out):
+    """Write one of equal parts of a range, never falling as the number rises."""
+    for i in range(out.shape[0]):
+        at = (a[i] - low) * scale
+        at = at if at > 0.0 else 0.0
+        out[i] = at if at < last else last
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -227,16 +228,18 @@ def _rank(a, table, guide, out):
         return
     parts = guide.shape[0] - 1
     low, scale = table[0], parts / max(table[count - 1] - table[0], 1e-300)
+    _parts(a, low, scale, parts - 1.0, out)
     for i in range(out.shape[0]):
-        part = _part(a[i], low, scale, parts - 1.0)
+        part = np.int64(out[i])
         below, above = guide[part], guide[part + 1]
-        while below < above:
+        while above - below > 1:
             middle = (below + above) >> 1
             if table[middle] < a[i]:
                 below = middle + 1
             else:
                 above = middle
-        out[i] = below if a[i] == a[i] else count
+        more = below < above and table[min(below, count - 1)] < a[i]
+        out[i] = below + more if a[i] == a[i] else count
 
 
 @njit(cache=True, nogil=True)

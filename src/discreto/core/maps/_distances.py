@@ -1,137 +1,118 @@
-"""Distances between rows and points that do not depend on the other rows."""
+"""Distances between a row and points, exact in whole grid steps.
+
+Rows and points are put on a grid so coarse that squared distances are whole numbers
+below 2^53. Then their order cannot depend on the order of additions, and engines agree.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from discreto.core import compiled
-from discreto.core.aggregate import add_up
-from discreto.core.exponentials import exp, log
-from discreto.core.maps.unit_columns import has_gaps
-from discreto.core.once import MadeOnce
-from discreto.core.query import Floats, Ints
-from discreto.core.rounding import make_whole, whole
+from discreto.core.query import Batch, Floats, Ints
+from discreto.core.rounding import whole
+from discreto.core.row_program import (
+    Row,
+    Value,
+    choose,
+    exp,
+    floor,
+    largest,
+    least,
+    log,
+    missing,
+    most,
+    present_or,
+    total,
+    trace,
+)
 
-_HELD = 1 << 22  # distances held at once
-_FEW = 64  # points; distances from many are a matrix product
+Points = Sequence[Sequence[float]]
 
 
-def nearest(x: Floats, points: Floats, *, gaps: bool = True) -> Ints:
-    """The index of the nearest point for each column of ``x``; the first of equals.
+def nearest(x: Floats, points: Floats) -> Ints:
+    """Return the index of the nearest point for each column of ``x``; see below."""
+    made = trace(lambda row: [nearest_point(_lines(row, x), points.tolist(), row)])
+    return made.numbers(_batch(x), x.shape[1])[0].astype(np.int64)
+
+
+def memberships_of(x: Floats, points: Floats, power: float) -> Floats:
+    """Return the fuzzy memberships (points x rows) of the columns of ``x``."""
+    made = trace(lambda row: memberships(_lines(row, x), points.tolist(), power, row))
+    return made.numbers(_batch(x), x.shape[1])
+
+
+def _batch(x: Floats) -> Batch:
+    return {str(k): line for k, line in enumerate(x)}
+
+
+def _lines(row: Row, x: Floats) -> list[Value]:
+    return [row.number(str(k)) for k in range(len(x))]
+
+
+def nearest_point(x: list[Value], points: Points, row: Row) -> Value:
+    """Return the index of the nearest point, the first of equals.
 
     Distances are over the numbers that are there. A row without any is near none: -1.
-    Without ``gaps`` all numbers are there for sure.
     """
-    points, scale, twice, squares = _facts_of(points)
-    if gaps and has_gaps(x):
-        absent = np.isnan(x)
-        full, weights = _filled(x, absent, points, scale)
-        out = _nearest(full, scale, weights, squares)
-        out[absent.all(axis=0)] = -1
-        return out
-    return _nearest(x, scale, twice, squares)
+    near, best = row.constant(0.0), None
+    for j, far in enumerate(_distances(x, points, row, own=False)):
+        if best is None:
+            best = far
+            continue
+        near = choose(far < best, float(j), near)
+        best = least(best, far)
+    here = x[0].equals(x[0])
+    for value in x[1:]:
+        here = most(here, value.equals(value))
+    return choose(here, near, -1.0)
 
 
-def _filled(
-    x: Floats, absent: Any, points: Floats, scale: float
-) -> tuple[Floats, Floats]:
-    """Rows with a line more for each that may have gaps, and the weights of all lines.
-
-    A gap adds nothing to a product, and its line takes back what the point's square
-    has too much there. All numbers stay whole and below 2^53: 2^52 for the squares of
-    points up to 4, as much for what is taken back, 2^51 for products with rows up to 1.
-    """
-    full = np.concatenate([np.where(absent, 0.0, x), absent / scale])
-    return full, np.hstack([-2 * points, -(points**2)])
-
-
-def _nearest(x: Floats, scale: float, twice: Floats, squares: Floats) -> Ints:
-    out = np.zeros(x.shape[1], dtype=np.int64)
-    fast = compiled.point_loops(x.size * len(twice))
-    if fast is not None and len(twice) <= _FEW:
-        x = compiled.plain(x, *x.shape)
-        fast.nearest(x, scale, twice, squares, out)
-        return out
-    x, squares = make_whole(x * scale), squares[:, None]
-    # Some rows at a time: what is held must not grow with the number of rows.
-    step = max(_HELD // len(twice), 1)
-    for start in range(0, x.shape[1], step):
-        far = twice @ x[:, start : start + step]
-        far += squares
-        best, place = far[0], out[start : start + step]
-        for j in range(1, len(twice)):
-            closer = far[j] < best
-            place[closer] = j
-            np.minimum(best, far[j], out=best)
-    return out
-
-
-def memberships(x: Floats, points: Floats, power: float) -> Floats:
-    """Fuzzy memberships (points x rows) of the columns of ``x``.
+def memberships(x: list[Value], points: Points, power: float, row: Row) -> list[Value]:
+    """Return the fuzzy memberships of a row: they add up to one.
 
     Distances are over the numbers that are there; a row without any is in all alike.
     """
-    far = _squared_distances(x, points)
-    logs = log(np.maximum(far, 1e-3, out=far))
-    logs /= 1 - power
-    logs -= logs.max(axis=0)
-    out = exp(logs)
-    out /= add_up(out)
+    far = _distances(x, points, row, own=True)
+    logs = [log(most(one, 1e-3)) / (1 - power) for one in far]
+    best = largest(logs)
+    parts = [exp(one - best) for one in logs]
+    every = total(parts)
+    return [part / every for part in parts]
+
+
+def raised(parts: list[Value], power: float) -> list[Value]:
+    """Return parts of one to a power of at least one."""
+    if power == 2:
+        return [part * part for part in parts]
+    return [exp(log(part) * power) for part in parts]
+
+
+def _distances(x: list[Value], points: Points, row: Row, *, own: bool) -> list[Value]:
+    """Return squared distances over what is there, in grid steps.
+
+    Without ``own`` the square of the row is left out: it is alike for all points.
+    """
+    places, scale = whole_points(np.array(points, dtype=np.float64))
+    steps = [present_or(floor(value * scale + 0.5), 0.0) for value in x]
+    gaps = [missing(value) for value in x]
+    out = []
+    for point in places.tolist():
+        far = row.constant(float(sum(place * place for place in point)))
+        for step, gap, place in zip(steps, gaps, point, strict=True):
+            far = far + step * (-2.0 * place)
+            far = far + gap * (-place * place)
+        if own:
+            for step in steps:
+                far = far + step * step
+        out.append(far)
     return out
 
 
-def raised(parts: Floats, power: float) -> Floats:
-    """Parts of one to a power of at least one."""
-    return parts * parts if power == 2 else exp(log(parts) * power)
-
-
-def _squared_distances(x: Floats, points: Floats) -> Floats:
-    """Squared distances (points x rows) over what is there, in grid steps."""
-    points, scale, twice, squares = _facts_of(points)
-    if has_gaps(x):
-        # Lines of gaps are no part of a row's own square, so it is taken without them.
-        full, weights = _filled(x, np.isnan(x), points, scale)
-        far = weights @ make_whole(full * scale)
-        far += squares[:, None]
-        far += (make_whole(full[: len(x)] * scale) ** 2).sum(axis=0)
-        return far
-    fast = compiled.point_loops(x.size * len(points))
-    if fast is not None and len(points) <= _FEW:
-        far = np.empty((len(points), x.shape[1]))
-        x = compiled.plain(x, *x.shape)
-        fast.squared_distances(x, scale, twice, squares, far)
-        return far
-    x = make_whole(x * scale)
-    far = -2 * (points @ x)
-    far += squares[:, None]
-    far += (x**2).sum(axis=0)
-    return far
-
-
-def _work_out(points: Floats) -> tuple[Floats, float, Floats, Floats]:
-    """Whole points, their steps, and |x - c|^2 without |x|^2, alike for all centres."""
-    points, scale = whole_points(points)
-    return points, scale, -2 * points, (points**2).sum(axis=1)
-
-
-_kept_facts = MadeOnce(_work_out, 4)
-
-
-def _facts_of(points: Floats) -> tuple[Floats, float, Floats, Floats]:
-    """The same, once for points that nobody can change."""
-    return _work_out(points) if points.flags.writeable else _kept_facts(points)
-
-
 def whole_points(points: Floats) -> tuple[Floats, float]:
-    """Points on a grid so coarse that squared distances are exact in float64.
-
-    A matrix product may round a row differently beside other rows. Then one row more
-    could move another row to another cell, which no sensitivity covers. Also says how
-    many grid steps a 1 has.
-    """
+    """Return points in whole steps, and how many steps a 1 has."""
     bits = (48 - math.ceil(math.log2(points.shape[1]))) // 2
     scale = float(1 << bits)
     return whole(points * scale), scale

@@ -9,16 +9,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from discreto.core import compiled
 from discreto.core.domain.domain import Domain
-from discreto.core.maps import trees_numpy as kernels
-from discreto.core.maps._batch_cache import remember, share
-from discreto.core.maps._distances import memberships, nearest, raised
-from discreto.core.maps._fit_rows import held
+from discreto.core.maps._distances import memberships, nearest_point, raised
 from discreto.core.maps._point_checks import (
     check_norm,
     check_points,
@@ -30,14 +23,26 @@ from discreto.core.maps.unit_columns import (
     Term,
     check_numbers,
     check_terms,
-    has_gaps,
-    may_lack,
     names_of,
-    rows_with_gaps,
-    without_gaps,
+    unit_values,
 )
-from discreto.core.once import MadeOnce
-from discreto.core.query import Batch, Floats, Ints, Shape
+from discreto.core.query import Shape
+from discreto.core.row_program import (
+    Row,
+    RowCells,
+    RowFeatures,
+    Value,
+    absolute,
+    choose,
+    floor,
+    missing,
+    most,
+    present_or,
+    rank,
+    root,
+    take,
+    total,
+)
 from discreto.errors import ParameterError
 
 Points = tuple[tuple[float, ...], ...]
@@ -46,7 +51,7 @@ _STEPS = 1 << SUM_BITS
 
 
 @dataclass(frozen=True, slots=True)
-class Nearest:
+class Nearest(RowCells):
     """One cell for each centre, with the rows that are nearest to it."""
 
     names: tuple[Term, ...]
@@ -62,16 +67,16 @@ class Nearest:
     def count(self, domain: Domain) -> int:
         return len(self.centres)
 
-    def codes(self, batch: Batch, domain: Domain) -> Ints:
-        x = _unit(self.names, batch, domain)
-        return _nearest_of(x, self.names, self.centres, batch, domain)
+    def row_cell(self, row: Row, domain: Domain) -> Value:
+        x = unit_values(self.names, row, domain, gaps=True)
+        return nearest_point(x, self.centres, row)
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
 
 
 @dataclass(frozen=True, slots=True)
-class Rings:
+class Rings(RowCells):
     """Cells by the distance of a row to its nearest centre.
 
     The last of ``bins`` cells reaches to the largest possible distance; every cell
@@ -97,13 +102,14 @@ class Rings:
     def count(self, domain: Domain) -> int:
         return self.bins
 
-    def codes(self, batch: Batch, domain: Domain) -> Ints:
-        x = _from_nearest(self.names, self.centres, batch, domain)
-        nothing = np.isnan(x).all(axis=0)
-        far = _norms(without_gaps(x), self.norm) / diameter(len(x), self.norm)
-        out = np.empty(len(far), dtype=np.int64)
-        kernels.place(far, np.array(self.ends()), self.bins - 1, out)
-        return np.where(nothing, -1, out)
+    def row_cell(self, row: Row, domain: Domain) -> Value:
+        x = _from_nearest(self.names, self.centres, row, domain)
+        nothing = x[0].equals(x[0])
+        for value in x[1:]:
+            nothing = most(nothing, value.equals(value))
+        size = _size([present_or(value, 0.0) for value in x], self.norm)
+        far = rank(self.ends(), size / diameter(len(x), self.norm))
+        return choose(nothing, far, -1.0)
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -121,7 +127,7 @@ class Rings:
 
 
 @dataclass(frozen=True, slots=True)
-class Deviations:
+class Deviations(RowFeatures):
     """The way from the nearest centre to a row, in units of ``radius``.
 
     A row further away than ``radius`` is pulled in to it. The smaller the radius, the
@@ -147,31 +153,16 @@ class Deviations:
     def shape(self, domain: Domain) -> Shape:
         return _ball(len(self.names), self.norm)
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        x = without_gaps(_from_nearest(self.names, self.centres, batch, domain))
-        return _pull_in(x, self.radius, self.norm)
-
-    def add_to(self, batch: Batch, domain: Domain, length: int, sums: Any) -> bool:
-        """Clamp and add up the rows in one loop; see ``aggregate``."""
-        loops = compiled.point_loops(0)
-        if loops is None:
-            return False
-        x, points = _unit(self.names, batch, domain), _array(self.centres)
-        near = np.empty(0, dtype=np.int64)
-        if len(points) > 1:
-            near = _nearest_of(x, self.names, self.centres, batch, domain)
-        near = compiled.plain(near, length if len(points) > 1 else 0)
-        x, lines = compiled.plain(x, len(self.names), length), points.T.copy()
-        how = float(steps_of(len(x))), float(self.radius), self.norm
-        loops.add_deviations(x, lines, near, *how, *sums)
-        return True
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        x = _from_nearest(self.names, self.centres, row, domain)
+        return _pull_in([present_or(value, 0.0) for value in x], self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
 
 
 @dataclass(frozen=True, slots=True)
-class FuzzyWeights:
+class FuzzyWeights(RowFeatures):
     """Fuzzy memberships u_j to the power of m, one number for each centre.
 
     u_j is proportional to distance^(-2 / (m - 1)) and the u_j add up to one, so their
@@ -193,19 +184,21 @@ class FuzzyWeights:
     def shape(self, domain: Domain) -> Shape:
         return Shape(len(self.centres), _STEPS, total=_STEPS, signed=False)
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        x, out = _unit(self.names, batch, domain), _powers(self, batch, domain) * _STEPS
-        if has_gaps(x):
-            np.copyto(out, 0.0, where=np.isnan(x).all(axis=0))
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        x = unit_values(self.names, row, domain, gaps=True)
+        here = x[0].equals(x[0])
+        for value in x[1:]:
+            here = most(here, value.equals(value))
+        parts = _powers(self, x, row)
         # Rounding down keeps the total below its bound, so nothing is shrunk.
-        return np.floor(out, out=out)
+        return [floor(choose(here, part * float(_STEPS), 0.0)) for part in parts]
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
 
 
 @dataclass(frozen=True, slots=True)
-class FuzzyPresence:
+class FuzzyPresence(RowFeatures):
     """``FuzzyWeights`` of the rows that have a value, for each of some Number columns.
 
     One number for each centre and column; the weights of a row add up to at most one
@@ -232,19 +225,18 @@ class FuzzyPresence:
         width = len(self.centres) * len(self.asked)
         return Shape(width, _STEPS, total=len(self.asked) * _STEPS, signed=False)
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
         weights = FuzzyWeights(self.names, self.centres, self.power)
-        each = weights.rows(batch, domain)
-        there = np.stack([1.0 - np.isnan(batch[name]) for name in self.asked])
-        size = len(each) * len(there)
-        return (each[:, None, :] * there[None, :, :]).reshape(size, each.shape[1])
+        there = [1.0 - missing(row.number(name)) for name in self.asked]
+        each = weights.row_numbers(row, domain)
+        return [weight * own for weight in each for own in there]
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
 
 
 @dataclass(frozen=True, slots=True)
-class FuzzyPulls:
+class FuzzyPulls(RowFeatures):
     """The ways from all centres to a row, weighted by its memberships to the power m.
 
     The numbers of one row (centres x columns) are measured in units of ``radius`` and
@@ -272,24 +264,14 @@ class FuzzyPulls:
     def shape(self, domain: Domain) -> Shape:
         return _ball(len(self.centres) * len(self.names), self.norm)
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        weights, points = _powers(self, batch, domain), _array(self.centres)
-        x = _unit(self.names, batch, domain)
-        size = len(points) * len(x)  # -1 would fail without rows
-        ways = without_gaps((x[None, :, :] - points[:, :, None]) * weights[:, None, :])
-        return _pull_in(ways.reshape(size, x.shape[1]), self.radius, self.norm)
-
-    def add_to(self, batch: Batch, domain: Domain, length: int, sums: Any) -> bool:
-        """Clamp and add up the rows in one loop; see ``aggregate``."""
-        loops = compiled.point_loops(0)
-        if loops is None:
-            return False
-        points = _array(self.centres)
-        weights = compiled.plain(_powers(self, batch, domain), len(points), length)
-        x = compiled.plain(_unit(self.names, batch, domain), len(self.names), length)
-        how = float(steps_of(points.size)), float(self.radius), self.norm
-        loops.add_pulls(x, points, weights, *how, *sums)
-        return True
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        x = unit_values(self.names, row, domain, gaps=True)
+        ways = [
+            present_or((value - place) * weight, 0.0)
+            for weight, point in zip(_powers(self, x, row), self.centres, strict=True)
+            for value, place in zip(x, point, strict=True)
+        ]
+        return _pull_in(ways, self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -300,85 +282,34 @@ def diameter(width: int, norm: int) -> float:
     return 2.0 * (width if norm == 1 else math.sqrt(width))
 
 
-def _as_array(points: Points) -> Floats:
-    out = np.array(points, dtype=float)
-    out.flags.writeable = False
-    return out
-
-
-_array = MadeOnce(_as_array, 4)
-
-
-def _unit(names: tuple[Term, ...], batch: Batch, domain: Domain) -> Floats:
-    """Columns on [-1, 1], not to be changed; NaN where a number is missing."""
-
-    def fill(out: Floats) -> None:
-        out[:] = rows_with_gaps(names, batch, domain)
-
-    shape, key = (len(names), len(batch[names_of(names[:1])[0]])), (names, domain)
-    return share(
-        batch, "unit", key, lambda: held(batch, ("unit", *key), [shape], fill)[0]
-    )
-
-
-def _powers(of: FuzzyWeights | FuzzyPulls, batch: Batch, domain: Domain) -> Floats:
-    """Memberships to their power, not to be changed."""
-
-    def make() -> Floats:
-        x = _unit(of.names, batch, domain)
-        parts = memberships(x, _array(of.centres), of.power)
-        return raised(parts, of.power)
-
-    return share(batch, "powers", (of.names, of.centres, of.power, domain), make)
-
-
-def _with_nearest(
-    names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
-) -> tuple[Floats, Floats, Ints]:
-    """Rows to be written over, the centres, and which is nearest; none of one."""
-    x = rows_with_gaps(names, batch, domain)
-    near = np.empty(0, dtype=np.int64)
-    if len(centres) > 1:
-        near = _nearest_of(x, names, centres, batch, domain)
-    return x, _array(centres), near
-
-
-def _nearest_of(
-    x: Floats, names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
-) -> Ints:
-    """Which of the centres is nearest to each row."""
-    points, lacks = _array(centres), may_lack(names, domain)
-    key = names, centres, domain
-    return remember(batch, "nearest", key, lambda: nearest(x, points, gaps=lacks))
+def _powers(of: FuzzyWeights | FuzzyPulls, x: list[Value], row: Row) -> list[Value]:
+    """Return memberships to their power."""
+    return raised(memberships(x, of.centres, of.power, row), of.power)
 
 
 def _from_nearest(
-    names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
-) -> Floats:
-    """The way from the nearest centre to each row; NaN along what is missing."""
-    x, points, place = _with_nearest(names, centres, batch, domain)
-    if len(points) == 1:
-        x -= points.T
-        return x
-    shift = np.empty(x.shape[1])
-    for row, column in zip(x, np.ascontiguousarray(points.T), strict=True):
-        np.take(column, place, out=shift, mode="clip")
-        row -= shift
-    return x
+    names: tuple[Term, ...], centres: Points, row: Row, domain: Domain
+) -> list[Value]:
+    """Return the way from the nearest centre; NaN along what is missing."""
+    x = unit_values(names, row, domain, gaps=True)
+    if len(centres) == 1:
+        return [value - place for value, place in zip(x, centres[0], strict=True)]
+    near = nearest_point(x, centres, row)
+    # A row without any number is near none; its way is NaN whatever is taken off.
+    lines = zip(x, zip(*centres, strict=True), strict=True)
+    return [value - take(places, near, 0.0) for value, places in lines]
 
 
-def _norms(x: Floats, norm: int) -> Floats:
-    # One buffer in the cache instead of a second table.
-    total, part = np.zeros(x.shape[1]), np.empty(x.shape[1])
-    for row in x:
-        total += np.abs(row, out=part) if norm == 1 else np.square(row, out=part)
-    return total if norm == 1 else np.sqrt(total, out=total)
+def _size(x: list[Value], norm: int) -> Value:
+    if norm == 1:
+        return total(absolute(value) for value in x)
+    return root(total(value * value for value in x))
 
 
-def _pull_in(x: Floats, radius: float, norm: int) -> Floats:
-    """Steps whose norm is at most one radius, once they are rounded; in place."""
-    x *= steps_of(len(x)) / np.maximum(_norms(x, norm), radius)
-    return x
+def _pull_in(x: list[Value], radius: float, norm: int) -> list[Value]:
+    """Return steps whose norm is at most one radius, once they are rounded."""
+    by = float(steps_of(len(x))) / most(_size(x, norm), radius)
+    return [value * by for value in x]
 
 
 def steps_of(width: int) -> int:

@@ -8,6 +8,7 @@ squares): a row far off the line pulls with a bounded force, whatever the line.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -16,12 +17,24 @@ import numpy as np
 
 from discreto.core.aggregate import add_up
 from discreto.core.domain.domain import Domain
-from discreto.core.exponentials import exp
-from discreto.core.maps._linear_rows import mix
+from discreto.core.exponentials import exp as exp_of
 from discreto.core.maps._names import check_names, check_range
-from discreto.core.maps.regression import Basis, Scaled
-from discreto.core.maps.unit_columns import alone, names_of, unit_rows
+from discreto.core.maps.regression import Basis, Scaled, weighed
+from discreto.core.maps.unit_columns import names_of, unit_values
 from discreto.core.query import Batch, Floats, Shape
+from discreto.core.row_program import (
+    Row,
+    RowFeatures,
+    Value,
+    choose,
+    exp,
+    least,
+    missing,
+    most,
+    root,
+    total,
+    trace,
+)
 from discreto.errors import ParameterError
 
 TOP = 1 << 30  # grid steps of the largest gradient
@@ -30,7 +43,7 @@ Loss = Literal["squared", "logistic"]
 
 
 @dataclass(frozen=True, slots=True)
-class ClippedGradient:
+class ClippedGradient(RowFeatures):
     """The gradient of a row's loss at ``weights``, of norm ``clip`` at most.
 
     Rows are those of a ``Scaled`` (its ``reach`` is not used: the clip is all that is
@@ -79,31 +92,43 @@ class ClippedGradient:
     def shape(self, domain: Domain) -> Shape:
         return Shape(self.width, TOP, square=TOP**2)
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        z = self.points(batch, domain)
-        scores = mix(np.array([self.weights]), z)[0]
-        limits = limits_of(norms(z), self.clip)
-        pulls = pulls_of(self.loss, scores, self.goals(batch, domain), limits)
-        z *= pulls * (1 / self.unit)
-        return z
-
-    def points(self, batch: Batch, domain: Domain) -> Floats:
-        """The rows by which residuals are multiplied."""
-        z = self.of.affine(batch, domain)
-        return mix(np.array(self.basis), z) if self.basis else z
-
-    def goals(self, batch: Batch, domain: Domain) -> Floats:
-        """The targets: on [-1, 1], or 0 and 1; NaN for rows that add nothing."""
-        values = batch[self.target]
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        z = self._points(row, domain)
+        size = most(root(total(value * value for value in z)), 1e-12)
+        limit = self.clip / size
+        pull = weighed(self.weights, z)
         if self.loss == "logistic":
-            goals = np.where(values < 0, np.nan, values == 1)
+            pull = 1.0 / (1.0 + exp(-pull))
+        pull = pull - self._target(row, domain)
+        pull = least(most(pull, -limit), limit)  # NaN: the row adds nothing
+        by = pull * (1 / self.unit)
+        return [value * by for value in z]
+
+    def _points(self, row: Row, domain: Domain) -> list[Value]:
+        z = self.of.row_values(row, domain)
+        return [weighed(line, z) for line in self.basis] if self.basis else z
+
+    def _target(self, row: Row, domain: Domain) -> Value:
+        if self.loss == "logistic":
+            code = row.code(self.target)
+            target = choose(code < 0.0, math.nan, code.equals(1.0))
         else:
-            goals = unit_rows(alone(self.target), batch, domain)[0]
-            np.copyto(goals, np.nan, where=np.isnan(values))
+            (unit,) = unit_values((self.target,), row, domain)
+            target = choose(missing(row.number(self.target)), math.nan, unit)
         for name in self.of.names:
             if isinstance(name, str) and domain.number(name).missing:
-                np.copyto(goals, np.nan, where=np.isnan(batch[name]))
-        return goals
+                target = choose(missing(row.number(name)), math.nan, target)
+        return target
+
+    def points(self, batch: Batch, domain: Domain) -> Floats:
+        """Return the rows by which residuals are multiplied."""
+        length = len(batch[self.target])
+        return trace(lambda row: self._points(row, domain)).numbers(batch, length)
+
+    def goals(self, batch: Batch, domain: Domain) -> Floats:
+        """Return targets on [-1, 1], or 0 and 1; NaN for rows that add nothing."""
+        length = len(batch[self.target])
+        return trace(lambda row: [self._target(row, domain)]).numbers(batch, length)[0]
 
     def at(self, weights: Iterable[float]) -> ClippedGradient:
         """The same gradient at other weights, cut to those it takes.
@@ -121,7 +146,7 @@ class ClippedGradient:
 def pulls_of(loss: Loss, scores: Floats, goals: Floats, limits: Floats) -> Floats:
     """Bounded residuals; in place of the scores. Element by element, any shape."""
     if loss == "logistic":
-        np.divide(1, 1 + exp(-scores), out=scores)
+        np.divide(1, 1 + exp_of(-scores), out=scores)
     scores -= goals
     return scores.clip(-limits, limits, out=scores)
 

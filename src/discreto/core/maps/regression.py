@@ -9,40 +9,44 @@ bound that hardly any row needs affordable.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 
-from discreto.core.aggregate import add_up
 from discreto.core.domain.domain import Domain
-from discreto.core.exponentials import exp
-from discreto.core.maps._fit_rows import held
-from discreto.core.maps._linear_rows import (
-    add_products,
-    add_weighed,
-    cosines,
-    grids,
-    mix,
-    products,
-    scaled_lines,
-    shortened,
-    sizes_of,
-    weighed,
-)
 from discreto.core.maps._names import check_names, check_range
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS, unit_shape
 from discreto.core.maps.unit_columns import (
     Term,
-    alone,
     check_numbers,
     check_terms,
     names_of,
-    unit_rows,
+    unit_values,
 )
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Shape
-from discreto.core.rounding import make_whole, whole
+from discreto.core.rounding import whole
+from discreto.core.row_program import (
+    Row,
+    RowFeatures,
+    Value,
+    absolute,
+    between,
+    choose,
+    exp,
+    floor,
+    largest,
+    missing,
+    most,
+    present_or,
+    root,
+    take,
+    total,
+    trace,
+)
 from discreto.errors import ParameterError
 
 Norm = Literal["l1", "l2"]
@@ -53,7 +57,7 @@ _NO_LIMIT = 1e12
 
 
 @dataclass(frozen=True, slots=True)
-class Scaled:
+class Scaled(RowFeatures):
     """``((u - origin) / scale) ** power`` of each column u on [-1, 1], row by row.
 
     A missing number counts as its origin. ``constant`` is put in front (0: nothing is).
@@ -136,85 +140,48 @@ class Scaled:
         """Grid steps of a 1, with room for rounding."""
         return ((1 << self.bits) - self.width()) / self.reach
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        return self._short(batch, domain, self.steps())
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        z = self.row_values(row, domain)
+        by = self.reach / most(size_of(z, self.norm), self.reach)
+        return [value * by * self.steps() for value in z]
 
-    def points(self, batch: Batch, domain: Domain) -> Floats:
-        """The rows of at most ``reach``, before they are put on a grid."""
-        return self._short(batch, domain, 1.0)
+    def row_values(self, row: Row, domain: Domain) -> list[Value]:
+        """Return a row before its norm is bounded."""
+        rows = self._before(row, domain)
+        if not self.basis:
+            return rows
+        # Both are put on a grid so coarse that all sums are exact in float64.
+        matrix, first, second = _whole_basis(self)
+        steps = [floor(value * second + 0.5) for value in rows]
+        turned = [weighed(line, steps) for line in matrix.tolist()]
+        return [value * (1 / first) * (1 / second) for value in turned]
 
-    def _short(self, batch: Batch, domain: Domain, steps: float) -> Floats:
-        rows, _, sizes = self.weighed(batch, domain, np.zeros((0, self.width())))
-        return shortened(rows, self.reach, sizes, steps)
+    def _before(self, row: Row, domain: Domain) -> list[Value]:
+        """Return the row before it is multiplied by the basis."""
+        out = []
+        terms = zip(self.names, self.origins, self.scales, strict=True)
+        for name, origin, scale in terms:
+            if isinstance(name, str):
+                column = domain.number(name)
+                value = (row.number(name) - float(column.centre)) * (1 / column.half)
+            else:
+                value = name.row_value(row, domain)
+            value = between(value, -1.0, 1.0) - float(origin)
+            value = present_or(value, 0.0) / float(scale)
+            out.append(value * value if self.power == 2 else value)
+        if self.rotate:
+            numbers = [i for i, name in enumerate(self.names) if isinstance(name, str)]
+            plain = [out[i] for i in numbers]
+            turned = [weighed(line, plain) for line in cosines(len(numbers)).tolist()]
+            for i, value in zip(numbers, turned, strict=True):
+                out[i] = value
+        return [row.constant(self.constant), *out] if self.constant else out
 
     def affine(self, batch: Batch, domain: Domain) -> Floats:
-        """The rows before their norm is bounded."""
-        return self.weighed(batch, domain, np.zeros((0, self.width())))[0]
-
-    def weighed(
-        self, batch: Batch, domain: Domain, weights: Floats, out: Floats | None = None
-    ) -> tuple[Floats, Floats, Floats]:
-        """These rows (written to ``out``), their weighed sums, and their norms."""
-        if self.basis:
-            rows, units = self._turned(batch, domain, out)
-        else:
-            rows, units = self._before(batch, domain), (1.0, 1.0)
-            if out is not None:
-                out[:] = rows
-                rows = out
-        return rows, *weighed(rows, units, weights, self.norm)
-
-    def held(
-        self, batch: Batch, domain: Domain, weights: Floats
-    ) -> tuple[Floats, Floats, Floats]:
-        """The same, not to be changed; rows are held for the fit's next questions."""
-        length, found = len(batch[names_of(self.names[:1])[0]]), []
-
-        def fill(rows: Floats, sizes: Floats) -> None:
-            _, sums, sizes[:] = self.weighed(batch, domain, weights, rows)
-            found.append(sums)
-
-        shapes = (self.width(), length), (length,)
-        rows, sizes = held(batch, ("scaled", self, domain), shapes, fill)
-        return rows, found[0] if found else mix(weights, rows), sizes
-
-    def _before(self, batch: Batch, domain: Domain) -> Floats:
-        """The rows before they are multiplied by the basis."""
-        plain = self.power == 1 and not self.rotate
-        away = self.origins, self.scales
-        if plain:
-            rows = scaled_lines(self.names, batch, domain, away, self.constant)
-            if rows is not None:
-                return rows
-        unit = unit_rows(self.names, batch, domain, self.origins)
-        unit /= np.array(self.scales)[:, None]
-        if self.power == 2:
-            unit *= unit
-        if self.rotate:
-            numbers = [isinstance(name, str) for name in self.names]
-            unit[numbers] = mix(cosines(sum(numbers)), unit[numbers])
-        if self.constant:
-            ones = np.full((1, unit.shape[1]), self.constant)
-            unit = np.vstack([ones, unit])
-        return unit
-
-    def _turned(
-        self, batch: Batch, domain: Domain, out: Floats | None
-    ) -> tuple[Floats, tuple[float, float]]:
-        """The rows times the basis, in whole steps, and the two units of a step.
-
-        Both are first put on a grid so coarse that all sums are exact in float64: else
-        a row's product could depend, in the last bit, on the rows beside it.
-        """
-        matrix, first, second = _whole_basis(self)
-        away, rows = (self.origins, self.scales), None
-        if self.power == 1:
-            rows = scaled_lines(self.names, batch, domain, away, self.constant, second)
-        if rows is None:
-            rows = self._before(batch, domain)
-            rows *= second
-            make_whole(rows)
-        return np.matmul(matrix, rows, out=out), (1 / first, 1 / second)
+        """Return rows before their norm is bounded, (width, rows)."""
+        length = len(batch[names_of(self.names[:1])[0]])
+        made = trace(lambda row: self.row_values(row, domain))
+        return made.numbers(batch, length)
 
     def furthest(self) -> float:
         """No number of a row is larger than this before it is multiplied by a basis."""
@@ -226,7 +193,7 @@ class Scaled:
 
 
 @dataclass(frozen=True, slots=True)
-class LogisticGradient:
+class LogisticGradient(RowFeatures):
     """The gradient of a row's logistic loss, residuals (x) the scaled row.
 
     ``weights`` holds one vector for two classes (the score of the second one) and one
@@ -279,49 +246,38 @@ class LogisticGradient:
             return 1.0
         return 2.0 if self.of.norm == "l1" else math.sqrt(2)
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        weighed = self.of.weighed(batch, domain, _array(self.weights))
-        residuals, z, short = self._factors(batch, weighed)
-        return products(residuals, shortened(z, *short))
-
-    def add_to(self, batch: Batch, domain: Domain, length: int, sums: Any) -> bool:
-        """Clamp and add up the rows in one loop; see ``aggregate``."""
-        held = self.of.held(batch, domain, _array(self.weights))
-        return add_products(*self._factors(batch, held), length, sums)
-
-    def _factors(
-        self, batch: Batch, weighed: tuple[Floats, Floats, Floats]
-    ) -> tuple[Floats, Floats, tuple[float, Floats, float]]:
-        """Residuals, rows, and how rows are shortened: reach, norms, grid steps."""
-        z, scores, sizes = weighed
-        residuals = self._residuals(scores, batch[self.target])
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        z = self.of.row_values(row, domain)
+        scores = [weighed(line, z) for line in self.weights]
+        residuals = self._residuals(scores, row.code(self.target))
         steps = (_TOP - len(residuals) * len(z)) / self.bound()
-        return residuals, z, (self.of.reach, sizes, steps)
+        by = self.of.reach / most(size_of(z, self.of.norm), self.of.reach)
+        short = [value * by * steps for value in z]
+        return [residual * value for residual in residuals for value in short]
 
-    def _residuals(self, scores: Floats, codes: Floats) -> Floats:
+    def _residuals(self, scores: list[Value], code: Value) -> list[Value]:
         if len(scores) == 1:
-            chance = 1 / (1 + exp(-scores))
-            residuals = chance - (codes == 1)[None, :]
-            np.clip(residuals, -self.clip, self.clip, out=residuals)
+            chance = 1.0 / (1.0 + exp(-scores[0]))
+            out = [between(chance - code.equals(1.0), -self.clip, self.clip)]
         else:
-            residuals = exp(scores - scores.max(axis=0))
-            residuals /= add_up(residuals)
-            residuals -= codes[None, :] == np.arange(len(scores))[:, None]
-            most = self.most()
-            sizes = sizes_of(residuals, self.of.norm)
-            residuals *= most / np.maximum(sizes, most)
+            best = largest(scores)
+            votes = [exp(score - best) for score in scores]
+            every = total(votes)
+            out = [vote / every - code.equals(float(k)) for k, vote in enumerate(votes)]
+            limit = self.most()
+            by = limit / most(size_of(out, self.of.norm), limit)
+            out = [residual * by for residual in out]
         if self.importance:
-            known = np.clip(codes, 0, len(self.importance) - 1)
-            residuals *= np.array(self.importance)[known]
-        np.copyto(residuals, 0.0, where=codes < 0)
-        return residuals
+            own = take(self.importance, code, self.importance[-1])
+            out = [residual * own for residual in out]
+        return [choose(code < 0.0, 0.0, residual) for residual in out]
 
     def columns(self) -> tuple[str, ...]:
         return (*names_of(self.of.names), self.target)
 
 
 @dataclass(frozen=True, slots=True)
-class SquaredGradient:
+class SquaredGradient(RowFeatures):
     """What is left of a target by a line, times the scaled row.
 
     The target is (u - origin) / scale for u on [-1, 1]. A row that its bound scales
@@ -358,33 +314,16 @@ class SquaredGradient:
         """The size of one grid step."""
         return self.clip * self.of.reach / (_TOP - self.of.width())
 
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        weighed = self.of.weighed(batch, domain, np.array([self.weights]))
-        z, by = self._factors(batch, domain, weighed)
-        z *= by
-        return z
-
-    def add_to(self, batch: Batch, domain: Domain, length: int, sums: Any) -> bool:
-        """Clamp and add up the rows in one loop; see ``aggregate``."""
-        held = self.of.held(batch, domain, np.array([self.weights]))
-        return add_weighed(*self._factors(batch, domain, held), length, sums)
-
-    def _factors(
-        self, batch: Batch, domain: Domain, weighed: tuple[Floats, Floats, Floats]
-    ) -> tuple[Floats, Floats]:
-        """The scaled rows, and what each of them is multiplied by."""
-        z, scores, sizes = weighed
-        residuals = unit_rows(alone(self.target), batch, domain)[0]
-        residuals -= self.origin
-        residuals /= self.scale
-        residuals -= scores[0]
-        parts = self.of.reach / np.maximum(sizes, self.of.reach)
-        residuals *= parts
-        np.clip(residuals, -self.clip, self.clip, out=residuals)
-        np.copyto(residuals, 0.0, where=np.isnan(batch[self.target]))
-        parts *= residuals
-        parts /= self.unit()
-        return z, parts
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        z = self.of.row_values(row, domain)
+        target = row.number(self.target)
+        (value,) = unit_values((self.target,), row, domain)
+        residual = (value - self.origin) / self.scale - weighed(self.weights, z)
+        part = self.of.reach / most(size_of(z, self.of.norm), self.of.reach)
+        residual = between(residual * part, -self.clip, self.clip)
+        residual = choose(missing(target), 0.0, residual)
+        by = part * residual / self.unit()
+        return [value * by for value in z]
 
     def columns(self) -> tuple[str, ...]:
         return (*names_of(self.of.names), self.target)
@@ -398,4 +337,32 @@ def _put_on_grid(scaled: Scaled) -> tuple[Floats, float, float]:
 
 
 _whole_basis = MadeOnce(_put_on_grid, 4)  # they may be large
-_array = MadeOnce(np.array, 4)
+
+
+def weighed(weights: Sequence[float], values: Sequence[Value]) -> Value:
+    """Return the sum of values times weights, in their order."""
+    return total(value * weight for weight, value in zip(weights, values, strict=True))
+
+
+def size_of(values: Sequence[Value], norm: str) -> Value:
+    """Return the norm of a row."""
+    if norm == "l1":
+        return total(absolute(value) for value in values)
+    return root(total(value * value for value in values))
+
+
+@lru_cache(maxsize=32)
+def cosines(width: int) -> Floats:
+    """Return the orthonormal cosine transform of ``width`` columns."""
+    k, j = np.arange(width)[:, None], np.arange(width)[None, :]
+    out = np.cos(math.pi * k * (2 * j + 1) / (2 * width)) * math.sqrt(2 / width)
+    out[0] /= math.sqrt(2)
+    out.setflags(write=False)
+    return out
+
+
+def grids(matrix: Floats, length: int, largest: float) -> tuple[float, float]:
+    """Return steps of a 1, for a matrix and for rows of ``length`` numbers."""
+    steps = float(1 << (52 - math.ceil(math.log2(length + 1))) // 2)
+    tall = max(float(np.abs(matrix).max(initial=0.0)), 1e-300)
+    return steps / tall, steps / max(largest, 1e-300)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.maps._names import check_names
 from discreto.core.maps.features import SUM_BITS
-from discreto.core.query import Shape
+from discreto.core.query import Batch, Floats, Shape
 from discreto.core.row_program import (
     Row,
     RowFeatures,
@@ -27,6 +27,7 @@ from discreto.core.row_program import (
     present_or,
     take,
     total,
+    trace,
     within,
 )
 from discreto.errors import DomainError, ParameterError
@@ -117,6 +118,15 @@ class SoftVotes(RowFeatures):
 
     def columns(self) -> tuple[str, ...]:
         return self.names
+
+
+def soft_votes(
+    names: tuple[str, ...], weights: Floats, batch: Batch, domain: Domain
+) -> Floats:
+    """Return the votes of rows for the classes, (classes, rows)."""
+    lines = tuple(tuple(line) for line in weights.tolist())
+    made = trace(lambda row: row_votes(names, lines, row, domain))
+    return made.numbers(batch, len(batch[names[0]]))
 
 
 def row_votes(

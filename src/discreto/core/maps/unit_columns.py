@@ -18,7 +18,7 @@ from discreto.core import compiled
 from discreto.core.domain.domain import Domain
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats
-from discreto.core.row_program import Row, Value
+from discreto.core.row_program import Row, Value, between, present_or
 from discreto.errors import ParameterError
 
 
@@ -85,6 +85,26 @@ def names_of(terms: tuple[Term, ...]) -> tuple[str, ...]:
     """The columns that terms are made of, each once."""
     names = [term if isinstance(term, str) else term.column for term in terms]
     return tuple(dict.fromkeys(names))
+
+
+def unit_values(
+    terms: tuple[Term, ...], row: Row, domain: Domain, *, gaps: bool = False
+) -> list[Value]:
+    """Return the terms of a row on [-1, 1].
+
+    A missing number counts as the middle of its range, which is 0. With ``gaps`` it is
+    NaN, unless the domain promises that there is none.
+    """
+    out = []
+    for term in terms:
+        if isinstance(term, Indicator):
+            out.append(between(term.row_value(row, domain), -1.0, 1.0))
+            continue
+        column = domain.number(term)
+        value = (row.number(term) - float(column.centre)) * (1 / column.half)
+        value = between(value, -1.0, 1.0)
+        out.append(value if gaps and column.missing else present_or(value, 0.0))
+    return out
 
 
 def unit_rows(

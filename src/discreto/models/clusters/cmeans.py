@@ -11,7 +11,7 @@ from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain.domain import Domain
 from discreto.core.maps import FuzzyPresence, FuzzyPulls, FuzzyWeights
-from discreto.core.maps._distances import memberships
+from discreto.core.maps._distances import memberships_of
 from discreto.core.query import Block, Everyone, Floats, Sum
 from discreto.models.base.arrays import Bounds
 from discreto.models.base.process_facts import warn_of_fitted_rows
@@ -190,7 +190,7 @@ class FuzzyCMeans(CentreClusterer):
 
     def _soft(self, rows: Floats) -> Floats:
         columns = np.ascontiguousarray(rows.T)
-        return memberships(columns, self._centres, self._power()).T
+        return memberships_of(columns, self._centres, self._power()).T
 
     def reference(self) -> PlainFuzzyCMeans:
         """The non-private equivalent, for columns that are scaled to [-1, 1]."""

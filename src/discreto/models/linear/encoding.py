@@ -176,7 +176,7 @@ class Encoding:
         centres = np.array(centres)
         centres.flags.writeable = False  # what follows from them is worked out once
         for start, unit in pieces:
-            near = nearest(unit, centres, gaps=bool(self._may_lack.any()))
+            near = nearest(unit, centres)
             out[start : start + unit.shape[1]] = near
         return out
 

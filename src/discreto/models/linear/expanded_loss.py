@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 
 from discreto.core.maps import Categories, Cross, LogisticGradient, Values
-from discreto.core.maps._linear_rows import cosines
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
+from discreto.core.maps.regression import cosines
 from discreto.core.query import Block, Cells, Everyone, Sum
 from discreto.models.base.signal_to_noise import (
     likely_counts,

@@ -211,7 +211,7 @@ class _Work:
     def __init__(self, asked: Bound) -> None:
         self.asked, self.domain = asked, asked.domain
         self.cells = asked.query.cells
-        self.cell = isinstance(self.cells, RowCells)
+        self.cell = isinstance(self.cells, RowCells) and self.cells.of_rows()
         self.width = sum([part.shape.width for part in asked.blocks])
         self.lines: list[slice | None] = []
         self.program = trace(self._values)
@@ -224,7 +224,7 @@ class _Work:
 
     def _values(self, row: Row) -> list[Value]:
         out: list[Value] = []
-        if isinstance(self.cells, RowCells):
+        if self.cell:
             out.append(self.cells.row_cell(row, self.domain))
         for part in self.asked.blocks:
             features = part.block.features

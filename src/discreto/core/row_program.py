@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,11 @@ EXP, LOG, LOG_1P, TAKE, RANK = range(26, 31)
 # nearest number from c to d; y + x * c; y + |x|; y + x * x.
 SHIFT_SCALE, BETWEEN, ADD_TIMES_C, ADD_ABSOLUTE, ADD_SQUARE, COPY = range(31, 37)
 WITHIN = 37
+# x * c + d; the nearest whole number to x * c; UNIT: the nearest number to (x + c) * d
+# from -1 to 1, 0 for NaN. CHAINS: a sum over several lines, in their order, from a
+# first one on: of lines times constants, of absolute values, of squares.
+SCALE_SHIFT, WHOLE, UNIT, CHAIN_TIMES, CHAIN_ABSOLUTE, CHAIN_SQUARE = range(38, 44)
+_LOWER_UNIT, _UNIT_OR_NAN = 44, 45  # the way to UNIT
 
 _WIDEST = 1 << 20  # operations of one program
 LOOPS = "discreto.core.row_program_numba"
@@ -132,6 +137,11 @@ def absolute(value: Value) -> Value:
 def root(value: Value) -> Value:
     """Return the square root; NaN below 0."""
     return value._tape.unary(ROOT, value)
+
+
+def surely_present(value: Value) -> bool:
+    """Return True for a value that ``present_or`` has made: it is never NaN."""
+    return value._tape.steps[value.at][0] == PRESENT_OR_C
 
 
 def missing(value: Value) -> Value:
@@ -274,17 +284,34 @@ class _Tape:
 
 
 _OF_LINES = {ADD, SUBTRACT, MULTIPLY, DIVIDE, LEAST, MOST, LESS, EQUAL}
-_OF_LINES |= {ADD_TIMES_C, ADD_ABSOLUTE, ADD_SQUARE}
 _READS = {NUMBER, CODE, FILL}
 
 
-def _inputs(step: tuple[int, ...]) -> tuple[int, ...]:
+_CHAINS = {
+    ADD_TIMES_C: CHAIN_TIMES,
+    ADD_ABSOLUTE: CHAIN_ABSOLUTE,
+    ADD_SQUARE: CHAIN_SQUARE,
+}
+
+
+class _Chain(NamedTuple):
+    """A sum over several lines: (line, constant) of each, after a first line."""
+
+    operation: int
+    first: int
+    parts: tuple[tuple[int, int], ...]
+
+
+def _inputs(step: tuple[Any, ...]) -> tuple[int, ...]:
     """Return the places of the steps whose results a step takes."""
+    if isinstance(step, _Chain):
+        return (step.first, *(line for line, _ in step.parts))
     if step[0] in _READS:
         return ()
     if step[0] == CHOOSE:
         return step[1:4]
-    return step[1:3] if step[0] in _OF_LINES else step[1:2]
+    two = step[0] in _OF_LINES or step[0] in _CHAINS
+    return step[1:3] if two else step[1:2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,6 +333,7 @@ class Program:
     tables: Floats  # one after the other
     starts: Ints
     guides: Ints  # of each table, four times as long and one more; see ``_guide``
+    parts: Ints  # (line, constant) of each part of a chain
 
     def numbers(self, batch: Batch, length: int) -> Floats:
         """Return the numbers of some rows, (width, length)."""
@@ -324,7 +352,7 @@ class Program:
     def arrays(self) -> tuple[Any, ...]:
         """Return what the compiled runner takes of a program."""
         known = self.code, self.constants, self.tables, self.starts, self.guides
-        return *known, self.lines
+        return *known, self.parts, self.lines
 
     def addresses(self, batch: Batch, length: int) -> tuple[Ints, list[Any]]:
         """Return where columns are in memory, and what must be held meanwhile."""
@@ -352,13 +380,14 @@ class Program:
             first = lines[a] if a >= 0 else columns[-1 - a]
             if operation in _OF_LINES:
                 second = lines[b] if b >= 0 else columns[-1 - b]
-                more: tuple[Any, ...] = (second, self.constants[c])
-                more = more if operation == ADD_TIMES_C else more[:1]
+                more: tuple[Any, ...] = (second,)
             elif operation == CHOOSE:
                 more = tuple(lines[i] if i >= 0 else columns[-1 - i] for i in (b, c))
             elif operation in (TAKE, RANK):
                 table = self.tables[self.starts[b] : self.starts[b + 1]]
                 more = table, self.constants[c]
+            elif operation in _CHAINS.values():
+                more = (self._parts(b, c, lines, columns),)
             elif operation in _OF_ONE:
                 more = ()
             elif operation in _OF_TWO_CONSTANTS:
@@ -368,6 +397,15 @@ class Program:
             lines[target] = _PLAIN[operation](first, *more)
         for line, found in zip(out, lines, strict=False):
             line[:] = found
+
+    def _parts(
+        self, start: int, count: int, lines: list[Any], columns: list[Any]
+    ) -> list[tuple[Any, float]]:
+        """Return the lines and constants of a chain."""
+        return [
+            (lines[k] if k >= 0 else columns[-1 - k], self.constants[constant])
+            for k, constant in self.parts[start : start + count].tolist()
+        ]
 
 
 class RowFeatures:
@@ -397,6 +435,10 @@ class RowCells:
     def row_cell(self, row: Row, domain: Domain) -> Value:
         """Return the number of the row's cell; another number or NaN: it has none."""
         raise NotImplementedError
+
+    def of_rows(self) -> bool:
+        """Return True if ``row_cell`` can be called: cells made of others may differ."""
+        return True
 
     def columns(self) -> tuple[str, ...]:
         """Return the columns that are read."""
@@ -430,8 +472,7 @@ def trace(function: Callable[[Row], Sequence[Value]]) -> Program:
         # A line for each result: a copy of what is one already, or is a column.
         again = at in found or tape.steps[at][0] == NUMBER
         found.append(tape.add(COPY, at, len(found)).at if again else at)
-    steps = _fused(tape.steps, found)
-    code, lines = _allocated(steps, found)
+    code, lines, parts = _allocated(_fused(tape, found), found)
     kinds = {step[1]: step[0] == CODE for step in tape.steps if step[0] <= CODE}
     return Program(
         np.array(code, dtype=np.int64).reshape(-1, 5),
@@ -443,6 +484,7 @@ def trace(function: Callable[[Row], Sequence[Value]]) -> Program:
         np.concatenate([np.empty(0), *tape.tables]),
         np.cumsum([0] + [len(table) for table in tape.tables]).astype(np.int64),
         np.concatenate([np.empty(0, dtype=np.int64), *map(_guide, tape.tables)]),
+        np.array(parts, dtype=np.int64).reshape(-1, 2),
     )
 
 
@@ -485,56 +527,85 @@ def quadratic_of(program: Program) -> tuple[float, float, float] | None:
     return -shift, half, one
 
 
-def _fused(steps: list[Step], found: list[int]) -> list[Step | None]:
-    """Put two steps in one where the first serves the second alone."""
+def _fused(tape: _Tape, found: list[int]) -> list[Any]:
+    """Put steps in one where the first serves the second alone."""
     uses = Counter(found)
-    for step in steps:
+    for step in tape.steps:
         uses.update(_inputs(step))
-    out: list[Step | None] = list(steps)
-    for i, step in enumerate(steps):
-        for first in reversed(_inputs(step)):
+    out: list[Any] = list(tape.steps)
+    for i in range(len(out)):
+        for first in reversed(_inputs(out[i])):
             before = out[first]
             if before is not None and uses[first] == 1:
-                both = _both(before, step, first)
+                both = _both(before, out[i], first, tape.constants)
                 if both is not None:
                     out[i], out[first] = both, None
                     break
+    _chain(out, uses)
     needed = set(found)
     for i in range(len(out) - 1, -1, -1):  # what leads to no result is left out
-        now = out[i]
-        if now is None or i not in needed:
+        if out[i] is None or i not in needed:
             out[i] = None
         else:
-            needed |= set(_inputs(now))
+            needed |= set(_inputs(out[i]))
     return out
 
 
-def _both(before: Step, step: Step, place: int) -> Step | None:
+def _chain(steps: list[Any], uses: Counter[int]) -> None:
+    """Put sums that go on one from the other in one, in place."""
+    for i, step in enumerate(steps):
+        if step is None or step[0] not in _CHAINS:
+            continue
+        kind, (_, before, line, constant) = _CHAINS[step[0]], step
+        earlier = steps[before]
+        same = isinstance(earlier, _Chain) and earlier.operation == kind
+        if same and uses[before] == 1:
+            steps[i] = _Chain(kind, earlier.first, (*earlier.parts, (line, constant)))
+            steps[before] = None
+        else:
+            steps[i] = _Chain(kind, before, ((line, constant),))
+
+
+def _both(before: Step, step: Step, place: int, numbers: list[float]) -> Step | None:
     """Return one step for two, the first of which is at ``place``, or None."""
     operation, a, b, _ = step
-    pair = before[0], operation
+    pair, of, first, second = (before[0], operation), *before[1:]
     if pair == (ADD_C, MULTIPLY_C):
-        return SHIFT_SCALE, before[1], before[2], b
+        return SHIFT_SCALE, of, first, b
+    if pair == (MULTIPLY_C, ADD_C):
+        return SCALE_SHIFT, of, first, b
     if pair == (MOST_C, LEAST_C):
-        return BETWEEN, before[1], before[2], b
+        return BETWEEN, of, first, b
+    if pair == (SCALE_SHIFT, FLOOR) and numbers[second] == 0.5:
+        return WHOLE, of, first, 0
+    if pair == (SHIFT_SCALE, MOST_C) and numbers[b] == -1.0:
+        return _LOWER_UNIT, of, first, second
+    if pair == (_LOWER_UNIT, LEAST_C) and numbers[b] == 1.0:
+        return _UNIT_OR_NAN, of, first, second
+    if pair == (_UNIT_OR_NAN, PRESENT_OR_C) and numbers[b].hex() == "0x0.0p+0":
+        return UNIT, of, first, second
     if operation == ADD and a != b:
         other = b if a == place else a
         if before[0] == MULTIPLY_C:
-            return ADD_TIMES_C, other, before[1], before[2]
+            return ADD_TIMES_C, other, of, first
         if before[0] == ABSOLUTE:
-            return ADD_ABSOLUTE, other, before[1], 0
-        if before[0] == MULTIPLY and before[1] == before[2]:
-            return ADD_SQUARE, other, before[1], 0
+            return ADD_ABSOLUTE, other, of, 0
+        if before[0] == MULTIPLY and of == first:
+            return ADD_SQUARE, other, of, 0
     return None
 
 
 def _allocated(
-    steps: list[Step | None], found: list[int]
-) -> tuple[list[tuple[int, ...]], int]:
-    """Return the steps with lines for their results, used again as soon as they can."""
+    steps: list[Any], found: list[int]
+) -> tuple[list[tuple[int, ...]], int, list[tuple[int, int]]]:
+    """Return the steps with lines for their results, used again as soon as they can.
+
+    The parts of chains stand in a list of their own.
+    """
     last = {at: i for i, step in enumerate(steps) if step for at in _inputs(step)}
     line = {at: place for place, at in enumerate(found)}
     code: list[tuple[int, ...]] = []
+    parts: list[tuple[int, int]] = []
     free: list[int] = []
     count = len(found)
     for i, step in enumerate(steps):
@@ -543,9 +614,13 @@ def _allocated(
         if step[0] == NUMBER:  # read where it is
             line[i] = -1 - step[1]
             continue
-        own = list(step[1:])
-        for k, at in enumerate(_inputs(step)):
-            own[k] = line[at]
+        if isinstance(step, _Chain):
+            own = [line[step.first], len(parts), len(step.parts)]
+            parts += [(line[at], constant) for at, constant in step.parts]
+        else:
+            own = list(step[1:])
+            for k, at in enumerate(_inputs(step)):
+                own[k] = line[at]
         if i not in line:
             if not free:
                 free.append(count)
@@ -555,7 +630,7 @@ def _allocated(
         done = {at for at in _inputs(step) if last[at] == i and at not in found}
         free += {line[at] for at in done if line[at] >= 0}
         code.append((step[0], line[i], *own))
-    return code, count
+    return code, count, parts
 
 
 def _of_table(code: Any, table: Floats, otherwise: float) -> Any:
@@ -566,13 +641,29 @@ def _of_table(code: Any, table: Floats, otherwise: float) -> Any:
     return np.where(known, table[where], otherwise)
 
 
+def _at_least(a: Any, low: float) -> Any:
+    return np.where(a < low, low, a)
+
+
 def _nearest_between(a: Any, low: float, high: float) -> Any:
-    above = np.where(a < low, low, a)
+    above = _at_least(a, low)
     return np.where(above > high, high, above)
 
 
+def _unit(a: Any, shift: float, scale: float) -> Any:
+    inside = _nearest_between((a + shift) * scale, -1.0, 1.0)
+    return np.where(np.isnan(inside), 0.0, inside)
+
+
+def _added(first: Any, parts: Iterable[Any]) -> Any:
+    for part in parts:
+        first = first + part
+    return first
+
+
 _OF_ONE = {FLOOR, ABSOLUTE, ROOT, MISSING, EXP, LOG, LOG_1P, COPY}
-_OF_TWO_CONSTANTS = {SHIFT_SCALE, BETWEEN, WITHIN}
+_OF_TWO_CONSTANTS = {SHIFT_SCALE, SCALE_SHIFT, BETWEEN, WITHIN}
+_OF_TWO_CONSTANTS |= {UNIT, _UNIT_OR_NAN, _LOWER_UNIT}
 _PLAIN: dict[int, Callable[..., Any]] = {
     FLOOR: np.floor,
     ABSOLUTE: np.abs,
@@ -606,7 +697,12 @@ _PLAIN: dict[int, Callable[..., Any]] = {
     SHIFT_SCALE: lambda a, b, c: (a + b) * c,
     BETWEEN: _nearest_between,
     WITHIN: lambda a, b, c: np.where((a >= 0.0) & (a < b), a, c),
-    ADD_TIMES_C: lambda a, b, c: a + b * c,
-    ADD_ABSOLUTE: lambda a, b: a + np.abs(b),
-    ADD_SQUARE: lambda a, b: a + b * b,
+    SCALE_SHIFT: lambda a, b, c: a * b + c,
+    WHOLE: lambda a, b: np.floor(a * b + 0.5),
+    _LOWER_UNIT: lambda a, b, c: _at_least((a + b) * c, -1.0),
+    _UNIT_OR_NAN: lambda a, b, c: _nearest_between((a + b) * c, -1.0, 1.0),
+    UNIT: _unit,
+    CHAIN_TIMES: lambda a, parts: _added(a, (line * by for line, by in parts)),
+    CHAIN_ABSOLUTE: lambda a, parts: _added(a, (np.abs(line) for line, _ in parts)),
+    CHAIN_SQUARE: lambda a, parts: _added(a, (line * line for line, _ in parts)),
 }

@@ -28,7 +28,10 @@ PRESENT_OR_C, CHOOSE, EXP, LOG = of.PRESENT_OR_C, of.CHOOSE, of.EXP, of.LOG
 LOG_1P, TAKE, RANK = of.LOG_1P, of.TAKE, of.RANK
 SHIFT_SCALE, BETWEEN, WITHIN = of.SHIFT_SCALE, of.BETWEEN, of.WITHIN
 FEW = 24  # edges that are sooner counted than searched
-ADD_TIMES_C, ADD_ABSOLUTE, ADD_SQUARE = of.ADD_TIMES_C, of.ADD_ABSOLUTE, of.ADD_SQUARE
+SCALE_SHIFT, WHOLE, UNIT = of.SCALE_SHIFT, of.WHOLE, of.UNIT
+LOWER_UNIT, UNIT_OR_NAN = of._LOWER_UNIT, of._UNIT_OR_NAN
+CHAIN_TIMES, CHAIN_ABSOLUTE = of.CHAIN_TIMES, of.CHAIN_ABSOLUTE
+CHAIN_SQUARE = of.CHAIN_SQUARE
 
 
 def _pointer_to(kind):
@@ -268,21 +271,106 @@ def _between(a, b, c, out):
 
 
 @njit(cache=True, nogil=True)
-def _add_times_c(a, b, c, out):
+def _scale_shift(a, b, c, out):
     for i in range(out.shape[0]):
-        out[i] = a[i] + b[i] * c
+        out[i] = a[i] * b + c
 
 
 @njit(cache=True, nogil=True)
-def _add_absolute(a, b, out):
+def _whole(a, c, out):
     for i in range(out.shape[0]):
-        out[i] = a[i] + abs(b[i])
+        out[i] = np.floor(a[i] * c + 0.5)
 
 
 @njit(cache=True, nogil=True)
-def _add_square(a, b, out):
+def _unit(a, b, c, out):
     for i in range(out.shape[0]):
-        out[i] = a[i] + b[i] * b[i]
+        x = (a[i] + b) * c
+        x = -1.0 if x < -1.0 else x
+        x = 1.0 if x > 1.0 else x
+        out[i] = x if x == x else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _unit_or_nan(a, b, c, most, out):
+    for i in range(out.shape[0]):
+        x = (a[i] + b) * c
+        x = -1.0 if x < -1.0 else x
+        out[i] = most if x > most else x
+
+
+@njit(cache=True, nogil=True)
+def _line(k, lines, columns, start, size):
+    """Return a line, or a column as it is in memory."""
+    if k >= 0:
+        return lines[k][:size]
+    return carray(_numbers_at(columns[-1 - k] + 8 * start), size)
+
+
+@njit(cache=True, nogil=True)
+def _times_one(first, a, wa, out):
+    for i in range(out.shape[0]):
+        out[i] = first[i] + a[i] * wa
+
+
+@njit(cache=True, nogil=True)
+def _times_four(first, a, b, c, d, wa, wb, wc, wd, out):
+    for i in range(out.shape[0]):
+        out[i] = (((first[i] + a[i] * wa) + b[i] * wb) + c[i] * wc) + d[i] * wd
+
+
+@njit(cache=True, nogil=True)
+def _absolute_one(first, a, out):
+    for i in range(out.shape[0]):
+        out[i] = first[i] + abs(a[i])
+
+
+@njit(cache=True, nogil=True)
+def _absolute_four(first, a, b, c, d, out):
+    for i in range(out.shape[0]):
+        out[i] = (((first[i] + abs(a[i])) + abs(b[i])) + abs(c[i])) + abs(d[i])
+
+
+@njit(cache=True, nogil=True)
+def _square_one(first, a, out):
+    for i in range(out.shape[0]):
+        out[i] = first[i] + a[i] * a[i]
+
+
+@njit(cache=True, nogil=True)
+def _square_four(first, a, b, c, d, out):
+    for i in range(out.shape[0]):
+        out[i] = (((first[i] + a[i] * a[i]) + b[i] * b[i]) + c[i] * c[i]) + d[i] * d[i]
+
+
+@njit(cache=True, nogil=True)
+def _chain(operation, first, parts, constants, lines, columns, start, size, out):
+    """Add up lines after a first one, four at a time, in their order."""
+    count, k = parts.shape[0], 0
+    while k < count:
+        a = _line(parts[k, 0], lines, columns, start, size)
+        if k + 4 > count:
+            if operation == CHAIN_TIMES:
+                _times_one(first, a, constants[parts[k, 1]], out)
+            elif operation == CHAIN_ABSOLUTE:
+                _absolute_one(first, a, out)
+            else:
+                _square_one(first, a, out)
+            k += 1
+        else:
+            b = _line(parts[k + 1, 0], lines, columns, start, size)
+            c = _line(parts[k + 2, 0], lines, columns, start, size)
+            d = _line(parts[k + 3, 0], lines, columns, start, size)
+            if operation == CHAIN_TIMES:
+                wa, wb = constants[parts[k, 1]], constants[parts[k + 1, 1]]
+                wc, wd = constants[parts[k + 2, 1]], constants[parts[k + 3, 1]]
+                _times_four(first, a, b, c, d, wa, wb, wc, wd, out)
+            elif operation == CHAIN_ABSOLUTE:
+                _absolute_four(first, a, b, c, d, out)
+            else:
+                _square_four(first, a, b, c, d, out)
+            k += 4
+        first = out
 
 
 @njit(cache=True, nogil=True)
@@ -350,15 +438,7 @@ def _of_one(operation, a, out):
 
 
 @njit(cache=True, nogil=True)
-def _line(k, lines, columns, start, size):
-    """Return a line, or a column as it is in memory."""
-    if k >= 0:
-        return lines[k][:size]
-    return carray(_numbers_at(columns[-1 - k] + 8 * start), size)
-
-
-@njit(cache=True, nogil=True)
-def _run(code, constants, tables, starts, guides, columns, start, size, lines):
+def _run(code, constants, tables, starts, guides, parts, columns, start, size, lines):
     """Work out the lines of some rows."""
     for k in range(code.shape[0]):
         operation, a, b, c = code[k, 0], code[k, 2], code[k, 3], code[k, 4]
@@ -388,13 +468,19 @@ def _run(code, constants, tables, starts, guides, columns, start, size, lines):
             _shift_scale(first, constants[b], constants[c], out)
         elif operation == BETWEEN:
             _between(first, constants[b], constants[c], out)
-        elif operation == ADD_TIMES_C:
-            second = _line(b, lines, columns, start, size)
-            _add_times_c(first, second, constants[c], out)
-        elif operation == ADD_ABSOLUTE:
-            _add_absolute(first, _line(b, lines, columns, start, size), out)
-        elif operation == ADD_SQUARE:
-            _add_square(first, _line(b, lines, columns, start, size), out)
+        elif operation == SCALE_SHIFT:
+            _scale_shift(first, constants[b], constants[c], out)
+        elif operation == WHOLE:
+            _whole(first, constants[b], out)
+        elif operation == UNIT:
+            _unit(first, constants[b], constants[c], out)
+        elif operation == UNIT_OR_NAN:
+            _unit_or_nan(first, constants[b], constants[c], 1.0, out)
+        elif operation == LOWER_UNIT:
+            _unit_or_nan(first, constants[b], constants[c], np.inf, out)
+        elif operation >= CHAIN_TIMES:
+            some = parts[b : b + c]
+            _chain(operation, first, some, constants, lines, columns, start, size, out)
         else:
             _of_one(operation, first, out)
 
@@ -402,18 +488,18 @@ def _run(code, constants, tables, starts, guides, columns, start, size, lines):
 @njit(cache=True, nogil=True)
 def _near(lines):
     """Return how many rows to work on at once, for what is written to be near."""
-    return min(max(NEAR_NUMBERS // lines, 64), NEAR)
+    return min(max(NEAR_NUMBERS // max(lines, 1), 64), NEAR)
 
 
 @njit(cache=True, nogil=True)
 def rows(program, columns, out):
     """Run a program; the numbers of row i are ``out[:, i]``."""
-    code, constants, tables, starts, guides, lines = program
+    code, constants, tables, starts, guides, parts, lines = program
     near, (width, length) = _near(lines), out.shape
     held = np.empty((lines, near))
     for start in range(0, length, near):
         size = min(near, length - start)
-        _run(code, constants, tables, starts, guides, columns, start, size, held)
+        _run(code, constants, tables, starts, guides, parts, columns, start, size, held)
         for w in range(width):
             out[w][start : start + size] = held[w][:size]
 
@@ -434,12 +520,12 @@ def add_rows(program, columns, length, place, cell, blocks, bounds, tally, out):
     ``cell`` says so, else in ``place``; if that is empty all rows are in the first.
     ``tally`` counts the rows of each cell, unless it is empty.
     """
-    code, constants, tables, starts, guides, lines = program
+    code, constants, tables, starts, guides, parts, lines = program
     near, count = _near(lines), out.shape[1] - 1
     held, own = np.empty((lines, near)), np.empty(near, dtype=np.int64)
     for start in range(0, length, near):
         size = min(near, length - start)
-        _run(code, constants, tables, starts, guides, columns, start, size, held)
+        _run(code, constants, tables, starts, guides, parts, columns, start, size, held)
         where = place[start : start + size]
         if cell:
             _cells(held[0][:size], count, own[:size])

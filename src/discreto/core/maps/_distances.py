@@ -25,6 +25,7 @@ from discreto.core.row_program import (
     missing,
     most,
     present_or,
+    surely_present,
     total,
     trace,
 )
@@ -64,10 +65,15 @@ def nearest_point(x: list[Value], points: Points, row: Row) -> Value:
             continue
         near = choose(far < best, float(j), near)
         best = least(best, far)
+    return near if any(map(surely_present, x)) else choose(any_present(x), near, -1.0)
+
+
+def any_present(x: Sequence[Value]) -> Value:
+    """Return 1 where any of some values is there, else 0."""
     here = x[0].equals(x[0])
     for value in x[1:]:
         here = most(here, value.equals(value))
-    return choose(here, near, -1.0)
+    return here
 
 
 def memberships(x: list[Value], points: Points, power: float, row: Row) -> list[Value]:
@@ -96,14 +102,19 @@ def _distances(x: list[Value], points: Points, row: Row, *, own: bool) -> list[V
     Without ``own`` the square of the row is left out: it is alike for all points.
     """
     places, scale = whole_points(np.array(points, dtype=np.float64))
-    steps = [present_or(floor(value * scale + 0.5), 0.0) for value in x]
-    gaps = [missing(value) for value in x]
+    steps, gaps = [], []
+    for value in x:
+        step = floor(value * scale + 0.5)
+        here = surely_present(value)
+        steps.append(step if here else present_or(step, 0.0))
+        gaps.append(None if here else missing(value))
     out = []
     for point in places.tolist():
         far = row.constant(float(sum(place * place for place in point)))
-        for step, gap, place in zip(steps, gaps, point, strict=True):
+        for step, place in zip(steps, point, strict=True):
             far = far + step * (-2.0 * place)
-            far = far + gap * (-place * place)
+        for gap, place in zip(gaps, point, strict=True):
+            far = far if gap is None else far + gap * (-place * place)
         if own:
             for step in steps:
                 far = far + step * step

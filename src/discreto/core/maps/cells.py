@@ -16,6 +16,7 @@ from discreto.core.row_program import (
     Row,
     RowCells,
     Value,
+    absolute,
     between,
     choose,
     floor,
@@ -249,7 +250,7 @@ class Edges(RowCells):
 
 
 @dataclass(frozen=True, slots=True)
-class Magnitudes:
+class Magnitudes(RowCells):
     """Cells by sign and power of two, for a Number whose real range is not known.
 
     Cell ``REACH`` holds what is nearly 0, cells above it [2^e, 2^(e+1)) for rising e,
@@ -276,14 +277,15 @@ class Magnitudes:
     def count(self, domain: Domain) -> int:
         return 2 * self.reach() + 1
 
-    def codes(self, batch: Batch, domain: Domain) -> Ints:
-        column, values = domain.number(self.name), batch[self.name]
-        values = np.clip(values, column.lower, column.upper)
-        size = np.abs(values)
-        power = np.frexp(size)[1] - 1 - self.lowest  # size in [2^power, 2^(power+1))
-        rank = np.where(size == 0, 0, np.clip(power + 1, 0, self.reach()))
-        out = self.reach() + np.sign(values) * rank
-        return np.where(np.isnan(values), -1, np.nan_to_num(out)).astype(np.int64)
+    def row_cell(self, row: Row, domain: Domain) -> Value:
+        value, column = row.number(self.name), domain.number(self.name)
+        inside = between(value, float(column.lower), float(column.upper))
+        # Edges just below the powers: a power itself is in the cell that begins there.
+        powers = range(self.lowest, self.highest + 1)
+        edges = [math.nextafter(2.0**power, 0.0) for power in powers]
+        size, middle = rank(edges, absolute(inside)), float(self.reach())
+        cell = choose(inside < 0.0, middle - size, middle + size)
+        return choose(missing(value), -1.0, cell)
 
     def columns(self) -> tuple[str, ...]:
         return (self.name,)
@@ -298,7 +300,7 @@ class Magnitudes:
 
 
 @dataclass(frozen=True, slots=True)
-class Cross:
+class Cross(RowCells):
     """The combinations of two cell maps; a row outside of either is in none."""
 
     first: Cells
@@ -316,11 +318,25 @@ class Cross:
     def count(self, domain: Domain) -> int:
         return self.first.count(domain) * self.second.count(domain)
 
-    def codes(self, batch: Batch, domain: Domain) -> Ints:
-        first, second = (
-            self.first.codes(batch, domain),
-            self.second.codes(batch, domain),
+    def of_rows(self) -> bool:
+        return all(
+            isinstance(part, RowCells) and part.of_rows()
+            for part in (self.first, self.second)
         )
+
+    def row_cell(self, row: Row, domain: Domain) -> Value:
+        places = []
+        for part in (self.first, self.second):
+            assert isinstance(part, RowCells)
+            cell, size = part.row_cell(row, domain), float(part.count(domain))
+            places.append(within(cell, size, math.nan))
+        return places[1] + places[0] * float(self.second.count(domain))
+
+    def codes(self, batch: Batch, domain: Domain) -> Ints:
+        if self.of_rows():
+            return RowCells.codes(self, batch, domain)
+        first = self.first.codes(batch, domain)
+        second = self.second.codes(batch, domain)
         size = self.second.count(domain)
         inside = (first >= 0) & (second >= 0) & (second < size)
         inside &= first < self.first.count(domain)

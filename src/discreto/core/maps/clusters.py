@@ -11,7 +11,12 @@ import math
 from dataclasses import dataclass
 
 from discreto.core.domain.domain import Domain
-from discreto.core.maps._distances import memberships, nearest_point, raised
+from discreto.core.maps._distances import (
+    any_present,
+    memberships,
+    nearest_point,
+    raised,
+)
 from discreto.core.maps._point_checks import (
     check_norm,
     check_points,
@@ -23,6 +28,7 @@ from discreto.core.maps.unit_columns import (
     Term,
     check_numbers,
     check_terms,
+    may_lack,
     names_of,
     unit_values,
 )
@@ -104,12 +110,9 @@ class Rings(RowCells):
 
     def row_cell(self, row: Row, domain: Domain) -> Value:
         x = _from_nearest(self.names, self.centres, row, domain)
-        nothing = x[0].equals(x[0])
-        for value in x[1:]:
-            nothing = most(nothing, value.equals(value))
         size = _size([present_or(value, 0.0) for value in x], self.norm)
         far = rank(self.ends(), size / diameter(len(x), self.norm))
-        return choose(nothing, far, -1.0)
+        return choose(any_present(x), far, -1.0)
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -155,7 +158,9 @@ class Deviations(RowFeatures):
 
     def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
         x = _from_nearest(self.names, self.centres, row, domain)
-        return _pull_in([present_or(value, 0.0) for value in x], self.radius, self.norm)
+        if may_lack(self.names, domain):
+            x = [present_or(value, 0.0) for value in x]
+        return _pull_in(x, self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:
         return names_of(self.names)
@@ -186,9 +191,7 @@ class FuzzyWeights(RowFeatures):
 
     def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
         x = unit_values(self.names, row, domain, gaps=True)
-        here = x[0].equals(x[0])
-        for value in x[1:]:
-            here = most(here, value.equals(value))
+        here = any_present(x)
         parts = _powers(self, x, row)
         # Rounding down keeps the total below its bound, so nothing is shrunk.
         return [floor(choose(here, part * float(_STEPS), 0.0)) for part in parts]
@@ -267,10 +270,12 @@ class FuzzyPulls(RowFeatures):
     def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
         x = unit_values(self.names, row, domain, gaps=True)
         ways = [
-            present_or((value - place) * weight, 0.0)
+            (value - place) * weight
             for weight, point in zip(_powers(self, x, row), self.centres, strict=True)
             for value, place in zip(x, point, strict=True)
         ]
+        if may_lack(self.names, domain):
+            ways = [present_or(way, 0.0) for way in ways]
         return _pull_in(ways, self.radius, self.norm)
 
     def columns(self) -> tuple[str, ...]:

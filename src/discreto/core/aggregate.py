@@ -8,12 +8,14 @@ held in float64, or in int64, so sums are exact and do not depend on the order o
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from discreto.core import compiled
 from discreto.core.bound import Bound
+from discreto.core.fit_rows import held as held_rows
 from discreto.core.query import (
     Batch,
     BoundBlock,
@@ -32,10 +34,13 @@ from discreto.core.row_program import (
     Program,
     Row,
     RowCells,
+    RowCodes,
     RowFeatures,
     Value,
+    kept_name,
     quadratic_of,
     trace,
+    trace_kept,
     whole_cells,
 )
 from discreto.core.row_program import (
@@ -188,12 +193,10 @@ def _fold(asked: Bound, batch: Batch, length: int) -> list[Ints]:
         found = work.added(batch, length)
         if found is not None:
             return found
-    made = work.program.numbers(batch, length) if work.program.width else None
+    program, columns = work.programs(batch, length)
+    made = program.numbers(columns, length) if program.width else None
     cells = _Cells(work.place(batch, made), asked.cells, length, fast)
-    return [
-        _block(part, work.rows(part, lines, batch, made), cells)
-        for part, lines in zip(asked.blocks, work.lines, strict=True)
-    ]
+    return [work.sums(k, batch, made, cells) for k in range(len(asked.blocks))]
 
 
 def routed(place: Ints, count: int) -> Ints:
@@ -205,7 +208,8 @@ class _Work:
     """The row functions of one question, as one program, and what is done with it.
 
     ``lines`` are the lines of each block in the program; None for a block whose map is
-    not a row function. ``cell`` says that line 0 is the cell of a row.
+    not a row function. ``cell`` says that line 0 is the cell of a row. ``codes`` are
+    the sizes of the codes of a block that counts codes.
     """
 
     def __init__(self, asked: Bound) -> None:
@@ -213,10 +217,10 @@ class _Work:
         self.cells = asked.query.cells
         self.cell = isinstance(self.cells, RowCells) and self.cells.of_rows()
         self.width = sum([part.shape.width for part in asked.blocks])
-        self.lines: list[slice | None] = []
         self.program = trace(self._values)
         self.simple = _simple_loops(asked, self.program)
         self._tables = self._of_blocks()
+        self._kept: tuple[Program, Program, bytes] | bool | None = False
         self.counted = any(
             part.block.form == "pair" or isinstance(part.block.features, Ones)
             for part in asked.blocks
@@ -224,35 +228,59 @@ class _Work:
 
     def _values(self, row: Row) -> list[Value]:
         out: list[Value] = []
+        self.lines: list[slice | None] = []
+        self.codes: list[tuple[int, ...]] = []
         if self.cell:
             out.append(self.cells.row_cell(row, self.domain))
         for part in self.asked.blocks:
-            features = part.block.features
-            if not isinstance(features, RowFeatures):
-                self.lines.append(None)
-                continue
-            found = features.row_numbers(row, self.domain)
-            if len(found) != part.shape.width:
-                raise ValueError("a map gave numbers of another form than it promised.")
-            self.lines.append(slice(len(out), len(out) + len(found)))
+            found, sizes = self._of_block(part, row)
+            self.lines.append(slice(len(out), len(out) + len(found)) if found else None)
+            self.codes.append(sizes)
             out += found
         return out
+
+    def _of_block(
+        self, part: BoundBlock, row: Row
+    ) -> tuple[Sequence[Value], tuple[int, ...]]:
+        """Return the values of a block, and the sizes of codes if they are codes."""
+        features, shape, sizes = part.block.features, part.shape, ()
+        if isinstance(features, RowFeatures):
+            found = features.row_numbers(row, self.domain)
+            width = len(found)
+        elif isinstance(features, RowCodes) and part.block.form == "linear":
+            codes = features.row_codes(row, self.domain)
+            found, sizes = [code for code, _ in codes], tuple(n for _, n in codes)
+            width = sum(sizes)
+            # No number is above the limit, all together are no more than the total.
+            if len(codes) > min(shape.total, shape.square) or shape.limit < 1:
+                raise ValueError("a map gave more codes than it promised.")
+        else:
+            return [], ()
+        if width != shape.width:
+            raise ValueError("a map gave numbers of another form than it promised.")
+        return found, sizes
 
     def _of_blocks(self) -> tuple[Ints, Floats] | None:
         """Return lines and bounds of blocks, if one compiled loop can add all of them.
 
-        It knows counts, and sums and pairs of row functions.
+        It knows counts, counts of codes, and sums and pairs of row functions.
         """
         blocks, bounds, at = [], [], 0
-        for part, lines in zip(self.asked.blocks, self.lines, strict=True):
+        every = zip(self.asked.blocks, self.lines, self.codes, strict=True)
+        for part, lines, codes in every:
             if isinstance(part.block.features, Ones):
                 continue
             if lines is None or part.block.form == "gram":
                 return None
-            blocks.append((lines.start, lines.stop, at))
-            bounds.append(_bounds(part.shape))
-            at += part.shape.width
-        found = np.array(blocks, dtype=np.int64).reshape(-1, 3)
+            if codes:
+                for line, size in enumerate(codes, start=lines.start):
+                    blocks.append((line, line + 1, at, size))
+                    at += size
+            else:
+                blocks.append((lines.start, lines.stop, at, 0))
+                at += part.shape.width
+            bounds += [_bounds(part.shape)] * (len(codes) or 1)
+        found = np.array(blocks, dtype=np.int64).reshape(-1, 4)
         return found, np.array(bounds, dtype=np.float64).reshape(-1, 4)
 
     def added_by_loop(self) -> bool:
@@ -267,16 +295,41 @@ class _Work:
             return whole_cells(made[0])
         return self.cells.codes(batch, self.domain)
 
-    def rows(
-        self, part: BoundBlock, lines: slice | None, batch: Batch, made: Floats | None
-    ) -> Floats | None:
-        """Return the numbers of a block's rows; None where each is a 1."""
-        features = part.block.features
-        if isinstance(features, Ones):
-            return None
-        if lines is not None and made is not None:
-            return made[lines]
-        return features.rows(batch, self.domain)
+    def sums(self, k: int, batch: Batch, made: Floats | None, cells: _Cells) -> Ints:
+        """Return the sums of a block."""
+        part, lines, codes = self.asked.blocks[k], self.lines[k], self.codes[k]
+        if isinstance(part.block.features, Ones):
+            return _count_form(cells.tally(), part.block.form)
+        if lines is None or made is None:
+            rows = part.block.features.rows(batch, self.domain)
+        elif codes:
+            found = zip(made[lines], codes, strict=True)
+            return np.hstack([cells.codes(line, size) for line, size in found])
+        else:
+            rows = made[lines]
+        return _block(part, rows, cells)
+
+    def programs(self, batch: Batch, length: int) -> tuple[Program, Batch]:
+        """Return the program to run, and the columns that it reads.
+
+        Where a fit holds what its questions have in common, that is read and not
+        worked out again.
+        """
+        if getattr(batch, "fit_rows", None) is None:
+            return self.program, batch
+        if self._kept is False:
+            both = trace_kept(self._values)
+            self._kept = None if both is None else (*both, both[0].digest())
+        if not isinstance(self._kept, tuple):
+            return self.program, batch
+        first, rest, digest = self._kept
+
+        def fill(out: Floats) -> None:
+            first.fill(batch, length, out)
+
+        (lines,) = held_rows(batch, (digest,), [(first.width, length)], fill)
+        kept = {kept_name(k): line for k, line in enumerate(lines)}
+        return rest, {**batch, **kept}
 
     def added(self, batch: Batch, length: int) -> list[Ints] | None:
         """Return the sums of a batch by one compiled loop, or None if none fits."""
@@ -290,13 +343,16 @@ class _Work:
         if not self.cell and not isinstance(self.cells, Everyone):
             codes = self.cells.codes(batch, self.domain).astype(np.int64, copy=False)
             place = compiled.plain(codes, length)
-        width = int(blocks[-1, 2] + blocks[-1, 1] - blocks[-1, 0]) if len(blocks) else 0
+        width = self.width - sum(
+            isinstance(part.block.features, Ones) for part in self.asked.blocks
+        )
         out = np.zeros((width, count + 1), dtype=np.int64)
         tally = np.zeros(count + 1 if self.counted else 0, dtype=np.int64)
-        columns, held = self.program.addresses(batch, length)
+        program, batch = self.programs(batch, length)
+        columns, held = program.addresses(batch, length)
         if self.simple is None:
             how = columns, length, place, self.cell, blocks, bounds
-            fast.add_rows(self.program.arrays(), *how, tally, out)
+            fast.add_rows(program.arrays(), *how, tally, out)
         else:
             for loop, column, facts, lines in self.simple:
                 add = getattr(compiled.loops(0), loop)
@@ -377,6 +433,15 @@ class _Cells:
                 self._tally = counts[: self.count]
         return self._tally
 
+    def codes(self, numbers: Floats, size: int) -> Ints:
+        """Return how many rows of each cell have each of ``size`` codes."""
+        code = routed(whole_cells(numbers), size)
+        place = np.zeros_like(code) if self.place is None else self.place
+        both = np.bincount(
+            place * (size + 1) + code, minlength=(self.count + 1) * (size + 1)
+        )
+        return both.reshape(-1, size + 1)[: self.count, :size]
+
     def sums(self, rows: Floats, shape: Shape) -> Ints:
         """Return the sums of clamped rows in each cell; ``rows`` is written over."""
         rows = _fitting(rows, shape.width, self._length)
@@ -410,10 +475,8 @@ def _fitting(rows: Floats, width: int, length: int) -> Floats:
 _EVERYONE = compiled.plain(np.empty(0, dtype=np.int64), 0)
 
 
-def _block(part: BoundBlock, rows: Floats | None, cells: _Cells) -> Ints:
+def _block(part: BoundBlock, rows: Floats, cells: _Cells) -> Ints:
     block, shape = part.block, part.shape
-    if rows is None:
-        return _count_form(cells.tally(), block.form)
     if block.form == "gram":
         return _gram(_clamped(rows, shape, cells), cells)
     return _in_form(cells.sums(rows, shape), cells.tally(), part)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,6 +124,46 @@ class Row:
         """Return a public number as a Value."""
         return self._tape.constant(number)
 
+    def keep(self, values: Sequence[Value]) -> list[Value]:
+        """Return the same values; the core may hold them for the fit's next question.
+
+        A row function says so once, of what the questions of a fit have in common.
+        """
+        return list(values)
+
+
+class _ToKeep(Row):
+    """A row of which only what is to be kept is wanted."""
+
+    def keep(self, values: Sequence[Value]) -> list[Value]:
+        raise _Found(values)
+
+
+class _Kept(Row):
+    """A row whose kept values are columns of their own."""
+
+    def keep(self, values: Sequence[Value]) -> list[Value]:
+        if not hasattr(self, "_places"):
+            self._places = [value.at for value in values]
+        if [value.at for value in values] != self._places:
+            return list(values)  # only what was kept first is a column
+        out = [self.number(kept_name(k)) for k in range(len(values))]
+        for value, column in zip(values, out, strict=True):
+            if surely_present(value):
+                self._tape.present.add(column.at)
+        return out
+
+
+class _Found(Exception):
+    def __init__(self, values: Sequence[Value]) -> None:
+        super().__init__()
+        self.values = values
+
+
+def kept_name(k: int) -> str:
+    """Return the name of a column of kept values; no column of a table has it."""
+    return f"\0{k}"
+
 
 def floor(value: Value) -> Value:
     """Return the largest whole number that is not above a value."""
@@ -141,7 +182,8 @@ def root(value: Value) -> Value:
 
 def surely_present(value: Value) -> bool:
     """Return True for a value that ``present_or`` has made: it is never NaN."""
-    return value._tape.steps[value.at][0] == PRESENT_OR_C
+    tape = value._tape
+    return tape.steps[value.at][0] == PRESENT_OR_C or value.at in tape.present
 
 
 def missing(value: Value) -> Value:
@@ -231,6 +273,7 @@ class _Tape:
         self.names: list[str] = []
         self.constants: list[float] = []
         self.tables: list[Floats] = []
+        self.present: set[int] = set()  # columns of kept values that are never NaN
         self._known: dict[tuple[Any, ...], int] = {}
 
     def add(self, operation: int, a: int = 0, b: int = 0, c: int = 0) -> Value:
@@ -337,22 +380,33 @@ class Program:
 
     def numbers(self, batch: Batch, length: int) -> Floats:
         """Return the numbers of some rows, (width, length)."""
-        fast = compiled.loops(length * len(self.code), LOOPS)
         out = np.empty((self.width, length))
+        self.fill(batch, length, out)
+        return out
+
+    def fill(self, batch: Batch, length: int, out: Floats) -> None:
+        """Write the numbers of some rows."""
+        fast = compiled.loops(length * len(self.code), LOOPS)
         if fast is not None:
             columns, _held = self.addresses(batch, length)
             fast.rows(self.arrays(), columns, out)
-            return out
+            return
         columns = self._columns(batch, length)
         for start in range(0, length, _HELD):
             part = slice(start, min(start + _HELD, length))
             self._run([column[part] for column in columns], out[:, part])
-        return out
 
     def arrays(self) -> tuple[Any, ...]:
         """Return what the compiled runner takes of a program."""
         known = self.code, self.constants, self.tables, self.starts, self.guides
         return *known, self.parts, self.lines
+
+    def digest(self) -> bytes:
+        """Return a digest of all that the numbers follow from beside the row itself."""
+        parts = [np.array([self.width, self.lines]), self.code, self.constants]
+        parts += [self.tables, self.starts, self.parts, np.array(self.codes)]
+        names = repr(self.names).encode()
+        return sha256(names + b"".join(part.tobytes() for part in parts)).digest()
 
     def addresses(self, batch: Batch, length: int) -> tuple[Ints, list[Any]]:
         """Return where columns are in memory, and what must be held meanwhile."""
@@ -427,6 +481,32 @@ class RowFeatures:
         return trace(lambda row: self.row_numbers(row, domain)).numbers(batch, length)
 
 
+class RowCodes:
+    """Features that are a one at each of some codes of a row, and zeros elsewhere.
+
+    The core counts the codes. It does not make the zeros.
+    """
+
+    __slots__ = ()
+
+    def row_codes(self, row: Row, domain: Domain) -> Sequence[tuple[Value, int]]:
+        """Return the codes of a row, and how many codes each of them is out of."""
+        raise NotImplementedError
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that are read."""
+        raise NotImplementedError
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        """Return the numbers of some rows, before they are clamped: (width, rows)."""
+
+        def values(row: Row) -> list[Value]:
+            codes = self.row_codes(row, domain)
+            return [code.equals(float(k)) for code, size in codes for k in range(size)]
+
+        return trace(values).numbers(batch, len(batch[self.columns()[0]]))
+
+
 class RowCells:
     """Cells of which a row is in one by its own columns alone."""
 
@@ -437,7 +517,7 @@ class RowCells:
         raise NotImplementedError
 
     def of_rows(self) -> bool:
-        """Return True if ``row_cell`` can be called: cells made of others may differ."""
+        """Return True if ``row_cell`` works; cells made of others may differ."""
         return True
 
     def columns(self) -> tuple[str, ...]:
@@ -457,7 +537,10 @@ def whole_cells(numbers: Floats) -> Ints:
     return np.where(known, numbers, -1.0).astype(np.int64)
 
 
-def trace(function: Callable[[Row], Sequence[Value]]) -> Program:
+Function = Callable[[Row], Sequence[Value]]
+
+
+def trace(function: Function) -> Program:
     """Return the program of a row function.
 
     Parameters
@@ -465,9 +548,31 @@ def trace(function: Callable[[Row], Sequence[Value]]) -> Program:
     function
         Takes a ``Row`` and returns the Values that the row becomes.
     """
+    return _traced(function, Row)
+
+
+def trace_kept(function: Function) -> tuple[Program, Program] | None:
+    """Return the program of what a row function keeps, and that of all else.
+
+    The second reads what the first returns as columns (``kept_name``). None if the
+    function keeps nothing.
+    """
+
+    def kept(row: Row) -> Sequence[Value]:
+        try:
+            function(row)
+        except _Found as found:
+            return found.values
+        return []
+
+    first = _traced(kept, _ToKeep)
+    return (first, _traced(function, _Kept)) if first.width else None
+
+
+def _traced(function: Function, kind: type[Row]) -> Program:
     tape = _Tape()
     found: list[int] = []
-    for value in function(Row(tape)):
+    for value in function(kind(tape)):
         at = tape.lifted(value).at
         # A line for each result: a copy of what is one already, or is a column.
         again = at in found or tape.steps[at][0] == NUMBER

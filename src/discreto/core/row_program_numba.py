@@ -512,13 +512,24 @@ def _cells(numbers, count, out):
 
 
 @njit(cache=True, nogil=True)
+def _count_codes(numbers, codes, place, out):
+    """Count codes by cell; a code that is not one of ``codes`` counts nowhere."""
+    count = out.shape[1] - 1
+    for i in range(numbers.shape[0]):
+        if 0.0 <= numbers[i] < codes:
+            cell = place[i] if place.shape[0] else 0
+            out[np.int64(numbers[i]), cell if 0 <= cell < count else count] += 1
+
+
+@njit(cache=True, nogil=True)
 def add_rows(program, columns, length, place, cell, blocks, bounds, tally, out):
     """Run a program, clamp the numbers of its blocks and add them up by cell.
 
     Block k has the lines ``blocks[k, 0]`` to ``blocks[k, 1]`` and adds to the lines of
-    ``out`` from ``blocks[k, 2]`` on, within ``bounds[k]``. Cells are in line 0 if
-    ``cell`` says so, else in ``place``; if that is empty all rows are in the first.
-    ``tally`` counts the rows of each cell, unless it is empty.
+    ``out`` from ``blocks[k, 2]`` on, within ``bounds[k]``. If ``blocks[k, 3]`` is above
+    0, it is a line of that many codes instead, each of which counts as a one. Cells are
+    in line 0 if ``cell`` says so, else in ``place``; if that is empty all rows are in
+    the first. ``tally`` counts the rows of each cell, unless it is empty.
     """
     code, constants, tables, starts, guides, parts, lines = program
     near, count = _near(lines), out.shape[1] - 1
@@ -537,7 +548,10 @@ def add_rows(program, columns, length, place, cell, blocks, bounds, tally, out):
                 tally[0] += size
         for k in range(blocks.shape[0]):
             low, limit, total, reach = bounds[k]
-            first, last, at = blocks[k]
+            first, last, at, codes = blocks[k]
+            if codes:
+                _count_codes(held[first][:size], codes, where, out[at : at + codes])
+                continue
             made = held[first:last]
             to = out[at : at + last - first]
             add_block(made, 0, size, low, limit, total, reach, where, to)

@@ -20,7 +20,7 @@ from discreto.core.maps import (
     Scaled,
     SquaredGradient,
 )
-from discreto.core.maps import _fit_rows as fit_rows
+from discreto.core import fit_rows
 from discreto.core.query import Block, Everyone, Sum
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import open_frame

@@ -74,7 +74,7 @@ class Nearest(RowCells):
         return len(self.centres)
 
     def row_cell(self, row: Row, domain: Domain) -> Value:
-        x = unit_values(self.names, row, domain, gaps=True)
+        x = _unit(self.names, row, domain)
         return nearest_point(x, self.centres, row)
 
     def columns(self) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ class FuzzyWeights(RowFeatures):
         return Shape(len(self.centres), _STEPS, total=_STEPS, signed=False)
 
     def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
-        x = unit_values(self.names, row, domain, gaps=True)
+        x = _unit(self.names, row, domain)
         here = any_present(x)
         parts = _powers(self, x, row)
         # Rounding down keeps the total below its bound, so nothing is shrunk.
@@ -268,7 +268,7 @@ class FuzzyPulls(RowFeatures):
         return _ball(len(self.centres) * len(self.names), self.norm)
 
     def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
-        x = unit_values(self.names, row, domain, gaps=True)
+        x = _unit(self.names, row, domain)
         ways = [
             (value - place) * weight
             for weight, point in zip(_powers(self, x, row), self.centres, strict=True)
@@ -287,6 +287,11 @@ def diameter(width: int, norm: int) -> float:
     return 2.0 * (width if norm == 1 else math.sqrt(width))
 
 
+def _unit(names: tuple[Term, ...], row: Row, domain: Domain) -> list[Value]:
+    """Return columns on [-1, 1]; NaN where a number is missing."""
+    return row.keep(unit_values(names, row, domain, gaps=True))
+
+
 def _powers(of: FuzzyWeights | FuzzyPulls, x: list[Value], row: Row) -> list[Value]:
     """Return memberships to their power."""
     return raised(memberships(x, of.centres, of.power, row), of.power)
@@ -296,7 +301,7 @@ def _from_nearest(
     names: tuple[Term, ...], centres: Points, row: Row, domain: Domain
 ) -> list[Value]:
     """Return the way from the nearest centre; NaN along what is missing."""
-    x = unit_values(names, row, domain, gaps=True)
+    x = _unit(names, row, domain)
     if len(centres) == 1:
         return [value - place for value, place in zip(x, centres[0], strict=True)]
     near = nearest_point(x, centres, row)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from discreto.core.domain.domain import Domain
 from discreto.core.maps.trees import Grid
-from discreto.core.query import Batch, Floats, Ints, Shape
+from discreto.core.query import Shape
+from discreto.core.row_program import Row, RowCodes, Value
 from discreto.errors import ParameterError
 
 
 @dataclass(frozen=True, slots=True)
-class CodeCounts:
+class CodeCounts(RowCodes):
     """For each column of a grid a one at the row's code, one column after the other.
 
     Every row has one code of each column, whatever is in it, so it moves all counts
@@ -33,24 +32,9 @@ class CodeCounts:
         sizes = self.grid.sizes(domain)
         return Shape(sum(sizes), 1, total=len(sizes), signed=False)
 
-    def sizes(self, domain: Domain) -> tuple[int, ...]:
-        """How many codes each column has."""
-        return self.grid.sizes(domain)
-
-    def ones(self, batch: Batch, domain: Domain) -> Ints:
-        """The code of each column, a line for each row."""
-        return self.grid.some(batch, domain, range(len(self.grid.names)))
-
-    def rows(self, batch: Batch, domain: Domain) -> Floats:
-        sizes = self.grid.sizes(domain)
-        length = len(batch[self.grid.names[0]])
-        codes = self.ones(batch, domain)
-        out = np.zeros((sum(sizes), length))
-        start, every = 0, np.arange(length)
-        for j, size in enumerate(sizes):
-            out[start + codes[:, j].astype(np.int64), every] = 1.0
-            start += size
-        return out
+    def row_codes(self, row: Row, domain: Domain) -> list[tuple[Value, int]]:
+        sizes = enumerate(self.grid.sizes(domain))
+        return [(self.grid.row_code(j, row, domain), size) for j, size in sizes]
 
     def columns(self) -> tuple[str, ...]:
         return self.grid.names

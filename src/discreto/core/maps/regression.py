@@ -147,6 +147,9 @@ class Scaled(RowFeatures):
 
     def row_values(self, row: Row, domain: Domain) -> list[Value]:
         """Return a row before its norm is bounded."""
+        return row.keep(self._turned(row, domain))
+
+    def _turned(self, row: Row, domain: Domain) -> list[Value]:
         rows = self._before(row, domain)
         if not self.basis:
             return rows

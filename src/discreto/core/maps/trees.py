@@ -23,6 +23,7 @@ from discreto.core.maps._batch_cache import Chosen, recall, remember
 from discreto.core.maps._names import check_names
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Ints
+from discreto.core.row_program import Row, Value, choose, missing, rank, within
 from discreto.errors import ParameterError
 
 MAX_CODES = 1 << 16  # of one column
@@ -111,6 +112,14 @@ class Grid:
                 else:
                     kernels.place(values, own, none, out[part, j])
         return out
+
+    def row_code(self, j: int, row: Row, domain: Domain) -> Value:
+        """Return the code of a row in a column."""
+        name, none = self.names[j], float(self._absent(domain, j))
+        if isinstance(domain[name], Category):
+            return within(row.code(name), none, none)
+        value = row.number(name)
+        return choose(missing(value), none, rank(self.cuts[j], value))
 
     def _absent(self, domain: Domain, j: int) -> int:
         """The code of a value that is not there."""

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain.domain import Domain, Number
+from discreto.core.fit_rows import FitRows
 from discreto.core.frame import Origin, Place
-from discreto.core.maps._fit_rows import FitRows
 from discreto.core.row_local import cell_by_cell
 from discreto.core.unknown_keys import OpenText
 from discreto.data.frames.convert import convert, listed, owned

@@ -13,6 +13,7 @@ believed for a bound.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ WITHIN = 37
 # first one on: of lines times constants, of absolute values, of squares.
 SCALE_SHIFT, WHOLE, UNIT, CHAIN_TIMES, CHAIN_ABSOLUTE, CHAIN_SQUARE = range(38, 44)
 _LOWER_UNIT, _UNIT_OR_NAN = 44, 45  # the way to UNIT
+CHOOSE_C = 46  # a constant where the condition holds
 
 _WIDEST = 1 << 20  # operations of one program
 LOOPS = "discreto.core.row_program_numba"
@@ -181,9 +183,15 @@ def root(value: Value) -> Value:
 
 
 def surely_present(value: Value) -> bool:
-    """Return True for a value that ``present_or`` has made: it is never NaN."""
+    """Return True for a value that is known never to be NaN."""
     tape = value._tape
     return tape.steps[value.at][0] == PRESENT_OR_C or value.at in tape.present
+
+
+def never_missing(value: Value) -> Value:
+    """Return a value that the caller knows to be a number; NaN would stay NaN."""
+    value._tape.present.add(value.at)
+    return value
 
 
 def missing(value: Value) -> Value:
@@ -229,6 +237,8 @@ def present_or(value: Value, instead: float) -> Value:
 def choose(condition: Value, yes: Operand, no: Operand) -> Value:
     """Return ``yes`` where the condition is not 0, else ``no``."""
     tape = condition._tape
+    if not isinstance(yes, Value) and isinstance(no, Value):
+        return tape.add(CHOOSE_C, condition.at, no.at, tape.number(yes))
     parts = [tape.lifted(part).at for part in (yes, no)]
     return tape.add(CHOOSE, condition.at, *parts)
 
@@ -273,7 +283,7 @@ class _Tape:
         self.names: list[str] = []
         self.constants: list[float] = []
         self.tables: list[Floats] = []
-        self.present: set[int] = set()  # columns of kept values that are never NaN
+        self.present: set[int] = set()  # values that are never NaN
         self._known: dict[tuple[Any, ...], int] = {}
 
     def add(self, operation: int, a: int = 0, b: int = 0, c: int = 0) -> Value:
@@ -318,7 +328,9 @@ class _Tape:
     def lookup(
         self, operation: int, value: Value, table: Sequence[float], otherwise: float
     ) -> Value:
-        array = np.array(table, dtype=np.float64)
+        # An edge that no number is above ends a search.
+        last = [math.inf] if operation == RANK else []
+        array = np.array([*table, *last], dtype=np.float64)
         key = (operation, array.tobytes())
         if key not in self._known:
             self._known[key] = len(self.tables)
@@ -353,7 +365,7 @@ def _inputs(step: tuple[Any, ...]) -> tuple[int, ...]:
         return ()
     if step[0] == CHOOSE:
         return step[1:4]
-    two = step[0] in _OF_LINES or step[0] in _CHAINS
+    two = step[0] in _OF_LINES or step[0] in _CHAINS or step[0] == CHOOSE_C
     return step[1:3] if two else step[1:2]
 
 
@@ -435,6 +447,8 @@ class Program:
             if operation in _OF_LINES:
                 second = lines[b] if b >= 0 else columns[-1 - b]
                 more: tuple[Any, ...] = (second,)
+            elif operation == CHOOSE_C:
+                more = (lines[b] if b >= 0 else columns[-1 - b], self.constants[c])
             elif operation == CHOOSE:
                 more = tuple(lines[i] if i >= 0 else columns[-1 - i] for i in (b, c))
             elif operation in (TAKE, RANK):
@@ -599,9 +613,9 @@ def _guide(table: Floats) -> Ints:
     ``rank`` then searches the edges of one part only. ``_part`` of the compiled runner
     puts a number in its part by the same steps.
     """
-    if len(table) < 2 or not np.all(np.isfinite(table)):
-        return np.zeros(4 * len(table) + 1, dtype=np.int64)
-    parts = 4 * len(table)
+    parts, table = 4 * len(table), table[:-1]
+    if not len(table) or not np.all(np.isfinite(table)):
+        return np.zeros(parts + 1, dtype=np.int64)
     span = max(table[-1] - table[0], 1e-300)
     at = np.minimum((table - table[0]) * (parts / span), parts - 1.0)
     return np.searchsorted(np.floor(at), np.arange(parts + 1)).astype(np.int64)
@@ -779,6 +793,7 @@ _PLAIN: dict[int, Callable[..., Any]] = {
     LOG_1P: _log1p,
     COPY: np.copy,
     CHOOSE: lambda a, b, c: np.where(a != 0.0, b, c),
+    CHOOSE_C: lambda a, b, c: np.where(a != 0.0, c, b),
     ADD: np.add,
     SUBTRACT: np.subtract,
     MULTIPLY: np.multiply,
@@ -798,7 +813,7 @@ _PLAIN: dict[int, Callable[..., Any]] = {
     EQUAL_C: lambda a, b: (a == b).astype(np.float64),
     PRESENT_OR_C: lambda a, b: np.where(np.isnan(a), b, a),
     TAKE: _of_table,
-    RANK: lambda a, table, _: np.searchsorted(table, a).astype(np.float64),
+    RANK: lambda a, table, _: np.searchsorted(table[:-1], a).astype(np.float64),
     SHIFT_SCALE: lambda a, b, c: (a + b) * c,
     BETWEEN: _nearest_between,
     WITHIN: lambda a, b, c: np.where((a >= 0.0) & (a < b), a, c),

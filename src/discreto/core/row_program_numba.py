@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from discreto.core import row_program as of
 from discreto.core.exponentials_numba import exp, log, log1p
-from discreto.core.loops_numba import NEAR, NEAR_NUMBERS, add_block, count_cells
+from discreto.core.loops_numba import NEAR, add_block, count_cells
 
 # The compiler takes these as constants.
 CODE, FILL = of.CODE, of.FILL
@@ -25,7 +25,7 @@ DIVIDE_INTO_C, LEAST_C, MOST_C = of.DIVIDE_INTO_C, of.LEAST_C, of.MOST_C
 LESS_C, MORE_C, EQUAL_C = of.LESS_C, of.MORE_C, of.EQUAL_C
 FLOOR, ABSOLUTE, ROOT, MISSING = of.FLOOR, of.ABSOLUTE, of.ROOT, of.MISSING
 PRESENT_OR_C, CHOOSE, EXP, LOG = of.PRESENT_OR_C, of.CHOOSE, of.EXP, of.LOG
-LOG_1P, TAKE, RANK = of.LOG_1P, of.TAKE, of.RANK
+LOG_1P, TAKE, RANK, CHOOSE_C = of.LOG_1P, of.TAKE, of.RANK, of.CHOOSE_C
 SHIFT_SCALE, BETWEEN, WITHIN = of.SHIFT_SCALE, of.BETWEEN, of.WITHIN
 FEW = 24  # edges that are sooner counted than searched
 SCALE_SHIFT, WHOLE, UNIT = of.SCALE_SHIFT, of.WHOLE, of.UNIT
@@ -204,6 +204,12 @@ def _choose(a, b, c, out):
 
 
 @njit(cache=True, nogil=True)
+def _choose_c(a, b, c, out):
+    for i in range(out.shape[0]):
+        out[i] = c if a[i] != 0.0 else b[i]
+
+
+@njit(cache=True, nogil=True)
 def _take(a, table, otherwise, out):
     size = table.shape[0]
     for i in range(out.shape[0]):
@@ -222,8 +228,11 @@ def _parts(a, low, scale, last, out):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _rank(a, table, guide, out):
-    """Count the edges below each number; edges of other parts are on their side."""
-    count = table.shape[0]
+    """Count the edges below each number; edges of other parts are on their side.
+
+    The last edge is infinite.
+    """
+    count = table.shape[0] - 1
     if count <= FEW:
         out[:] = 0.0
         for k in range(count):
@@ -241,8 +250,8 @@ def _rank(a, table, guide, out):
                 below = middle + 1
             else:
                 above = middle
-        more = below < above and table[min(below, count - 1)] < a[i]
-        out[i] = below + more if a[i] == a[i] else count
+        below += table[below] < a[i]
+        out[i] = below if a[i] == a[i] else count
 
 
 @njit(cache=True, nogil=True)
@@ -457,6 +466,9 @@ def _run(code, constants, tables, starts, guides, parts, columns, start, size, l
         elif operation == CHOOSE:
             second = _line(b, lines, columns, start, size)
             _choose(first, second, _line(c, lines, columns, start, size), out)
+        elif operation == CHOOSE_C:
+            second = _line(b, lines, columns, start, size)
+            _choose_c(first, second, constants[c], out)
         elif operation == TAKE:
             _take(first, tables[starts[b] : starts[b + 1]], constants[c], out)
         elif operation == RANK:
@@ -478,7 +490,7 @@ def _run(code, constants, tables, starts, guides, parts, columns, start, size, l
             _unit_or_nan(first, constants[b], constants[c], 1.0, out)
         elif operation == LOWER_UNIT:
             _unit_or_nan(first, constants[b], constants[c], np.inf, out)
-        elif operation >= CHAIN_TIMES:
+        elif CHAIN_TIMES <= operation <= CHAIN_SQUARE:
             some = parts[b : b + c]
             _chain(operation, first, some, constants, lines, columns, start, size, out)
         else:
@@ -488,7 +500,7 @@ def _run(code, constants, tables, starts, guides, parts, columns, start, size, l
 @njit(cache=True, nogil=True)
 def _near(lines):
     """Return how many rows to work on at once, for what is written to be near."""
-    return min(max(NEAR_NUMBERS // max(lines, 1), 64), NEAR)
+    return min(max((1 << 17) // max(lines, 1), 128), NEAR)
 
 
 @njit(cache=True, nogil=True)

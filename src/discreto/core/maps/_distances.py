@@ -110,9 +110,8 @@ def _distances(x: list[Value], points: Points, row: Row, *, own: bool) -> list[V
         gaps.append(None if here else missing(value))
     out = []
     for point in places.tolist():
-        far = row.constant(float(sum(place * place for place in point)))
-        for step, place in zip(steps, point, strict=True):
-            far = far + step * (-2.0 * place)
+        far = total(s * (-2.0 * place) for s, place in zip(steps, point, strict=True))
+        far = far + float(sum(place * place for place in point))
         for gap, place in zip(gaps, point, strict=True):
             far = far if gap is None else far + gap * (-place * place)
         if own:

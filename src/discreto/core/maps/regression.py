@@ -167,10 +167,10 @@ class Scaled(RowFeatures):
             if isinstance(name, str):
                 column = domain.number(name)
                 value = (row.number(name) - float(column.centre)) * (1 / column.half)
+                value = present_or(between(value, -1.0, 1.0) - float(origin), 0.0)
             else:
-                value = name.row_value(row, domain)
-            value = between(value, -1.0, 1.0) - float(origin)
-            value = present_or(value, 0.0) / float(scale)
+                value = name.row_value(row, domain) - float(origin)
+            value = value / float(scale)
             out.append(value * value if self.power == 2 else value)
         if self.rotate:
             numbers = [i for i, name in enumerate(self.names) if isinstance(name, str)]

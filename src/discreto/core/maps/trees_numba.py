@@ -10,10 +10,52 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from discreto.core.maps.cells_numba import FEW, add_below, guide, in_fours, place_parts
-
 BLOCK = 256
 NEAR = 1024  # rows whose codes stay in a processor's cache
+FEW = 48  # cuts that are sooner counted than searched
+
+
+@njit(cache=True, nogil=True)
+def _part(value, lower, upper, scale, last):
+    """One of equal parts of a range, never falling as the value rises."""
+    inside = value if value > lower else lower
+    inside = inside if inside < upper else upper
+    at = (inside - lower) * scale
+    return np.int32(at if at < last else last)
+
+
+@njit(cache=True, nogil=True)
+def place_parts(values, lower, upper, scale, last, out):
+    """The part of a range of each value; the first for NaN."""
+    for i in range(values.shape[0]):
+        out[i] = _part(values[i], lower, upper, scale, last)
+
+
+@njit(cache=True, nogil=True)
+def guide(cuts, lower, upper, scale, out):
+    """How many cuts lie in the parts of a range before each part."""
+    last = out.shape[0] - 2.0
+    out[:] = 0
+    for cut in cuts:
+        out[_part(cut, lower, upper, scale, last) + 1] += 1
+    for k in range(out.shape[0] - 1):
+        out[k + 1] += out[k]
+
+
+@njit(cache=True, nogil=True)
+def add_below(block, a, b, c, d, out):
+    """Count those of four cuts that are below each value."""
+    for i in range(block.shape[0]):
+        v = block[i]
+        out[i] += np.int64(a < v) + np.int64(b < v) + np.int64(c < v) + np.int64(d < v)
+
+
+@njit(cache=True, nogil=True)
+def in_fours(cuts):
+    """The cuts, and infinite ones for a last four: no value is above those."""
+    ends = np.full((cuts.shape[0] + 3) // 4 * 4, np.inf)
+    ends[: cuts.shape[0]] = cuts
+    return ends
 
 
 @njit(cache=True, nogil=True)

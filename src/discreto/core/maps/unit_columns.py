@@ -18,7 +18,13 @@ from discreto.core import compiled
 from discreto.core.domain.domain import Domain
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats
-from discreto.core.row_program import Row, Value, between, present_or
+from discreto.core.row_program import (
+    Row,
+    Value,
+    between,
+    never_missing,
+    present_or,
+)
 from discreto.errors import ParameterError
 
 
@@ -58,8 +64,9 @@ class Indicator:
     def row_value(self, row: Row, domain: Domain) -> Value:
         """Return the number of a row."""
         code, column = row.code(self.column), domain.category(self.column)
-        known = code < 0.0 if self.code == len(column.categories) else None
-        return (code.equals(float(self.code)) if known is None else known) * self.size
+        gap = self.code == len(column.categories)
+        here = code < 0.0 if gap else code.equals(float(self.code))
+        return never_missing(here if self.size == 1 else here * self.size)
 
 
 Term = str | Indicator  # a Number column, or one category of a Category column
@@ -98,7 +105,7 @@ def unit_values(
     out = []
     for term in terms:
         if isinstance(term, Indicator):
-            out.append(between(term.row_value(row, domain), -1.0, 1.0))
+            out.append(term.row_value(row, domain))
             continue
         column = domain.number(term)
         value = (row.number(term) - float(column.centre)) * (1 / column.half)

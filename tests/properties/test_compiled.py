@@ -387,50 +387,6 @@ def test_a_total_below_the_sum_of_polynomials_is_kept(total):
         assert out[:, 0].sum() <= total
 
 
-class Boastful(Given):
-    """A map of somebody else that would add up its numbers by itself."""
-
-    def add_to(self, batch: Any, domain: Any, length: int, sums: Any) -> bool:
-        sums[-1][:] = 10**9
-        return True
-
-
-def test_only_maps_of_the_core_are_believed_to_clamp():
-    rows = Boastful(np.full((1, 3), 50.0), Shape(1, 7, signed=False))
-    asked = inside(Sum(Everyone(), (Block(rows),)), DOMAIN)
-    plain, quick = both(lambda: aggregate.fold(asked, {"x1": np.zeros(3)}, 3))
-    assert plain[0].tolist() == quick[0].tolist() == [[21]]
-
-
-@FAST
-@given(shapes(), st.data())
-def test_rows_of_fused_loops_keep_their_norms(shape, data):
-    """Maps keep them already; what they give is bounded all the same."""
-    loops = compiled.load("discreto.core.loops_numba")
-    size = st.tuples(st.just(shape.width), st.integers(1, 12))
-    low = -shape.limit if shape.signed else 0
-    numbers = st.integers(low, shape.limit).map(float)
-    rows = data.draw(hnp.arrays(np.float64, size, elements=numbers))
-    wanted = aggregate.clamp(rows.copy(), shape).sum(axis=1)
-    sizes, out = np.abs(rows).sum(axis=0), np.zeros((shape.width, 2), dtype=np.int64)
-    total, reach = aggregate._bounds(shape)[2:]
-    everyone = compiled.plain(np.empty(0, dtype=np.int64), 0)
-    loops.add_within(rows, sizes, len(sizes), total, reach, everyone, out)
-    np.testing.assert_array_equal(out[:, 0], wanted)
-
-
-def test_points_that_are_not_there_are_not_read():
-    loops = compiled.load("discreto.core.maps.points_numba")
-    others = np.full((1, 64), -77.0)
-    others[0, :2] = -1.0, -3.0
-    x = compiled.plain(np.zeros((1, 3)), 1, 3)
-    near = compiled.plain(np.array([-5, 1, 60]), 3)
-    everyone, out = compiled.plain(np.empty(0, dtype=np.int64), 0), np.zeros((1, 2))
-    sums = -100.0, 100.0, -1.0, -1.0, everyone, out.astype(np.int64)
-    loops.add_deviations(x, others[:, :2], near, 8.0, 8.0, 1, *sums)
-    assert sums[-1][0, 0] == 1 + 3 + 3  # the first point, then the last for both
-
-
 @pytest.mark.parametrize("norm", [0, 1])
 def test_a_column_alone_keeps_its_norm(norm):
     loops = compiled.load("discreto.core.loops_numba")

@@ -150,22 +150,19 @@ def test_a_table_that_forgets_to_bound_people_is_noticed(
         moved(few, many, domain, TOTAL)
 
 
-def test_a_bug_in_one_fused_map_is_noticed(
+def test_a_bug_in_a_row_function_stays_within_the_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pytest.importorskip("numba", reason="without numba there are no fused loops")
     monkeypatch.setattr(compiled, "_folded", compiled.WORTH)
     domain = dp.Domain({"x": dp.Number(-1, 1), "y": dp.Number(-1, 1)})
     features = Deviations(("x", "y"), ((0.0, 0.0),), 1.0, 1)
     question = Sum(Everyone(), (Block(features),))
-    right = clusters.Deviations.add_to
+    right = clusters.Deviations.row_numbers
 
-    def wrong(self: Any, batch: Any, domain: Any, length: int, sums: Any) -> bool:
-        done = right(self, batch, domain, length, sums)
-        sums[-1][:] *= 10
-        return done
+    def wrong(self: Any, row: Any, domain: Any) -> Any:
+        return [value * 1000.0 for value in right(self, row, domain)]
 
-    monkeypatch.setattr(clusters.Deviations, "add_to", wrong)
+    monkeypatch.setattr(clusters.Deviations, "row_numbers", wrong)
     few = {"x": np.zeros(5000), "y": np.zeros(5000)}
     more = {name: np.append(values, 0.9) for name, values in few.items()}
     assert moved(few, more, domain, question) <= 1

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto.core import aggregate, compiled
+from discreto.core import aggregate, compiled, row_program
 from discreto.core.bound import inside
 from discreto.core.maps import (
     KINDS,
@@ -274,21 +274,13 @@ def test_the_check_can_fail():
     assert (whole != single).any()
 
 
-def test_the_nearest_point_does_not_depend_on_how_many_rows_are_held(monkeypatch):
-    one = Nearest(NAMES, points(9))
-    whole = one.codes(BATCH, DOMAIN)
-    for held in (1, 10, 50, 100):
-        monkeypatch.setattr(_distances, "_HELD", held)
-        np.testing.assert_array_equal(one.codes(BATCH, DOMAIN), whole)
-
-
 @pytest.mark.parametrize("fast", [False, True])
 def test_rows_are_put_on_the_grid_before_they_are_compared(fast, monkeypatch):
     """Products of whole numbers are exact, so that no row beside it can tip a tie."""
-    loops = compiled.load("discreto.core.maps.points_numba") if fast else None
+    loops = compiled.load(row_program.LOOPS) if fast else None
     if fast and loops is None:
         pytest.skip("numba is not installed")
-    monkeypatch.setattr(compiled, "point_loops", lambda numbers: loops)
+    monkeypatch.setattr(compiled, "loops", lambda *args: loops)
     places = np.array([[-0.5], [0.5]])
     step = 1 / _distances.whole_points(places)[1]
     rows = np.array([[0.4, -0.6, 0.6]]) * step  # the first is as far from both

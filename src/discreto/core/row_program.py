@@ -599,7 +599,7 @@ def _traced(function: Function, kind: type[Row]) -> Program:
         lines,
         tuple(tape.names),
         tuple(kinds[i] for i in range(len(tape.names))),
-        np.array(tape.constants, dtype=np.float64),
+        np.array(tape.constants or [0.0], dtype=np.float64),
         np.concatenate([np.empty(0), *tape.tables]),
         np.cumsum([0] + [len(table) for table in tape.tables]).astype(np.int64),
         np.concatenate([np.empty(0, dtype=np.int64), *map(_guide, tape.tables)]),

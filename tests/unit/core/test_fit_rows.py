@@ -10,7 +10,7 @@ import pytest
 
 import discreto as dp
 from discreto import models
-from discreto.core import aggregate, compiled
+from discreto.core import aggregate, compiled, fit_rows
 from discreto.core.bound import inside
 from discreto.core.maps import (
     Deviations,
@@ -20,7 +20,6 @@ from discreto.core.maps import (
     Scaled,
     SquaredGradient,
 )
-from discreto.core import fit_rows
 from discreto.core.query import Block, Everyone, Sum
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import open_frame

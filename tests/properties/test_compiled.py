@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -188,20 +187,6 @@ class Pair(Values):
 
     def shape(self, domain: Any) -> Shape:
         return Shape(2, 1 << 30, total=1 << 30)
-
-
-class Many(CodeCounts):
-    """More ones than it promises."""
-
-    def shape(self, domain: Any) -> Shape:
-        return replace(super().shape(domain), total=2, square=2)
-
-
-def test_ones_are_counted_only_where_their_promise_holds():
-    asked = inside(Sum(Everyone(), (Block(Many(GRID)),)), DOMAIN)
-    plain, quick = both(lambda: aggregate.fold(asked, BATCHES["plain"], ROWS))
-    assert_same(plain, quick)
-    assert quick[0].sum() <= 2 * ROWS
 
 
 def test_columns_one_by_one_keep_the_norm_of_a_row():

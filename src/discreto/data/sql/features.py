@@ -15,10 +15,9 @@ import narwhals as nw
 import numpy as np
 
 from discreto.core.domain.domain import Category
-from discreto.core.maps._linear_rows import cosines, grids
 from discreto.core.maps.clusters import Deviations, steps_of
 from discreto.core.maps.features import SUM_BITS, Bernstein, Presence, Values, grid
-from discreto.core.maps.regression import Scaled, SquaredGradient
+from discreto.core.maps.regression import Scaled, SquaredGradient, cosines, grids
 from discreto.core.maps.simplex_features import Partition
 from discreto.core.maps.unit_columns import Indicator
 from discreto.core.query import Shape

@@ -180,9 +180,8 @@ def test_functions_are_short(path: Path) -> None:
 RANDOM = {"random", "secrets", "os.urandom", "numpy.random", "np.random"}
 MAY_TOSS = {
     "core/noise/entropy.py": ("os.urandom",),
-    "core/ledger/opening.py": ("secrets",),  # the name of a ledger
-    "core/ledger/entries.py": ("secrets",),  # the mark of an entry
-    "core/ledger/store.py": ("secrets",),  # the name of a draft file
+    "core/ledger/entries.py": ("secrets",),  # the name of a ledger, marks of entries
+    "core/ledger/sqlite.py": ("secrets",),  # the name of a draft file
     "service/credentials.py": ("secrets",),  # tokens
     "service/guard.py": ("secrets",),  # the name of a request
     "service/oidc.py": ("secrets",),  # state, nonce, verifier
@@ -272,7 +271,7 @@ def test_nothing_keeps_a_log() -> None:
         # The access log of a service; a test reads it for what must not be there.
         allowed |= {"logging"} if name(path) in LOGS else set()
         # That another process holds a ledger file; no row has a part in it.
-        allowed |= {"logging"} if name(path) == "core/ledger/waiting.py" else set()
+        allowed |= {"logging"} if name(path) == "core/ledger/sqlite.py" else set()
         assert not found & {"logging", "warnings.warn"} - allowed, name(path)
 
 

@@ -10,9 +10,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from discreto.core.ledger.database import Database, LedgerStore
+from discreto.core.ledger.database import Database
 from discreto.core.ledger.postgres import PostgresStore, is_postgres
-from discreto.core.ledger.store import Store
+from discreto.core.ledger.sqlite import SqliteStore
 
 _SCHEMA = (
     "CREATE TABLE person(name TEXT PRIMARY KEY, role TEXT NOT NULL, "
@@ -104,11 +104,10 @@ class State:
     """People, secrets, jobs, drafts and audits, shared by all workers."""
 
     def __init__(self, path: str, timeout: float = 10.0) -> None:
-        self._store: LedgerStore
         shared = is_postgres(path)
         schema, later = (tuple(_own(s, shared) for s in t) for t in (_SCHEMA, _LATER))
-        kind = PostgresStore if shared else Store
-        self._store = kind(path, timeout, schema)
+        kind = PostgresStore if shared else SqliteStore
+        self._store: PostgresStore | SqliteStore = kind(path, timeout, schema)
         if not self._store.exists():
             self._store.create(lambda db: None)
         with self._store.writing() as db:

@@ -16,7 +16,7 @@ import discreto as dp
 from discreto.core.budget import rho_of_pure
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
-from discreto.core.ledger.mounts import refuse_network
+from discreto.core.ledger.sqlite import refuse_network
 from discreto.errors import BudgetError, LedgerError, ParameterError, UnsafeError
 
 TENTH = Cost.of("0.1")

@@ -15,7 +15,7 @@ import pytest
 
 import discreto as dp
 from discreto.core.cost import Cost
-from discreto.core.ledger.store import Store
+from discreto.core.ledger.sqlite import SqliteStore
 from discreto.errors import LedgerError
 
 TENTH = Cost.of("0.1")
@@ -43,7 +43,7 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def connect(*args: Any, **options: Any) -> sqlite3.Connection:
         return real(*args, factory=Watched, **options)
 
-    monkeypatch.setattr("discreto.core.ledger.store.sqlite3.connect", connect)
+    monkeypatch.setattr("discreto.core.ledger.sqlite.sqlite3.connect", connect)
     monkeypatch.setattr(Watched, "left", [])
     yield
     gc.collect()
@@ -57,7 +57,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> dp.Ledger:
 
 
 def test_the_watch_sees_what_nobody_closes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Store, "_release", Store._let_go)
+    monkeypatch.setattr(SqliteStore, "_release", SqliteStore._let_go)
     with dp.Ledger(epsilon=1) as ledger:
         ledger.charge(TENTH, "a look")
     del ledger
@@ -115,7 +115,7 @@ def test_a_connection_is_not_collected_before_its_store(
 ) -> None:
     older = [sqlite3.connect(":memory:", isolation_level=None)]
     monkeypatch.setattr(
-        "discreto.core.ledger.store.sqlite3.connect", lambda *_, **__: older.pop()
+        "discreto.core.ledger.sqlite.sqlite3.connect", lambda *_, **__: older.pop()
     )
     loop: list[Any] = [dp.Ledger(epsilon=1)]  # the collector goes by age
     loop.append(loop)

@@ -11,18 +11,16 @@ from pathlib import Path
 import pytest
 
 import discreto as dp
-from discreto.core.budget import Budget
 from discreto.core.cost import Cost
-from discreto.core.ledger import page
+from discreto.core.ledger import transaction
 from discreto.core.ledger.chain import Chain
-from discreto.core.ledger.totals import Lots, OneByOne, TooFine
 from discreto.errors import LedgerError
 
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Totals at entries 8, 16, ... instead of 1,024."""
-    monkeypatch.setattr(page, "EVERY", 8)
+    monkeypatch.setattr(transaction, "EVERY", 8)
 
 
 @pytest.fixture
@@ -158,36 +156,6 @@ def test_an_anchor_knows_a_backup_of_a_long_ledger(tmp_path: Path) -> None:
     path.write_bytes(backup)
     with pytest.raises(LedgerError, match="backup"):
         dp.Ledger(path, anchor=anchor)
-
-
-@pytest.mark.parametrize("delta", ["0", "1e-6"])
-@pytest.mark.parametrize("pure", [None, Fraction(1, 2)])
-def test_adding_up_in_lots_equals_one_by_one(delta: str, pure: Fraction | None) -> None:
-    if pure is not None and delta == "0":
-        return
-    budget = Budget(Fraction(9), Fraction(delta), pure)
-    written = [
-        (("epsilon", "1/7"),),
-        (("epsilon", "1/3"),),
-        (("rho", "1/1000"),),
-        (("block_epsilon", "1/11"), ("delta", "1/10000000")),
-    ]
-    if delta == "0":
-        written = written[:2]
-    quick, plain = Lots(budget), OneByOne(budget)
-    for number in range(60):
-        for account in (quick, plain):
-            account.add(written[number * 7 // 3 % len(written)])
-    quick.settle()
-    assert quick.spent == plain.spent
-
-
-def test_sums_that_are_rounded_on_the_way_are_added_one_by_one() -> None:
-    account = Lots(Budget(Fraction(9)))
-    for prime in (10**18 + 9, 10**18 + 3, 10**18 + 31, 10**18 + 79):
-        account.add((("epsilon", f"1/{prime}"),))
-    with pytest.raises(TooFine):
-        account.settle()
 
 
 def test_a_ledger_of_very_fine_charges_verifies(path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import discreto as dp
-from discreto.core.ledger import waiting
+from discreto.core.ledger import sqlite
 from discreto.errors import LedgerError
 
 TENTH = dp.Cost.of("0.1")
@@ -19,7 +19,7 @@ TENTH = dp.Cost.of("0.1")
 @pytest.fixture
 def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sqlite3.Connection:
     """A ledger file with one entry, held by another writer."""
-    monkeypatch.setattr(waiting, "PATIENCE", 0.05)
+    monkeypatch.setattr(sqlite, "PATIENCE", 0.05)
     with dp.Ledger(tmp_path / "l", epsilon=1) as ledger:
         ledger.charge(TENTH, "before")
     other = sqlite3.connect(

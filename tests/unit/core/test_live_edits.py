@@ -124,10 +124,23 @@ def test_entries_carry_the_running_total(path: Path) -> None:
     ledger.allow("ana", 1)
     totals = [entry["total"] for entry in ledger.entries()]
     assert totals == [{"epsilon": "1/10"}, {"epsilon": "1/5"}, {"epsilon": "1/5"}]
-    assert len({entry["state"] for entry in ledger.entries()}) == 3
+    spent = [entry.get("spent") for entry in ledger.entries()]
+    tenth = {"epsilon": "1/10"}
+    assert spent == [{"ana": tenth}, {"bo": tenth}, None]
+    assert len({entry["digest"] for entry in ledger.entries()}) == 3
 
 
-def test_a_last_entry_with_other_totals_is_refused(path: Path) -> None:
+@pytest.mark.parametrize(
+    "carried",
+    [
+        {"state": "0" * 64},  # of version 3
+        {"digest": "0" * 64},
+        {"total": {"epsilon": "1/10"}},
+        {"spent": {"bo": {}}},
+        {"spent": {"bo": {"epsilon": "1/5"}}},
+    ],
+)
+def test_a_last_entry_with_other_totals_is_refused(path: Path, carried: dict) -> None:
     """A chain that was made anew around a false total does not follow."""
     ledger = opened(path)
     ledger.close()
@@ -135,7 +148,7 @@ def test_a_last_entry_with_other_totals_is_refused(path: Path) -> None:
     (before,) = db.execute("SELECT hash FROM entry WHERE seq = 1").fetchone()
     (text,) = db.execute("SELECT body FROM entry WHERE seq = 2").fetchone()
     db.close()
-    body = json.loads(text) | {"state": "0" * 64}
+    body = json.loads(text) | carried
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     link = ledger._chain.link(before, text, None)
     edit(path, f"UPDATE entry SET body = '{text}', hash = '{link}' WHERE seq = 2")

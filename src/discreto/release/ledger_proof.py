@@ -1,32 +1,24 @@
-"""A chain by itself: written by a ledger, checked by anybody, without its file."""
+"""The check of a ledger's chain by itself, without the ledger.
+
+An auditor runs it on the result of ``Ledger.proof``. No charge depends on it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from discreto.core.ledger.chain import Chain
-from discreto.core.ledger.verification import History, check_history
+from discreto.core.ledger.chain import Chain, History, check_history
 from discreto.errors import LedgerError
 
 
-def proof_of(history: History) -> dict[str, Any]:
-    """Everything but the answers, as JSON data."""
-    return {
-        "discreto_ledger_proof": 1,
-        "meta": dict(history.meta),
-        "entries": [list(row) for row in history.entries],
-        "accounts": [list(row) for row in history.accounts],
-    }
-
-
 def check_proof(proof: Mapping[str, Any], key: bytes | None = None) -> int:
-    """Check a chain that ``Ledger.proof`` wrote; the number of its entries.
+    """Check a chain that ``Ledger.proof`` wrote; return the number of its entries.
 
     Parameters
     ----------
     proof
-        What ``proof`` returned, or the JSON of it.
+        The result of ``proof``, or the JSON of it.
     key
         The chain's secret, if it has one.
 

@@ -3,42 +3,91 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
+import re
 import secrets
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape, glob
 from pathlib import Path
-from typing import Any
 
-from discreto.core.ledger import waiting
-from discreto.core.ledger.database import CutShort, Database, Fill
-from discreto.core.ledger.fork import watch
-from discreto.core.ledger.mounts import refuse_network
-from discreto.core.ledger.store_schema import GUARDS, SCHEMA, TABLES
+from discreto.core.ledger.database import (
+    APPEND_ONLY,
+    GUARDED,
+    TABLES,
+    CutShort,
+    Database,
+    Fill,
+    StoreBase,
+)
 from discreto.errors import LedgerError
+from discreto.text import ledger_messages as say
 
 MEMORY = ":memory:"
+ANSWERS = ".answers"  # the folder beside a ledger with its large answers
+LARGE = 1 << 16  # bytes of an answer that is a file of its own
+PATIENCE = 2.0  # seconds to wait for another process without a message
+_LOG = logging.getLogger("discreto.ledger")
 _PARTS = ("", "-wal", "-shm")  # the file, its log, and the log's index with the locks
+_NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "ceph", "afs"}
+_HELD = "another process holds it; try again"
+_WRITABLE = "make the file and its folder exist and be writable"
+_FULL = "make room on the disk; nothing was released"
 _HINTS = {
-    sqlite3.SQLITE_BUSY: "another process holds it; try again",
-    sqlite3.SQLITE_LOCKED: "another process holds it; try again",
-    sqlite3.SQLITE_PROTOCOL: "another process holds it; try again",
-    sqlite3.SQLITE_READONLY: "make the file and its folder exist and be writable",
-    sqlite3.SQLITE_CANTOPEN: "make the file and its folder exist and be writable",
-    sqlite3.SQLITE_PERM: "make the file and its folder exist and be writable",
-    sqlite3.SQLITE_FULL: "make room on the disk; nothing was released",
-    sqlite3.SQLITE_IOERR: "make room on the disk; nothing was released",
+    **dict.fromkeys(
+        (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL), _HELD
+    ),
+    **dict.fromkeys(
+        (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
+        _WRITABLE,
+    ),
+    **dict.fromkeys((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR), _FULL),
 }
 _DAMAGED = "it is damaged or not a ledger: restore it, do not start anew"
+
+
+def _guard(table: str, what: str, when: str, why: str) -> str:
+    return (
+        f"CREATE TRIGGER {table}_{what} BEFORE {what.upper()} ON {table} {when}"
+        f"BEGIN SELECT RAISE(ABORT, '{why}'); END"
+    )
+
+
+# Schemas are compared letter by letter with what a file has: a changed text is damage.
+_FIRST = (
+    *(one.format(text="TEXT", number="INTEGER", end=" STRICT") for one in TABLES),
+    *(
+        _guard(table, what, "", "append only")
+        for table in APPEND_ONLY
+        for what in ("update", "delete")
+    ),
+)
+_GUARDS = (
+    *(
+        _guard(table, what, "", "append only")
+        for table, what in (
+            ("meta", "update"),
+            ("account", "delete"),
+            ("meta", "delete"),
+        )
+    ),
+    *(
+        # The function is known to connections of this library only.
+        _guard(table, what, "WHEN discreto_writes() <> 1 ", "written by discreto only")
+        for table, what in GUARDED
+    ),
+)
+SCHEMA = _FIRST + _GUARDS
 # Keeps a connection alive until its store lets go of it: collected together, as parts
 # of a cycle, the connection could be finalized first, unclosed.
 _held: set[sqlite3.Connection] = set()
 
 
-class Store:
+class SqliteStore(StoreBase):
     """Transactions on one ledger file, or on a ledger in memory.
 
     One connection, which one thread uses at a time. It is closed before a fork and
@@ -48,49 +97,45 @@ class Store:
     def __init__(
         self, path: str, timeout: float, schema: tuple[str, ...] = SCHEMA
     ) -> None:
-        self._schema = schema
+        self._schema, self._timeout = schema, timeout
         self._db: sqlite3.Connection | None = None
-        self._pid, self._timeout = os.getpid(), timeout
+        self._opened = 0  # connections so far; see ``version``
         self._lock = threading.RLock()
         self._files: list[tuple[int, int] | None] = []
-        self._moved = self._closed = False
+        self._moved = False
         self.path = path
         if path != MEMORY:
             # SQLite names the log after the real file; a later chdir changes nothing.
             self.path = os.path.realpath(path)
+            self.large = LARGE
             refuse_network(self.path)
-        watch(self)
+        self.address = None if path == MEMORY else self.path
+        super().__init__()
 
-    @property
-    def address(self) -> str | None:
-        """How another process opens the same ledger; nothing: it cannot."""
-        return None if self.path == MEMORY else self.path
+    # Opening
 
     def exists(self) -> bool:
-        """Whether there is a file already."""
+        """Return True if there is a file already."""
         return self.path != MEMORY and os.path.exists(self.path)
 
     def create(self, fill: Fill) -> None:
         """Make the file, complete or not at all; an existing one wins a race."""
         if self.path == MEMORY:
             db = sqlite3.connect(MEMORY, isolation_level=None, check_same_thread=False)
-            _may_write(db)
             self._hold(db)
-            _build(db, self._schema, fill)
+            self._build(db, fill)
             return
         if os.path.exists(f"{self.path}-wal") and not self.exists():
             raise LedgerError(
-                f"{self.path!r} is gone, but its log {self.path + '-wal'!r} is still "
-                "there: it was a ledger. Restore it, do not start anew."
+                say.LOG_WITHOUT_FILE.format(path=self.path, log=self.path + "-wal")
             )
         draft = f"{self.path}.{secrets.token_hex(8)}.new"
         with self._lock, self.telling():
             try:
                 db = sqlite3.connect(draft, isolation_level=None)
                 try:
-                    _may_write(db)
                     db.execute("PRAGMA synchronous=FULL")
-                    _build(db, self._schema, fill)
+                    self._build(db, fill)
                 finally:
                     db.close()
                 with suppress(FileExistsError):
@@ -99,12 +144,21 @@ class Store:
                 Path(draft).unlink(missing_ok=True)
             sync_folder(self.path)
 
+    def _build(self, db: sqlite3.Connection, fill: Fill) -> None:
+        _may_write(db)
+        db.execute("BEGIN IMMEDIATE")
+        for statement in self._schema:
+            db.execute(statement)
+        fill(db)
+        db.execute("COMMIT")
+
     def _connection(self) -> sqlite3.Connection:
         return self._hold(self._open()) if self._db is None else self._db
 
     def _hold(self, db: sqlite3.Connection) -> sqlite3.Connection:
         _held.add(db)
         self._db = db
+        self._opened += 1
         return db
 
     def _let_go(self) -> sqlite3.Connection | None:
@@ -115,21 +169,18 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         if not os.path.isfile(self.path) or os.path.getsize(self.path) == 0:
-            raise LedgerError(
-                f"{self.path!r} is missing, empty or no file. If it was a ledger, "
-                "restore it."
-            )
+            raise LedgerError(say.NO_FILE.format(path=self.path))
         self._refuse_second_name()
         db = sqlite3.connect(
             f"{Path(self.path).as_uri()}?mode=rw",
             uri=True,
-            timeout=self._timeout,
+            timeout=min(self._timeout, PATIENCE),
             isolation_level=None,
             check_same_thread=False,
         )
         try:
             _may_write(db)
-            waiting.use_log(db, self.path, self._timeout)
+            _execute(db, "PRAGMA journal_mode=WAL", self.path, self._timeout)
             # NORMAL could lose a committed charge when the power fails.
             db.execute("PRAGMA synchronous=FULL")
             db.execute("PRAGMA fullfsync=ON")
@@ -155,10 +206,7 @@ class Store:
                 if os.path.samefile(draft, self.path):
                     os.unlink(draft)
         if os.stat(self.path).st_nlink > 1:
-            raise LedgerError(
-                f"{self.path!r} has a second name (a hard link), under which its "
-                "budget could be spent again. Remove the other name."
-            )
+            raise LedgerError(say.SECOND_NAME.format(path=self.path))
 
     def _identity(self) -> list[tuple[int, int] | None]:
         out: list[tuple[int, int] | None] = []
@@ -172,7 +220,7 @@ class Store:
         return out
 
     def _check_files(self) -> None:
-        """Refuse for good when what we write to is not what others read.
+        """Refuse for good when the open file is not the one that others read.
 
         Files are deleted and replaced by hand; and on POSIX a plain copy of an open
         ledger drops SQLite's locks, so that another process may take away the log.
@@ -185,11 +233,7 @@ class Store:
             if db is not None:
                 self._abandon(db)
         if self._moved:
-            raise LedgerError(
-                f"{self.path!r} was moved, replaced or copied while it was open: "
-                "nothing was released. Open the ledger anew; copy it only when no "
-                "process uses it."
-            )
+            raise LedgerError(say.MOVED.format(path=self.path))
 
     @staticmethod
     def _abandon(db: sqlite3.Connection) -> None:
@@ -199,20 +243,17 @@ class Store:
             db.rollback()
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
 
+    # Transactions
+
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One consistent view."""
+        """Give one consistent view."""
         with self._transaction("BEGIN") as db:
             yield db
 
-    def look(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        """What one statement finds."""
-        with self.reading() as db:
-            return db.execute(sql, values).fetchall()
-
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that no other writer interleaves with, synced at its end."""
+        """Give one transaction that no other writer interleaves with, then sync it."""
         with self._transaction("BEGIN IMMEDIATE") as db:
             yield db
 
@@ -224,7 +265,7 @@ class Store:
             if self._moved:
                 self._check_files()
             db = self._connection()
-            waiting.begin(db, begin, self.path, self._timeout)
+            _execute(db, begin, self.path, self._timeout)
             try:
                 yield db
                 self._check_files()
@@ -246,64 +287,90 @@ class Store:
                 raise
             raise CutShort(self.path, str(error)) from None
 
-    def remember(self, seq: int, link: str) -> None:
-        """Nothing to do: a file that was replaced is known by its place on disk."""
+    def version(self, db: Database) -> object:
+        """Return a value that changes when another connection commits."""
+        return self._opened, db.execute("PRAGMA data_version").fetchone()[0]
+
+    def seen(self) -> object:
+        """Return a value that changes with every commit, without a transaction."""
+        self._check_process()
+        with self._lock, self.telling():
+            self._check_open()
+            db = self._connection()
+            self._check_files()
+            return self.version(db), db.total_changes
 
     def is_sound(self, db: Database, *, thorough: bool) -> bool:
-        """Whether the file is whole, with the tables and triggers that we made."""
+        """Return True if the file is whole, with the tables and triggers of ours."""
         if thorough and db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
             return False
         return _made(db) == set(self._schema)
 
-    def bring_up(self) -> None:
-        """Add the triggers that a file of an older version lacks."""
-        with self.reading() as db:
-            old = self._schema == SCHEMA and _made(db) == set(TABLES)
-        if not old:
-            return
-        with self.writing() as db:
-            if _made(db) == set(TABLES):
-                for statement in GUARDS:
-                    db.execute(statement)
+    def missing(self, db: Database) -> tuple[str, ...]:
+        """Return the triggers that a file of an older version lacks."""
+        old = self._schema == SCHEMA and _made(db) == set(_FIRST)
+        return _GUARDS if old else ()
+
+    # Large answers
+
+    def place(self, name: str) -> str:
+        """Return the file of a large answer."""
+        return os.path.join(self.path + ANSWERS, name)
+
+    def put_large(self, db: Database, name: str, text: str) -> None:
+        """Write and sync the file of a large answer, whole or not at all."""
+        draft = f"{self.place(name)}.{secrets.token_hex(8)}.new"
+        try:
+            if not os.path.isdir(self.path + ANSWERS):
+                os.makedirs(self.path + ANSWERS, exist_ok=True)
+                sync_folder(self.path)
+            try:
+                with open(draft, "xb") as file:
+                    file.write(text.encode())
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(draft, self.place(name))
+            finally:
+                Path(draft).unlink(missing_ok=True)
+            sync_folder(draft)
+        except OSError as error:
+            raise LedgerError(
+                say.LARGE_NOT_WRITTEN.format(
+                    place=self.place(name), error=error, hint=_FULL
+                )
+            ) from None
+
+    def get_large(self, db: Database, name: str) -> str | None:
+        """Return the text of a large answer, or None if its file cannot be read."""
+        try:
+            return Path(self.place(name)).read_bytes().decode(errors="replace")
+        except OSError:
+            return None
+
+    # Failures and the end
 
     def _check_process(self) -> None:
-        if self._pid == os.getpid():
-            return
-        if self.path == MEMORY:
-            raise LedgerError(
-                "a ledger in memory cannot be used after fork: parent and child "
-                "would both spend the whole budget. Use a ledger file."
-            )
-        raise LedgerError(
-            f"{self.path!r} was opened in another process. Open the ledger anew."
-        )
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise LedgerError(
-                f"the ledger {self.path!r} is closed: nothing was released. Open it "
-                "anew."
-            )
+        if self._pid != os.getpid() and self.path == MEMORY:
+            raise LedgerError(say.MEMORY_FORKED)
+        super()._check_process()
 
     @contextmanager
     def telling(self) -> Iterator[None]:
-        """Every failure of the file refuses the release and says what to do."""
+        """Turn every failure of the file into a refusal that says what to do."""
         try:
             yield
         except sqlite3.Error as error:
-            self._close()  # after an I/O error it is not trusted any more
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            self._tell(error, _HINTS.get(code, _DAMAGED))
+            self._refuse(error, _HINTS.get(code, _DAMAGED))
         except UnicodeDecodeError:  # of an error's text that quotes damaged bytes
-            self._close()
-            self._tell(sqlite3.DatabaseError("not UTF-8"), _DAMAGED)
+            self._refuse(sqlite3.DatabaseError("not UTF-8"), _DAMAGED)
         except OSError as error:
-            self._close()
-            self._tell(error, "make the file and its folder exist and be writable")
+            self._refuse(error, _WRITABLE)
 
-    def _tell(self, error: Exception, hint: str) -> None:
+    def _refuse(self, error: Exception, hint: str) -> None:
+        self._close()  # after an I/O error the connection is not trusted any more
         raise LedgerError(
-            f"the ledger {self.path!r} cannot be used ({error}): {hint}."
+            say.SQLITE_FAILED.format(path=self.path, error=error, hint=hint)
         ) from None
 
     def _close(self) -> None:
@@ -313,7 +380,7 @@ class Store:
                 db.close()
 
     def close(self) -> None:
-        """Let go of the file, for good; waits for the transaction under way.
+        """Close the file permanently, after the current transaction has finished.
 
         A ledger in memory is gone with it, so it can never start anew.
         """
@@ -325,8 +392,8 @@ class Store:
         db = self._let_go()
         if db is None:
             return
-        # What was moved or belongs to another process is not closed: that would drop
-        # the other's locks, or write our stale log into the file.
+        # A file that was moved or belongs to another process is not closed: that would
+        # drop the other's locks, or write our stale log into the file.
         here = self._pid == os.getpid() and self._identity() == self._files
         if self.path != MEMORY and not here:
             self._abandon(db)
@@ -335,12 +402,12 @@ class Store:
             db.close()
 
     def pause(self) -> None:
-        """Before a fork: wait for the transaction under way and close."""
+        """Wait for the transaction under way and close, before a fork."""
         self._lock.acquire()
         self._close()
 
     def resume(self, *, child: bool) -> None:
-        """After a fork."""
+        """Go on after a fork."""
         if not child:
             self._lock.release()
             return
@@ -362,14 +429,6 @@ def _may_write(db: sqlite3.Connection) -> None:
     db.create_function("discreto_writes", 0, lambda: 1)
 
 
-def _build(db: sqlite3.Connection, schema: tuple[str, ...], fill: Fill) -> None:
-    db.execute("BEGIN IMMEDIATE")
-    for statement in schema:
-        db.execute(statement)
-    fill(db)
-    db.execute("COMMIT")
-
-
 def sync_folder(path: str | Path) -> None:
     """Make a new file's name as durable as its content."""
     if os.name != "posix":
@@ -379,3 +438,50 @@ def sync_folder(path: str | Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def refuse_network(path: str, mounts: str = "/proc/mounts") -> None:
+    """Refuse a file on a network: the write-ahead log needs shared memory."""
+    try:
+        text = Path(mounts).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    folder = os.path.realpath(os.path.dirname(os.path.abspath(path))) + "/"
+    best, kind = "", ""
+    for line in text.split("\n"):
+        words = line.split()
+        if len(words) < 3:
+            continue
+        # A space in a folder's name is written \040 there.
+        point = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), words[1])
+        if folder.startswith(point.rstrip("/") + "/") and len(point) >= len(best):
+            best, kind = point, words[2]  # of mounts on one point the last one counts
+    if kind in _NETWORK:
+        raise LedgerError(say.NETWORK.format(path=path, kind=kind))
+
+
+def _execute(db: sqlite3.Connection, statement: str, path: str, timeout: float) -> None:
+    """Execute a statement that waits for other processes; log a warning if it is long.
+
+    SQLite itself waits for up to ``PATIENCE`` seconds in most cases, and not at all
+    for the change to a write-ahead log.
+    """
+    start, told = time.monotonic(), False
+    while True:
+        try:
+            db.execute(statement)
+            return
+        except sqlite3.OperationalError as error:
+            waited = time.monotonic() - start
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or waited > timeout:
+                raise
+        if waited > PATIENCE and not told:
+            told = True
+            _LOG.warning(
+                "waiting for the ledger %r: another process is writing to it. Trying "
+                "for %.0f more seconds.",
+                path,
+                timeout - waited,
+            )
+        time.sleep(0.01)

@@ -1,20 +1,21 @@
-"""Group commit: whoever comes while a transaction is under way shares the next one.
+"""Group commit: requests that arrive during a transaction share the next one.
 
 Syncing a disk takes as long for thirty entries as for one. So the threads of a process
-do not each commit their own: the first does it for all that are waiting, and nobody
-goes on before what is theirs is on the disk.
+do not each commit their own. The first thread commits for all that are waiting, and no
+thread goes on before its own entry is on the disk.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from discreto.core.ledger.fork import watch
-from discreto.core.ledger.page import LedgerPage, Needs
+from discreto.core.ledger.database import watch
+from discreto.core.ledger.transaction import LedgerTransaction
 from discreto.errors import LedgerError
+from discreto.text import ledger_messages as say
 
 T = TypeVar("T")
 MOST = 64  # jobs of one transaction
@@ -22,14 +23,15 @@ MOST = 64  # jobs of one transaction
 
 @dataclass(slots=True)
 class LedgerJob(Generic[T]):
-    """One thread's part of a transaction: what it reads and what it does."""
+    """One thread's part of a transaction: its work, and the entry that it reads."""
 
-    do: Callable[[LedgerPage], T]
-    needs: Needs = field(default_factory=Needs)
+    do: Callable[[LedgerTransaction], T]
+    key: str | None = None  # of the entry to read
+    seq: int | None = None  # its number instead of its key
     done: bool = False
     result: T | None = None
     error: BaseException | None = None
-    failed: str = ""  # what a failure of the transaction means for this job
+    failed: str = ""  # the meaning of a failed transaction for this job
 
 
 Commit = Callable[[list[LedgerJob[Any]]], None]
@@ -52,7 +54,7 @@ class Group:
         job
             This thread's part.
         commit
-            Does jobs in one transaction, one after another. What a job refused is its
+            Does jobs in one transaction, one after another. The refusal of a job is its
             ``error``. It returns when all of them are durable, or raises.
         """
         with self._changed:
@@ -64,7 +66,7 @@ class Group:
         return job.result  # type: ignore[return-value]
 
     def _turn(self, job: LedgerJob[Any]) -> list[LedgerJob[Any]]:
-        """Wait until a job is done, or until this thread does what is waiting."""
+        """Wait until a job is done, or until this thread may commit for all."""
         me = threading.get_ident()
         with self._changed:
             # A leader that comes back was interrupted before it could step down.
@@ -91,7 +93,7 @@ class Group:
             with self._changed:
                 for job in jobs:
                     if failure is not None and job.error is None:
-                        job.error = _told(failure, job)
+                        job.error = _error_of(failure, job)
                     job.done = True
                 self._leader = None
                 self._changed.notify_all()
@@ -103,11 +105,11 @@ class Group:
     # Around a fork
 
     def pause(self) -> None:
-        """Before a fork: nobody may come or go."""
+        """Keep jobs from coming and going, before a fork."""
         self._changed.acquire()
 
     def resume(self, *, child: bool) -> None:
-        """After a fork. What others were waiting for is theirs, in the parent."""
+        """Go on after a fork. Waiting jobs are those of the parent."""
         if not child:
             self._changed.release()
             return
@@ -115,11 +117,8 @@ class Group:
         self._waiting, self._leader = [], None
 
 
-def _told(failure: BaseException, job: LedgerJob[Any]) -> BaseException:
+def _error_of(failure: BaseException, job: LedgerJob[Any]) -> BaseException:
     """Return the error of one job of a transaction that failed."""
     if isinstance(failure, LedgerError):
         return LedgerError(" ".join([str(failure), job.failed]).strip())
-    return LedgerError(
-        f"the ledger could not be written ({type(failure).__name__}): nothing was "
-        "released. It may have been charged; ask again under the same key."
-    )
+    return LedgerError(say.NOT_WRITTEN.format(kind=type(failure).__name__))

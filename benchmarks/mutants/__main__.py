@@ -34,7 +34,7 @@ WIDE = (
     "tests/properties",
     "tests/unit/core/test_gate.py",
     "tests/unit/core/test_cost.py",
-    "tests/unit/core/test_ledger.py",
+    "tests/unit/core/ledger/test_ledger.py",
     "tests/unit/core/test_training.py",
     "tests/unit/local/test_local.py",
     "tests/unit/data/test_frames.py",

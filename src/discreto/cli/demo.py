@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +16,7 @@ from discreto import Ledger, Release, Table, stats
 from discreto.cli import demo_data, demo_models, terminal
 from discreto.cli.ledger import print_ledger
 from discreto.cli.plan import plan_table
+from discreto.core.ledger.sqlite import ANSWERS
 from discreto.data.ledger_marks import forget_ledgers
 from discreto.errors import BudgetError
 from discreto.release.labels import label_in_words
@@ -40,6 +42,7 @@ class Files:
         # Starting anew is fine for public data. A real ledger is never deleted.
         for name in ("", "-wal", "-shm"):
             Path(f"{self.ledger}{name}").unlink(missing_ok=True)
+        shutil.rmtree(f"{self.ledger}{ANSWERS}", ignore_errors=True)
         forget_ledgers(self.data)
 
     @property

@@ -14,6 +14,7 @@ from discreto.cli import signals as interrupt
 from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Domain
 from discreto.core.ledger import Ledger
+from discreto.core.ledger.sqlite import ANSWERS
 from discreto.data.domain_file import unfilled
 from discreto.data.ledger_marks import refuse_second
 from discreto.errors import DomainError, LedgerError, ParameterError
@@ -126,6 +127,8 @@ def readable_ledger(
             if _parts(path) == before:
                 break
             Path(f"{copy}-wal").unlink(missing_ok=True)
+        # Large answers are read where they are; they never change.
+        os.symlink(os.path.realpath(path) + ANSWERS, os.path.realpath(copy) + ANSWERS)
         with open_ledger(copy, anchor=anchor, chain_key=chain_key) as book:
             yield book
 

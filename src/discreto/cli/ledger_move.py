@@ -16,6 +16,7 @@ from discreto.cli import options, terminal
 from discreto.cli.files import read_key
 from discreto.core.cost import Cost, show
 from discreto.core.ledger import Ledger
+from discreto.core.ledger.sqlite import ANSWERS
 from discreto.errors import LedgerError, ParameterError
 from discreto.text.language import number, tr
 
@@ -70,13 +71,19 @@ def move(
         terminal.plain(
             tr(
                 "{old} is closed. {new} has ε {left}. Keep {old}: it is the record.",
-                old=ledger,
+                old=_with_answers(ledger),
                 new=_without_password(new),
                 left=left,
             )
         ),
         soft_wrap=True,
     )
+
+
+def _with_answers(ledger: str) -> str:
+    """Return a ledger's name, and that of the folder of its large answers if any."""
+    folder = ledger + ANSWERS
+    return f"{ledger} + {folder}" if Path(folder).is_dir() else ledger
 
 
 def closed(old: Ledger, new: str) -> dict[str, Fraction]:

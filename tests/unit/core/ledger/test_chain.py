@@ -99,7 +99,7 @@ def test_a_ledger_whose_entries_carry_no_totals_is_added_up(
     path: Path, charges: int
 ) -> None:
     """An empty ledger, and one that an older version wrote."""
-    source = Path(__file__).parents[2] / "migration" / "files" / "of_0_2.ledger"
+    source = Path(__file__).parents[3] / "migration" / "files" / "of_0_2.ledger"
     if charges:
         path.write_bytes(source.read_bytes())
     ledger = dp.Ledger(path) if charges else dp.Ledger(path, epsilon=1)

@@ -100,6 +100,10 @@ class Audit:
     body: str
 
 
+Bearer = tuple[Secret, Person | None]
+_MOST_BEARERS = 256  # that a worker remembers
+
+
 class State:
     """People, secrets, jobs, drafts and audits, shared by all workers."""
 
@@ -108,6 +112,8 @@ class State:
         schema, later = (tuple(_own(s, shared) for s in t) for t in (_SCHEMA, _LATER))
         kind = PostgresStore if shared else SqliteStore
         self._store: PostgresStore | SqliteStore = kind(path, timeout, schema)
+        # Bearers that were read since the last change of the state, by any worker.
+        self._bearers: tuple[object, dict[str, Bearer]] = (None, {})
         if not self._store.exists():
             self._store.create(lambda db: None)
         with self._store.writing() as db:
@@ -171,8 +177,22 @@ class State:
         rows = self._read("SELECT * FROM secret WHERE id = ?", (id_,))
         return Secret(*rows[0]) if rows else None
 
-    def bearer(self, id_: str) -> tuple[Secret, Person | None] | None:
-        """A secret by its name, and whose it is, if it is somebody's."""
+    def bearer(self, id_: str) -> Bearer | None:
+        """Return a secret by its name, and its person if it has one.
+
+        A secret that was read before is read again only after a change of the state.
+        """
+        seen = self._store.seen()
+        before, known = self._bearers
+        if seen is None or seen != before:
+            known = {}
+        found = known.get(id_) or self._read_bearer(id_)
+        if found is not None and len(known) < _MOST_BEARERS:
+            # The state was as ``seen`` before the row was read, so the row is as new.
+            self._bearers = (seen, {**known, id_: found})
+        return found
+
+    def _read_bearer(self, id_: str) -> Bearer | None:
         rows = self._read(
             "SELECT secret.*, name, role, email, active FROM secret "
             "LEFT JOIN person ON name = person WHERE id = ?",

@@ -251,6 +251,23 @@ def test_a_disk_that_is_full_leaves_the_charge(
     assert ledger.verify() == 1
 
 
+def test_a_text_is_synced_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, steps = dp.Ledger(tmp_path / "l", epsilon=1), list[str]()
+    paid = ledger.charge(TENTH, "a look", key="k")
+    for name in ("fsync", "replace"):
+        real = getattr(os, name)
+
+        def noting(*words: object, name: str = name, real: object = real) -> object:
+            steps.append(name)
+            return real(*words)  # type: ignore[operator]
+
+        monkeypatch.setattr(os, name, noting)
+    ledger.keep(paid, LARGE)
+    assert steps == ["fsync", "fsync", "replace", "fsync"]  # folder, text, folder
+
+
 def test_ledgers_in_memory_keep_large_answers_in_their_rows() -> None:
     ledger = dp.Ledger(epsilon=1)
     ledger.keep(ledger.charge(TENTH, "a look", key="k"), LARGE)

@@ -379,17 +379,15 @@ class Ledger(LedgerFigures):
             # No job gets its receipt, so nothing is read for what was committed.
             for now in made:
                 self._unused |= set(now.links.values())
-            # The next transaction reads the end of the ledger anew.
-            self._known = replace(self._known, version=None)
             raise
 
     def _write(self, jobs: list[LedgerJob[Any]], made: list[LedgerTransaction]) -> None:
         keys = [job.key for job in jobs if job.key is not None]
         numbers = [job.seq for job in jobs if job.seq is not None]
+        # Unless this succeeds, the next transaction reads the end of the ledger anew.
+        known, self._known = self._known, replace(self._known, version=None)
         with self._store.writing() as db:
-            now = LedgerTransaction(
-                db, self._facts, self._known, keys, numbers, self._unused
-            )
+            now = LedgerTransaction(db, self._facts, known, keys, numbers, self._unused)
             made.append(now)
             for job in jobs:
                 try:

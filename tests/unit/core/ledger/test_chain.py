@@ -154,3 +154,51 @@ def test_a_last_entry_with_other_totals_is_refused(path: Path, carried: dict) ->
     edit(path, f"UPDATE entry SET body = '{text}', hash = '{link}' WHERE seq = 2")
     with pytest.raises(LedgerError, match="totals"):
         dp.Ledger(path)
+
+
+def forged(path: Path, ledger: dp.Ledger, **changes: object) -> None:
+    """Add an entry to an open ledger by hand, which follows but for some changes."""
+    last = ledger.entries()[-1]
+    body = {name: part for name, part in last.items() if name != "hash"}
+    body |= {"seq": 3, "cost": {}, **changes}
+    seq = body["seq"]
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    link = changes.get("link") or ledger._chain.link(last["hash"], text, None)
+    edit(path, f"INSERT INTO entry VALUES({seq}, '{text}', NULL, '{link}')")
+
+
+def test_an_entry_of_another_process_is_followed(path: Path) -> None:
+    ledger = opened(path)
+    forged(path, ledger)  # a note, as another process writes it
+    assert ledger.charge(TENTH, "a look").seq == 4
+    other = dp.Ledger(path)
+    other.allow("eve", 1)
+    other.charge(TENTH, "a look", analyst="eve")
+    assert ledger.charge(TENTH, "a look", analyst="eve").seq == 7
+    assert ledger.spent("eve") == TENTH * 2
+    assert other.verify() == 7
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"link": "0" * 64},
+        {"seq": 4},
+        {"total": {"epsilon": "1/100"}},
+        {"spent": {"bo": {"epsilon": "1/100"}}},
+        {"cost": {"epsilon": "1/10"}},  # without its totals in the accounts
+        {"totals": {"": ["9", "{}"]}},
+        {"allow": "9"},
+        {"analyst": "eve"},
+        {"cost": {"epsilon": "x"}},
+    ],
+)
+def test_an_entry_that_does_not_follow_stops_an_open_ledger(
+    path: Path, changes: dict
+) -> None:
+    ledger = opened(path)
+    forged(path, ledger, **changes)
+    for _ in range(2):
+        with pytest.raises(LedgerError, match="changed by hand"):
+            ledger.charge(TENTH, "a look")
+    assert len(ledger.entries()) == 3

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ class Chain:
         if key is not None and (not isinstance(key, bytes) or not key):
             raise ParameterError("the key of a ledger must be bytes, at least one.")
         self.key = key
+        # The row that a charge changes is the one that the last charge made.
+        self._row = lru_cache(maxsize=1024)(self._number)
 
     def link(self, before: str, body: str, key: str | None) -> str:
         """Return the hash of an entry that follows ``before``."""
@@ -66,10 +69,11 @@ class Chain:
         self, digest: int, name: str, old: tuple[str, str] | None, new: tuple[str, str]
     ) -> int:
         """Return the digest after one account was changed, or added."""
-        digest += int(self._hash(["account", name, *new]), 16)
-        if old is not None:
-            digest -= int(self._hash(["account", name, *old]), 16)
+        digest += self._row(name, *new) - (0 if old is None else self._row(name, *old))
         return digest % 2**256
+
+    def _number(self, *row: str) -> int:
+        return int(self._hash(["account", *row]), 16)
 
     def answer(self, link: str, body: str) -> str:
         """Return the hash of the answer to the entry with this link."""

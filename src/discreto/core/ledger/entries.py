@@ -156,7 +156,7 @@ def brought_up(
         It is another ledger, it lacks a known entry, or its limits and totals do not
         follow from its entries.
     """
-    _check_same(db, meta, path)
+    check_same(db, meta, path)
     query = "SELECT seq, body, key, hash FROM entry WHERE seq >= ? ORDER BY seq"
     new = db.execute(query, (max(known.seq, 1),)).fetchall()
     if known.seq and (not new or (new[0][0], new[0][3]) != (known.seq, known.link)):
@@ -182,7 +182,7 @@ def brought_up(
     return Known(seq, link, rows, digest, is_shut(db))
 
 
-def _check_same(db: Database, meta: Mapping[str, str], path: str) -> None:
+def check_same(db: Database, meta: Mapping[str, str], path: str) -> None:
     """Refuse to write to another ledger than the one that was opened.
 
     A pooler, a restored backup or a renamed schema can put another ledger in the place

@@ -14,6 +14,7 @@ from discreto.core.budget import Budget
 from discreto.core.charge import Event, Receipt, Reservation, Simulation
 from discreto.core.cost import Amount, Cost, read_amount, show
 from discreto.core.ledger import entries as rows
+from discreto.core.ledger import transaction
 from discreto.core.ledger.accounts import (
     POPULATION,
     AnalystLedger,
@@ -26,17 +27,7 @@ from discreto.core.ledger.database import CutShort
 from discreto.core.ledger.group_commit import Group, LedgerJob
 from discreto.core.ledger.postgres import PostgresStore, is_postgres
 from discreto.core.ledger.sqlite import MEMORY, SqliteStore
-from discreto.core.ledger.transaction import (
-    Facts,
-    LedgerTransaction,
-    check_answer,
-    check_content,
-    check_cost,
-    check_key,
-    check_name,
-    read_answer,
-    read_large,
-)
+from discreto.core.ledger.transaction import Facts, LedgerTransaction
 from discreto.errors import DiscretoError, LedgerError, ParameterError, UnsafeError
 from discreto.text import ledger_messages as say
 from discreto.text.ledger_figures import LedgerFigures
@@ -105,13 +96,13 @@ class Ledger(LedgerFigures):
         self._timeout = timeout
         wanted = rows.read_wanted(epsilon, delta, pure, block_delta)
         limits = {
-            check_name(name, "an analyst's name"): read_amount(
+            transaction.check_name(name, "an analyst's name"): read_amount(
                 amount, f"the epsilon of analyst {name!r}"
             )
             for name, amount in (analysts or {}).items()
         }
         if population:
-            check_name(population, "the population")
+            transaction.check_name(population, "the population")
         kind = PostgresStore if is_postgres(place) else SqliteStore
         self._store: PostgresStore | SqliteStore = kind(place, timeout)
         # The address of a database is shown without its password.
@@ -195,7 +186,7 @@ class Ledger(LedgerFigures):
         BudgetError
             There is less left. Nothing was charged.
         """
-        cost = check_cost(cost, label)
+        cost = transaction.check_cost(cost, label)
         return self._enter(
             cost, label, event, key, analyst, accounts, numbered=numbered
         )
@@ -230,11 +221,11 @@ class Ledger(LedgerFigures):
         numbered: bool = False,
     ) -> Receipt:
         if key is not None:
-            check_key(key)
+            transaction.check_key(key)
         for name in (analyst, *accounts):
             if name != POPULATION:
-                check_name(name, "an analyst's name")
-        content = check_content(
+                transaction.check_name(name, "an analyst's name")
+        content = transaction.check_content(
             {
                 "label": str(label)[:200],
                 "cost": cost.to_dict(),
@@ -281,7 +272,7 @@ class Ledger(LedgerFigures):
         str
             The answer that was stored first.
         """
-        text = check_answer(answer)
+        text = transaction.check_answer(answer)
         job = LedgerJob(
             lambda now: now.keep(receipt, text),
             seq=receipt.seq,
@@ -335,7 +326,7 @@ class Ledger(LedgerFigures):
             The whole budget from now on.
         """
         if analyst != POPULATION:
-            check_name(analyst, "an analyst's name")
+            transaction.check_name(analyst, "an analyst's name")
         limit = read_amount(epsilon, "epsilon")
         label = f"allow {analyst or 'the population'} ε {show(limit)}"
         job = LedgerJob(lambda now: now.allow(analyst, str(limit), label))
@@ -351,7 +342,9 @@ class Ledger(LedgerFigures):
         accounts
             Further budgets that every charge falls on.
         """
-        return AnalystLedger(self, check_name(name, "an analyst's name"), accounts)
+        return AnalystLedger(
+            self, transaction.check_name(name, "an analyst's name"), accounts
+        )
 
     # Commits
 
@@ -435,11 +428,13 @@ class Ledger(LedgerFigures):
             The key that was given to ``charge`` or ``note``.
         """
         with self._store.reading() as db:
-            found = rows.under_keys(db, (check_name(key, "a key"),)).get(key)
+            found = rows.under_keys(db, (transaction.check_name(key, "a key"),)).get(
+                key
+            )
             if found is None:
                 return None
             seq, body, link, answer, seal = found
-            text = read_answer(db, self._facts, seq, link, answer, seal)
+            text = transaction.read_answer(db, self._facts, seq, link, answer, seal)
         return json.loads(body) | {"hash": link, "answer": text}
 
     def unanswered(self) -> list[tuple[str, dict[str, Any]]]:
@@ -485,7 +480,7 @@ class Ledger(LedgerFigures):
             except (ValueError, TypeError, KeyError, ArithmeticError):
                 raise LedgerError(f"{self.path!r} is damaged: restore it.") from None
             for seq, name in () if recent else checked.large.items():
-                read_large(db, self._facts, seq, name)
+                transaction.read_large(db, self._facts, seq, name)
         links = checked.links
         if self._anchor:
             if lines is None and links and self._anchor.path.exists():
@@ -503,6 +498,7 @@ class Ledger(LedgerFigures):
     def _bring_up(self, entries: int, totals: Mapping[str, str]) -> None:
         """Count totals of version 1 by today's rule, unless they were changed since."""
         with self._store.writing() as db:
+            rows.check_same(db, self._meta, self.path)
             if db.execute("SELECT count(*) FROM entry").fetchone() == (entries,):
                 update = "UPDATE account SET spent = ? WHERE name = ?"
                 for name, text in totals.items():

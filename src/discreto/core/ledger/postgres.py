@@ -20,15 +20,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from discreto.core.ledger.database import (
-    APPEND_ONLY,
-    GUARDED,
-    TABLES,
-    CutShort,
-    Database,
-    Fill,
-    StoreBase,
-)
+from discreto.core.ledger import database
+from discreto.core.ledger.database import CutShort, Database, Fill, StoreBase
 from discreto.errors import LedgerError, MissingExtraError, ParameterError
 from discreto.text import ledger_messages as say
 from discreto.text.install_commands import install_command
@@ -46,13 +39,13 @@ _BODIES = {
 # Triggers as (table, event, function): those of version 1, of 3, and of large answers.
 _FIRST = tuple(
     (table, what, "append_only")
-    for table in APPEND_ONLY
+    for table in database.APPEND_ONLY
     for what in ("update", *_REMOVES)
 )
 _THIRD = (
     *((table, w, "append_only") for table in ("account", "meta") for w in _REMOVES),
     ("meta", "update", "append_only"),
-    *((table, what, "discreto_writes") for table, what in GUARDED),
+    *((table, what, "discreto_writes") for table, what in database.GUARDED),
 )
 _FOURTH = tuple(("large_answer", what, "append_only") for what in ("update", *_REMOVES))
 
@@ -79,7 +72,10 @@ _LARGE_TABLE = (
 _GUARDS = (_function("discreto_writes"), *_guards(_THIRD))
 SCHEMA = (
     # Texts are compared byte by byte, as SQLite does, whatever the server's language.
-    *(one.format(text='TEXT COLLATE "C"', number="BIGINT", end="") for one in TABLES),
+    *(
+        one.format(text='TEXT COLLATE "C"', number="BIGINT", end="")
+        for one in database.TABLES
+    ),
     _function("append_only"),
     *_guards(_FIRST),
     *_GUARDS,

@@ -15,15 +15,8 @@ from contextlib import contextmanager, suppress
 from glob import escape, glob
 from pathlib import Path
 
-from discreto.core.ledger.database import (
-    APPEND_ONLY,
-    GUARDED,
-    TABLES,
-    CutShort,
-    Database,
-    Fill,
-    StoreBase,
-)
+from discreto.core.ledger import database
+from discreto.core.ledger.database import CutShort, Database, Fill, StoreBase
 from discreto.errors import LedgerError
 from discreto.text import ledger_messages as say
 
@@ -59,26 +52,22 @@ def _guard(table: str, what: str, when: str, why: str) -> str:
 
 # Schemas are compared letter by letter with what a file has: a changed text is damage.
 _FIRST = (
-    *(one.format(text="TEXT", number="INTEGER", end=" STRICT") for one in TABLES),
+    *(
+        one.format(text="TEXT", number="INTEGER", end=" STRICT")
+        for one in database.TABLES
+    ),
     *(
         _guard(table, what, "", "append only")
-        for table in APPEND_ONLY
+        for table in database.APPEND_ONLY
         for what in ("update", "delete")
     ),
 )
 _GUARDS = (
-    *(
-        _guard(table, what, "", "append only")
-        for table, what in (
-            ("meta", "update"),
-            ("account", "delete"),
-            ("meta", "delete"),
-        )
-    ),
+    *(_guard(table, what, "", "append only") for table, what in database.KEPT),
     *(
         # The function is known to connections of this library only.
         _guard(table, what, "WHEN discreto_writes() <> 1 ", "written by discreto only")
-        for table, what in GUARDED
+        for table, what in database.GUARDED
     ),
 )
 SCHEMA = _FIRST + _GUARDS

@@ -32,6 +32,7 @@ from pathlib import Path
 
 import discreto as dp
 from discreto.core.cost import Cost
+from discreto.core.ledger import sqlite
 from discreto.core.ledger.sqlite import SqliteStore
 from discreto.errors import BudgetError
 
@@ -142,7 +143,7 @@ def lazy_transaction(self: SqliteStore, begin: str) -> Iterator[sqlite3.Connecti
     with self._lock:
         db = self._connection()
         if not db.in_transaction:
-            db.execute("BEGIN IMMEDIATE")
+            sqlite._execute(db, "BEGIN IMMEDIATE", self.path, 30)
         yield db
         self.lazy = getattr(self, "lazy", 0) + 1  # type: ignore[attr-defined]
         if self.lazy % 5 == 0:  # type: ignore[attr-defined]

@@ -141,7 +141,7 @@ class AnalystLedger(AnalystFigures):
         self, ledger: Ledger, name: str, accounts: tuple[str, ...] = ()
     ) -> None:
         self.ledger, self.name, self.accounts = ledger, name, accounts
-        ledger.check_accounts(name, *accounts)
+        ledger._check_accounts(name, *accounts)
 
     @property
     def simulation(self) -> Simulation | None:

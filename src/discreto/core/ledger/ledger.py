@@ -27,7 +27,7 @@ from discreto.core.ledger.database import CutShort
 from discreto.core.ledger.group_commit import Group, LedgerJob
 from discreto.core.ledger.postgres import PostgresStore, is_postgres
 from discreto.core.ledger.sqlite import MEMORY, SqliteStore
-from discreto.core.ledger.transaction import Facts, LedgerTransaction
+from discreto.core.ledger.transaction import LedgerFacts, LedgerTransaction
 from discreto.errors import DiscretoError, LedgerError, ParameterError, UnsafeError
 from discreto.text import ledger_messages as say
 from discreto.text.ledger_figures import LedgerFigures
@@ -127,7 +127,7 @@ class Ledger(LedgerFigures):
         self._store.bring_up()
         with self._store.reading() as db:
             self._meta = rows.read_meta(db, self.path)
-        self._facts = Facts(self._chain, self._meta, self.path, self._store)
+        self._facts = LedgerFacts(self._chain, self._meta, self.path, self._store)
         self._known = self._verify(recent=True)
         self.id, self.population = self._meta["id"], self._meta["population"]
         self.delta = Fraction(self._meta["delta"])
@@ -413,7 +413,7 @@ class Ledger(LedgerFigures):
             raise no_account(name, self.path)
         return account_of(self._meta, name, *found[0])
 
-    def check_accounts(self, *names: str) -> None:
+    def _check_accounts(self, *names: str) -> None:
         """Refuse names that have no budget. Budgets seen before are not read again."""
         for name in names:
             if name not in self._known.rows:

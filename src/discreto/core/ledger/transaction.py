@@ -45,7 +45,7 @@ Content = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class LedgerFacts:
     """The parts of an open ledger that do not change."""
 
     chain: Chain
@@ -75,7 +75,7 @@ class LedgerTransaction:
     def __init__(
         self,
         db: Database,
-        facts: Facts,
+        facts: LedgerFacts,
         known: rows.Known,
         keys: Iterable[str] = (),
         numbers: Iterable[int] = (),
@@ -300,7 +300,7 @@ class LedgerTransaction:
 
 
 def read_answer(
-    db: Database, facts: Facts, seq: int, link: str, body: str | None, seal: str
+    db: Database, facts: LedgerFacts, seq: int, link: str, body: str | None, seal: str
 ) -> str | None:
     """Return the stored answer of an entry, checked against its hash.
 
@@ -319,7 +319,7 @@ def large_name(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_large(db: Database, facts: Facts, seq: int, name: str) -> str:
+def read_large(db: Database, facts: LedgerFacts, seq: int, name: str) -> str:
     """Return a large answer, or refuse one that is missing or was changed."""
     text = facts.store.get_large(db, name)
     if text is None or large_name(text) != name:

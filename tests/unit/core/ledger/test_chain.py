@@ -14,7 +14,7 @@ import pytest
 
 import discreto as dp
 from discreto.core.cost import Cost
-from discreto.errors import LedgerError
+from discreto.errors import KernelFault, LedgerError
 
 TENTH = Cost.of("0.1")
 
@@ -202,3 +202,27 @@ def test_an_entry_that_does_not_follow_stops_an_open_ledger(
         with pytest.raises(LedgerError, match="changed by hand"):
             ledger.charge(TENTH, "a look")
     assert len(ledger.entries()) == 3
+
+
+def test_an_entry_that_cost_nothing_cannot_be_taken_out(path: Path) -> None:
+    """Totals do not miss it: only the hash of the entry before does."""
+    with dp.Ledger(path, epsilon=1) as ledger:
+        ledger.charge(TENTH, "a look")
+        ledger.note("an approval", {}, "n")
+        ledger.note("a request", {}, "m")
+    edit(path, "DELETE FROM entry WHERE seq = 2")
+    edit(path, "UPDATE entry SET seq = 2 WHERE seq = 3")
+    with pytest.raises(LedgerError, match="entry 2 does not follow"):
+        dp.Ledger(path)
+
+
+def test_a_shut_ledger_is_shut_for_other_processes(path: Path) -> None:
+    ledger = opened(path)
+    other = dp.Ledger(path)
+    ledger.fault("a look")
+    for one in (other, dp.Ledger(path)):
+        with pytest.raises(KernelFault, match="is shut"):
+            one.charge(TENTH, "a look")
+        assert one.shut
+    other.reopen("found it")
+    assert ledger.charge(TENTH, "a look").seq == 5

@@ -38,8 +38,8 @@ from discreto.core.maps import (
     trees_numpy,
 )
 from discreto.core.query import Block, Everyone, Ones, Shape, Sum
+from discreto.data.frames.cells import number
 from discreto.data.frames.convert import convert
-from discreto.data.frames.numbers import number
 
 pytest.importorskip("numba", reason="numba is not installed")
 FAST = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

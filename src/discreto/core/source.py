@@ -8,12 +8,12 @@ from typing import Any, Protocol, TypeVar
 from numpy.typing import NDArray
 
 from discreto.core.bound import Bound
-from discreto.core.contribution import PersonBound
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
 from discreto.core.fold import Folded, Keep
 from discreto.core.frame import Frame, Place
 from discreto.core.joins import JoinedFrame
+from discreto.core.people import PersonBound
 from discreto.core.query import Floats, Ints, Sum, Tally
 from discreto.errors import (
     ChangedError,

@@ -7,8 +7,10 @@ are merged here. Noise and charges happen in the process that asks, never in a w
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, wait
 from contextlib import suppress
@@ -29,15 +31,21 @@ from discreto.core.fold import (
     nothing,
 )
 from discreto.core.frame import Place
+from discreto.core.maps import KINDS
+from discreto.core.maps.row_partition import TallyWithin
+from discreto.core.maps.trees import Grid, Tree
+from discreto.core.query_json import decode, encode
 from discreto.data.engines.blas_threads import one_thread
 from discreto.data.engines.local import quietly
-from discreto.data.engines.task_text import WORKER_KINDS, read_question, write_question
 from discreto.data.frames import Array, Frame, StreamFrame
 from discreto.data.frames.spans import Span
 from discreto.errors import KernelFault, ParameterError, StalledError
 from discreto.session.parameters import MANY, number, whole
 
 SILENCE = 600.0  # seconds without a task that is done
+# Workers get what the gate asks, which may be about a part; strangers may not ask that.
+WORKER_KINDS = KINDS | {"TallyWithin": TallyWithin}
+_PACKED = "packed"
 _SMALLEST, _LARGEST = 8 << 20, 256 << 20  # bytes of files in one task
 
 
@@ -337,3 +345,38 @@ def fold_place(questions: str, domain: str, place: Any) -> list[Folded] | None:
 def domain_of(text: str) -> Domain:
     """A domain from its text, read once by a worker."""
     return Domain.from_dict(json.loads(text))
+
+
+def write_question(query: Any) -> str:
+    """A question as text, for ``read_question``."""
+    return json.dumps(encode(query, _packed))
+
+
+def read_question(text: str) -> Any:
+    """The question of a text. Only for what this process's owner wrote."""
+    return decode(_unpack(json.loads(text)), WORKER_KINDS)
+
+
+def _packed(part: Any) -> Any:
+    """A tree or a grid as one short text; anything else is written as it is."""
+    if not isinstance(part, Tree | Grid):
+        return None
+    memory = part.__dict__  # it is frozen, so its text stays what it is
+    if _PACKED not in memory:
+        text = json.dumps(encode(part)).encode()
+        memory[_PACKED] = base64.b85encode(zlib.compress(text, 6)).decode()
+    return {_PACKED: memory[_PACKED]}
+
+
+def _unpack(data: Any) -> Any:
+    if isinstance(data, dict):
+        if _PACKED in data:
+            return _part(data[_PACKED])
+        return {name: _unpack(value) for name, value in data.items()}
+    return [_unpack(value) for value in data] if isinstance(data, list) else data
+
+
+@lru_cache(maxsize=4096)
+def _part(packed: str) -> Any:
+    text = zlib.decompress(base64.b85decode(packed))
+    return decode(json.loads(text), WORKER_KINDS)

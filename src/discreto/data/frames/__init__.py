@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.contribution import PersonFrame
 from discreto.core.domain.domain import Domain
+from discreto.core.frame import Array, Frame
+from discreto.core.people import PersonFrame
 from discreto.data.frames.convert import convert
 from discreto.data.frames.file_states import OpenedFiles, note_state
 from discreto.data.frames.files import format_of, paths_of
-from discreto.data.frames.frame_checks import Array, Frame
 from discreto.data.frames.memory import (
     MemoryFrame,
     array_columns,

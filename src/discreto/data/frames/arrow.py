@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core import compiled
-from discreto.data.frames.frame_checks import Array
+from discreto.core.frame import Array
 
 _KINDS: dict[str, Any] = {
     "double": np.float64,

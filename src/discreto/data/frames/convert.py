@@ -1,9 +1,8 @@
 """Values in the terms of the domain. From here on nothing may raise or warn.
 
 ``convert`` is the one function from cells to values, for every source and every kind of
-column that can be asked about; identifiers and open texts are read by
-:mod:`~discreto.data.frames.people`. Both take gaps from the same words
-(:mod:`~discreto.data.frames.gaps`).
+column that can be asked about. ``people_of`` reads identifiers and open texts. Both
+take gaps from the same words (:mod:`~discreto.data.frames.cells`).
 
 A number that is missing or is none is NaN. A category is its place in the declared
 list, MISSING for no value, and UNKNOWN for a value that was not declared.
@@ -24,11 +23,12 @@ import numpy as np
 from discreto.core.domain.dates import DateTime
 from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Category
+from discreto.core.frame import Array
+from discreto.core.people import as_objects as objects_of
+from discreto.core.people import named
 from discreto.data.frames.arrow import flat, is_arrow, numbers_of, odd_texts
+from discreto.data.frames.cells import gaps_of, number, reader_of, text_of, without
 from discreto.data.frames.dates import dates
-from discreto.data.frames.frame_checks import Array
-from discreto.data.frames.gaps import gaps_of, without
-from discreto.data.frames.numbers import number, reader_of, text_of
 
 MISSING, UNKNOWN = -1, -2  # codes of what is no category
 _PLAIN = Dialect()
@@ -380,3 +380,39 @@ def _lookup_of(column: Category, dialect: Dialect) -> _Lookup:
 
 _NOTHING = ("NoneType", "NAType", "NaTType")
 _FALSE = ("false", "False", "FALSE")
+
+
+def people_of(values: Any, dialect: Dialect | None = None) -> Array:
+    """Return identifiers: a private array of whole numbers, or of texts and None."""
+    gaps = gaps_of(dialect or _PLAIN).names
+    with suppress(Exception):
+        values = _whole_numbers(values)
+    flat = plain(values)
+    if flat.dtype.kind in "iub":
+        whole = flat.astype(np.uint64 if flat.dtype.kind == "u" else np.int64)
+        # By the words, not by whether a row has one: the form of a row's identifier
+        # does not depend on other rows.
+        if not any(word.lstrip("-").isdigit() for word in gaps):
+            return whole
+        return named(whole.tolist(), gaps)
+    if flat.dtype.kind == "f":
+        different, place = np.unique(flat, return_inverse=True)
+        return named(different.tolist(), gaps)[place]
+    if flat.dtype.kind in "mM":
+        texts = [str(value) for value in flat]
+        return named([None if text == "NaT" else text for text in texts], gaps)
+    return named(flat.tolist(), gaps)
+
+
+def _whole_numbers(values: Any) -> Any:
+    """Return whole numbers with gaps as objects: as floats they would be rounded."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series) and series.dtype.is_integer():
+        values = series.to_arrow()
+    arrow = isinstance(values, pa.Array | pa.ChunkedArray)
+    if arrow and pa.types.is_integer(values.type) and values.null_count:
+        return objects_of(values.to_pylist())
+    return values

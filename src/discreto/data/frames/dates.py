@@ -18,8 +18,7 @@ from discreto.core.domain.date_formats import COUNTED, iso_texts
 from discreto.core.domain.dates import SECONDS, DateTime, steps
 from discreto.core.domain.dialect import Dialect
 from discreto.core.frame import Array
-from discreto.data.frames.gaps import gaps_of, without
-from discreto.data.frames.numbers import reader_of
+from discreto.data.frames.cells import gaps_of, reader_of, without
 
 _QUARTER = 900  # seconds: clocks are changed at whole quarters of an hour
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain.dialect import Dialect
-from discreto.data.frames.frame_checks import Array
+from discreto.core.frame import Array
 from discreto.errors import DiscretoError, DomainError, MissingExtraError
 from discreto.text.install_commands import install_command
 

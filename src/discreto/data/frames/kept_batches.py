@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain.domain import Domain
+from discreto.core.frame import Array
 from discreto.core.maps._batch_cache import loaded
-from discreto.data.frames.frame_checks import Array
 from discreto.data.frames.parquet import OpenedGroup, facts_of, opened_group
 from discreto.data.frames.spans import Span
 from discreto.data.frames.spill import LEAST, Spill, Stored

@@ -17,14 +17,17 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain.domain import Domain, Number
-from discreto.core.frame import Origin, Place
+from discreto.core.frame import Array, Frame, Origin, Place, asked
 from discreto.core.maps._fit_rows import FitRows
 from discreto.core.row_local import cell_by_cell
 from discreto.core.unknown_keys import OpenText
-from discreto.data.frames.convert import convert, listed, owned
-from discreto.data.frames.frame_checks import Array, Frame, asked, need_columns
-from discreto.data.frames.people import people_of
-from discreto.data.frames.types import check_types, kind_of, spells_numbers
+from discreto.data.frames.convert import convert, listed, owned, people_of
+from discreto.data.frames.types import (
+    check_types,
+    kind_of,
+    need_columns,
+    spells_numbers,
+)
 from discreto.errors import DomainError
 
 _ALONE_BELOW = 1 << 17  # rows that one thread folds sooner than two

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreto.core.domain.domain import Category, Domain
 from discreto.core.expressions import Step, ViewFrame, Where, WithColumns
-from discreto.data.frames.frame_checks import Array, Frame
+from discreto.core.frame import Array, Frame
 from discreto.data.frames.memory import MemoryFrame
 
 _CHUNK = 1 << 15

@@ -18,9 +18,9 @@ from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.domain.owner_statement import OwnerStatement, has_spelled
 from discreto.core.frame import BATCH
 from discreto.data.frames import StreamFrame, open_frame, stored_columns
+from discreto.data.frames.cells import text_of
 from discreto.data.frames.convert import MISSING, UNKNOWN, convert, plain
-from discreto.data.frames.frame_checks import some
-from discreto.data.frames.numbers import text_of
+from discreto.data.frames.types import some
 from discreto.errors import DomainError
 
 _SHOWN = 5  # spellings of unknown values

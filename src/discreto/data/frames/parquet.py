@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain.domain import Category, Domain
+from discreto.core.frame import Array
 from discreto.core.row_local import cell_by_cell
 from discreto.data.frames.convert import convert
 from discreto.data.frames.file_states import FileState
 from discreto.data.frames.files import format_of, open_native
-from discreto.data.frames.frame_checks import Array
 from discreto.data.frames.spans import Span
 
 LARGEST = 1 << 21  # rows of a group whose columns are held at once

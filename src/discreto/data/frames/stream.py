@@ -10,10 +10,11 @@ import numpy as np
 
 from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Category, Domain
-from discreto.core.frame import Origin, Place
+from discreto.core.frame import Array, Frame, Origin, Place
 from discreto.core.maps._batch_cache import Fleeting
+from discreto.core.people import join
 from discreto.core.row_local import cell_by_cell
-from discreto.data.frames.convert import convert
+from discreto.data.frames.convert import convert, people_of
 from discreto.data.frames.file_states import FileState, OpenedFiles, note_state
 from discreto.data.frames.files import (
     format_of,
@@ -24,13 +25,11 @@ from discreto.data.frames.files import (
     open_native,
     partition_of,
 )
-from discreto.data.frames.frame_checks import Array, Frame, need_columns
 from discreto.data.frames.kept_batches import KeptBatch, KeptFile
 from discreto.data.frames.parquet import facts_of, parquet_pieces
-from discreto.data.frames.people import join, people_of
 from discreto.data.frames.records import ahead, header, tables
 from discreto.data.frames.spans import Span, cut, lone_span, span_of, units_of
-from discreto.data.frames.types import check_types, spells_numbers
+from discreto.data.frames.types import check_types, need_columns, spells_numbers
 from discreto.errors import DomainError
 
 STREAM_ROWS = 1 << 16  # rows read from a file at once

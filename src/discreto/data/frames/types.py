@@ -1,13 +1,13 @@
-"""Which column types can hold what a domain says: refused by type, never by value.
+"""Refusals of tables: by the names and types of their columns, never by values.
 
-Types are public. Lists, arrays of objects and sheets have none: their values are read
-one by one, and what is no number is missing.
+Names and types are public. Lists, arrays of objects and sheets have no types: their
+values are read one by one, and a value that is not a number is missing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from discreto.core.domain.date_formats import COUNTED
 from discreto.core.domain.dates import DateTime
 from discreto.core.domain.domain import Category, Domain, Number, Opaque
-from discreto.data.frames.numbers import number
+from discreto.data.frames.cells import number
 from discreto.errors import DomainError
 
 Kind = Literal["number", "truth", "text", "date", "other"] | None  # None: no type
@@ -32,6 +32,41 @@ _NUMPY = {
     "M": "date",
     **dict.fromkeys("mcV", "other"),
 }
+
+
+def need_columns(domain: Domain, present: Sequence[str]) -> None:
+    """Refuse a table that lacks columns of the domain."""
+    absent = [name for name in domain if name not in set(present)]
+    if absent:
+        # A file without a header begins with somebody's row, which no error may show.
+        named = any(name in domain.columns for name in present)
+        has = f"; it has {some(present)}" if named else ""
+        raise DomainError(
+            f"the table lacks the column{'s' if len(absent) > 1 else ''} "
+            f"{some(absent)} of the domain{has}. Take them out of the domain or give a "
+            "table that has them." + _hint(present)
+        )
+
+
+def some(names: Sequence[str], most: int = 12) -> str:
+    """Names for a message, not too many of them."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _hint(present: Sequence[str]) -> str:
+    """What to say of a table whose only column looks like a whole line."""
+    for mark in (";", "\t", "|", ","):
+        if len(present) == 1 and mark in present[0]:
+            decimal = "," if mark == ";" else "."
+            name = "tab" if mark == "\t" else mark
+            return (
+                f" Its first line seems to be separated by {mark!r}. Say so, and how "
+                f"decimals are written: Dialect(separator={mark!r}, decimal="
+                f"{decimal!r}), or --dialect 'separator={name}' --dialect "
+                f"'decimal={decimal}'."
+            )
+    return ""
 
 
 def check_types(domain: Domain, kinds: dict[str, Kind]) -> None:

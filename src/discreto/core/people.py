@@ -3,10 +3,10 @@
 An identifier is a text. A number becomes its shortest text, a whole number without a
 point, and a Boolean becomes the number 0 or 1. So 1, 1.0, "1" and True are one person,
 as they are when one file stores numbers and the next one texts. Texts stay as they are:
-"1.0", "01" and " 1" are other people than "1". Missing values (None, NaN, NaT, empty
-texts), words for gaps of a dialect, and values that are not texts, numbers, dates or UUIDs
-identify no person. A word for gaps is compared with an identifier's form: "-999" and
-"-999.0" stand for the number -999, and each for its own text.
+"1.0", "01" and " 1" are other people than "1". Rows identify no person where the value
+is missing (None, NaN, NaT, an empty text), is one of the dialect's words for gaps, or
+is not a text, number, date or UUID. A word for gaps is compared with the form of an
+identifier: "-999" and "-999.0" stand for the number -999, and each for its own text.
 
 The form of a row's identifier depends on that row alone.
 """

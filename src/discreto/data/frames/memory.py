@@ -1,16 +1,15 @@
-"""Tables in memory: private copies, which nobody can change while they are asked.
+"""Tables in memory: private copies, which no caller can change.
 
-What was kept for a batch of rows (:class:`Rows`) would not fit rows that were changed
-in between, and one row could then move an answer by more than its bound. So a frame
-copies the columns of its domain when it is opened; numbers take as much memory again,
-everything else eight bytes a value.
+What is kept for a batch of rows (:mod:`discreto.core.row_cache`) would not fit rows
+that were changed in between, and one row could then move an answer by more than its
+bound. So a frame copies the columns of its domain when it is opened. Numbers take as
+much memory again, all other values eight bytes each.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -18,10 +17,11 @@ import numpy as np
 
 from discreto.core.domain.domain import Domain, Number
 from discreto.core.frame import Array, Frame, Origin, Place, asked
-from discreto.core.maps._fit_rows import FitRows
+from discreto.core.row_cache import CachedRows, RowCache, WithCache
 from discreto.core.row_local import cell_by_cell
 from discreto.core.unknown_keys import OpenText
 from discreto.data.frames.convert import convert, listed, owned, people_of
+from discreto.data.frames.spill import Spill
 from discreto.data.frames.types import (
     check_types,
     kind_of,
@@ -31,29 +31,16 @@ from discreto.data.frames.types import (
 from discreto.errors import DomainError
 
 _ALONE_BELOW = 1 << 17  # rows that one thread folds sooner than two
-_MEMORIES = 1 << 10  # batches whose memory is kept at most
+_WHOLE = 1 << 29  # bytes for numbers made of whole rows, at most
+_SMALL = 1 << 8  # bytes a row for codes, leaves and scores, beside 16 for each column
 
 
-class Rows(dict[str, Array]):
-    """A batch of rows that lie in memory, with a memory of its own.
+class Rows(WithCache, dict[str, Array]):
+    """A batch of rows that lie in memory."""
 
-    What a row map computes from these rows again and again (codes of columns, scores
-    of trees) it may keep there. A memory is as private as the rows: it lives with
-    their table and never leaves it.
-    """
-
-    def __init__(
-        self, columns: dict[str, Array], frame: MemoryFrame, place: tuple[int, int]
-    ) -> None:
+    def __init__(self, columns: dict[str, Array], cache: CachedRows) -> None:
         super().__init__(columns)
-        self._frame, self.place = frame, place
-        self.fit_rows = frame.fit_rows  # among the questions of one fit
-        self.shared: dict[str, Any] = {}  # among the maps of one question
-
-    @cached_property
-    def memory(self) -> dict[str, Any]:
-        """What was kept for exactly these rows."""
-        return self._frame.memory(self.place)
+        self.cache = cache
 
 
 def array_columns(data: Array, domain: Domain) -> dict[str, Array]:
@@ -111,6 +98,12 @@ def native_columns(data: Any, domain: Domain) -> dict[str, Any]:
     return found
 
 
+def new_cache(rows: int, columns: int, whole: int = 0) -> RowCache:
+    """Return a store for a table in memory, with ``whole`` bytes for whole rows."""
+    small = Spill(rows * (_SMALL + 16 * columns), file=False)
+    return RowCache(small, Spill(whole, file=False))
+
+
 class MemoryFrame:
     """A copy of a table; numbers are converted when they are first asked for."""
 
@@ -138,10 +131,10 @@ class MemoryFrame:
             for name, spec in domain.columns.items()
             if name == person or isinstance(spec, OpenText)
         }
-        self._memories: dict[tuple[int, int], dict[str, Any]] = {}
-        size = self._length * (len(self._ready) + len(self._numbers))
-        # Little more than the rows themselves take.
-        self.fit_rows: FitRows | None = FitRows(size * 11 // 10)
+        many = len(self._ready) + len(self._numbers)
+        # Little more than the rows themselves take, and never more than 512 MB.
+        whole = min(self._length * many * 8 * 11 // 10, _WHOLE)
+        self.cache = new_cache(self._length, many, whole)
         self._lock = threading.Lock()
 
     def length(self) -> int:
@@ -179,13 +172,6 @@ class MemoryFrame:
         if name not in self._texts:
             raise DomainError(f"{name!r} does not say whose rows these are.")
         return self._texts[name]
-
-    def memory(self, place: tuple[int, int]) -> dict[str, Any]:
-        """What was kept for the rows from one number up to another."""
-        with self._lock:
-            if place not in self._memories and len(self._memories) >= _MEMORIES:
-                self._memories.clear()
-            return self._memories.setdefault(place, {})
 
     def split(self, parts: int) -> list[Frame]:
         if self._length < _ALONE_BELOW:
@@ -229,8 +215,8 @@ class _Slice:
     def batches(
         self, names: Sequence[str], size: int
     ) -> Iterator[tuple[dict[str, Array], int]]:
-        columns = self._frame.columns(names)
+        columns, cache = self._frame.columns(names), self._frame.cache
         for start in range(self._start, self._stop, size):
             stop = min(start + size, self._stop)
             part = {n: c[start:stop] for n, c in columns.items()}
-            yield Rows(part, self._frame, (start, stop)), stop - start
+            yield Rows(part, CachedRows(cache, (start, stop))), stop - start

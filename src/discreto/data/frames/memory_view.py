@@ -1,17 +1,17 @@
-"""Views of tables in memory: their columns are made once, when they are first asked."""
+"""In-memory views. A column is computed on first use and kept."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
+from discreto.core.capabilities import MakesViews
 from discreto.core.domain.domain import Category, Domain
 from discreto.core.expressions import Step, ViewFrame, Where, WithColumns
 from discreto.core.frame import Array, Frame
-from discreto.data.frames.memory import MemoryFrame
+from discreto.data.frames.memory import MemoryFrame, new_cache
 
 _CHUNK = 1 << 15
 
@@ -20,9 +20,8 @@ def view_of(frame: Frame, step: Step, domain: Domain) -> Frame:
     """A view of a frame; ``domain`` is that of the frame."""
     if isinstance(frame, MemoryFrame):
         return MemoryView(frame, step, domain)
-    if hasattr(frame, "seen"):  # a database makes the view, too
-        view: Frame = frame.seen(step)
-        return view
+    if isinstance(frame, MakesViews):
+        return frame.seen(step)
     return ViewFrame(frame, step, domain)
 
 
@@ -33,14 +32,14 @@ class MemoryView(MemoryFrame):
         self._view, self._base = ViewFrame(frame, step, domain), frame
         self._step, self._base_domain = step, domain
         self._ready: dict[str, Array] = {}
-        self._memories: dict[tuple[int, int], dict[str, Any]] = {}
-        self.fit_rows = None  # what a view has made is as large as the rows
         self._lock = threading.Lock()
         self._rows: Array | None = None
         self._length = frame.length()
         if isinstance(step, Where):
             self._rows = self._chosen(step)
             self._length = self._rows.size
+        # No whole rows: the columns that a view has made are as large already.
+        self.cache = new_cache(self._length, len(step.domain(domain).columns))
 
     def _chosen(self, step: Where) -> Array:
         """The places of the rows that are in the view."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.capabilities import AnswersQueries, ReadsTexts
 from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.domain.owner_statement import OwnerStatement, has_spelled
@@ -49,7 +50,8 @@ def is_checked(frame: Any, domain: Domain) -> bool:
 
     It depends on formats, types and the domain, which are public; on no row.
     """
-    if not getattr(frame, "spelled", False) or not has_spelled(domain):
+    spelled = isinstance(frame, ReadsTexts) and frame.spelled
+    if not spelled or not has_spelled(domain):
         return True
     return domain.checked is not None and domain.checked.covers(domain)
 
@@ -142,7 +144,7 @@ def _pieces(
     frame: Any, domain: Domain, names: list[str], columns: Mapping[str, Any] | None
 ) -> Iterator[tuple[dict[str, Any], int, Any]]:
     """Columns as the domain reads them, the number of rows, and columns as stored."""
-    if hasattr(frame, "query"):  # of a database
+    if isinstance(frame, AnswersQueries):
         for part in frame.tables(names):
             stored = {name: part.column(name) for name in names}
             read = {n: convert(stored[n], domain[n], domain.dialect) for n in names}

@@ -11,8 +11,8 @@ import numpy as np
 from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Category, Domain
 from discreto.core.frame import Array, Frame, Origin, Place
-from discreto.core.maps._batch_cache import Fleeting
 from discreto.core.people import join
+from discreto.core.row_cache import CachedRows, Fleeting, RowCache, Rows, WithCache
 from discreto.core.row_local import cell_by_cell
 from discreto.data.frames.convert import convert, people_of
 from discreto.data.frames.file_states import FileState, OpenedFiles, note_state
@@ -25,16 +25,96 @@ from discreto.data.frames.files import (
     open_native,
     partition_of,
 )
-from discreto.data.frames.kept_batches import KeptBatch, KeptFile
-from discreto.data.frames.parquet import facts_of, parquet_pieces
+from discreto.data.frames.parquet import (
+    OpenedGroup,
+    facts_of,
+    opened_group,
+    parquet_pieces,
+)
 from discreto.data.frames.records import ahead, header, tables
 from discreto.data.frames.spans import Span, cut, lone_span, span_of, units_of
+from discreto.data.frames.spill import Spill
 from discreto.data.frames.types import check_types, need_columns, spells_numbers
 from discreto.errors import DomainError
 
 STREAM_ROWS = 1 << 16  # rows read from a file at once
 _NUMBERS = 1 << 18  # of a Parquet file that are read at once
 _MOST_ROWS = 1 << 16  # however few columns there are
+
+
+class FileRows(WithCache, Mapping[str, Array]):
+    """Some rows of a row group, each column read when it is asked for.
+
+    A column that is read for a second time is kept.
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        group: OpenedGroup,
+        rows: Rows,
+        entries: Sequence[CachedRows],
+        read: set[str],
+    ) -> None:
+        self._names, self._group, self._rows = names, group, slice(*rows[1:])
+        self.cache, self._columns = entries
+        self._read, self._taken = read, dict[str, Array]()
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._taken:
+            self._taken[name] = self._column(name)
+        return self._taken[name]
+
+    def _column(self, name: str) -> Array:
+        values: Array | None = self._columns.find(name, ())
+        if values is None:
+            values = self._group.column(name)[self._rows]
+            if name in self._read:
+                self._columns.keep(name, (), values, most=1)
+            self._read.add(name)
+        return values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class KeptFile:
+    """What is kept about the row groups of files, for all frames that read them.
+
+    The first question keeps nothing, because it may be the only one. What was kept for
+    a row must not meet another row: a file that was changed in between is not read
+    (:mod:`discreto.data.frames.file_states`).
+    """
+
+    def __init__(self) -> None:
+        memory = Spill()
+        self.cache, self._columns = RowCache(memory), RowCache(memory)
+        self._asked: set[int] = set()
+        self._read: dict[Rows, set[str]] = {}
+        self._facts: dict[str, Any] = {}
+
+    def again(self, number: int) -> bool:
+        """Note a question about a row group; return True if it is not the first."""
+        known = number in self._asked
+        self._asked.add(number)
+        return known
+
+    def group(
+        self, span: Span, names: Sequence[str], own: Domain
+    ) -> OpenedGroup | None:
+        """Return a row group by itself; None if it has to be read from end to end."""
+        if span.path not in self._facts:
+            self._facts[span.path] = facts_of(span.path, span.state)
+        return opened_group(span, names, own, self._facts[span.path])
+
+    def batch(self, names: Sequence[str], group: OpenedGroup, rows: Rows) -> FileRows:
+        """Return rows of a group: its number, from which row, and to which."""
+        read = self._read.setdefault(rows, set())
+        entries = [CachedRows(cache, rows) for cache in (self.cache, self._columns)]
+        return FileRows(tuple(names), group, rows, entries, read)
 
 
 class StreamFrame:
@@ -137,31 +217,32 @@ class StreamFrame:
                 part = {n: c[start:stop] for n, c in ready.items()}
                 yield Fleeting(part), stop - start
 
+    @property
+    def cache(self) -> RowCache:
+        """What is kept about the rows of these files for later questions."""
+        return self._kept.cache
+
     def kept_batches(
         self, names: Sequence[str], size: int
     ) -> Iterator[tuple[Mapping[str, Array], int]]:
-        """Batches that remember what was worked out for their rows."""
+        """Yield batches with a store for what is worked out from their rows."""
         lone = [lone_span(u, s.state) for s in self.spans for u in units_of([s])]
         units = list(enumerate(lone, start=self._first))
         again = [self._kept.again(number) for number, _ in units]
-        if not any(again):  # who asks once has no use for what is kept
+        if not any(again):
             yield from self.batches(names, size)
             return
         for (number, unit), known in zip(units, again, strict=True):
-            part = None
-            if known:
-                part = self._kept.part(unit, names, self._domain)
-            if part is None:  # it has to be read from end to end
+            group = self._kept.group(unit, names, self._domain) if known else None
+            if group is None:  # it has to be read from end to end
                 one = StreamFrame.of([unit], self._domain)
                 yield from one.batches(names, size)
                 continue
-            with part:
-                for start in range(0, part.rows, size):
-                    stop = min(start + size, part.rows)
-                    memory = self._kept.memory((number, start, stop))
-                    rows = slice(start, stop)
-                    batch = KeptBatch(tuple(names), part.column, rows, memory)
-                    yield batch, stop - start
+            with group:
+                for start in range(0, group.rows, size):
+                    stop = min(start + size, group.rows)
+                    rows = (number, start, stop)
+                    yield self._kept.batch(names, group, rows), stop - start
 
     def texts(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
         """The columns as they are stored, in batches: for their owner alone."""

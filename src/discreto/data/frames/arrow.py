@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from discreto.core import compiled
 from discreto.core.frame import Array
+from discreto.data.frames.elementwise import np, pc
 
 _KINDS: dict[str, Any] = {
     "double": np.float64,
@@ -61,7 +60,6 @@ _SIMPLE = r"^-?[0-9]{1,30}(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,2})?$"
 def odd_texts(values: Any) -> Array:
     """The places of texts that are no simple numbers."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     where = "discreto.data.frames.digits_numba"
     fast = compiled.loops(len(values), where) if not values.null_count else None

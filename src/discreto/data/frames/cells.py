@@ -17,13 +17,11 @@ import math
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
-
-import numpy as np
 
 from discreto.core.domain.dialect import Dialect
 from discreto.core.frame import Array
 from discreto.core.people import name_of_number
+from discreto.data.frames.elementwise import np
 
 _SPACE = "[ \\u00a0\\u2009\\u202f]"  # plain, no-break, thin, narrow no-break
 _MARKS = {" ": _SPACE, "'": "['\\u2019]"}
@@ -87,10 +85,7 @@ def number(value: object) -> float:
     return _read_plain(value)
 
 
-_NARROW: dict[str, type[np.floating[Any]]] = {
-    "float32": np.float32,
-    "float16": np.float16,
-}
+_NARROW = {"float32": np.float32, "float16": np.float16}
 
 
 class GapWords:

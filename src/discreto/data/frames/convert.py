@@ -18,17 +18,25 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
 from discreto.core.domain.dates import DateTime
 from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Category
 from discreto.core.frame import Array
+from discreto.core.once import MadeOnce
 from discreto.core.people import as_objects as objects_of
 from discreto.core.people import named
 from discreto.data.frames.arrow import flat, is_arrow, numbers_of, odd_texts
 from discreto.data.frames.cells import gaps_of, number, reader_of, text_of, without
 from discreto.data.frames.dates import dates
+from discreto.data.frames.elementwise import (
+    NOTHING,
+    PublicNumbers,
+    are_texts,
+    by_text,
+    by_value,
+    np,
+    pc,
+)
 
 MISSING, UNKNOWN = -1, -2  # codes of what is no category
 _PLAIN = Dialect()
@@ -65,15 +73,7 @@ def as_objects(values: Any) -> Any:
         return values
     several = native.to_list()
     objects = np.fromiter(several, dtype=object, count=len(several))
-    return values if kind == "object" and _are_texts(objects) else objects
-
-
-def _are_texts(objects: Array) -> bool:
-    """Whether all are texts, or nothing."""
-    kinds = set(map(type, objects))
-    if not {kind.__name__ for kind in kinds} <= {"str", "float", *_NOTHING[:2]}:
-        return False
-    return float not in kinds or all(v != v for v in objects if type(v) is float)
+    return values if kind == "object" and are_texts(objects) else objects
 
 
 def plain(values: Any) -> Array:
@@ -176,7 +176,6 @@ def _spelt_numbers(values: Any, dialect: Dialect) -> Array | None:
     an odd text costs its own time and nobody else's.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     # Simple texts are the same numbers in every dialect with a decimal point.
     if dialect.decimal != "." or not isinstance(values, pa.Array | pa.ChunkedArray):
@@ -206,7 +205,6 @@ def _spelt_numbers(values: Any, dialect: Dialect) -> Array | None:
 def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None:
     """Codes of a column of plain texts, fast; None if it is not one."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     plain_texts = all(type(kind) is str for kind in column.categories)
     try:
@@ -247,17 +245,12 @@ def _taken(each: Array, places: Any) -> Array:
     if not places.null_count:
         return each[at]
     last = np.where(np.isnan(at), len(each), at).astype(np.int64)
-    return np.append(each, MISSING)[last]
+    return np.concatenate([each, [MISSING]])[last]
 
 
 def _spelt_codes(texts: Any, lookup: _Lookup) -> Array:
-    """Codes of texts, each different text looked up once."""
-    import pyarrow as pa
-
-    whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-    coded = whole.dictionary_encode()
-    each = [lookup(text) for text in coded.dictionary.to_pylist()]
-    return _taken(np.array(each, dtype=np.int64), coded.indices)
+    """Return codes of texts, each different text looked up once."""
+    return _taken(*by_text(texts, lookup))
 
 
 def _codes(values: Array, column: Category, dialect: Dialect) -> Array:
@@ -270,7 +263,7 @@ def _codes(values: Array, column: Category, dialect: Dialect) -> Array:
 
 def number_codes(column: Category) -> dict[float, int]:
     """The codes of the numbers that find a category."""
-    return _Lookup(column, _PLAIN).codes()
+    return _Lookup(column, _PLAIN).codes
 
 
 class _Lookup:
@@ -296,11 +289,8 @@ class _Lookup:
                         self._texts.setdefault(self._plain(word), code)
         self._exact = dict(self._numbers)
         self._numbers = spelt | self._numbers
-        keys = [key for key in self._numbers if not math.isnan(key)]
-        self._keys = np.array(sorted(keys), dtype=np.float64)
-        codes = [self._numbers[key] for key in self._keys.tolist()]
-        self._places = np.array(codes, dtype=np.int64)
-        self._table = self._small_table()
+        self.codes = {k: v for k, v in self._numbers.items() if not math.isnan(k)}
+        self._declared = PublicNumbers(self.codes, UNKNOWN, MISSING)
 
     def __call__(self, value: object) -> int:
         try:
@@ -315,70 +305,21 @@ class _Lookup:
             gap = math.isnan(found) or self._gaps.is_number(found)
             return self._numbers.get(found, MISSING if gap else UNKNOWN)
         except Exception:
-            return MISSING if type(value).__name__ in _NOTHING else UNKNOWN
+            return MISSING if type(value).__name__ in NOTHING else UNKNOWN
 
     def _spells_gap(self, text: str) -> bool:
         return bool(self._gaps.numbers) and self._gaps.is_number(self._read(text))
 
-    def codes(self) -> dict[float, int]:
-        """The code of each number that has one."""
-        return dict(zip(self._keys.tolist(), self._places.tolist(), strict=True))
-
     def many(self, values: Array) -> Array:
         """The codes of numbers."""
-        codes = self._many(values)
+        codes = self._declared.of(values)
         if not self._gaps.numbers:
             return codes
         gaps = (codes == UNKNOWN) & self._gaps.among(values)
         return np.where(gaps, MISSING, codes)
 
-    def _many(self, values: Array) -> Array:
-        if self._table is not None and values.dtype.kind in "iu":
-            low, high = (
-                int(self._keys[0]) - 1,
-                int(self._keys[0]) + len(self._table) - 2,
-            )
-            if values.dtype == np.uint64:  # no number wraps around
-                values = np.minimum(values, np.uint64(1 << 62))
-            place = np.clip(values.astype(np.int64, copy=False), low, high)
-            return self._table[place - low]
-        values = values.astype(np.float64, copy=False)
-        other = np.where(np.isnan(values), MISSING, UNKNOWN)
-        if not self._keys.size:
-            return other.astype(np.int64)
-        place = np.searchsorted(self._keys, values).clip(0, self._keys.size - 1)
-        return np.where(self._keys[place] == values, self._places[place], other)
 
-    def _small_table(self) -> Array | None:
-        """The code of each whole number of a short range, and UNKNOWN around it."""
-        keys = self._keys
-        if not keys.size or not np.all(np.abs(keys) < _SMALL):
-            return None
-        low, size = int(np.floor(keys[0])), int(np.floor(keys[-1] - keys[0])) + 3
-        if low != keys[0] or size > _SMALL:
-            return None
-        table = np.full(size, UNKNOWN, dtype=np.int64)
-        whole = keys == np.floor(keys)
-        table[(keys[whole] - low).astype(np.int64) + 1] = self._places[whole]
-        return table
-
-
-_SMALL = 1 << 16  # whole numbers that have a table
-_lookups: dict[tuple[int, int], tuple[Category, Dialect, _Lookup]] = {}
-
-
-def _lookup_of(column: Category, dialect: Dialect) -> _Lookup:
-    """The look-up of a column, made once for all of its batches."""
-    key = id(column), id(dialect)
-    kept = _lookups.get(key)
-    if kept is None or kept[0] is not column or kept[1] is not dialect:
-        if len(_lookups) >= 32:
-            _lookups.clear()
-        kept = _lookups[key] = (column, dialect, _Lookup(column, dialect))
-    return kept[2]
-
-
-_NOTHING = ("NoneType", "NAType", "NaTType")
+_lookup_of = MadeOnce(_Lookup)  # for all batches of a column
 _FALSE = ("false", "False", "FALSE")
 
 
@@ -396,8 +337,7 @@ def people_of(values: Any, dialect: Dialect | None = None) -> Array:
             return whole
         return named(whole.tolist(), gaps)
     if flat.dtype.kind == "f":
-        different, place = np.unique(flat, return_inverse=True)
-        return named(different.tolist(), gaps)[place]
+        return by_value(flat, lambda different: named(different, gaps))
     if flat.dtype.kind in "mM":
         texts = [str(value) for value in flat]
         return named([None if text == "NaT" else text for text in texts], gaps)

@@ -12,13 +12,12 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import numpy as np
-
 from discreto.core.domain.date_formats import COUNTED, iso_texts
 from discreto.core.domain.dates import SECONDS, DateTime, steps
 from discreto.core.domain.dialect import Dialect
 from discreto.core.frame import Array
 from discreto.data.frames.cells import gaps_of, reader_of, without
+from discreto.data.frames.elementwise import by_value, np, pc
 
 _QUARTER = 900  # seconds: clocks are changed at whole quarters of an hour
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -120,8 +119,6 @@ def _instants(values: Any, column: DateTime) -> Array | None:
 
 
 def _whole(numbers: Any) -> tuple[Array, Array]:
-    import pyarrow.compute as pc
-
     filled = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False)
     absent = pc.is_null(numbers).to_numpy(zero_copy_only=False)
     return np.asarray(filled, dtype=np.int64), np.asarray(absent, dtype=bool)
@@ -137,15 +134,17 @@ def _offsets(seconds: Array, zone: str) -> Array:
     if zone in ("", "UTC"):
         return np.zeros_like(seconds)
     there = ZoneInfo(zone)
-    quarters, place = np.unique(seconds // _QUARTER, return_inverse=True)
-    ahead = []
-    for quarter in quarters.tolist():
-        offset = None
+
+    def offset(quarter: int) -> int:
+        found = None
         with suppress(Exception):  # far beyond the years that Python knows
             when = dt.datetime.fromtimestamp(quarter * _QUARTER, there)
-            offset = when.utcoffset()
-        ahead.append(0 if offset is None else round(offset.total_seconds()))
-    return np.array(ahead, dtype=np.int64)[place.reshape(seconds.shape)]
+            found = when.utcoffset()
+        return 0 if found is None else round(found.total_seconds())
+
+    return by_value(
+        seconds // _QUARTER, lambda several: np.array([*map(offset, several)], np.int64)
+    )
 
 
 def _steps_of(values: Array, column: DateTime) -> Array:

@@ -25,7 +25,7 @@ from discreto.data.domain_file import (
 )
 from discreto.data.domain_file import draft as drafted_from
 from discreto.data.frames.owner_check import Shares, exact_shares, state_check
-from discreto.data.frames.types import some
+from discreto.data.frames.refusal_texts import some
 from discreto.errors import ParameterError
 from discreto.text.language import mark, number, tr
 

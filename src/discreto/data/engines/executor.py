@@ -27,7 +27,6 @@ from discreto.core.fold import (
     fold_all,
     fold_together,
     keeps,
-    merge,
     nothing,
 )
 from discreto.core.frame import Place
@@ -36,7 +35,7 @@ from discreto.core.maps.row_partition import TallyWithin
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query_json import decode, encode
 from discreto.data.engines.blas_threads import one_thread
-from discreto.data.engines.local import quietly
+from discreto.data.engines.local import merged, quietly
 from discreto.data.frames import Array, Frame, StreamFrame
 from discreto.data.frames.spans import Span
 from discreto.errors import KernelFault, ParameterError, StalledError
@@ -103,7 +102,7 @@ class ExecutorEngine:
         self._executor = executor if isinstance(executor, Executor) else None
 
     def fold(self, asked: Bound, frame: Frame) -> Folded:
-        """The exact sums over all rows.
+        """Return the exact sums over all rows.
 
         Parameters
         ----------
@@ -117,7 +116,7 @@ class ExecutorEngine:
     def fold_several(
         self, several: Sequence[Bound], frame: Frame
     ) -> list[Folded | None]:
-        """The exact sums of several questions, from one pass over all rows.
+        """Return the exact sums of several questions, from one pass over all rows.
 
         Parameters
         ----------
@@ -155,17 +154,14 @@ class ExecutorEngine:
                 if found is None:
                     failed.append(place)
                     continue
-                total = [
-                    merge(asked, one, two)
-                    for asked, one, two in zip(several, total, found, strict=True)
-                ]
+                total = merged(several, total, found)
             if not failed:
                 return total
             places = failed
         raise KernelFault("workers failed, again and again.")
 
     def _parts(self, frame: Frame) -> list[Frame]:
-        """The parts that go to workers; none if the rows had better stay here."""
+        """Return the parts that go to workers; none if the rows stay here."""
         base = _steps(frame)[0]
         if isinstance(base, StreamFrame):
             return frame.split(self._tasks(base.size()))
@@ -173,7 +169,7 @@ class ExecutorEngine:
         return parts if len(parts) > 1 else []
 
     def _tasks(self, size: int) -> int:
-        """Into how many tasks files of so many bytes are cut.
+        """Return into how many tasks files of so many bytes are cut.
 
         A task costs some time by itself, so it is not too small; and it is done again
         if its worker dies, so it is not too large.
@@ -184,7 +180,7 @@ class ExecutorEngine:
         return max(min(self.parts, most), fewest, 1)
 
     def _sent(self, question: tuple[str, str]) -> tuple[Any, Any]:
-        """A question and a domain as tasks get them; here they carry both."""
+        """Return a question and a domain as tasks get them; here they carry both."""
         return question
 
     def _try(
@@ -260,14 +256,14 @@ class _WorkerRows:
 
 @dataclass(frozen=True, slots=True)
 class _FileView:
-    """Row groups of files, and what view of them a worker folds."""
+    """Row groups of files, and the view of them that a worker folds."""
 
     spans: list[Span]
     view: str
     domain: str
 
     def open(self) -> Frame:
-        """The rows of the view."""
+        """Return the rows of the view."""
         domain = domain_of(self.domain)
         frame: Frame = StreamFrame.of(self.spans, domain)
         for step in view_from_json(json.loads(self.view)):
@@ -276,7 +272,7 @@ class _FileView:
 
 
 def _steps(frame: Frame) -> tuple[Frame, list[ViewFrame]]:
-    """The frame under all views of it, and the views, the innermost first."""
+    """Return the frame under all views of it, and the views, innermost first."""
     views: list[ViewFrame] = []
     while isinstance(frame, ViewFrame):
         views.insert(0, frame)
@@ -301,14 +297,12 @@ def _elsewhere(spans: Sequence[Span]) -> list[Span]:
 
     This process compares all of a file's state before and after the fold.
     """
-    return [
-        span._replace(state=span.state.elsewhere()) if span.state else span
-        for span in spans
-    ]
+    states = [span.state and span.state.elsewhere() for span in spans]
+    return [span._replace(state=s) for span, s in zip(spans, states, strict=True)]
 
 
 def _known(asked: Bound) -> bool:
-    """Whether a worker can read a question."""
+    """Return True if a worker can read a question."""
     return kinds_of(asked.query) <= set(WORKER_KINDS)
 
 
@@ -320,7 +314,7 @@ def _fold_here(several: Sequence[Bound], frame: Frame) -> list[Folded]:
 
 
 def fold_place(questions: str, domain: str, place: Any) -> list[Folded] | None:
-    """What a worker does: the exact sums over its rows for each question, or None.
+    """Return, in a worker, the exact sums over its rows for each question, or None.
 
     It never raises: executors carry exceptions over the network and into logs, and an
     exception might quote a row.
@@ -343,22 +337,26 @@ def fold_place(questions: str, domain: str, place: Any) -> list[Folded] | None:
 
 @lru_cache(maxsize=16)
 def domain_of(text: str) -> Domain:
-    """A domain from its text, read once by a worker."""
+    """Return a domain from its text, read once by a worker."""
     return Domain.from_dict(json.loads(text))
 
 
 def write_question(query: Any) -> str:
-    """A question as text, for ``read_question``."""
+    """Return a question as text, for ``read_question``."""
     return json.dumps(encode(query, _packed))
 
 
 def read_question(text: str) -> Any:
-    """The question of a text. Only for what this process's owner wrote."""
+    """Return the question of a text that this process's owner wrote."""
     return decode(_unpack(json.loads(text)), WORKER_KINDS)
 
 
 def _packed(part: Any) -> Any:
-    """A tree or a grid as one short text; anything else is written as it is."""
+    """Return a tree or a grid as one short text; None for anything else.
+
+    A question about a boosted tree holds all trees before it. Each of them is written
+    and read once, so the work grows with the number of trees, not with its square.
+    """
     if not isinstance(part, Tree | Grid):
         return None
     memory = part.__dict__  # it is frozen, so its text stays what it is

@@ -16,7 +16,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
+from typing import Any
 
 from discreto.core.domain.dialect import Dialect
 from discreto.core.frame import Array
@@ -30,6 +32,19 @@ _MARKS = {" ": _SPACE, "'": "['\\u2019]"}
 def text_of(value: object) -> object:
     """Bytes as text; anything else as it is."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def cells_of(values: Any) -> list[Any]:
+    """Return cells as Python objects; None for one that cannot be made into one."""
+    with suppress(Exception):
+        found: list[Any] = values if isinstance(values, list) else values.tolist()
+        return found
+    out = [None] * len(values)  # a text that is not UTF-8 is missing, and it alone
+    for place in range(len(values)):
+        with suppress(Exception):
+            value = values[place]
+            out[place] = value.as_py() if hasattr(value, "as_py") else value
+    return out
 
 
 @lru_cache(maxsize=32)

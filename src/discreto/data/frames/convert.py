@@ -26,7 +26,14 @@ from discreto.core.once import MadeOnce
 from discreto.core.people import as_objects as objects_of
 from discreto.core.people import named
 from discreto.data.frames.arrow import flat, is_arrow, numbers_of, odd_texts
-from discreto.data.frames.cells import gaps_of, number, reader_of, text_of, without
+from discreto.data.frames.cells import (
+    cells_of,
+    gaps_of,
+    number,
+    reader_of,
+    text_of,
+    without,
+)
 from discreto.data.frames.dates import dates
 from discreto.data.frames.elementwise import (
     NOTHING,
@@ -43,7 +50,7 @@ _PLAIN = Dialect()
 
 
 def convert(values: Any, column: object, dialect: Dialect | None = None) -> Array:
-    """A column in the terms of the domain: float64, or int64 codes."""
+    """Return a column in the terms of the domain: float64, or int64 codes."""
     dialect, values = dialect or _PLAIN, as_objects(values)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -61,34 +68,33 @@ def convert(values: Any, column: object, dialect: Dialect | None = None) -> Arra
 
 
 def as_objects(values: Any) -> Any:
-    """A column of Python objects as an array of them; anything else as it is.
+    """Return a column of Python objects as an array of them, others as they are.
 
-    Whoever is given such a column to convert guesses one type for all of it, and so
-    what a row becomes would depend on others: a time that names its zone moves those
-    that name none. Where all are texts there is nothing to guess.
+    A library that converts such a column guesses one type for all of it. The value of
+    a row would then depend on others: a time that names its zone moves those that name
+    none. Where all are texts there is nothing to guess.
     """
     native = values.to_native() if hasattr(values, "to_native") else values
     kind = str(getattr(native, "dtype", ""))
     if kind not in ("object", "Object") or isinstance(native, np.ndarray):
         return values
-    several = native.to_list()
-    objects = np.fromiter(several, dtype=object, count=len(several))
+    objects = objects_of(native.to_list())
     return values if kind == "object" and are_texts(objects) else objects
 
 
 def plain(values: Any) -> Array:
-    """A numpy array of numbers, or of Python objects; whatever the values, one of both.
+    """Return a numpy array of numbers, or of Python objects, whatever the values are.
 
-    Texts may hold bytes that are no UTF-8, which Python refuses to see as texts: they
+    Texts may hold bytes that are not UTF-8, which Python refuses to see as texts. They
     come as bytes then, as do their neighbours, which changes nothing for those.
     """
     if isinstance(values, np.ndarray):
         return values
     values = values.to_native() if hasattr(values, "to_native") else values
-    for read in (_as_numpy, _as_bytes, _one_by_one):
+    for read in (_as_numpy, _as_bytes):
         with suppress(Exception):
             return read(values)
-    return np.full(len(values), None, dtype=object)
+    return objects_of(cells_of(values))
 
 
 def _as_numpy(values: Any) -> Array:
@@ -112,21 +118,12 @@ def _as_bytes(values: Any) -> Array:
     return np.asarray(texts.cast(pa.large_binary()).to_numpy(zero_copy_only=False))
 
 
-def _one_by_one(values: Any) -> Array:
-    out = np.full(len(values), None, dtype=object)
-    for place in range(len(values)):
-        with suppress(Exception):
-            value = values[place]
-            out[place] = value.as_py() if hasattr(value, "as_py") else value
-    return out
-
-
 def owned(
     values: Any, column: object, dialect: Dialect | None = None
 ) -> tuple[Array, bool]:
-    """A copy of a column that nobody else can change, and whether it is converted.
+    """Return a copy of a column that no caller can change, and True if it is converted.
 
-    Numbers stay in their own type, which may be small. All else is converted, since
+    Numbers stay in their own type, which may be small. All else is converted, because
     the objects in it might change.
     """
     values = as_objects(values)
@@ -143,7 +140,7 @@ def owned(
 
 
 def listed(values: Any) -> Array:
-    """A column given as a list, or any other sequence of values."""
+    """Return an array of a column given as a list, or as any other sequence."""
     if isinstance(values, np.ndarray):
         return values
     if hasattr(values, "to_numpy"):
@@ -158,8 +155,7 @@ def listed(values: Any) -> Array:
         return out
     # Other lists stay as they are. For mixed ones numpy takes one type that holds all:
     # beside a text, a complex number or a duration no number would be one.
-    several = list(values)
-    return np.fromiter(several, dtype=object, count=len(several))
+    return objects_of(list(values))
 
 
 def _numbers(values: Array, dialect: Dialect) -> Array:
@@ -170,10 +166,10 @@ def _numbers(values: Array, dialect: Dialect) -> Array:
 
 
 def _spelt_numbers(values: Any, dialect: Dialect) -> Array | None:
-    """The numbers of an arrow column of texts; None if it is not one.
+    """Return the numbers of an arrow column of texts; None if it is not one.
 
-    Which texts are simple is decided one by one; the others are read by themselves, so
-    an odd text costs its own time and nobody else's.
+    Texts that are not simple numbers are read by themselves, so an odd text costs its
+    own time alone.
     """
     import pyarrow as pa
 
@@ -183,27 +179,25 @@ def _spelt_numbers(values: Any, dialect: Dialect) -> Array | None:
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return None
     try:
-        odd = odd_texts(values)
+        odd, simple = odd_texts(values), values
         if odd.size:
             # Arrow takes long to make a scalar of a Python text: it loads pandas.
             ends = pa.py_buffer(np.array([0, 1], dtype=np.int32))
             data = [None, ends, pa.py_buffer(b"0")]
             zero = pa.Array.from_buffers(pa.string(), 1, data).cast(values.type)[0]
-            simple = np.ones(len(values), dtype=bool)
-            simple[odd] = False
-            read = pc.cast(pc.if_else(pa.array(simple), values, zero), pa.float64())
-        else:
-            read = pc.cast(values, pa.float64())
-        out = np.array(flat(read))
+            marks = np.ones(len(values), dtype=bool)
+            marks[odd] = False
+            simple = pc.if_else(pa.array(marks), values, zero)
+        out = np.array(flat(pc.cast(simple, pa.float64())))
         if odd.size:
             out[odd] = _numbers(plain(values.take(pa.array(odd))), dialect)
         return out
     except Exception:
-        return None  # bytes that are no text
+        return None  # bytes that are not a text
 
 
 def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None:
-    """Codes of a column of plain texts, fast; None if it is not one."""
+    """Return the codes of a column of texts, fast; None if it is not one."""
     import pyarrow as pa
 
     plain_texts = all(type(kind) is str for kind in column.categories)
@@ -220,7 +214,7 @@ def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None
             return None
         odd = column.aliases or not column.case or column.strip or not plain_texts
         if odd or gaps_of(dialect).numbers:
-            return _spelt_codes(texts, _lookup_of(column, dialect))
+            return _taken(*by_text(texts, _lookup_of(column, dialect)))
         kinds = [str(kind) for kind in column.categories]
         absent = [word for word in dialect.missing if word not in kinds]
         several = [word.encode() for word in [*kinds, *absent]]
@@ -229,16 +223,15 @@ def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None
         codes = np.array(found.to_numpy(), dtype=np.int64)
         codes[codes >= len(kinds)] = MISSING
         if texts.null_count:
-            codes[np.asarray(pc.is_null(texts).to_numpy(zero_copy_only=False))] = (
-                MISSING
-            )
+            gaps = pc.is_null(texts).to_numpy(zero_copy_only=False)
+            codes[np.asarray(gaps)] = MISSING
         return codes
     except Exception:
         return None
 
 
 def _taken(each: Array, places: Any) -> Array:
-    """The codes at some places of a list of codes; MISSING where there is no place."""
+    """Return codes by their places in a list; MISSING where there is no place."""
     at = numbers_of(places)
     if at is None:
         raise TypeError("the places of a coded column are whole numbers.")
@@ -246,11 +239,6 @@ def _taken(each: Array, places: Any) -> Array:
         return each[at]
     last = np.where(np.isnan(at), len(each), at).astype(np.int64)
     return np.concatenate([each, [MISSING]])[last]
-
-
-def _spelt_codes(texts: Any, lookup: _Lookup) -> Array:
-    """Return codes of texts, each different text looked up once."""
-    return _taken(*by_text(texts, lookup))
 
 
 def _codes(values: Array, column: Category, dialect: Dialect) -> Array:
@@ -262,7 +250,7 @@ def _codes(values: Array, column: Category, dialect: Dialect) -> Array:
 
 
 def number_codes(column: Category) -> dict[float, int]:
-    """The codes of the numbers that find a category."""
+    """Return the codes of the numbers that find a category."""
     return _Lookup(column, _PLAIN).codes
 
 
@@ -285,7 +273,7 @@ class _Lookup:
             else:
                 self._numbers.setdefault(number(kind), code)
                 if isinstance(kind, bool):
-                    for word in ("true", "True", "TRUE") if kind else _FALSE:
+                    for word in (f"{kind}", f"{kind}".lower(), f"{kind}".upper()):
                         self._texts.setdefault(self._plain(word), code)
         self._exact = dict(self._numbers)
         self._numbers = spelt | self._numbers
@@ -311,7 +299,7 @@ class _Lookup:
         return bool(self._gaps.numbers) and self._gaps.is_number(self._read(text))
 
     def many(self, values: Array) -> Array:
-        """The codes of numbers."""
+        """Return the codes of numbers."""
         codes = self._declared.of(values)
         if not self._gaps.numbers:
             return codes
@@ -320,7 +308,6 @@ class _Lookup:
 
 
 _lookup_of = MadeOnce(_Lookup)  # for all batches of a column
-_FALSE = ("false", "False", "FALSE")
 
 
 def people_of(values: Any, dialect: Dialect | None = None) -> Array:

@@ -15,11 +15,12 @@ from discreto.core.people import join
 from discreto.core.row_cache import CachedRows, Fleeting, RowCache, Rows, WithCache
 from discreto.core.row_local import cell_by_cell
 from discreto.data.frames.convert import convert, people_of
-from discreto.data.frames.file_states import FileState, OpenedFiles, note_state
+from discreto.data.frames.file_states import OpenedFiles
 from discreto.data.frames.files import (
     format_of,
     head_of,
     layout_of,
+    noted,
     open_arrow,
     open_bytes,
     open_native,
@@ -49,16 +50,13 @@ class FileRows(WithCache, Mapping[str, Array]):
     """
 
     def __init__(
-        self,
-        names: tuple[str, ...],
-        group: OpenedGroup,
-        rows: Rows,
-        entries: Sequence[CachedRows],
-        read: set[str],
+        self, kept: KeptFile, names: Sequence[str], group: OpenedGroup, rows: Rows
     ) -> None:
         self._names, self._group, self._rows = names, group, slice(*rows[1:])
-        self.cache, self._columns = entries
-        self._read, self._taken = read, dict[str, Array]()
+        self.cache = CachedRows(kept.cache, rows)
+        self._columns = CachedRows(kept.columns, rows)
+        self._read = kept.read.setdefault(rows, set())
+        self._taken: dict[str, Array] = {}
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._taken:
@@ -91,9 +89,9 @@ class KeptFile:
 
     def __init__(self) -> None:
         memory = Spill()
-        self.cache, self._columns = RowCache(memory), RowCache(memory)
+        self.cache, self.columns = RowCache(memory), RowCache(memory)
+        self.read: dict[Rows, set[str]] = {}  # columns that were read before
         self._asked: set[int] = set()
-        self._read: dict[Rows, set[str]] = {}
         self._facts: dict[str, Any] = {}
 
     def again(self, number: int) -> bool:
@@ -110,12 +108,6 @@ class KeptFile:
             self._facts[span.path] = facts_of(span.path, span.state)
         return opened_group(span, names, own, self._facts[span.path])
 
-    def batch(self, names: Sequence[str], group: OpenedGroup, rows: Rows) -> FileRows:
-        """Return rows of a group: its number, from which row, and to which."""
-        read = self._read.setdefault(rows, set())
-        entries = [CachedRows(cache, rows) for cache in (self.cache, self._columns)]
-        return FileRows(tuple(names), group, rows, entries, read)
-
 
 class StreamFrame:
     """Parquet, Arrow or text files, read a piece at a time and never whole."""
@@ -128,35 +120,34 @@ class StreamFrame:
     ) -> None:
         spans, self.spelled = [], False
         for path in paths:
-            state = _noted(path)  # before anything is read
+            state = noted(path)  # before anything is read
             head = head_of(path, domain.dialect, state)
             need_columns(domain, head.names)
-            for name in domain:
-                if head.names.count(name) > 1:
-                    raise DomainError(
-                        f"{path.name!r} has two columns {name!r}. Rename one."
-                    )
+            if twice := [name for name in domain if head.names.count(name) > 1]:
+                raise DomainError(
+                    f"{path.name!r} has two columns {twice[0]!r}. Rename one."
+                )
             # Folders that name a column have texts for it, of no type.
             check_types(domain, {n: head.kinds.get(n) for n in domain})
-            texts = format_of(path) == "text"
-            self.spelled |= texts or spells_numbers(domain, head.kinds)
-            where = str(path.absolute())
-            groups = len(head.parts) if format_of(path) == "parquet" else None
-            state = state._replace(groups=groups)
-            spans.append(span_of(where, head.parts, state))
+            kind = format_of(path)
+            self.spelled |= kind == "text" or spells_numbers(domain, head.kinds)
+            state = state._replace(
+                groups=len(head.parts) if kind == "parquet" else None
+            )
+            spans.append(span_of(str(path.absolute()), head.parts, state))
         self._domain, self.spans = domain, spans
         self._files = OpenedFiles({s.path: s.state for s in spans if s.state}, listed)
         self._kept, self._first = KeptFile(), 0
 
     @classmethod
     def of(cls, spans: Sequence[Span], domain: Domain) -> StreamFrame:
-        """Some row groups of files that were checked before."""
+        """Return a frame of row groups of files that were checked before."""
         out = cls([], domain)
         out.spans = list(spans)
         return out
 
     def _part(self, start: int, spans: Sequence[Span]) -> StreamFrame:
-        """Some of the spans, which share what was kept for them."""
+        """Return a frame of some spans, which share what is kept for them."""
         out = StreamFrame.of(spans, self._domain)
         out._kept, out._first = self._kept, self._first + start
         out._files = self._files
@@ -172,12 +163,12 @@ class StreamFrame:
         return self
 
     def size(self) -> int:
-        """How many bytes the files have, about."""
+        """Return how many bytes the files have, about."""
         return sum(span.size for span in self.spans)
 
     def length(self) -> int:
         if any(format_of(Path(span.path)) != "parquet" for span in self.spans):
-            return sum(rows for _, rows in self._pieces([next(iter(self._domain))]))
+            return sum(rows for _, rows in self.pieces([next(iter(self._domain))]))
         rows = 0
         for span in self.spans:
             facts = facts_of(span.path, span.state)
@@ -192,12 +183,10 @@ class StreamFrame:
 
     def column(self, name: str) -> Array:
         parts = [batch[name] for batch, _ in self.batches([name], STREAM_ROWS)]
-        return (
-            np.concatenate(parts) if parts else convert(np.empty(0), self._domain[name])
-        )
+        return np.concatenate([convert(np.empty(0), self._domain[name]), *parts])
 
     def raw(self, name: str) -> Array:
-        dialect, pieces = self._domain.dialect, self._pieces([name])
+        dialect, pieces = self._domain.dialect, self.pieces([name])
         return join([people_of(piece[name], dialect) for piece, _ in pieces])
 
     def batches(
@@ -206,7 +195,7 @@ class StreamFrame:
         # A question about no column still has to count rows.
         wanted = list(names) or [next(iter(self._domain))]
         texts = {n for n in names if isinstance(self._domain[n], Category)}
-        for piece, rows in self._pieces(wanted, texts):
+        for piece, rows in self.pieces(wanted, texts):
             domain = self._domain
             ready = {
                 n: cell_by_cell(convert, piece[n], domain[n], domain.dialect)
@@ -242,63 +231,45 @@ class StreamFrame:
                 for start in range(0, group.rows, size):
                     stop = min(start + size, group.rows)
                     rows = (number, start, stop)
-                    yield self._kept.batch(names, group, rows), stop - start
+                    yield FileRows(self._kept, names, group, rows), stop - start
 
-    def texts(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """The columns as they are stored, in batches: for their owner alone."""
-        for piece, rows in self._pieces(list(names)):
-            for start in range(0, rows, STREAM_ROWS):
-                yield {name: piece[name][start : start + STREAM_ROWS] for name in names}
-
-    def _pieces(
+    def pieces(
         self, names: list[str], coded: Collection[str] = ()
     ) -> Iterator[tuple[dict[str, Any], int]]:
+        """Yield columns as they are stored, and how many rows they have."""
         dialect = self._domain.dialect
         for span in self.spans:
             for piece in _read(span, names, dialect, coded):
                 yield {name: piece.column(name) for name in names}, piece.num_rows
 
 
-def _noted(path: Path) -> FileState:
-    """The state of a file, which has to be there."""
-    try:
-        return note_state(path)
-    except OSError:
-        raise DomainError(f"{path.name!r} cannot be read as a table.") from None
-
-
 def _read(
-    span: Span,
-    names: list[str],
-    dialect: Dialect | None,
-    coded: Collection[str] = (),
+    span: Span, names: list[str], dialect: Dialect | None, coded: Collection[str]
 ) -> Iterator[Any]:
-    """Arrow tables with these columns, of some parts of a file.
+    """Yield arrow tables with these columns, of some parts of a file.
 
     Texts of ``coded`` columns may come as places in a list of different texts.
     """
-    path, groups, state = span.path, span.groups, span.state
-    kind, place = format_of(Path(path)), Path(path)
-    stored, folders = names, partition_of(path)
+    place = Path(span.path)
+    kind, stored, folders = format_of(place), names, partition_of(place)
     if folders:
-        inside = head_of(place, dialect, state).stored
+        inside = head_of(place, dialect, span.state).stored
         # A question about folders alone still has to count rows.
         stored = [name for name in names if name in inside] or inside[:1]
     if kind == "parquet":
-        parts = [group for group in groups if group is not None]
         rows = min(max(_NUMBERS // len(stored), 1 << 12), _MOST_ROWS)
-        pieces = parquet_pieces(path, stored, parts, coded, rows, state)
+        pieces = parquet_pieces(span, stored, coded, rows)
     elif kind == "arrow":
         pieces = _arrow(span, stored)
     else:
-        several = (_text(span, stored, dialect) for _ in groups)
+        several = (_text(span, stored, dialect) for _ in span.groups)
         pieces = (piece for one in several for piece in one)  # named twice, read twice
     for piece in pieces:
         yield _with_folders(piece, folders, names) if folders else piece
 
 
 def _with_folders(piece: Any, folders: dict[str, str | None], names: list[str]) -> Any:
-    """A piece with the columns that the folders of its file name."""
+    """Return a piece with the columns that the folders of its file name."""
     import pyarrow as pa
 
     out = {}

@@ -19,8 +19,7 @@ from discreto.core.people import PersonBound, PersonFrame, bound_by_query, join
 from discreto.core.row_local import cell_by_cell
 from discreto.core.unknown_keys import OpenText
 from discreto.data.frames.convert import convert, people_of
-from discreto.data.frames.memory import MemoryFrame
-from discreto.data.frames.memory_view import MemoryView
+from discreto.data.frames.memory import MemoryFrame, MemoryView
 from discreto.data.frames.types import check_types, kind_of_dtype, need_columns
 from discreto.data.sql import Untranslated
 from discreto.data.sql.backend import Backend

@@ -22,13 +22,7 @@ from discreto.core.bound import Bound, inside
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import ViewFrame, view_from_json, view_to_json
 from discreto.core.field_types import kinds_of
-from discreto.core.fold import (
-    Folded,
-    fold_all,
-    fold_together,
-    keeps,
-    nothing,
-)
+from discreto.core.fold import Folded, fold_all, fold_together, keeps, nothing
 from discreto.core.frame import Place
 from discreto.core.maps import KINDS
 from discreto.core.maps.row_partition import TallyWithin
@@ -186,7 +180,7 @@ class ExecutorEngine:
     def _try(
         self, question: tuple[Any, Any], places: Sequence[Any]
     ) -> Iterator[tuple[Any, list[Folded] | None]]:
-        """Each place with its sums, in any order, or with None where that failed."""
+        """Yield each place with its sums, in any order, or with None if it failed."""
         waiting: dict[Any, Any] = {}
         for place in places:
             try:
@@ -323,10 +317,8 @@ def fold_place(questions: str, domain: str, place: Any) -> list[Folded] | None:
     def work() -> list[Folded]:
         facts = domain_of(domain)
         several = [inside(read_question(text), facts) for text in json.loads(questions)]
-        rows = place
-        if isinstance(place, _FileView):
-            rows = place.open()
-        elif not isinstance(place, _WorkerRows):
+        rows = place.open() if isinstance(place, _FileView) else place
+        if not isinstance(place, _FileView | _WorkerRows):
             rows = StreamFrame.of(place, facts)
         return _fold_here(several, cast(Frame, rows))
 

@@ -36,7 +36,7 @@ from discreto.core.bound import bind
 from discreto.core.maps import Block, Categories, Everyone, Partition, Values
 from discreto.core.query import Ones, Sum
 from discreto.data.engines import LocalEngine
-from discreto.data.engines.task_text import write_question
+from discreto.data.engines.executor import write_question
 from discreto.data.frames import open_frame
 
 PRODUCTS = Values((*streams.NUMBERS, "t"), 15, "centre", True)

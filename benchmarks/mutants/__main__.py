@@ -37,7 +37,7 @@ WIDE = (
     "tests/unit/core/ledger/test_ledger.py",
     "tests/unit/core/test_training.py",
     "tests/unit/local/test_local.py",
-    "tests/unit/data/test_frames.py",
+    "tests/unit/data/frames/test_frames.py",
     "tests/unit/core/test_domain.py",
     "tests/unit/core/test_query_json.py",
     "tests/unit/models/test_neighbors.py",

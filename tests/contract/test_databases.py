@@ -30,7 +30,7 @@ from discreto.core.maps import Bins, Block, Categories, Cross, Everyone, Values
 from discreto.core.query import Ones, Sum
 from discreto.data.engines import DatabaseEngine, fold_all
 from discreto.data.frames import open_frame
-from discreto.data.frames.memory_view import MemoryView
+from discreto.data.frames.memory import MemoryView
 from discreto.data.sql.address import is_address, public_name
 from discreto.errors import DomainError, KernelFault, ParameterError
 from discreto.table.expression_text import parse

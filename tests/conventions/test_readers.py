@@ -21,7 +21,6 @@ OWN_TEXTS = {
     "core/ledger/transaction.py",
     "core/sampled_steps.py",
     "data/engines/executor.py",
-    "data/engines/task_text.py",
     "data/ledger_marks.py",
     "text/error_messages.py",
     "text/ledger_figures.py",

@@ -21,10 +21,10 @@ import discreto.data.frames.memory as memory
 import discreto.table.table as tables
 from discreto.core import compiled
 from discreto.core.bound import bind
-from discreto.core.contribution import PersonBound
 from discreto.core.cost import Cost
 from discreto.core.fold import Folded, _ends, fold_all, merge, nothing
 from discreto.core.maps import Deviations, Values
+from discreto.core.people import PersonBound
 from discreto.core.query import Block, Everyone, Sum
 from discreto.data.engines import DatabaseEngine, LocalEngine
 from discreto.errors import KernelFault, UnsafeError

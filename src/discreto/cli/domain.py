@@ -14,6 +14,7 @@ from discreto.cli import options, terminal
 from discreto.cli.files import read_dialect, read_domain, write_new
 from discreto.core.domain.domain import Domain, Opaque
 from discreto.core.domain.json import domain_text
+from discreto.data.code_books import from_code_book
 from discreto.data.domain_file import (
     KINDS,
     draft_text,
@@ -23,9 +24,8 @@ from discreto.data.domain_file import (
     write_check,
 )
 from discreto.data.domain_file import draft as drafted_from
-from discreto.data.frames.category_codes import from_code_book
-from discreto.data.frames.frame_checks import some
 from discreto.data.frames.owner_check import Shares, exact_shares, state_check
+from discreto.data.frames.refusal_texts import some
 from discreto.errors import ParameterError
 from discreto.text.language import mark, number, tr
 

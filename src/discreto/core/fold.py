@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from discreto.core import aggregate, compiled
 from discreto.core.bound import Bound
+from discreto.core.capabilities import KeepsBatches
 from discreto.core.frame import BATCH, Frame, Place
 from discreto.core.maps.cells import Cross
 from discreto.core.query import Ints, Sum
+from discreto.core.row_cache import ask_within
 from discreto.errors import UnsafeError
 
 Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
@@ -113,10 +115,11 @@ def fold_all(asked: Bound, frame: Frame, keep: Keep | None = None) -> Folded:
     """
     size = _rows_at_once(asked)
     total = aggregate.empty(asked)
-    read = frame.batches
+    read: Any = frame.batches
     if keep is None and keeps(asked):
-        read = getattr(frame, "kept_batches", read)
+        read = frame.kept_batches if isinstance(frame, KeepsBatches) else read
     for batch, rows in read(asked.columns, size):
+        ask_within(batch, asked.domain)  # what is kept for rows is kept in its terms
         if keep is not None:
             chosen = keep(rows)
             batch = {name: values[chosen] for name, values in batch.items()}

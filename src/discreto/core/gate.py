@@ -29,6 +29,7 @@ from discreto.core.answers import Discovery, Measurement, Selection
 from discreto.core.answers import noise_facts as _laws
 from discreto.core.answers import stored_tables as _tables
 from discreto.core.bound import Bound, bind, inside
+from discreto.core.capabilities import FoldsAhead, Forgets
 from discreto.core.charge import (
     Charger,
     Event,
@@ -175,19 +176,25 @@ class Gate:
         Sums that nobody asks for are forgotten with the gate.
         """
         apart = [asked for asked in several if asked.checked]
-        together = getattr(self._source, "fold_several", None)
+        source = self._source
         wanted = len(apart) > 1 and all(a.domain is self.domain for a in apart)
         paid = isinstance(self.ledger, Reservation)
-        if together is None or not wanted or not paid or self._partition is not None:
+        if (
+            not isinstance(source, FoldsAhead)
+            or not wanted
+            or not paid
+            or self._partition is not None
+        ):
             return self
         out = copy.copy(self)
-        found = self._quietly(label, lambda: together(apart))
+        found = self._quietly(label, lambda: source.fold_several(apart))
         out._source = FoldedAhead(self._source, apart, found)
         return out
 
     def finish(self) -> None:
         """Let go of what was made of whole rows for several questions."""
-        getattr(self._source, "forget", lambda: None)()
+        if isinstance(self._source, Forgets):
+            self._source.forget()
 
     def rehearsed(self, source: Source, ledger: Charger) -> Self:
         """A gate to made-up rows that refuses what this one would refuse."""

@@ -8,12 +8,13 @@ from typing import Any, Protocol, TypeVar
 from numpy.typing import NDArray
 
 from discreto.core.bound import Bound
-from discreto.core.contribution import PersonBound
+from discreto.core.capabilities import BoundsPeople, Forgets
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
 from discreto.core.fold import Folded, Keep
 from discreto.core.frame import Frame, Place
 from discreto.core.joins import JoinedFrame
+from discreto.core.people import PersonBound
 from discreto.core.query import Floats, Ints, Sum, Tally
 from discreto.errors import (
     ChangedError,
@@ -57,7 +58,7 @@ def person_bound_of(frame: Frame) -> PersonBound | None:
         bounds = [person_bound_of(one) for one in frame.sides()]
         first, second = bounds
         return None if first is None or second is None else first.times(second)
-    found = getattr(frame, "person_bound", None)
+    found = frame.person_bound if isinstance(frame, BoundsPeople) else None
     return found if isinstance(found, PersonBound) else None
 
 
@@ -148,7 +149,8 @@ class FoldedAhead:
         self._rows = rows
         self._several = list(zip(several, found, strict=True))
         self.column, self.texts, self.seen = rows.column, rows.texts, rows.seen
-        self.refusal, self.forget = rows.refusal, getattr(rows, "forget", lambda: None)
+        self.refusal = rows.refusal
+        self.forget = rows.forget if isinstance(rows, Forgets) else lambda: None
         self.unready, self.unchanged = rows.unready, rows.unchanged
         self.person_bound = rows.person_bound
         self.places = rows.places

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreto.core.cost import Cost, read_amount
 from discreto.core.domain.domain import Domain, Opaque
 from discreto.core.maps.cells import MISSING
-from discreto.data.frames.native import frame_of, like
+from discreto.data.native_frames import frame_of, like
 from discreto.errors import DomainError, ParameterError
 from discreto.local._estimates import counts_of, frequencies, mean
 from discreto.local._noise import (

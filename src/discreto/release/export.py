@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from discreto.data.frames.native import new_frame
+from discreto.data.native_frames import new_frame
 from discreto.data.written_csv import FORMULA, harmless
 from discreto.errors import MissingExtraError
 from discreto.text.install_commands import install_command

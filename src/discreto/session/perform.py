@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from discreto.core.bound import Bound
+from discreto.core.capabilities import is_choosy
 from discreto.core.charge import Charger, Receipt, Reservation
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Domain
@@ -56,7 +57,7 @@ class Kept(Generic[T]):
 
 def choosy_gate(table: Payable) -> Gate | None:
     """The gate of a table whose engine refuses what others can answer, if it is one."""
-    return table.gate() if getattr(table, "choosy", False) else None
+    return table.gate() if is_choosy(table) else None
 
 
 def perform(

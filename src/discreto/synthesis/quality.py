@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreto.core.domain.domain import Domain
 from discreto.core.maps import Categories
 from discreto.core.query import Block, Ones, Sum
-from discreto.data.frames.native import new_frame
+from discreto.data.native_frames import new_frame
 from discreto.errors import UnsafeError
 from discreto.synthesis._columns import codings, fine, view
 from discreto.synthesis._junction_tree import Floats

@@ -14,7 +14,7 @@ from discreto.core.charge import Charger
 from discreto.core.cost import Amount, Cost
 from discreto.core.domain.domain import Domain, Opaque
 from discreto.core.ledger import Ledger
-from discreto.data.frames.native import new_frame
+from discreto.data.native_frames import new_frame
 from discreto.errors import DomainError, ParameterError
 from discreto.models.base.estimator import PrivateEstimator
 from discreto.models.base.features import Space

@@ -6,6 +6,7 @@ import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from discreto.core.capabilities import AnswersQueries, may_fetch
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Cost
 from discreto.core.domain.dialect import Dialect
@@ -107,7 +108,7 @@ class Table(TableAnswers):
         self._rows, checked = _open_rows(data, domain, engine)
         self.checked = accept_unchecked or checked
         remember_ledger(data, domain.fingerprint, ledger, another=another_ledger)
-        self.choosy = not getattr(engine, "fetch", True)
+        self.choosy = not may_fetch(engine)
         self._plans = {}
 
     if not TYPE_CHECKING:  # a type checker would take every name for one of these
@@ -311,11 +312,11 @@ def _open_rows(
     """Return the rows, at most a few of a person, and if their texts were checked."""
     frame: Any = open_frame(data, domain)
     checked = is_checked(frame, domain)
-    lazy = hasattr(frame, "query")  # it stays where it is
+    lazy = isinstance(frame, AnswersQueries)  # it stays where it is
     if domain.person is not None:
         key = Entropy().bytes(24)
         if lazy:
-            frame = frame.bounded(key, fetch=getattr(engine, "fetch", True))
+            frame = frame.bounded(key, fetch=may_fetch(engine))
         else:
             frame = PersonFrame(frame, domain, key)
     if domain.neighbours == "replace" and frame.length() != domain.rows:

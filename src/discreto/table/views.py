@@ -6,6 +6,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any, Self
 
+from discreto.core.capabilities import is_choosy
 from discreto.core.charge import Charger
 from discreto.core.domain.columns import of_python
 from discreto.core.domain.domain import Domain
@@ -175,7 +176,7 @@ class TableViews:
                 "tables that are joined are about the same people, so they need the "
                 "same ledger: Table(..., ledger) with one ledger for both."
             )
-        if any(getattr(table, "choosy", False) for table in (self, other)):
+        if is_choosy(self) or is_choosy(other):
             raise ParameterError(
                 "rows are joined outside of a database, and the engine has "
                 "fetch=False. Join them in the database, or use "

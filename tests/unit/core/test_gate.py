@@ -11,7 +11,6 @@ import pytest
 from discreto.core import aggregate
 from discreto.core.bound import bind
 from discreto.core.charge import Receipt, Reservation
-from discreto.core.contribution import bound_of_nobody
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Category, Domain, Number, Opaque
 from discreto.core.fold import made_up
@@ -27,6 +26,7 @@ from discreto.core.maps import (
     Values,
 )
 from discreto.core.maps.row_partition import HashParts, Parts
+from discreto.core.people import bound_of_nobody
 from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
 from discreto.core.unknown_keys import Keys, OpenText
 from discreto.errors import (

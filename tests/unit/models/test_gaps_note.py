@@ -24,9 +24,11 @@ TARGETS = {
     "AutoRegressor": "amount",
     "KMeans": None,
     "FuzzyCMeans": None,
+    "CellNeighborsClassifier": "label",
 }
 OF_TARGET = [name for name in TARGETS if name.startswith(("Grad", "Auto", "Naive"))]
 OF_ROWS = ["LinearRegression", "LogisticRegression", "KMeans", "FuzzyCMeans"]
+OF_ROWS += ["CellNeighborsClassifier"]
 
 
 def rows(features: float, target: float, count: int = 20_000) -> dict[str, Any]:
@@ -85,6 +87,14 @@ class TestEach:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert fit(name, rows(0, 0), delta=delta).privacy_.note == ""
+
+
+def test_neighbours_say_it_where_the_number_of_rows_is_public() -> None:
+    domain = domain_for("label").with_(neighbours="replace", rows=20_000)
+    data = rows(0.1, 0)
+    table = dp.Table({n: data[n] for n in domain}, domain, dp.testing.simulate(1))
+    model = models.CellNeighborsClassifier(epsilon=1).fit(table)
+    assert model.privacy_.note == "about 90 % of rows have all values"
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -16,9 +16,7 @@ import numpy as np
 from discreto.core import compiled
 from discreto.core.domain.domain import Domain
 from discreto.core.maps import trees_numpy as kernels
-from discreto.core.maps._batch_cache import remember, share
 from discreto.core.maps._distances import memberships, nearest, raised
-from discreto.core.maps._fit_rows import held
 from discreto.core.maps._point_checks import (
     check_norm,
     check_points,
@@ -38,6 +36,7 @@ from discreto.core.maps.unit_columns import (
 )
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Ints, Shape
+from discreto.core.row_cache import held, remember, share
 from discreto.errors import ParameterError
 
 Points = tuple[tuple[float, ...], ...]

@@ -17,7 +17,6 @@ import numpy as np
 from discreto.core.aggregate import add_up
 from discreto.core.domain.domain import Domain
 from discreto.core.exponentials import exp
-from discreto.core.maps._fit_rows import held
 from discreto.core.maps._linear_rows import (
     add_products,
     add_weighed,
@@ -43,6 +42,7 @@ from discreto.core.maps.unit_columns import (
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Shape
 from discreto.core.rounding import make_whole, whole
+from discreto.core.row_cache import held
 from discreto.errors import ParameterError
 
 Norm = Literal["l1", "l2"]

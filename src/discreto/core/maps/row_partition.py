@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.domain.domain import Domain
-from discreto.core.maps._batch_cache import Chosen, remember
 from discreto.core.maps._names import check_names
 from discreto.core.maps.cells import present_in
 from discreto.core.maps.trees import BATCH_ROWS
 from discreto.core.query import Batch, Cells, Everyone, Ints, Sum, Tally
+from discreto.core.row_cache import Chosen, remember
 from discreto.errors import ParameterError
 
 MAX_PARTS = 1 << 16
@@ -129,12 +129,11 @@ class TallyWithin:
         return self.tally.empty(domain)
 
     def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
-        def choose() -> Chosen:
-            inside = self.parts.codes(batch, domain) == self.number
-            return Chosen(batch, np.flatnonzero(inside))
+        def choose() -> Ints:
+            return np.flatnonzero(self.parts.codes(batch, domain) == self.number)
 
-        key = (self.parts, self.number, *batch)
-        chosen = remember(batch, "chosen", key, choose)
+        which = (self.parts, self.number)
+        chosen = Chosen(batch, remember(batch, "chosen", which, choose), which)
         return self.tally.fold(chosen, len(chosen.rows), domain)
 
     def merge(self, first: Ints, second: Ints) -> Ints:

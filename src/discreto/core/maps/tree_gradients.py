@@ -11,16 +11,16 @@ import numpy as np
 from discreto.core.domain.domain import Domain
 from discreto.core.maps import tree_losses
 from discreto.core.maps import trees_numpy as kernels
-from discreto.core.maps._batch_cache import (
-    Fleeting,
-    keep,
-    last_key,
-    recall,
-    same,
-)
 from discreto.core.maps._names import check_names
 from discreto.core.maps.trees import BATCH_ROWS, MAX_ROUTES, Grid, Tree, known
 from discreto.core.query import Batch, Floats, Ints, Shape
+from discreto.core.row_cache import (
+    Fleeting,
+    WithCache,
+    keep,
+    last_key,
+    recall,
+)
 from discreto.errors import ParameterError
 
 Loss = Literal["squared", "poisson", "quantile", "logistic", "softmax"]
@@ -166,13 +166,13 @@ class Gradients:
 
     def totals(self, batch: Batch, domain: Domain) -> Floats:
         """The scores of each row, a line for each score; trees are added in order."""
-        if not hasattr(batch, "memory"):
+        if not isinstance(batch, WithCache):
             batch = Fleeting(batch)  # so that codes are worked out once for all trees
         done, total = 0, None
         kept = last_key(batch, "scores")
         if kept is not None:
             many, ours = len(kept[2]), (self.grid, self.start)
-            if same(kept[:2], ours) and same(kept[2], self.trees[:many]):
+            if kept[:2] == ours and kept[2] == self.trees[:many]:
                 done, total = many, recall(batch, "scores", kept)
         if total is None:
             rows = len(batch[self.target])
@@ -183,7 +183,7 @@ class Gradients:
         for tree in self.trees[done:]:
             leaf = tree.leaf(batch, self.grid, domain)
             kernels.add_leaves(tree.table, leaf, total)
-        if kept is None or not same(kept, (*kept[:2], self.trees)) or not done:
+        if kept is None or kept != (*kept[:2], self.trees) or not done:
             keep(batch, "scores", (self.grid, self.start, self.trees), total)
         return total
 

@@ -11,10 +11,10 @@ import numpy as np
 from discreto.core import aggregate
 from discreto.core.domain.domain import Category, Domain, Neighbours, Number
 from discreto.core.maps import trees_numpy as kernels
-from discreto.core.maps._batch_cache import keep, recall, remember
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import BATCH_ROWS, Grid, Tree, known
 from discreto.core.query import Batch, Ints
+from discreto.core.row_cache import keep, recall, remember
 from discreto.errors import ParameterError
 
 Encoding = Literal["native", "onehot", "either"]

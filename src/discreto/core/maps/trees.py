@@ -1,8 +1,8 @@
 """Trees as questions: codes of columns, splits, and the leaf that a row falls in.
 
 Everything a tree is made of is public or released. What is computed from rows may be
-kept in the memory of a batch (see ``frames.memory``); without one it is computed again,
-bit for bit the same.
+kept with the rows of a batch (see ``core.row_cache``). Without a store it is made
+again, bit for bit the same.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from discreto.core.domain.domain import Category, Domain
 from discreto.core.maps import trees_numpy as kernels
-from discreto.core.maps._batch_cache import Chosen, recall, remember
 from discreto.core.maps._names import check_names
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Ints
+from discreto.core.row_cache import Chosen, WithCache, recall, remember
 from discreto.errors import ParameterError
 
 MAX_CODES = 1 << 16  # of one column
@@ -81,7 +81,7 @@ class Grid:
 
     def place(self, batch: Batch, domain: Domain) -> kernels.Codes:
         """The codes of each row: a line for each row, a column for each name."""
-        if isinstance(batch, Chosen) and hasattr(batch.whole, "memory"):
+        if isinstance(batch, Chosen) and isinstance(batch.whole, WithCache):
             codes = self.place(batch.whole, domain)  # once for all parts of a batch
             return remember(batch, "codes", (self,), lambda: codes[batch.rows])
         every = range(len(self.names))

@@ -19,9 +19,9 @@ import narwhals as nw
 from discreto.core.domain.dates import DateTime
 from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Category, Column, Domain, Number
+from discreto.data.frames.cells import gaps_of
 from discreto.data.frames.convert import number_codes
 from discreto.data.frames.dates import word_steps
-from discreto.data.frames.gaps import gaps_of
 from discreto.data.sql import Untranslated
 from discreto.data.sql.dates import is_clock, steps
 from discreto.data.sql.sql_terms import among, clip, either, real, whole

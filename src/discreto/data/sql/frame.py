@@ -12,18 +12,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from discreto.core.bound import Bound
-from discreto.core.contribution import PersonBound, PersonFrame, bound_by_query
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
-from discreto.core.frame import Origin, Place
+from discreto.core.frame import Array, Frame, Origin, Place, asked
+from discreto.core.people import PersonBound, PersonFrame, bound_by_query, join
 from discreto.core.row_local import cell_by_cell
 from discreto.core.unknown_keys import OpenText
-from discreto.data.frames.convert import convert
-from discreto.data.frames.frame_checks import Array, Frame, asked, need_columns
-from discreto.data.frames.memory import MemoryFrame
-from discreto.data.frames.memory_view import MemoryView
-from discreto.data.frames.people import join, people_of
-from discreto.data.frames.types import check_types, kind_of_dtype
+from discreto.data.frames.convert import convert, people_of
+from discreto.data.frames.memory import MemoryFrame, MemoryView
+from discreto.data.frames.types import check_types, kind_of_dtype, need_columns
 from discreto.data.sql import Untranslated
 from discreto.data.sql.backend import Backend
 from discreto.data.sql.batched_queries import Portion, portions_of

@@ -17,7 +17,7 @@ from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Category, Domain
 from discreto.core.frame import asked
 from discreto.core.unknown_keys import OpenText
-from discreto.data.frames.gaps import gaps_of
+from discreto.data.frames.cells import gaps_of
 from discreto.data.sql import Untranslated
 from discreto.data.sql.backend import Backend
 from discreto.data.sql.cells import unit_rows

@@ -16,7 +16,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from discreto.core.cost import Cost
 from discreto.core.domain.columns import of_python
 from discreto.core.domain.domain import Category, Domain, Number
-from discreto.data.frames.native import frame_of
+from discreto.data.native_frames import frame_of
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.models.base.features import as_matrix, columns_of
 from discreto.models.base.own_ledger import own_ledger

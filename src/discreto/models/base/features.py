@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreto.core.domain.domain import Category, Domain, Number
 from discreto.data.frames import convert
 from discreto.data.frames.convert import listed
-from discreto.data.frames.native import frame_of
+from discreto.data.native_frames import frame_of
 from discreto.errors import DomainError, ParameterError
 from discreto.table.table import Table
 

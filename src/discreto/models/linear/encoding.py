@@ -23,7 +23,7 @@ from discreto.core.maps.unit_columns import (
     rows_with_gaps,
     unit_rows,
 )
-from discreto.data.frames.gaps import gaps_of
+from discreto.data.frames.cells import gaps_of
 from discreto.errors import DomainError
 from discreto.models.base.features import Array, Space
 

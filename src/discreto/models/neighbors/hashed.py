@@ -13,9 +13,11 @@ from discreto.core.cost import Amount
 from discreto.core.domain.domain import Domain
 from discreto.core.maps import (
     Categories,
+    Completeness,
     Everyone,
     Memberships,
     Ones,
+    Present,
     Sides,
     Values,
     present_in,
@@ -37,6 +39,7 @@ from discreto.models.neighbors.hashing import (
 from discreto.session.parameters import Reader
 from discreto.session.rng import Seed, generator
 from discreto.session.session import Ask
+from discreto.stats._base import complete_note
 
 _WINDOWS = Fraction(1, 10)  # of the cost, to learn where the numbers are
 _LOCATE = Fraction(1, 10)  # the share that finds the middle of the rows
@@ -182,12 +185,24 @@ class CellNeighborsClassifier(PrivateClassifier):
         if not names:
             return np.empty(0), left
         values, cells = Values(names), present_in(names, space.domain)
-        if space.domain.neighbours == "replace" and isinstance(cells, Everyone):
+        replace = space.domain.neighbours == "replace"
+        if replace and isinstance(cells, Everyone):
             blocks: tuple[Block, ...] = (Block(values),)
         else:
             one = Fraction(1, 1 + len(names))
             blocks = (Block(Ones(), share=one), Block(values, share=1 - one))
+        gaps = isinstance(cells, Present)
+        if gaps and not replace:
+            # Rows without all values have a cell of their own. A row is in one of both
+            # cells, so counting them moves no bound and adds no noise.
+            cells = Completeness(names)
         answer = ask.measure(Sum(cells, blocks), "middle of the rows", _LOCATE)
+        if gaps:
+            counts = answer.tables[0][:, 0].astype(float)
+            # A replaced row would move both counts, but then their sum is public.
+            others = [(space.domain.rows or 0) - counts[0]] if replace else counts[1:]
+            variance = answer.noises[0].variance
+            ask.remark(complete_note(names, counts[:1], others, variance))
         return middle(answer, space.domain), left - _LOCATE
 
     def predict_proba(self, X: Any) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""What is kept for rows of a file between questions: same answers, fewer reads."""
+"""Arrays kept for rows of a file between questions: same answers, fewer reads."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import discreto as dp
 from discreto.core.bound import bind
 from discreto.core.maps import Gradients, Grid, Leaves, Tree, Values
 from discreto.core.query import Block, Everyone, Sum
+from discreto.core.row_cache import RowCache
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import open_frame, parquet, spill, stream
-from discreto.data.frames.kept_batches import KeptMemory
 from discreto.data.frames.spill import Spill
 from discreto.errors import KernelFault
 
@@ -91,7 +91,7 @@ def test_columns_are_read_twice_at_most(path, monkeypatch):
 
 
 def test_who_asks_once_keeps_nothing(path, monkeypatch):
-    monkeypatch.setattr(stream, "KeptBatch", None)  # it would fail
+    monkeypatch.setattr(stream, "FileRows", None)  # it would fail
     frame, once = open_frame(path, DOMAIN), questions()[-1]
     found = LocalEngine(2).fold(bind(once, DOMAIN), frame)[0].tolist()
     assert found == folded(rows(0))[-1]
@@ -149,16 +149,43 @@ def test_the_file_has_no_name(tmp_path, monkeypatch):
     np.testing.assert_array_equal(kept.load(), np.arange(1000))
 
 
-def test_room_is_given_back():
-    room = Spill(0)
-    memory = KeptMemory(room)
+def test_memory_is_given_back_with_the_last_reference(tmp_path, monkeypatch):
+    memory, kept = Spill(0), []
     for i in range(9):
-        array = np.full(1000, i)
-        memory["scores"] = (*memory.get("scores", ())[-1:], ((i,), array))
-    assert room._end <= 3 * 8000
-    assert [pair[1].load()[0] for pair in memory["scores"]] == [7, 8]
-    memory.forget()
-    assert len(room._free[8000]) == room._end // 8000
+        kept = [*kept[-1:], memory.put(np.full(1000, i))]
+    assert [array.load()[0] for array in kept] == [7, 8]
+    assert os.fstat(memory._file).st_size <= 3 * 8000
+
+
+def test_an_array_that_is_being_read_is_not_written_over():
+    """Else a thread would read rows of other people in place of its own."""
+    memory = Spill(0)
+    cache = RowCache(memory)
+    cache.keep((0, 1000), "scores", ("old",), np.zeros(1000), most=1)
+    reading = cache._entries[0, 1000]["scores"][0][1]  # as another thread has it
+    cache.keep((0, 1000), "scores", ("new",), np.ones(1000), most=1)
+    others = [memory.put(np.full(1000, i)) for i in range(2, 5)]
+    assert not reading.load().any()
+    assert [array.load()[0] for array in others] == [2, 3, 4]
+
+
+def test_no_more_is_kept_in_memory_than_was_said():
+    memory = Spill(20_000, file=False)
+    first, second = memory.put(np.zeros(1000)), memory.put(np.zeros(1000))
+    assert None not in (first, second)
+    assert memory.put(np.zeros(1000)) is None
+    del first
+    assert memory.put(np.zeros(1000)) is not None
+
+
+@pytest.mark.parametrize("in_memory", [0, 1 << 20])
+def test_a_part_of_an_array_is_kept_by_itself(in_memory):
+    whole = np.arange(4000.0)
+    kept = Spill(in_memory).put(whole[1000:2000])
+    whole[:] = 0
+    np.testing.assert_array_equal(kept.load(), np.arange(1000.0, 2000.0))
+    with pytest.raises(ValueError, match="read-only"):
+        kept.load()[0] = 1
 
 
 def test_one_file_named_twice_is_two_files(path):
@@ -170,5 +197,5 @@ def test_one_file_named_twice_is_two_files(path):
 
 def test_large_groups_are_read_from_end_to_end(path, monkeypatch):
     monkeypatch.setattr(parquet, "LARGEST", 800)
-    monkeypatch.setattr(stream, "KeptBatch", None)  # it would fail
+    monkeypatch.setattr(stream, "FileRows", None)  # it would fail
     assert folded(path) == folded(rows(0))

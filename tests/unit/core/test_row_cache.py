@@ -1,8 +1,9 @@
-"""What is made of whole rows for one fit: held for just these rows, then given back."""
+"""What is kept about rows between questions: same answers, less work, given back."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import discreto as dp
 from discreto import models
 from discreto.core import aggregate, compiled
 from discreto.core.bound import inside
+from discreto.core.fold import fold_all
 from discreto.core.maps import (
     Deviations,
     FuzzyPulls,
@@ -19,11 +21,13 @@ from discreto.core.maps import (
     Nearest,
     Scaled,
     SquaredGradient,
+    regression,
 )
-from discreto.core.maps import _fit_rows as fit_rows
 from discreto.core.query import Block, Everyone, Sum
+from discreto.core.row_cache import RowCache, remember
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import open_frame
+from discreto.data.frames.spill import Spill
 from discreto.testing import simulate
 
 ROWS = 3000
@@ -87,7 +91,7 @@ def test_answers_do_not_depend_on_what_is_held(room, fast, monkeypatch):
     if not fast:
         monkeypatch.setattr(compiled, "loops", lambda *_: None)
     frame = open_frame(rows(), DOMAIN)
-    frame.fit_rows = fit_rows.FitRows(room)
+    frame.cache = RowCache(Spill(room), Spill(room, file=False))
     several = [(query, domain) for query in questions() for domain in (DOMAIN, WIDER)]
     wanted = {i: alone(*one) for i, one in enumerate(several)}
     rng = np.random.default_rng(1)
@@ -109,35 +113,37 @@ def test_the_same_rows_are_made_once(monkeypatch):
     assert len(made) == 5 + 3 * 2
 
 
-def test_nobody_can_write_to_them():
+def test_kept_rows_cannot_be_written_to(monkeypatch):
+    given: list[Any] = []
+    mix = regression.mix
+    monkeypatch.setattr(
+        regression, "mix", lambda w, rows: given.append(rows) or mix(w, rows)
+    )
     frame = open_frame(rows(), DOMAIN)
-    folded(frame, questions()[1], DOMAIN)
-    arrays = [array for _, kept in frame.fit_rows._kept.values() for array in kept]
-    assert arrays
-    assert not any(array.flags.writeable for array in arrays)
+    for _ in range(2):
+        folded(frame, questions()[1], DOMAIN)
+    assert given
+    assert not any(array.flags.writeable for array in given)
 
 
-def test_no_more_is_held_than_there_is_room():
-    place = fit_rows.FitRows(100)
-    assert place.room(("k",), [(3, 20), (20,)]) is not None
-    assert place.room(("k",), [(3, 20), (20,)]) is None
-    assert place.room(("other",), [(5, 20)]) is not None  # what was there is let go
+def test_older_questions_give_their_memory_to_newer_ones():
+    cache = RowCache(Spill(0, file=False), Spill(1600, file=False))
+    for start in (0, 100):
+        place = (start, start + 100)
+        cache.keep(place, "rows", ("old",), [np.zeros(100)], most=1, whole=True)
+    cache.keep((0, 50), "rows", ("old",), [np.zeros(50)], most=1, whole=True)
+    assert cache.find((0, 50), "rows", ("old",)) is None  # nothing is older than it
+    cache.keep((0, 150), "rows", ("new",), [np.zeros(150)], most=1, whole=True)
+    assert cache.find((0, 150), "rows", ("new",)) is not None
+    assert cache.find((0, 100), "rows", ("old",)) is None
 
 
-def test_too_little_memory_costs_time_alone(monkeypatch):
+def test_too_little_memory_costs_time_alone():
     frame, query = open_frame(rows(), DOMAIN), questions()[1]
-    wanted = alone(query, DOMAIN)
-
-    class Full:
-        def empty(self, size: int) -> Any:
-            raise MemoryError
-
-    place = fit_rows.FitRows(100)
-    with monkeypatch.context() as patch:
-        patch.setattr(fit_rows, "np", Full())
-        assert place.room(("k",), [(3, 20)]) is None
-    frame.fit_rows = place
-    np.testing.assert_array_equal(folded(frame, query, DOMAIN)[0], wanted[0])
+    frame.cache = RowCache(Spill(0, file=False), Spill(0, file=False))
+    for _ in range(2):
+        found = folded(frame, query, DOMAIN)[0]
+        np.testing.assert_array_equal(found, alone(query, DOMAIN)[0])
 
 
 @pytest.mark.parametrize(
@@ -149,10 +155,10 @@ def test_too_little_memory_costs_time_alone(monkeypatch):
     ids=lambda model: type(model).__name__,
 )
 def test_a_fit_gives_everything_back(model, monkeypatch):
-    held: list[int] = []
-    keep = fit_rows.FitRows.keep
+    kept: list[Any] = []
+    keep = RowCache.keep
     monkeypatch.setattr(
-        fit_rows.FitRows, "keep", lambda *args: held.append(1) or keep(*args)
+        RowCache, "keep", lambda *args: kept.append(args[:4]) or keep(*args)
     )
     domain = dp.Domain({name: DOMAIN[name] for name in (*NAMES, "y")}, target="y")
     if isinstance(model, models.KMeans):
@@ -160,6 +166,23 @@ def test_a_fit_gives_everything_back(model, monkeypatch):
     data = {name: np.tile(values, 28) for name, values in rows().items()}
     table = dp.Table(data, domain, simulate(0), engine=LocalEngine(1))
     model.fit(table)
-    assert held
-    assert not table._rows._frame.fit_rows._kept
-    assert table._rows._frame.fit_rows._slab is None
+    assert kept
+    assert all(cache.find(*entry) is None for cache, *entry in kept)
+
+
+def test_every_key_holds_the_domain_of_its_question():
+    """A map that forgets the domain in its key is not answered in other bounds."""
+    frame, seen = open_frame(rows(), DOMAIN), []
+
+    class Forgetful(Deviations):
+        def rows(self, batch: Any, domain: Any) -> Any:
+            make = partial(super().rows, batch, domain)
+            seen.append(remember(batch, "forgetful", (), make))
+            return seen[-1].copy()
+
+        add_to = None
+
+    query = Sum(Everyone(), (Block(Forgetful(NAMES, POINTS, 0.7)),))
+    for domain in (DOMAIN, WIDER, DOMAIN):
+        found = fold_all(inside(query, domain), frame)
+        np.testing.assert_array_equal(found[0], alone(query, domain)[0])

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import discreto as dp
 from discreto.core.domain.dialect import MISSING_WORDS
 from discreto.data.frames import convert, open_frame
-from discreto.data.frames.numbers import reader_of
+from discreto.data.frames.cells import reader_of
 from discreto.errors import DiscretoError, DomainError, ParameterError
 from discreto.testing import simulate
 

@@ -34,7 +34,7 @@ from discreto.models.boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from discreto.models.boosting.defaults import MANY_CLASSES
+from discreto.models.boosting.settings import MANY_CLASSES
 from discreto.models.boosting.linear_start import line_scores
 from discreto.models.linear.linear import LinearRegression
 from discreto.models.linear.logistic import LogisticRegression

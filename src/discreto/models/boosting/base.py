@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -14,9 +15,13 @@ from discreto.models.base.features import Space
 from discreto.models.base.signal_to_noise import STRENGTHS, way_of
 from discreto.models.base.views import Seen, ask_groups, wide_categories
 from discreto.models.boosting import forest, inspection
-from discreto.models.boosting.defaults import counts_first, settings_for
 from discreto.models.boosting.first_estimate import look
-from discreto.models.boosting.settings import SETTING_NAMES, settings_of, warn_of_old
+from discreto.models.boosting.settings import (
+    SETTING_NAMES,
+    Choices,
+    settings_of,
+    warn_of_old,
+)
 from discreto.models.boosting.trainer import Base, Ensemble, learn
 from discreto.session.parameters import Reader
 from discreto.session.rng import generator
@@ -59,13 +64,16 @@ class Boosting(PrivateEstimator):
             groups = ask_groups(ask, space, GROUPS)
             seen = Seen(groups=groups)
             ask, space = seen.ask(ask.sharing(1 - GROUPS), space), seen.space(space)
-        settings, first = settings_for(self, ask.cost, space), None
+        # Read once for all ways of a rehearsal: only the strength differs.
+        key = (self, ask.cost, space.domain.fingerprint, space.features)
+        choices = ask.once(key, partial(Choices, self, ask.cost, space))
+        settings, first = choices.at(), None
         if base is not None:
             settings = replace(settings, start_share=Fraction(0))
-        elif counts_first(self, space):
+        elif choices.counts_first:
             first = look(ask, space, settings, settings.start_share)
             way = ask.fork(len(STRENGTHS), way_of(first.fewest, ask.cost))
-            settings = settings_for(self, ask.cost, space, STRENGTHS[way])
+            settings = choices.at(STRENGTHS[way])
         coins = generator(Reader(self).seed())
         ensemble = self._weighted(
             learn(ask, space, settings, coins, first, base), space

@@ -18,7 +18,7 @@ from discreto.core.maps.tree_gradients import NUMBER_LOSSES
 from discreto.core.query import Block, Ones, Sum
 from discreto.models.base.features import Space
 from discreto.models.base.signal_to_noise import likely_counts
-from discreto.models.boosting.resolved import ResolvedSettings
+from discreto.models.boosting.settings import ResolvedSettings
 from discreto.session.session import Ask
 from discreto.stats._base import complete_note
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,16 +27,22 @@ def pack(
     names, trees = ensemble.grid.names, ensemble.trees
     sizes = zip(names, ensemble.grid.sizes(domain), strict=True)
     widest = max(len(groups[n]) + 1 if n in groups else size for n, size in sizes)
-    features = [f for tree in trees for f in tree.features]
-    lines: list[Any] = [route for tree in trees for route in tree.routes]
-    for i, feature in enumerate(features):
-        if names[feature] in groups:
-            route = np.array(lines[i])
-            lines[i] = (*route[groups[names[feature]]], route[-1])
-    routes = np.zeros((len(lines), widest), dtype=np.int64)
-    for i, line in enumerate(lines):
-        routes[i, : len(line)] = line
-    values = [value for tree in trees for value in tree.values]
+    # Few routes occur, each of them many times: a line for each, then its number.
+    places: dict[tuple[int, tuple[int, ...]], int] = {}
+    where: dict[int, list[int]] = {}  # by tree: those of a dry run are one tree
+    for tree in trees:
+        if id(tree) not in where:
+            nodes = zip(tree.features, tree.routes, strict=True)
+            where[id(tree)] = [places.setdefault(n, len(places)) for n in nodes]
+    lines = np.zeros((len(places), widest), dtype=np.int64)
+    for (feature, route), i in places.items():
+        group = groups.get(names[feature])
+        line = route if group is None else (*np.array(route)[group], route[-1])
+        lines[i, : len(line)] = line
+    nodes_of = [np.array(where[id(tree)], dtype=np.int64) for tree in trees]
+    routes = lines[np.concatenate([*nodes_of, np.empty(0, dtype=np.int64)])]
+    features = list(chain.from_iterable([tree.features for tree in trees]))
+    values = list(chain.from_iterable([tree.values for tree in trees]))
     return {
         "cuts_": tuple(np.array(cuts, dtype=float) for cuts in ensemble.grid.cuts),
         "start_": np.array(ensemble.start),

@@ -14,10 +14,12 @@ from discreto.core.maps.tree_splits import (
     SplitScore,
     candidates,
 )
-from discreto.core.maps.trees import Grid, Tree
+from discreto.core.maps.trees import Tree
 from discreto.core.query import Choice
 from discreto.errors import DomainError
-from discreto.models.boosting.resolved import ResolvedSettings
+from discreto.models.base.binning import grid_of
+from discreto.models.base.features import Space
+from discreto.models.boosting.settings import ResolvedSettings
 from discreto.session.rng import Generator
 from discreto.session.session import Ask
 
@@ -29,9 +31,10 @@ class Grower:
     """Splits for trees on one grid, all from public facts, coins and releases."""
 
     def __init__(
-        self, grid: Grid, domain: Domain, settings: ResolvedSettings, coins: Generator
+        self, space: Space, settings: ResolvedSettings, coins: Generator
     ) -> None:
-        self.grid, self.domain = grid, domain
+        domain = self.domain = space.domain
+        grid = self.grid = grid_of(space.features, domain, settings.bins)
         self.settings, self._coins = settings, coins
         self.sizes = grid.sizes(domain)
         self._usable = [
@@ -51,9 +54,8 @@ class Grower:
         self._routes: dict[Candidate, Route] = {}
         self._all_to_one: list[Route] = [(0,) * size for size in self.sizes]
 
-    def by_chance(self, number: int) -> Tree:
-        """A tree of random splits, on some columns in turn or on any of them."""
-        depth = self.settings.depths[number]
+    def by_chance(self, number: int, depth: int) -> Tree:
+        """Return a tree of random splits, on some columns in turn or on any of them."""
         columns = self._usable
         if self.settings.splits == "cyclic":
             size = min(self.settings.group, len(columns))

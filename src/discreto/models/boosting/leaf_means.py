@@ -10,7 +10,7 @@ from discreto.core.maps.leaf_means import LeafMean
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import Leaves, Tree
 from discreto.core.query import Derived, Floats
-from discreto.models.boosting.resolved import ResolvedSettings
+from discreto.models.boosting.settings import ResolvedSettings
 from discreto.session.session import Session
 
 

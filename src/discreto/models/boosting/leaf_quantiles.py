@@ -15,7 +15,7 @@ from discreto.core.query import Block, Choice, Floats, Ones, Sum
 from discreto.models.base.binning import cuts_of
 from discreto.models.base.features import Space
 from discreto.models.base.signal_to_noise import unit_strength
-from discreto.models.boosting.resolved import ResolvedSettings
+from discreto.models.boosting.settings import ResolvedSettings
 from discreto.session.session import Ask
 
 COUNT = (Block(Ones()),)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import Leaves, Tree
 from discreto.core.query import Block, Sum
-from discreto.models.boosting.resolved import ResolvedSettings
+from discreto.models.boosting.settings import ResolvedSettings
 from discreto.session.session import Ask
 
 Floats = NDArray[np.float64]

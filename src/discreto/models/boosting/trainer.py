@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.core.maps.tree_gradients import NUMBER_LOSSES, Gradients, Residuals
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Block, Choice, Ones, Sum
-from discreto.models.base.binning import grid_of
 from discreto.models.base.features import Space
 from discreto.models.bayes.class_means import ask_means
 from discreto.models.bayes.queries import read_tables
@@ -25,7 +25,7 @@ from discreto.models.boosting.leaf_means import measure_means
 from discreto.models.boosting.leaf_quantiles import ask_quantile, measure_quantiles
 from discreto.models.boosting.leaves import measure, values_of
 from discreto.models.boosting.monotone import gaps_of, in_order
-from discreto.models.boosting.resolved import ResolvedSettings
+from discreto.models.boosting.settings import ResolvedSettings
 from discreto.session.rng import Generator
 from discreto.session.session import Ask, Session
 
@@ -53,8 +53,10 @@ def learn(
     base: Base | None = None,
 ) -> Ensemble:
     """Hold the whole conversation, or what is left of it after a first look."""
-    grid = grid_of(space.features, space.domain, settings.bins)
-    grower = Grower(grid, space.domain, settings, coins)
+    # All ways of a rehearsal grow their trees on one grid.
+    key = (settings.common, space.domain.fingerprint, space.features)
+    grower = ask.once(key, partial(Grower, space, settings, coins))
+    grid = grower.grid
     if first is None and settings.start_share:
         first = look(ask, space, settings, settings.start_share)
     if not settings.trees and settings.quantile_share:
@@ -76,25 +78,44 @@ def learn(
             label = f"size of residuals before tree {number + 1}"
             quantile = settings.clip_turns[number]
             share = settings.clip_share
-            gradients = _clipped(ask, space, gradients, quantile, label, share)
-        gradients = _turn(answering, whole, grower, gradients, number)
+            clip = ask.repeat(
+                ("size of residuals", settings.common, quantile),
+                label,
+                share,
+                partial(_ask_clip, ask, space, gradients, quantile, label, share),
+                partial(gradients.check, space.domain),
+            )
+            gradients = replace(gradients, clip=clip)
+        # In a dry run every tree of a form but the first is priced, not asked.
+        grown = answering.repeat(
+            settings.tree_form(number, whole),
+            f"tree {number + 1}",
+            whole,
+            partial(_grow, answering, whole, grower, gradients, settings, number),
+            partial(gradients.check, space.domain),
+        )
+        gradients = replace(gradients, trees=(*gradients.trees, *grown))
     shares = () if first is None else first.start
     return Ensemble(grid, gradients.start, gradients.trees, shares)
 
 
-def _turn(
+def _grow(
     ask: Session,
     whole: Fraction,
     grower: Grower,
     gradients: Gradients,
+    settings: ResolvedSettings,
     number: int,
-) -> Gradients:
-    """Gradients after one more tree, which may be asked for whole or level by level."""
-    settings, label = grower.settings, f"tree {number + 1}"
-    depth = settings.depths[number]
+) -> tuple[Tree, ...]:
+    """Return what one more tree adds: itself, or with staged leaves one for each level.
+
+    ``whole`` is its share of the cost of ``ask``.
+    """
+    before = len(gradients.trees)
+    label, depth = f"tree {number + 1}", settings.depths[number]
     shares = settings.leaf_shares(whole, depth)
     # A level of choices each, and leaves after the last of them or after each.
-    tree = Tree() if settings.splits == "greedy" else grower.by_chance(number)
+    tree = Tree() if settings.splits == "greedy" else grower.by_chance(number, depth)
     for level in range(depth):
         if settings.splits == "greedy":
             words = f"{label}, level {level + 1}"
@@ -121,7 +142,7 @@ def _turn(
             values = in_order(tree, values, settings.monotone, gaps)
         grown = replace(tree, values=tuple(map(tuple, values.tolist())))
         gradients = replace(gradients, trees=(*gradients.trees, grown))
-    return gradients
+    return gradients.trees[before:]
 
 
 def _turns(
@@ -190,19 +211,18 @@ def _start(
     return replace(gradients, start=scores.start, trees=scores.trees)
 
 
-def _clipped(
+def _ask_clip(
     ask: Ask,
     space: Space,
     gradients: Gradients,
     quantile: Fraction,
     label: str,
     share: Fraction,
-) -> Gradients:
-    """Gradients that are bounded by about a quantile of the residuals."""
+) -> float:
+    """Return about a quantile of the sizes of residuals, to bound gradients by."""
     cells = Residuals(gradients)
     ranks = Ranks((quantile.numerator,), quantile.denominator)
     query = Choice(Sum(cells, (Block(Ones()),)), ranks)
     picked = ask.select(query, label, share)
     edge = cells.edge(int(picked.indices[0]), space.domain)
-    clip = max(edge, 1e-12)  # the least that gradients take
-    return replace(gradients, clip=clip)
+    return max(edge, 1e-12)  # the least that gradients take

@@ -35,7 +35,7 @@ from discreto.models.boosting import (
     GradientBoostingRegressor,
 )
 from discreto.models.boosting.settings import MANY_CLASSES
-from discreto.models.boosting.linear_start import line_scores
+from discreto.models.boosting.start import line_scores
 from discreto.models.linear.linear import LinearRegression
 from discreto.models.linear.logistic import LogisticRegression
 from discreto.models.neighbors.hashed import CellNeighborsClassifier

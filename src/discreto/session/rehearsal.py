@@ -121,23 +121,23 @@ class _Rehearsed(Session):
                 self.tape.parts[key] = _Part(result, parts, len(label))
             return result
         check()
-        key = (self.cost, share)
-        if key not in part.priced:
+        price = (self.cost, share)
+        if price not in part.priced:
             cost = self.cost * share
-            part.priced[key] = [self._priced(one, cost * r) for one, r in part.asked]
-        named = [q.labelled(label, part.prefix) for q in part.priced[key]]
+            part.priced[price] = [self._priced(one, cost * r) for one, r in part.asked]
+        named = [q.labelled(label, part.prefix) for q in part.priced[price]]
         self.whole.asked += named
         self.whole.numbers += sum([one.numbers for one, _ in part.asked])
         both = zip(part.asked, named, strict=True)
         self.tape.asked += [one._replace(question=q) for (one, _), q in both]
-        return part.result  # type: ignore[no-any-return]
+        return part.result
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what ``make`` made the first time for this ``key``."""
         made = self.tape.made
         if key not in made:
             made[key] = make()
-        return made[key]  # type: ignore[no-any-return]
+        return made[key]
 
     def _priced(self, one: _Asked, cost: Cost) -> Question:
         assert one.bound is not None
@@ -150,7 +150,7 @@ class _Rehearsed(Session):
             self.whole.asked.append(known.question)
             self.whole.numbers += known.numbers
             self.tape.asked.append(known)
-            return known.answer  # type: ignore[no-any-return]
+            return known.answer
         before = self.whole.numbers
         answer = ask()
         numbers = self.whole.numbers - before

@@ -12,11 +12,10 @@ from sklearn.linear_model import LinearRegression as Plain
 import discreto as dp
 from discreto import models
 from discreto.core.query import Everyone
-from discreto.models.linear import single_release as _one_look
+from discreto.models.linear import residuals as _one_look
 from discreto.models.linear.coordinates import Design
-from discreto.models.linear.least_squares import Moments, centred, least_squares
-from discreto.models.linear.residuals import by_residuals
-from discreto.models.linear.single_release import PLENTY, _spoiled
+from discreto.models.linear.moments import Moments, centred, least_squares
+from discreto.models.linear.residuals import PLENTY, _spoiled, by_residuals
 from discreto.testing import simulate
 
 ONCE = "products of whole rows"

@@ -19,7 +19,7 @@ from discreto.core.domain.domain import Category, Domain, Number
 from discreto.data.frames.native import frame_of
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.models.base.features import as_matrix, columns_of
-from discreto.models.base.own_ledger import own_ledger
+from discreto.models.base.ledgers import own_ledger
 from discreto.models.base.process_facts import keep_rows
 from discreto.models.interop.pipelines import warn_of_leaks
 from discreto.session.parameters import number, refuse

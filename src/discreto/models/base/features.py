@@ -108,6 +108,14 @@ class Space:
         return self.centres() + self.halves() * unit
 
 
+def check_same(before: Space, now: Space) -> None:
+    """Refuse a batch of other columns, from public facts."""
+    same = (before.features, before.target) == (now.features, now.target)
+    names = (*before.features, before.goal)
+    if not same or any(before.domain[n] != now.domain[n] for n in names):
+        raise DomainError("partial_fit: the columns are not those of earlier batches.")
+
+
 def columns_of(
     X: Any, names: Sequence[str], *, mapping: bool = False
 ) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from discreto.core.cost import Cost
 from discreto.core.maps.simplex_features import soft_votes
 from discreto.errors import DomainError, ParameterError
 from discreto.models.base.binning import grid_of
-from discreto.models.base.features import Space
+from discreto.models.base.estimator import TakesWeights
+from discreto.models.base.features import Space, check_same
 from discreto.models.base.kinds import PrivateClassifier
 from discreto.models.base.signal_to_noise import (
     CLEAR,
@@ -25,7 +26,6 @@ from discreto.models.base.signal_to_noise import (
     size_up,
     usual_temper,
 )
-from discreto.models.base.takes_weights import TakesWeights
 from discreto.models.base.views import (
     Seen,
     ask_groups,
@@ -45,7 +45,6 @@ from discreto.models.bayes.queries import (
 )
 from discreto.models.bayes.shrinkage import TINY
 from discreto.models.bayes.start_scores import ask_temper, class_scores
-from discreto.models.linear.products import check_same
 from discreto.session.parameters import Reader
 from discreto.session.plan import Plan
 from discreto.session.session import Ask

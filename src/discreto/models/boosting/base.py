@@ -15,13 +15,13 @@ from discreto.models.base.features import Space
 from discreto.models.base.signal_to_noise import STRENGTHS, way_of
 from discreto.models.base.views import Seen, ask_groups, wide_categories
 from discreto.models.boosting import forest, inspection
-from discreto.models.boosting.first_estimate import look
 from discreto.models.boosting.settings import (
     SETTING_NAMES,
     Choices,
     settings_of,
     warn_of_old,
 )
+from discreto.models.boosting.start import look
 from discreto.models.boosting.trainer import Base, Ensemble, learn
 from discreto.session.parameters import Reader
 from discreto.session.rng import generator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,11 +14,16 @@ from discreto.models.base.arrays import Bounds
 from discreto.models.base.features import Space
 from discreto.models.base.kinds import PrivateClassifier, PrivateRegressor
 from discreto.models.boosting.base import Boosting, keep_all
-from discreto.models.boosting.class_weights import shift_of
 from discreto.models.boosting.settings import BoostingSettings, with_old_names
 from discreto.models.boosting.trainer import Ensemble
+from discreto.session.parameters import Reader
 from discreto.session.rng import Seed
 from discreto.session.session import Ask
+
+_WANTED = (
+    "None, 'balanced' or a public number above 0 for every class, {class: number} or "
+    "a list"
+)
 
 
 class GradientBoostingClassifier(Boosting, PrivateClassifier):
@@ -354,3 +360,23 @@ def chances(scores: Any) -> Any:
     for k in range(1, out.shape[1]):  # in a fixed order, for any number of rows
         total += out[:, k : k + 1]
     return out / total
+
+
+def shift_of(model: Any, space: Space, shares: tuple[float, ...]) -> tuple[float, ...]:
+    """What is added to the scores; ``shares`` are scores of released class shares."""
+    read = Reader(model)
+    given = read.given("class_weight")
+    if read.is_auto("class_weight", "balanced"):
+        if not shares:
+            raise read.bad("class_weight", "numbers: class shares are not asked for")
+        return tuple(-share for share in shares)
+    if isinstance(given, dict) and set(given) == set(space.classes):
+        given = [given[name] for name in space.classes]
+    numbers = list(given) if isinstance(given, list | tuple) else []
+    plain = all(type(n) in (int, float) and 1e-9 <= n <= 1e9 for n in numbers)
+    if not plain or len(numbers) != len(space.classes):
+        raise read.bad("class_weight", _WANTED)
+    logs = [math.log(n) for n in numbers]
+    if len(logs) == 2:
+        return (logs[1] - logs[0],)
+    return tuple(one - sum(logs) / len(logs) for one in logs)

@@ -19,13 +19,17 @@ from discreto.models.base.features import Space
 from discreto.models.bayes.class_means import ask_means
 from discreto.models.bayes.queries import read_tables
 from discreto.models.bayes.start_scores import ask_temper, class_scores, tempered
-from discreto.models.boosting.first_estimate import FirstLook, look, middle_of
 from discreto.models.boosting.growing import Grower
-from discreto.models.boosting.leaf_means import measure_means
-from discreto.models.boosting.leaf_quantiles import ask_quantile, measure_quantiles
-from discreto.models.boosting.leaves import measure, values_of
+from discreto.models.boosting.leaves import (
+    ask_quantile,
+    measure,
+    measure_means,
+    measure_quantiles,
+    values_of,
+)
 from discreto.models.boosting.monotone import gaps_of, in_order
 from discreto.models.boosting.settings import ResolvedSettings
+from discreto.models.boosting.start import FirstLook, look, middle_of
 from discreto.session.rng import Generator
 from discreto.session.session import Ask, Session
 

@@ -18,7 +18,7 @@ from discreto.core.maps import Cross
 from discreto.core.maps.hyperplanes import Sides
 from discreto.core.maps.unit_columns import Term
 from discreto.core.query import Block, Cells, Ones, Sum
-from discreto.models.linear.least_squares import Floats
+from discreto.models.linear.moments import Floats
 from discreto.session.session import Ask
 
 SHARE = Fraction(1, 8)  # of the cost

@@ -18,7 +18,7 @@ from discreto.core.maps import Scaled
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
 from discreto.core.maps.unit_columns import Term
 from discreto.core.query import Block, Cells, Sum
-from discreto.models.linear.least_squares import Floats, unfold
+from discreto.models.linear.moments import Floats, unfold
 from discreto.session.session import Ask
 
 TYPICAL = 0.4  # how far Number columns are from the middle of their range

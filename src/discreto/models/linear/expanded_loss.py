@@ -30,7 +30,7 @@ from discreto.models.linear.coordinates import (
     rows_of,
     spreads,
 )
-from discreto.models.linear.least_squares import (
+from discreto.models.linear.moments import (
     Floats,
     Moments,
     centred,

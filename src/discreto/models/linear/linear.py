@@ -19,17 +19,26 @@ from discreto.core.maps.unit_columns import Indicator, Term
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
 from discreto.models.base.arrays import Bounds
-from discreto.models.base.features import Space
+from discreto.models.base.estimator import TakesWeights
+from discreto.models.base.features import Space, check_same
 from discreto.models.base.kinds import PrivateRegressor
 from discreto.models.base.signal_to_noise import COUNT, STRENGTHS, hear_strength
-from discreto.models.base.takes_weights import TakesWeights
-from discreto.models.base.weighted_rows import column_weights, weighted_rows
 from discreto.models.linear.coordinates import Design
 from discreto.models.linear.encoding import Encoding, affordable, spread_out
-from discreto.models.linear.least_squares import centred, least_squares
-from discreto.models.linear.products import Products, check_same
-from discreto.models.linear.residuals import Line, by_products, constant
-from discreto.models.linear.single_release import PLENTY, by_looks
+from discreto.models.linear.moments import (
+    Products,
+    centred,
+    column_weights,
+    least_squares,
+    weighted_rows,
+)
+from discreto.models.linear.residuals import (
+    PLENTY,
+    Line,
+    by_looks,
+    by_products,
+    constant,
+)
 from discreto.session.parameters import Reader
 from discreto.session.rng import Seed
 from discreto.session.session import Ask

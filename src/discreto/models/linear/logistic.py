@@ -15,6 +15,7 @@ from discreto.core.domain.domain import Domain
 from discreto.core.maps import present_in
 from discreto.errors import ParameterError
 from discreto.models.base.arrays import Bounds
+from discreto.models.base.estimator import TakesWeights
 from discreto.models.base.features import Space
 from discreto.models.base.kinds import PrivateClassifier
 from discreto.models.base.signal_to_noise import (
@@ -25,7 +26,6 @@ from discreto.models.base.signal_to_noise import (
     only_shares,
     unit_strength,
 )
-from discreto.models.base.takes_weights import TakesWeights
 from discreto.models.base.views import Seen, WindowSearch, ask_windows, window_share
 from discreto.models.linear.coordinates import WIDE, frame, spreads
 from discreto.models.linear.encoding import Encoding, affordable, spread_out

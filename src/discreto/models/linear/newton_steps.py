@@ -22,7 +22,7 @@ from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Block, Sum
 from discreto.models.linear.coordinates import Coordinates, rows_of, trim
 from discreto.models.linear.expanded_loss import Start, Task
-from discreto.models.linear.least_squares import Floats, part_signal
+from discreto.models.linear.moments import Floats, part_signal
 from discreto.session.session import Ask
 
 _NARROW = 0.2  # the least width of a column, for a ridge on [-1, 1]

@@ -1,7 +1,7 @@
-"""Words in rows to predict that no Category declares: a warning names them.
+"""Warnings about rows: values that are missing, or that no Category declares.
 
-Such rows are somebody's own, who asks for a prediction, so they may be looked at. Rows
-behind the gate never come here.
+Rows to predict belong to the caller, so a warning may quote them. Rows of a fit are
+never read here: a release says how many of them lack values.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import numpy as np
 
 from discreto.data.frames.convert import UNKNOWN
 from discreto.models.base.features import Array, Space, columns_of
+from discreto.models.base.ledgers import callers_level
+from discreto.release.labels import label_in_words
+from discreto.stats._base import is_warning
 
 _SHOWN, _LOOKED_AT = 5, 1000  # words of a warning, and rows that they are taken from
 
@@ -35,3 +38,10 @@ def warn_of_undeclared(space: Space, X: Any, batch: dict[str, Array]) -> None:
             UserWarning,
             stacklevel=4,
         )
+
+
+def warn_of_gaps(note: str) -> None:
+    """Warn if what a fit has paid for says that many rows lack values."""
+    for remark in filter(is_warning, note.split("; ")):
+        level = callers_level()
+        warnings.warn(label_in_words(remark), UserWarning, stacklevel=level)

@@ -16,7 +16,7 @@ from discreto.core.cost import Amount, Cost, read_delta
 from discreto.core.domain.domain import Domain
 from discreto.core.maps import Present
 from discreto.models.base.arrays import Bounds
-from discreto.models.base.estimator import PrivateEstimator
+from discreto.models.base.estimator import PrivateEstimator, keep_all
 from discreto.models.base.features import Ready, Space
 from discreto.models.base.kinds import PrivateClassifier, PrivateRegressor
 from discreto.models.base.signal_to_noise import (
@@ -34,6 +34,7 @@ from discreto.models.boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from discreto.models.boosting.base import Boosting
 from discreto.models.boosting.settings import MANY_CLASSES
 from discreto.models.boosting.start import line_scores
 from discreto.models.linear.linear import LinearRegression
@@ -64,6 +65,7 @@ class _Auto(PrivateEstimator):
     """A model that is another one, which public facts choose."""
 
     _strengths = STRENGTHS  # among which a count chooses, where rows are not declared
+    _boosted: type[Boosting]
 
     def _learn(self, ask: Any, space: Space) -> None:
         ask, space = self._size_up(ask, space)
@@ -88,6 +90,21 @@ class _Auto(PrivateEstimator):
         about = max(math.ceil(strength / unit_strength(left.cost)), 1)
         return left, replace(space, domain=domain.with_(rows=about))
 
+    def _facts(self) -> dict[str, Any]:
+        """Return the cost as parameters of a model, in one spelling of each number."""
+        return {
+            "epsilon": str(read_epsilon(self.epsilon)),
+            "delta": str(read_delta(self.delta)),
+        }
+
+    def _ready(self, X: Any) -> Ready:
+        """Return rows to predict, checked and in the terms of the domain, once."""
+        X = self._rows(X)
+        return Ready(*self.space_.batch(X))
+
+    def reference(self) -> Any:
+        return self._boosted(epsilon=self.epsilon).reference()
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
@@ -102,13 +119,6 @@ class AutoClassifier(_Auto, PrivateClassifier):
     of classes and columns, epsilon, delta, and the rows that the domain declares. Where
     it declares none, a noisy count chooses among plans that cost the same. Nothing is
     tried on the rows, so the choice costs nothing else.
-
-    Parameters
-    ----------
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise.
-    domain, bounds, classes, ledger, random_state
-        As in every model.
 
     Attributes
     ----------
@@ -149,6 +159,8 @@ class AutoClassifier(_Auto, PrivateClassifier):
     ([0, 1], 'GradientBoostingClassifier')
     """
 
+    _boosted = GradientBoostingClassifier
+
     def __init__(
         self,
         *,
@@ -160,18 +172,12 @@ class AutoClassifier(_Auto, PrivateClassifier):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
         self.classes_ = np.array(space.classes)
         kind = _classifier(ask.cost, space, strength)
-        facts = _cost_of(self)
+        facts = self._facts()
         if kind in (GradientBoostingClassifier, CellNeighborsClassifier):
             facts["random_state"] = self.random_state
         model = kind(**facts)
@@ -179,25 +185,8 @@ class AutoClassifier(_Auto, PrivateClassifier):
         return model
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The probability of each class. Free: it uses released numbers only.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One line for each row, one column for each class.
-        """
-        rows = _ready(self, X)  # or it is not fitted
+        rows = self._ready(X)  # or it is not fitted
         return self.model_.predict_proba(rows)
-
-    def reference(self) -> Any:
-        """The comparable model without privacy, from scikit-learn."""
-        return GradientBoostingClassifier(epsilon=self.epsilon).reference()
 
 
 class AutoRegressor(_Auto, PrivateRegressor):
@@ -206,13 +195,6 @@ class AutoRegressor(_Auto, PrivateRegressor):
     A line, and boosted trees that start from it where rows and epsilon allow that; the
     mean alone, or few trees, with few rows. As :class:`AutoClassifier`, with a noisy
     count where the domain does not declare its rows.
-
-    Parameters
-    ----------
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise.
-    domain, bounds, target_bounds, ledger, random_state
-        As in every model.
 
     Attributes
     ----------
@@ -251,6 +233,7 @@ class AutoRegressor(_Auto, PrivateRegressor):
     """
 
     _strengths = CLOSE_STRENGTHS
+    _boosted = GradientBoostingRegressor
 
     def __init__(
         self,
@@ -263,16 +246,10 @@ class AutoRegressor(_Auto, PrivateRegressor):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
-        facts = _cost_of(self)
+        facts = self._facts()
         boosted = GradientBoostingRegressor(**facts, random_state=self.random_state)
         short = replace(space, features=_short(space))
         few = too_few(strength, ask.cost, space) or not short.features
@@ -290,25 +267,8 @@ class AutoRegressor(_Auto, PrivateRegressor):
         return boosted
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The target of each row. Free: it uses released numbers only.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One number for each row, within the bounds of the target.
-        """
-        rows = _ready(self, X)  # or it is not fitted
+        rows = self._ready(X)  # or it is not fitted
         return self.model_.predict(rows)
-
-    def reference(self) -> Any:
-        """The comparable model without privacy, from scikit-learn."""
-        return GradientBoostingRegressor(epsilon=self.epsilon).reference()
 
 
 def _classifier(cost: Cost, space: Space, strength: float) -> Any:
@@ -359,20 +319,6 @@ def _short(space: Space) -> tuple[str, ...]:
     """The features without Categories of long lists, which trees see in groups."""
     wide = set(wide_categories(space))
     return tuple(name for name in space.features if name not in wide)
-
-
-def _ready(model: Any, X: Any) -> Ready:
-    """Rows to predict, checked and in the terms of the domain, once."""
-    X = model._rows(X)
-    return Ready(*model.space_.batch(X))
-
-
-def _cost_of(model: AutoClassifier | AutoRegressor) -> dict[str, Any]:
-    """What a model may spend, in one spelling whatever it was given."""
-    return {
-        "epsilon": str(read_epsilon(model.epsilon)),
-        "delta": str(read_delta(model.delta)),
-    }
 
 
 __all__ = ["AutoClassifier", "AutoRegressor"]

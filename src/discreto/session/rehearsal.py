@@ -125,7 +125,9 @@ class _Rehearsed(Session):
         if price not in part.priced:
             cost = self.cost * share
             part.priced[price] = [self._priced(one, cost * r) for one, r in part.asked]
-        named = [q.labelled(label, part.prefix) for q in part.priced[price]]
+        named = [
+            _labelled(q, label + q.label[part.prefix :]) for q in part.priced[price]
+        ]
         self.whole.asked += named
         self.whole.numbers += sum([one.numbers for one, _ in part.asked])
         both = zip(part.asked, named, strict=True)
@@ -239,3 +241,9 @@ def _ratio(part: Cost, whole: Cost) -> Fraction:
     if whole.epsilon:
         return part.epsilon / whole.epsilon
     return part.rho / whole.rho
+
+
+def _labelled(asked: Question, label: str) -> Question:
+    """Return the same question under another label."""
+    facts = (asked.cost, asked.sensitivity, asked.noise, asked.sums, asked.beliefs)
+    return Question(asked.door, label, *facts)

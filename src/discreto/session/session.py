@@ -91,12 +91,6 @@ class Question:
         reach = [math.sqrt(s) if root else float(s) for s in self.sensitivity]
         return [n / max(r, 1e-300) for n, r in zip(self.noise, reach, strict=True)]
 
-    def labelled(self, label: str, start: int) -> Question:
-        """Return the question with another ``label`` up to character ``start``."""
-        label += self.label[start:]
-        facts = (self.cost, self.sensitivity, self.noise, self.sums, self.beliefs)
-        return Question(self.door, label, *facts)
-
     def to_dict(self) -> dict[str, Any]:
         """A JSON form."""
         return {

@@ -22,6 +22,7 @@ from discreto.core.domain.domain import Domain
 from discreto.core.gate import Gate
 from discreto.errors import DomainError, ParameterError
 from discreto.models.base.arrays import TakesArrays
+from discreto.models.base.docstrings import complete
 from discreto.models.base.features import Ready, Space, as_matrix, is_dict
 from discreto.models.base.ledgers import travelling
 from discreto.models.base.privacy import Privacy
@@ -48,26 +49,12 @@ _PLANS: dict[tuple[Any, ...], Plan] = {}  # a cache; see PrivateEstimator._plan_
 
 
 class PrivateEstimator(TakesArrays, BaseEstimator):
-    """Base of all models.
-
-    Parameters that every model has
-    -------------------------------
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise instead of Laplace.
-    domain
-        The public description of the columns, when ``fit`` gets arrays or frames.
-    bounds
-        Instead of a domain: ``(low, high)``, numbers or one pair for each feature.
-    ledger
-        Who pays when ``fit`` gets arrays or frames. Without one, the fit is paid by
-        a ledger of its own, so several fits are not added up.
-    random_state
-        Seeds public coins (starting points, random splits). It never touches noise.
-    """
+    """Base of all models."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let wrong calls of ``__init__`` and ``fit`` say what to write."""
+        """Complete docstrings, and let wrong calls say what to write."""
         super().__init_subclass__(**options)
+        complete(cls)
         for name in ("__init__", "fit"):
             if name in vars(cls):
                 setattr(cls, name, checked(vars(cls)[name]))
@@ -81,22 +68,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     def plan(
         self, domain: Domain, target: str | None = None, *, rows: int | None = None
     ) -> Plan:
-        """What a fit would ask and spend; nothing is spent.
-
-        Parameters
-        ----------
-        domain
-            The public description; no rows are needed.
-        target
-            The column to predict; by default the domain's target.
-        rows
-            A guess of how many rows there are.
-
-        Returns
-        -------
-        Plan
-            The questions and their cost, which ``fit`` will keep to.
-        """
+        """Return what a fit would ask and spend. Nothing is spent."""
         space = self._space(domain, target)
         cost = Reader(self).cost()
         number = domain.rows or TYPICAL_ROWS if rows is None else rows
@@ -119,19 +91,6 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     @checked
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a Table and the name of its target, or from arrays or frames.
-
-        Parameters
-        ----------
-        X
-            A :class:`~discreto.Table`, a data frame, or a 2-d array.
-        y
-            The target column's name for a Table (default: the domain's target), else
-            the target values.
-
-        Returns
-        -------
-        self
-            The fitted model, with ``privacy_``: its plan, its cost and its receipt.
 
         Raises
         ------
@@ -278,14 +237,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     # Predicting
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """What the model says of each row.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-        """
+        """Return the prediction for each row. Free: it uses released numbers only."""
         raise NotImplementedError
 
     def _rows(self, X: Any) -> Any:
@@ -376,8 +328,11 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         return tags
 
 
+complete(PrivateEstimator)
+
+
 class TakesWeights(PrivateEstimator):
-    """A model whose rows may have weights."""
+    """Base of models whose rows may have weights."""
 
     def plan(
         self,
@@ -387,24 +342,7 @@ class TakesWeights(PrivateEstimator):
         rows: int | None = None,
         sample_weight: str | None = None,
     ) -> Plan:
-        """What a fit would ask and spend; nothing is spent.
-
-        Parameters
-        ----------
-        domain
-            The public description; no rows are needed.
-        target
-            The column to predict; by default the domain's target.
-        rows
-            A guess of how many rows there are.
-        sample_weight
-            The column with the weights of rows, if any.
-
-        Returns
-        -------
-        Plan
-            The questions and their cost, which ``fit`` will keep to.
-        """
+        """Return what a fit would ask and spend. Nothing is spent."""
         if sample_weight is None:
             return super().plan(domain, target, rows=rows)
         cost = Reader(self).cost()
@@ -416,26 +354,6 @@ class TakesWeights(PrivateEstimator):
         self, X: Any, y: Any = None, sample_weight: Any = None, max_weight: Any = None
     ) -> Self:
         """Learn from a Table and the name of its target, or from arrays or frames.
-
-        Parameters
-        ----------
-        X
-            A :class:`~discreto.Table`, a data frame, or a 2-d array.
-        y
-            The target column's name for a Table (default: the domain's target), else
-            the target values.
-        sample_weight
-            How much each row counts: for a Table the name of a Number column from 0 up,
-            which is no feature then, else one number for each row. What matters is
-            which part of the largest possible weight it is; a missing weight is 0.
-        max_weight
-            The largest possible weight, a public number, where ``sample_weight`` is an
-            array: larger ones count as this. 1 by default. A column has its bounds.
-
-        Returns
-        -------
-        self
-            The fitted model, with ``privacy_``: its plan, its cost and its receipt.
 
         Raises
         ------
@@ -449,3 +367,13 @@ class TakesWeights(PrivateEstimator):
         nothing; but sums of small weights are small against the same noise.
         """
         return self._fit(X, y, sample_weight, max_weight)
+
+
+def keep_all(model: Any, given: dict[str, Any]) -> None:
+    """Keep the parameters of a constructor, as scikit-learn wants them kept.
+
+    ``given`` is ``locals()`` at the first line of the constructor.
+    """
+    for name, value in given.items():
+        if name not in ("self", "__class__"):
+            setattr(model, name, value)

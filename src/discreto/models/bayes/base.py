@@ -265,12 +265,6 @@ class Bayes(TakesWeights, PrivateClassifier):
 
         A missing or unknown value drops its column out of the sum.
 
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
         Returns
         -------
         array
@@ -315,12 +309,6 @@ class Bayes(TakesWeights, PrivateClassifier):
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The logarithm of the probability of each class.
 
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
         Returns
         -------
         array
@@ -350,19 +338,6 @@ class Bayes(TakesWeights, PrivateClassifier):
         return _normal(self.vote_share_ * called + (1 - self.vote_share_) * out)
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The probability of each class.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One line for each row, one column for each class.
-        """
         return np.exp(self.predict_log_proba(X))
 
 

@@ -11,6 +11,7 @@ from discreto.core.cost import Amount
 from discreto.core.domain.domain import Category, Domain
 from discreto.errors import DomainError, ParameterError
 from discreto.models.base.arrays import Bounds
+from discreto.models.base.estimator import keep_all
 from discreto.models.base.features import Space, columns_of
 from discreto.models.bayes.base import Bayes
 from discreto.session.parameters import refuse
@@ -25,8 +26,6 @@ class NaiveBayes(Bayes):
 
     Parameters
     ----------
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise.
     alpha
         Added to every count of a category (Laplace's rule).
     var_smoothing
@@ -44,8 +43,8 @@ class NaiveBayes(Bayes):
     priors
         The probabilities of the classes, in their order, where these are public; by
         default what the noisy counts say.
-    domain, bounds, classes, ledger, random_state
-        As in every model; ``random_state`` is not used.
+    random_state
+        Not used.
 
     Attributes
     ----------
@@ -125,18 +124,7 @@ class NaiveBayes(Bayes):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.alpha = alpha
-        self.var_smoothing = var_smoothing
-        self.ddof = ddof
-        self.shrink = shrink
-        self.priors = priors
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def reference(self) -> Any:
         """The scikit-learn model that this one is without noise and shrinking.
@@ -163,8 +151,6 @@ class GaussianNB(Bayes):
 
     Parameters
     ----------
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise.
     var_smoothing
         This part of the largest variance is added to all variances.
     ddof
@@ -173,14 +159,6 @@ class GaussianNB(Bayes):
         As in :class:`NaiveBayes`. ``False`` is the textbook.
     priors
         The public probabilities of the classes, in their order, if any.
-    domain
-        The public description, when ``fit`` gets arrays or frames.
-    bounds
-        Instead of a domain: ``(low, high)``, numbers or one for each feature.
-    classes
-        With ``bounds``, the values of the target.
-    ledger
-        Who pays; without one, the fit is paid by a ledger of its own.
     random_state
         Not used.
 
@@ -226,17 +204,7 @@ class GaussianNB(Bayes):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.var_smoothing = var_smoothing
-        self.ddof = ddof
-        self.shrink = shrink
-        self.priors = priors
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def _check(self, space: Space) -> None:
         super()._check(space.only_numbers("GaussianNB"))
@@ -255,20 +223,12 @@ class CategoricalNB(Bayes):
 
     Parameters
     ----------
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise.
     alpha
         Added to every count of a category (Laplace's rule).
     n_categories
         For arrays of codes 0, 1, ...: how many, one number or one for each column.
     shrink
         As in :class:`NaiveBayes`. ``False`` is the textbook.
-    domain
-        The public description, when ``fit`` gets arrays or frames.
-    classes
-        With ``n_categories``, the values of the target.
-    ledger
-        Who pays; without one, the fit is paid by a ledger of its own.
     random_state
         Not used.
 
@@ -312,15 +272,7 @@ class CategoricalNB(Bayes):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.alpha = alpha
-        self.n_categories = n_categories
-        self.shrink = shrink
-        self.domain = domain
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def _check(self, space: Space) -> None:
         if space.numbers:

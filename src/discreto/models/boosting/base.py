@@ -185,11 +185,4 @@ class Boosting(PrivateEstimator):
         return tags
 
 
-def keep_all(model: Any, given: dict[str, Any]) -> None:
-    """Keep the parameters of a constructor, as scikit-learn wants them kept."""
-    for name, value in given.items():
-        if name not in ("self", "__class__"):
-            setattr(model, name, value)
-
-
-__all__ = ["Boosting", "keep_all"]
+__all__ = ["Boosting"]

@@ -14,6 +14,7 @@ from discreto.core.maps import FuzzyPresence, FuzzyPulls, FuzzyWeights
 from discreto.core.maps._distances import memberships
 from discreto.core.query import Block, Everyone, Floats, Sum
 from discreto.models.base.arrays import Bounds
+from discreto.models.base.estimator import keep_all
 from discreto.models.base.process_facts import warn_of_fitted_rows
 from discreto.models.clusters.rounds import CentreClusterer, Search, as_points
 from discreto.session.parameters import Reader
@@ -34,8 +35,6 @@ class FuzzyCMeans(CentreClusterer):
         How many centres.
     m : float, default=2
         The fuzzifier, above 1. Near 1 this is k-means; large values blur.
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise instead of Laplace.
     init : 'auto' or array of shape (n_clusters, n_features), default='auto'
         Public starting centres, in the units of the columns; 'auto' as in KMeans.
     max_iter : int, default=2
@@ -105,16 +104,7 @@ class FuzzyCMeans(CentreClusterer):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.delta = delta
-        self.m = m
-        self.init = init
-        self.max_iter = max_iter
-        self.domain = domain
-        self.bounds = bounds
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def _check(self, read: Reader) -> None:
         super()._check(read)
@@ -143,12 +133,6 @@ class FuzzyCMeans(CentreClusterer):
         A missing number is left out of the distances. A row without any value is in
         all clusters alike.
 
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
         Returns
         -------
         array
@@ -158,12 +142,6 @@ class FuzzyCMeans(CentreClusterer):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The cluster in which each row has the largest membership.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
 
         Returns
         -------
@@ -177,9 +155,6 @@ class FuzzyCMeans(CentreClusterer):
 
         Parameters
         ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
         y
             Not used; for pipelines.
         """
@@ -193,7 +168,7 @@ class FuzzyCMeans(CentreClusterer):
         return memberships(columns, self._centres, self._power()).T
 
     def reference(self) -> PlainFuzzyCMeans:
-        """The non-private equivalent, for columns that are scaled to [-1, 1]."""
+        """Return the model without privacy, for columns on [-1, 1]."""
         return PlainFuzzyCMeans(
             self.n_clusters, self.m, self.init, self.max_iter, self.random_state
         )

@@ -163,12 +163,6 @@ class CentreClusterer(
         A missing number is left out of the distances. A row without any value is put
         in the largest cluster.
 
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
         Returns
         -------
         array
@@ -184,12 +178,6 @@ class CentreClusterer(
         Distances are Euclidean, with columns scaled to [-1, 1] by their bounds; two
         categories of a column are 0.71 apart. A missing number is as far as those
         that are there are on average; a row without any is at distance 0.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
 
         Returns
         -------

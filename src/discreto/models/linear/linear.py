@@ -19,7 +19,7 @@ from discreto.core.maps.unit_columns import Indicator, Term
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
 from discreto.models.base.arrays import Bounds
-from discreto.models.base.estimator import TakesWeights
+from discreto.models.base.estimator import TakesWeights, keep_all
 from discreto.models.base.features import Space, check_same
 from discreto.models.base.kinds import PrivateRegressor
 from discreto.models.base.signal_to_noise import COUNT, STRENGTHS, hear_strength
@@ -85,8 +85,6 @@ class LinearRegression(TakesWeights, PrivateRegressor):
 
     Parameters
     ----------
-    epsilon, delta
-        What a fit costs; with ``delta`` the noise is Gaussian.
     method
         ``"auto"`` (default): ``"residuals"``, unless ``row_norm``, ``alpha`` or
         ``fit_intercept`` ask for ``"weighted"``. ``"residuals"``: the target is taken
@@ -106,8 +104,8 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         shrinks the coefficients, from the size of the noise; ``0`` solves as it is.
     fit_intercept
         Whether the line need not pass through 0.
-    domain, bounds, target_bounds, ledger, random_state
-        As in every model; nothing here tosses public coins.
+    random_state
+        Not used.
 
     Attributes
     ----------
@@ -174,17 +172,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.row_norm = row_norm
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.domain = domain
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     @available_if(_adds_up)
     def partial_fit(self, X: Any, y: Any = None) -> LinearRegression:
@@ -347,18 +335,6 @@ class LinearRegression(TakesWeights, PrivateRegressor):
             self.intercept_ = float(start - self.coef_ @ middles[:-1])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The expected target of each row, within the bounds of the target. Free.
-
-        Parameters
-        ----------
-        X
-            Your own rows: a data frame, dict of columns or 2-d array of the features.
-
-        Returns
-        -------
-        array
-            One number for each row.
-        """
         X = self._rows(X)
         space = self.space_
         target = space.domain.number(space.goal)
@@ -397,7 +373,6 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         return np.minimum(1.0, rows.reach / size) ** 2
 
     def reference(self) -> Any:
-        """The same model without privacy, from scikit-learn."""
         from sklearn.linear_model import LinearRegression as Plain
         from sklearn.linear_model import Ridge
 

@@ -15,7 +15,7 @@ from discreto.core.domain.domain import Domain
 from discreto.core.maps import present_in
 from discreto.errors import ParameterError
 from discreto.models.base.arrays import Bounds
-from discreto.models.base.estimator import TakesWeights
+from discreto.models.base.estimator import TakesWeights, keep_all
 from discreto.models.base.features import Space
 from discreto.models.base.kinds import PrivateClassifier
 from discreto.models.base.signal_to_noise import (
@@ -56,8 +56,6 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
 
     Parameters
     ----------
-    epsilon, delta
-        What a fit costs; with ``delta`` the noise is Gaussian.
     method
         ``"auto"`` (default): class shares alone where rows are so few that nothing else
         can be known, ``"means"`` where steps would only add noise, else ``"gradient"``.
@@ -83,8 +81,8 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
     class_weight
         How much rows of each class count, ``{class: number}`` or a list in the order of
         the classes; public numbers, of which only the proportions matter.
-    domain, bounds, classes, ledger, random_state
-        As in every model; nothing here tosses public coins.
+    random_state
+        Not used.
 
     Attributes
     ----------
@@ -155,18 +153,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.max_iter = max_iter
-        self.C = C
-        self.clipping = clipping
-        self.class_weight = class_weight
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def _learn(self, ask: Any, space: Space) -> None:
         read = Reader(self)
@@ -301,33 +288,12 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         return {"view_": self.space_}
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """The scores of each row: one for two classes, else one for each class.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-        """
         X = self._rows(X)
         fill = getattr(self, "fill_", None)
         scores = Encoding(self.view_).scores(X, self.coef_, self.intercept_, fill)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row. Free: it uses released numbers only.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One class for each row.
-        """
         scores = self.decision_function(X)
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
@@ -343,23 +309,9 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The probability of each class. Free: it uses released numbers only.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One line for each row, one column for each class.
-        """
         return _chances(self.decision_function(X))
 
     def reference(self) -> Any:
-        """The same model without privacy, from scikit-learn."""
         from sklearn.linear_model import LogisticRegression as Plain
 
         ridge = self._ridge(Reader(self))

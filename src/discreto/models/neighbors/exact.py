@@ -24,6 +24,7 @@ from discreto.core.maps import (
 )
 from discreto.core.query import Block, Choice, Sum
 from discreto.models.base.arrays import Bounds
+from discreto.models.base.estimator import keep_all
 from discreto.models.base.features import Space
 from discreto.models.linear.encoding import INDICATOR, Encoding
 from discreto.models.neighbors.pay_per_prediction import Points, Voters
@@ -101,13 +102,7 @@ class KNeighborsClassifier(Voters):
         classes: Any = None,
         ledger: Charger | None = None,
     ) -> None:
-        self.n_neighbors = n_neighbors
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
+        keep_all(self, locals())
 
     def _count_rows(self, ask: Session) -> tuple[float, Fraction]:
         domain = ask.domain
@@ -131,7 +126,7 @@ class KNeighborsClassifier(Voters):
         return Choice(NearestRows(names, space.goal, points, k), score)
 
     def reference(self) -> Any:
-        """The estimator without noise; it wants columns on [-1, 1]."""
+        """Return the estimator without noise, for columns on [-1, 1]."""
         from sklearn import neighbors as plain
 
         return plain.KNeighborsClassifier(self.n_neighbors or 5)
@@ -195,13 +190,7 @@ class RadiusNeighborsClassifier(Voters):
         classes: Any = None,
         ledger: Charger | None = None,
     ) -> None:
-        self.radius = radius
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
+        keep_all(self, locals())
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
         names = Encoding(space, INDICATOR).names
@@ -214,7 +203,7 @@ class RadiusNeighborsClassifier(Voters):
         return Choice(reached, ReachVotes(len(points), len(space.classes)))
 
     def reference(self) -> Any:
-        """The estimator without noise; it wants columns on [-1, 1]."""
+        """Return the estimator without noise, for columns on [-1, 1]."""
         from sklearn import neighbors as plain
 
         return plain.RadiusNeighborsClassifier(self.radius or 1.0)

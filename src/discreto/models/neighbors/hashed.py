@@ -22,6 +22,7 @@ from discreto.core.maps import (
 )
 from discreto.core.query import Block, Sum
 from discreto.models.base.arrays import Bounds
+from discreto.models.base.estimator import keep_all
 from discreto.models.base.features import Space
 from discreto.models.base.kinds import PrivateClassifier
 from discreto.models.base.signal_to_noise import SizeUp, ask_shares, size_up
@@ -58,8 +59,6 @@ class CellNeighborsClassifier(PrivateClassifier):
     n_cuts
         Hyperplanes of a table, which has 2^n_cuts cells; by default 4, or 3 if there
         are no more than four tables, which is when noise is large.
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise instead of Laplace.
     domain, bounds, classes, ledger
         The public facts and the payer when ``fit`` gets arrays or frames.
     random_state
@@ -124,15 +123,7 @@ class CellNeighborsClassifier(PrivateClassifier):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.n_tables = n_tables
-        self.n_cuts = n_cuts
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def _learn(self, ask: Ask, space: Space) -> None:
         read = Reader(self)
@@ -191,19 +182,6 @@ class CellNeighborsClassifier(PrivateClassifier):
         return middle(answer, space.domain), left - _LOCATE
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The probability of each class, from the cells of each row. Free.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One line for each row, one column for each class.
-        """
         X = self._rows(X)
         batch, rows = self.space_.batch(X)
         space = self.view_
@@ -220,7 +198,6 @@ class CellNeighborsClassifier(PrivateClassifier):
         return {"view_": self.space_, "fill_": 0 * self.space_.centres()}
 
     def reference(self) -> Any:
-        """What it stands in for; scikit-learn has no such estimator of its own."""
         from sklearn.neighbors import KNeighborsClassifier
 
         return KNeighborsClassifier()

@@ -22,7 +22,7 @@ from discreto.session.session import Branch, Question, Session, question_of
 T = TypeVar("T")
 
 
-class _Asked(NamedTuple):
+class _DryAnswer(NamedTuple):
     """One question of a dry run with its answer; a division of a table has none."""
 
     question: Question
@@ -36,7 +36,7 @@ class _Part:
     """The questions of a part that is repeated, each with its share of the part."""
 
     result: Any
-    asked: list[tuple[_Asked, Fraction]]
+    asked: list[tuple[_DryAnswer, Fraction]]
     prefix: int  # characters of the label that differ from repetition to repetition
     priced: dict[tuple[Cost, Fraction], list[Question]] = field(default_factory=dict)
 
@@ -47,11 +47,11 @@ class _Tape:
 
     parts: dict[Hashable, _Part]
     made: dict[Hashable, Any]
-    given: Sequence[_Asked] = ()
-    asked: list[_Asked] = field(default_factory=list)
+    given: Sequence[_DryAnswer] = ()
+    asked: list[_DryAnswer] = field(default_factory=list)
     at_forks: list[int] = field(default_factory=list)  # questions before each fork
 
-    def next(self, label: str) -> _Asked | None:
+    def next(self, label: str) -> _DryAnswer | None:
         """Return the next question whose answer is known, if it has this label."""
         at = len(self.asked)
         if at < len(self.given) and self.given[at].question.label == label:
@@ -91,7 +91,7 @@ class _Rehearsed(Session):
         """Return a session for each part; parts are divided again on every way."""
         self.tape.next(label)
         branches = super().split(partition, label, share)
-        self.tape.asked.append(_Asked(self.whole.asked[-1], None, 0, None))
+        self.tape.asked.append(_DryAnswer(self.whole.asked[-1], None, 0, None))
         return branches
 
     def repeat(
@@ -141,7 +141,7 @@ class _Rehearsed(Session):
             made[key] = make()
         return made[key]
 
-    def _priced(self, one: _Asked, cost: Cost) -> Question:
+    def _priced(self, one: _DryAnswer, cost: Cost) -> Question:
         assert one.bound is not None
         whole = self._gate.part is None
         return question_of(one.bound, one.question.label, cost, whole=whole)
@@ -157,7 +157,7 @@ class _Rehearsed(Session):
         answer = ask()
         numbers = self.whole.numbers - before
         question = self.whole.asked[-1]
-        self.tape.asked.append(_Asked(question, self.whole.bound, numbers, answer))
+        self.tape.asked.append(_DryAnswer(question, self.whole.bound, numbers, answer))
         return answer
 
     def _branch(self, gate: Gate, cost: Cost) -> Session:
@@ -222,7 +222,7 @@ def every_way(
         todo += _turns_off(run, len(script))
 
 
-def _turns_off(run: DryRun, known: int) -> list[tuple[list[int], Sequence[_Asked]]]:
+def _turns_off(run: DryRun, known: int) -> list[tuple[list[int], Sequence[_DryAnswer]]]:
     """Return the ways that a run did not go at its forks from ``known`` on.
 
     Each comes with the questions that are asked before it leaves.

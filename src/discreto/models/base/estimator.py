@@ -1,4 +1,4 @@
-"""What every model shares: a domain, a plan, a paid-for session.
+"""Base class of every model: a domain, a plan, a paid-for session.
 
 A model writes ``_learn(ask, space)`` and nothing else about privacy. It gets answers
 from ``ask``, never a row, and sets attributes that end in an underscore: those are made
@@ -128,7 +128,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         return self._fit_space(table, self._space(table.domain, target), cost)
 
     def _forks(self, space: Space, cost: Cost) -> bool:
-        """Whether a release decides how a fit goes on."""
+        """Return True if a release decides how a fit goes on."""
         model = clone(self)
         return has_forks(space.domain, lambda ask: model._learn(ask, space), cost)
 
@@ -182,7 +182,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         return self
 
     def _take(self, text: str) -> Self:
-        """What was learned elsewhere, from a model's JSON text."""
+        """Take the attributes that were learned elsewhere from a model's JSON text."""
         from discreto.models.interop.json import loads
 
         fitted = loads(text)

@@ -1,4 +1,4 @@
-"""What a model knows of its columns: names, bounds, categories, classes. All public."""
+"""The features and the target of a model: names, bounds, categories, classes."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def columns_of(
 
 
 def is_dict(X: Any) -> bool:
-    """Whether it is a dict of columns (some sparse matrices are dicts as well)."""
+    """Return True for a dict of columns (some sparse matrices are dicts as well)."""
     return isinstance(X, Mapping) and not hasattr(X, "tocsr")
 
 

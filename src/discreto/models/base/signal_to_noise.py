@@ -1,4 +1,4 @@
-"""How well sums over a table stand out of noise: rows times epsilon, about."""
+"""Signal-to-noise ratio of sums over a table, roughly ``rows * epsilon``."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _UNEVEN = 0.1  # (spread of class sizes / mean class size)^2, before they are kn
 
 
 def unit_strength(cost: Cost) -> float:
-    """What one row adds to the strength of a sum: epsilon, or its Gaussian kin."""
+    """Return what one row adds to the strength of a sum: epsilon, or sqrt(2 rho)."""
     return float(cost.epsilon) or math.sqrt(float(2 * cost.rho))
 
 
 def too_few(strength: float, cost: Cost, space: Space) -> bool:
-    """Whether rows are so few that a constant is all that can be known.
+    """Return True if rows are so few that a constant is all that can be known.
 
     Each class needs its own rows; a mean is known from fewer than what differs from it.
     Gaussian noise on all columns grows with the root of their number only.
@@ -51,7 +51,7 @@ def too_few(strength: float, cost: Cost, space: Space) -> bool:
 
 
 def only_shares(strength: float, cost: Cost, space: Space) -> bool:
-    """Whether classes have so few rows that how many they are is all to know.
+    """Return True if rows are so few that only class shares can be known.
 
     Means of more than two classes are worth hearing before that: who guesses the most
     frequent one of many is mostly wrong. Those of many columns are noise alone.
@@ -84,7 +84,7 @@ def hear_strength(
     share: Fraction,
     strengths: tuple[int, ...] = STRENGTHS,
 ) -> tuple[Any, float]:
-    """How well a sum over the ``known`` rows stands out, and a session for the rest.
+    """Return a session for the rest, and how far sums over ``known`` rows stand out.
 
     Public ``rows`` decide at once; otherwise a noisy count does, for a share of it,
     among ``strengths``: each of them is a form of the plan.
@@ -111,7 +111,7 @@ def row_counts(cost: Cost, strengths: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class SizeUp(NamedTuple):
-    """What a first look at the size of a table leads to.
+    """The result of a first question about the size of a table.
 
     ``way``: 0 if rows are too few for the model's own tables, 2 if there are enough to
     find out where they are, else 1. ``strength``: how well a sum over them stands out.
@@ -156,7 +156,7 @@ def means_temper(columns: int, classes: int) -> float:
 
 
 def likely_counts(raw: NDArray[Any], noise: float, total: float = 0.0) -> NDArray[Any]:
-    """What class counts probably are, from noisy ones: all above 0.
+    """Return likely class counts for noisy ones: all above 0.
 
     They are drawn together as far as the noise can explain how they differ; what is
     left of it is known not to be below 0. ``total`` is their sum, where that is public.

@@ -35,7 +35,7 @@ _REST = "(rest)"
 
 
 class WindowSearch(NamedTuple):
-    """How the window of a Number is looked for.
+    """Settings of the search for the window of a Number.
 
     ``cells`` of its range are counted. The narrowest run of them that holds nearly all
     rows (``inside``) is taken; as far as noise lets one say, by ``caution`` standard
@@ -53,7 +53,7 @@ class WindowSearch(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """What a model sees instead of its table: windows of Numbers, groups of codes."""
+    """A view of a table for a model: windows of Numbers, groups of codes."""
 
     windows: dict[str, tuple[float, float]] = field(default_factory=dict)
     groups: dict[str, Array] = field(default_factory=dict)  # the group of each code
@@ -123,7 +123,7 @@ def ask_groups(ask: Ask, space: Space, share: Fraction) -> dict[str, Array]:
 
 
 def window_share(columns: int, cost: Cost, room: float) -> Fraction:
-    """What is worth paying for windows; 0 where these would be noise.
+    """Return the share of the cost for windows; 0 where these would be noise.
 
     ``room`` is the number of rows over the noise on it.
     """

@@ -24,7 +24,7 @@ _ONE = float(1 << SUM_BITS)
 
 
 class _Spread(NamedTuple):
-    """How large the noise on a weighted count is."""
+    """The variance of the noise on a weighted count."""
 
     variance: float
 
@@ -50,7 +50,7 @@ class WeightedSession:
 
     @property
     def cost(self) -> Any:
-        """What may be spent."""
+        """The cost that may be spent."""
         return self.inner.cost
 
     def measure(

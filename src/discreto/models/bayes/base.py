@@ -1,4 +1,4 @@
-"""What the naive Bayes models share: learning, keeping, predicting."""
+"""Base of the naive Bayes models: learning, keeping, predicting."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _BayesParameters(NamedTuple):
 
 
 class Bayes(TakesWeights, PrivateClassifier):
-    """What the three models share; each has its own choice of these parameters."""
+    """Base of the three models; each has its own choice of these parameters."""
 
     alpha: Any = 1.0
     var_smoothing: Any = 1e-9

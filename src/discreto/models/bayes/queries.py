@@ -54,7 +54,7 @@ class ClassSums:
 
     @classmethod
     def kept_in(cls, model: Any) -> ClassSums:
-        """What a fitted model holds."""
+        """Return the sums that a fitted model holds."""
         return cls(model.class_sums_, model.class_sums_noise_, model.class_sums_rows_)
 
     def keep_in(self, model: Any) -> None:
@@ -71,7 +71,7 @@ class ClassSums:
 
 @dataclass(frozen=True)
 class Tables:
-    """What the first answer says; ``there``: how many rows have a Number."""
+    """Class tables from the first answer; ``there``: rows that have each Number."""
 
     counts: Counts
     there: Array
@@ -81,7 +81,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class Votes:
-    """What the second answer says: log posteriors are ``slopes @ q + begins``.
+    """Class scores from the second answer: log posteriors are ``slopes @ q + begins``.
 
     ``share`` is its part of the final word; naive Bayes has the rest.
     """
@@ -192,7 +192,7 @@ def linear_scores(space: Space, tables: Tables) -> tuple[Array, float]:
 
 
 def public_rows(space: Space) -> int | None:
-    """How many rows have a class, where that is public."""
+    """Return the number of rows that have a class, where that is public."""
     domain = space.domain
     known = domain.neighbours == "replace" and domain.person is None
     known = known and space.weight is None  # it is not how much they weigh

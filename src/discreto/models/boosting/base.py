@@ -1,4 +1,4 @@
-"""What both estimators share."""
+"""Base of both boosting estimators."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ class Boosting(PrivateEstimator):
 
     @property
     def n_trees_(self) -> int:
-        """How many trees there are."""
+        """The number of trees."""
         return len(self.depths_)
 
     @property
     def feature_importances_(self) -> Any:
-        """How much the released leaf values differ along each column, in all 1.
+        """The spread of released leaf values along each column; they add up to 1.
 
         Every split counts the spread of its children's values, all codes alike: how
         many rows go where is not known.
@@ -169,7 +169,7 @@ class Boosting(PrivateEstimator):
         yield from forest.Shipped(self).stages(batch)
 
     def _plain(self) -> dict[str, Any]:
-        """What scikit-learn's histogram boosting calls the same settings."""
+        """Return the same settings as scikit-learn's histogram boosting names them."""
         return {
             "max_iter": self.n_estimators or 100,
             "max_depth": self.max_depth,

@@ -297,7 +297,11 @@ def chances(scores: Any) -> Any:
 
 
 def shift_of(model: Any, space: Space, shares: tuple[float, ...]) -> tuple[float, ...]:
-    """What is added to the scores; ``shares`` are scores of released class shares."""
+    """Return what class weights add to the scores.
+
+    Counting rows of a class w times multiplies its odds by w, which needs no question.
+    ``shares`` are scores of released class shares.
+    """
     read = Reader(model)
     given = read.given("class_weight")
     if read.is_auto("class_weight", "balanced"):

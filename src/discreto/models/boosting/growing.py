@@ -156,7 +156,7 @@ class Grower:
 
 
 def _spare(domain: Domain, name: str) -> int:
-    """Whether the last code of a column is for values that are not there."""
+    """Return 1 if the last code of a column is for missing values, else 0."""
     column = domain[name]
     if isinstance(column, Category):
         return int(not column.missing)

@@ -56,7 +56,7 @@ def _branches(shipped: Shipped, tree: Tree) -> Iterator[tuple[int, str, Any]]:
 
 
 def branch_text(grid: Grid, domain: Domain, column: int, codes: list[int]) -> str:
-    """What rows with these codes of a column have in common."""
+    """Return in words what rows with these codes of a column have in common."""
     name = grid.names[column]
     size, kind = grid.sizes(domain)[column], domain[name]
     if len(codes) == size:
@@ -165,7 +165,7 @@ def curve(name: str, values: Any, scores: Any, ax: Any) -> Any:
 
 
 def labels(shipped: Shipped, column: int) -> list[Any]:
-    """What each code of a column stands for: the middle of a cell, or a category."""
+    """Return the value of each code of a column: a cell's middle, or a category."""
     name, cuts = shipped.grid.names[column], shipped.grid.cuts[column]
     kind = shipped.domain[name]
     if isinstance(kind, Category):

@@ -71,7 +71,7 @@ def _pairs(
 
 
 def values_of(sums: LeafSums, settings: ResolvedSettings) -> Floats:
-    """What each leaf should add to the scores, before the learning rate.
+    """Return what each leaf should add to the scores, before the learning rate.
 
     -sum / (weight + ridge), and with ``shrink`` less where the noise is large: the best
     linear guess if values have the variance of ``prior``.
@@ -133,7 +133,7 @@ def measure_quantiles(
     label: str,
     share: Fraction,
 ) -> Floats:
-    """What each leaf should add to the scores, in units of the clip.
+    """Return what each leaf should add to the scores, in units of the clip.
 
     The quantile of what scores lack there. Where there are few rows it is near 0: each
     cell further away has a handicap that only rows make up for.

@@ -97,7 +97,7 @@ def _limits(
 
 
 def gaps_of(grid: Grid, domain: object) -> list[bool]:
-    """Whether the last code of each column is for values that are not there."""
+    """Return for each column whether its last code is for missing values."""
     return [bool(domain[name].missing) for name in grid.names]  # type: ignore[index]
 
 

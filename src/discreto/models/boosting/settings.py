@@ -58,7 +58,7 @@ _OF_ROWS = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BoostingSettings:
-    """What most users leave alone: how trees are grown, and how the cost is divided.
+    """Finer settings: how trees are grown, and how the cost is divided.
 
     Whatever is None is chosen from public facts, as the parameters of
     :class:`~discreto.models.GradientBoostingClassifier` are. The values are checked by
@@ -255,7 +255,7 @@ class ResolvedSettings:
 
     @property
     def trees(self) -> int:
-        """How many trees are grown."""
+        """The number of trees."""
         return len(self.depths)
 
     @property
@@ -295,11 +295,11 @@ class ResolvedSettings:
         return 0.3 if self.loss in NUMBER_LOSSES else 1.0
 
     def level_share(self, whole: Fraction, depth: int) -> Fraction:
-        """What the choices of one level get of what a tree gets."""
+        """Return the share of one level's choices in the share of a tree."""
         return whole * self.split_part / depth
 
     def leaf_shares(self, whole: Fraction, depth: int) -> list[Fraction]:
-        """What the leaves get of what a tree gets; those of the last level most."""
+        """Return the shares of leaves in that of a tree; the last level has most."""
         rest = whole * (1 - self.split_part)
         if not self.staged or depth == 1:
             return [rest]
@@ -308,7 +308,7 @@ class ResolvedSettings:
 
     @property
     def weight(self) -> float:
-        """How much a row's curvature counts next to its gradient."""
+        """The weight of a row's curvature next to its gradient."""
         if self.loss == "logistic":  # the most that costs nothing
             return ROUND if self.gaussian else 1.0
         if self.loss == "softmax":
@@ -494,7 +494,7 @@ def _check_words(fine: Reader, word: dict[str, Any], loss: str) -> None:
 
 
 def _quantile_share(chosen: ChosenLoss, strength: float) -> Fraction:
-    """What the quantile of the target gets: more where few rows are beyond it."""
+    """Return the share of the target's quantile: more where few rows are beyond it."""
     part = chosen.quantile or Fraction(1, 2)
     beyond = float(min(part, 1 - part)) * strength
     share = min(max(30 / max(beyond, 1.0), 0.05), 0.3)
@@ -502,7 +502,7 @@ def _quantile_share(chosen: ChosenLoss, strength: float) -> Fraction:
 
 
 def _table_share(strength: float, cost: Cost, space: Space) -> Fraction:
-    """What class tables, or class means, get to start from, with more than two classes.
+    """Return the share of class tables or class means, for more than two classes.
 
     It follows from how many standard deviations of noise a class has rows, if all of
     the cost went to the tables.
@@ -515,7 +515,7 @@ def _table_share(strength: float, cost: Cost, space: Space) -> Fraction:
 
 
 def _means_first(strength: float, cost: Cost, space: Space) -> bool:
-    """Whether class means stand out of noise where tables, or trees, do not yet."""
+    """Return True if class means stand out of noise where tables or trees do not."""
     clear = clear_classes(strength, cost, space)
     if len(space.classes) >= MANY_CLASSES:
         return clear < CLEAR
@@ -533,7 +533,7 @@ def _trees(cost: Cost, strength: float, greedy: bool, loss: str) -> int:
 
 
 def _clip_share(strength: float) -> Fraction:
-    """What the size of residuals gets: a size by chance may be that of all bounds."""
+    """Return the share of the size of residuals: pure noise may give any size."""
     return Fraction(min(max(20 / max(strength, 1.0), 0.03), 0.1)).limit_denominator(100)
 
 

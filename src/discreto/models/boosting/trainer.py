@@ -36,7 +36,7 @@ from discreto.session.session import Ask, Session
 
 @dataclass(frozen=True)
 class Ensemble:
-    """What a fit learned: scores start somewhere, and each tree adds to them."""
+    """The result of a fit: scores start at ``start``, and each tree adds to them."""
 
     grid: Grid
     start: tuple[float, ...]

@@ -33,7 +33,7 @@ Counted = Callable[[tuple[str, ...]], Any]
 
 
 class Gaps:
-    """What releases say about missing values; nothing is missing until they do."""
+    """Shares of missing values from releases; 0 until a release says otherwise."""
 
     def __init__(self, names: tuple[Term, ...], columns: tuple[str, ...]) -> None:
         self._columns, self._found = columns, False
@@ -73,7 +73,7 @@ class Gaps:
         return (Block(Presence(self._columns)),) if self._found else ()
 
     def hear(self, answer: Any, rows: float) -> None:
-        """What a question about all rows says: columns are drawn to their mean."""
+        """Take shares from an answer about all rows, and draw columns to their mean."""
         if not self._found:
             return
         found = answer.tables[0][0] / rows

@@ -1,4 +1,4 @@
-"""What centre-based models share: a start, noisy rounds, and centres made of them.
+"""Base of models with centres: a start, noisy rounds, and centres made of them.
 
 Everything here works on points on [-1, 1] and on releases. The constants were chosen by
 measurement over many tables (``docs/models/kmeans.md``), never from the rows of a fit.
@@ -329,7 +329,7 @@ class Search:
     def affordable(
         self, overall: Overall, share: Fraction, quality: float, least: int, most: int
     ) -> int:
-        """How many cells leave each a mean that is not all noise."""
+        """Return how many cells each have a mean that is more than noise."""
         noise = quality * self.noise(share) * self.full / 2
         return int(min(max(math.sqrt(2) * overall.rows / noise, least), most))
 

@@ -126,7 +126,7 @@ def _is_of_0_1(data: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class _Reading:
-    """What is known of the text that is read, and how much of it is checked."""
+    """Public facts of the text that is read, and how much of it is checked."""
 
     sealed: bool
     old: bool  # of version 0.1

@@ -97,7 +97,7 @@ def _ends(model: Any) -> tuple[Any, Any]:
 
 
 def _votes(model: Any, missing: str, codes: dict[str, str], graph: Any) -> str:
-    """What soft votes for the classes say, as scores."""
+    """Return the scores that soft votes give to the classes."""
     view = model.view_
     weights = model.vote_weights_ - model.vote_weights_[:1]
     scores, place = graph.constant(np.zeros((1, len(weights)))), 0

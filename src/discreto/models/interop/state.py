@@ -148,7 +148,7 @@ class CountPart:
 
 @dataclass(frozen=True)
 class FactPart:
-    """What the domain says already, and nothing else."""
+    """A part that the domain fixes: its value must be that of the domain."""
 
     of: Callable[[Sizes], Any]
     optional: bool = False

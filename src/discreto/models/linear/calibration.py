@@ -1,4 +1,4 @@
-"""How far the scores of two classes may be trusted, from one small question.
+"""Calibration of the scores of two classes, from one small question.
 
 Class means know nothing of columns that say the same thing twice, so a line through
 them is often too sure of itself, and the more so the better the means are known. Rows
@@ -41,7 +41,7 @@ class ScoreLine(NamedTuple):
 
 
 def worth_asking(room: float, columns: int, *, gaussian: bool) -> bool:
-    """Whether counts for a share stand out, and what is left still hears the means.
+    """Return True if counts for a share stand out, and means for the rest do, too.
 
     ``room`` is the number of rows over the noise on it for all of the cost.
     """

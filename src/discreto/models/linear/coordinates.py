@@ -28,7 +28,7 @@ _FLOOR = 1e-4  # of an eigenvalue
 
 @dataclass(frozen=True)
 class Design:
-    """What is public about the rows of a linear model."""
+    """Public facts of the rows of a linear model."""
 
     names: tuple[Term, ...]
     numbers: Any  # which of them are Number columns
@@ -48,7 +48,7 @@ class Design:
 
     @property
     def typical(self) -> Floats:
-        """How far terms are from their middle, where that is not known."""
+        """The usual distance of terms from their middle, where it is not known."""
         return np.where(self.numbers, TYPICAL, 1.0)
 
     def rows(self, origins: Any, scales: Any, constant: float, part: float) -> Scaled:

@@ -40,7 +40,7 @@ class Encoding:
 
     @cached_property
     def names(self) -> tuple[Term, ...]:
-        """What a question calls them."""
+        """The names of the terms in questions."""
         out: list[Term] = []
         for name in self.space.features:
             column = self.space.domain[name]
@@ -59,12 +59,12 @@ class Encoding:
 
     @property
     def domain(self) -> Domain:
-        """What is public about their columns."""
+        """The domain of their columns."""
         return self.space.domain
 
     @cached_property
     def labels(self) -> list[str]:
-        """What people call them: ``column``, or ``column=category``."""
+        """The labels of the terms: ``column``, or ``column=category``."""
         out = []
         for term in self.names:
             if isinstance(term, Indicator):
@@ -81,7 +81,7 @@ class Encoding:
 
     @property
     def columns(self) -> int:
-        """How many columns they are made of."""
+        """The number of columns that the terms are made of."""
         return len(self.space.features)
 
     @cached_property
@@ -96,7 +96,7 @@ class Encoding:
 
     @cached_property
     def halves(self) -> Array:
-        """How far a 1 is from there; an indicator's unit is 1 for its rows."""
+        """The distance of a 1 from there; an indicator's unit is 1 for its rows."""
         return np.array(
             [
                 1 / self.size
@@ -183,7 +183,7 @@ class Encoding:
     def _pieces(
         self, X: Any, fill: Any, *, gaps: bool = False
     ) -> tuple[int, Iterator[tuple[int, Array]]]:
-        """How many rows there are, and some of them at a time: (terms x rows)."""
+        """Return the row count, and an iterator over pieces: (terms x rows)."""
         table = self._table(X)
         if table is not None:
             return len(table), self._table_pieces(table, fill, gaps)
@@ -214,7 +214,7 @@ class Encoding:
 
     @cached_property
     def _worded(self) -> bool:
-        """Whether some numbers stand for a gap, which compiled loops do not know."""
+        """True if some numbers stand for a gap, which compiled loops do not know."""
         return bool(gaps_of(self.domain.dialect or Dialect()).numbers)
 
     @cached_property

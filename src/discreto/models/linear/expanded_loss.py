@@ -45,7 +45,7 @@ _WIDTHS = Fraction(1, 10)  # of the cost, to learn how wide columns are
 
 @dataclass(frozen=True)
 class Task(Design):
-    """What is public about a fit."""
+    """Public facts of a fit."""
 
     target: str
     classes: int
@@ -68,7 +68,7 @@ class Task(Design):
 
 @dataclass(frozen=True)
 class Start:
-    """What class sums say: a discriminant, and what it was made of."""
+    """A discriminant from class sums, and the sums that it was made of."""
 
     weights: Floats
     mean: Floats  # of all rows
@@ -179,7 +179,7 @@ def _discriminant(task: Task, start: Start) -> Floats:
 def _signal(
     sums: Floats, sizes: Floats, overall: Floats, variance: float, constant: float
 ) -> tuple[Floats, float]:
-    """What differs between the means of classes, without noise; what is left of it.
+    """Return the differences of class means without noise, and the variance left.
 
     Where all rows are far from the origin, noise in the size of a class moves its mean
     along the mean row. That direction has a noise, and a signal, of its own.
@@ -198,7 +198,7 @@ def _signal(
 
 
 def _heard(apart: Floats, variances: Floats, doubt: float = 0.0) -> Floats:
-    """How much of each class's distance from the mean row is signal, 0 to 1.
+    """Return which part of each class's distance from the mean row is signal, 0 to 1.
 
     All classes have one signal: a class that noise alone makes stand out would win or
     lose every row.

@@ -62,12 +62,12 @@ class _LinearParameters(NamedTuple):
 
     @property
     def looks(self) -> bool:
-        """Whether the line comes from looks at residuals."""
+        """True if the line comes from questions about residuals."""
         return self.method in ("auto", "residuals") and self.looks_fit
 
     @property
     def looks_fit(self) -> bool:
-        """Whether nothing else was asked for that looks do not have."""
+        """True if all parameters fit questions about residuals."""
         return self.row_norm is None and self.alpha is None and self.intercept
 
     @property
@@ -76,7 +76,7 @@ class _LinearParameters(NamedTuple):
 
 
 def _adds_up(model: Any) -> bool:
-    """Whether batches add up: sums of one release do, looks at residuals do not."""
+    """Return True if batches add up: sums of a release do, residuals do not."""
     return not model._read().looks
 
 
@@ -285,7 +285,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         space: Space,
         gaussian: bool,
     ) -> tuple[Sum, Any, float]:
-        """What is asked, by what columns were multiplied, and steps per unit."""
+        """Return the question, the factors of the columns, and grid steps per unit."""
         width = len(names) + read.intercept
         numbers = tuple(name for name in names if isinstance(name, str))
         cells = present_in(numbers, space.domain)

@@ -211,7 +211,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         return seen.ask(ask.sharing(1 - share), space), seen.space(space)
 
     def _task(self, read: Reader, terms: Encoding, gaussian: bool) -> Task:
-        """What is public about a fit on these terms."""
+        """Return the public facts of a fit on these terms."""
         space = terms.space
         return Task(
             terms.names,
@@ -228,7 +228,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         )
 
     def _clear(self, ask: Ask, task: Task, strength: float) -> float:
-        """How many rows there are, over the noise on a sum of usual ones."""
+        """Return the row count over the noise on a sum of usual rows."""
         rows = float(ask.domain.rows or _ASSUMED)
         if strength < math.inf:
             rows = max(strength, 1.0) / unit_strength(ask.cost)
@@ -236,7 +236,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         return rows / (task.noise(ask, Fraction(1)) * usual)
 
     def _importance(self, space: Space) -> tuple[float, ...]:
-        """How much a row of each class counts, the most important one 1."""
+        """Return the weight of a row of each class; the largest is 1."""
         if self.class_weight is None:
             return ()
         given = self.class_weight
@@ -327,6 +327,6 @@ def _chances(scores: NDArray[Any]) -> NDArray[Any]:
 
 
 def _steps_for(clear: float) -> int:
-    """How many steps: the more, the less noise there is on them."""
+    """Return the number of steps: more of them where there is less noise."""
     more = 2.7 * math.log10(max(clear / 150, 1.0))
     return min(2 + round(more), _MOST_STEPS)

@@ -101,7 +101,7 @@ def least_squares(moments: Moments, *, ridge: float = 0.0, shrink: bool) -> Floa
 
 
 def part_signal(values: Floats, variance: float, *, doubt: float = 0.0) -> float:
-    """How much of some noisy numbers is signal: 0 to 1, for all of them at once.
+    """Return which part of some noisy numbers is signal: one number from 0 to 1.
 
     Their mean square is compared with the variance of Laplace noise, whose own mean
     square varies by sqrt(5 / count) of itself; ``doubt`` says how many such spreads
@@ -131,7 +131,7 @@ class Products:
 
     @classmethod
     def of(cls, answer: Measurement, weights: Any, step: float) -> Products:
-        """What was released for columns that were multiplied by ``weights``."""
+        """Return the products of an answer about columns times ``weights``."""
         variance = answer.noises[0].variance
         moments = moments_of(answer.tables[0][0], variance, step, weights)
         if len(answer.tables) == 1:
@@ -142,7 +142,7 @@ class Products:
 
     @classmethod
     def kept_in(cls, model: Any) -> Products:
-        """What a fitted model holds."""
+        """Return the sums that a fitted model holds."""
         moments = Moments(model.moments_, model.moments_noise_)
         return cls(moments, tuple(model.target_sums_.tolist()))
 
@@ -208,7 +208,7 @@ def weighted_rows(
 
 
 def column_weights(columns: int, intercept: bool) -> Floats:
-    """What the constant, if any, the features and the target were multiplied by."""
+    """Return the factors of the constant, if any, the features and the target."""
     weights = np.array([_ONE] * intercept + [1.0] * columns)
     weights[-1] = _TARGET
     return weights

@@ -59,7 +59,7 @@ def discriminant(task: Task, start: Start, frame: Coordinates) -> Floats:
 def _length(
     slopes: Floats, ways: Floats, within: Floats, shares: Floats, frame: Coordinates
 ) -> float:
-    """How much of the discriminant the quadratic that was paid for wants."""
+    """Return the length of the discriminant at which the paid quadratic is lowest."""
     squares = float(shares @ (slopes**2).sum(axis=1))
     gain = float(shares @ (slopes * ways).sum(axis=1))
     noise = frame.doubt / (2 * math.sqrt(len(frame.products)))

@@ -213,7 +213,7 @@ def _place(
 def _part_outside(
     ask: Ask, known: Cells, target: str, near: tuple[float, float], share: Fraction
 ) -> bool:
-    """Whether many rows are far from the median: then most of them have one value.
+    """Return True if many rows are far from the median: then most have one value.
 
     Amounts that are mostly 0 and marks of 0 and 1 have no spread by their median
     distance, and all that a line could say is in the other rows.
@@ -384,7 +384,7 @@ def _products(
 
 
 def _spoiled(rough: Moments, design: Design) -> float:
-    """What the noise of the second look will add to the squares that are left, about.
+    """Return about how much the noise of a second query adds to the squares left.
 
     As a part of them. The indicators of a Category add up to 1, and mostly one of them
     (for what is not declared) has no rows: there is nothing in two directions.

@@ -26,7 +26,7 @@ _MOST_TABLES = 64
 
 
 def table_count(cost: Cost, domain: Domain) -> int:
-    """How many tables are worth their noise: 8 epsilon^0.6 (measured, see the docs).
+    """Return how many tables are worth their noise: 8 epsilon^0.6 (measured).
 
     With Gaussian noise ``n`` tables cost only the root of ``n`` in noise: the count
     is the one whose noise is that of as many tables with Laplace noise.

@@ -145,7 +145,7 @@ class Voters(PrivateClassifier):
         rows: int | None = None,
         queries: int = 1,
     ) -> Plan:
-        """What predicting rows would ask and spend, at worst.
+        """Return what predicting rows would ask and spend, at worst.
 
         Parameters
         ----------

@@ -107,7 +107,7 @@ def stacked(
 def of_confusion(
     counts: Floats, noise: Noise, classes: Sequence[Any], level: float
 ) -> dict[str, ModelScore]:
-    """What a confusion matrix says; ``counts`` are (groups, true, predicted)."""
+    """Return the metrics of a confusion matrix: (groups, true, predicted)."""
     groups, size, _ = counts.shape
     whole = counts.sum(axis=0)
     far = reach(noise, level)
@@ -203,7 +203,7 @@ def of_groups(
 def of_calibration(
     bins: Floats, noise: Noise, keys: tuple[str, ...], level: float
 ) -> ModelScore:
-    """How often each range of confidence was right; ``bins`` are (wrong, right)."""
+    """Return the accuracy in each range of confidence; ``bins`` are (wrong, right)."""
     rows = [share("right", right, wrong, (1, 1), noise, level) for wrong, right in bins]
     return stacked(CALIBRATION, rows, keys)
 

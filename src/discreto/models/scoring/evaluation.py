@@ -1,4 +1,4 @@
-"""How good is a model on private rows? A question like any other, and paid for.
+"""Evaluation of a model on private rows: a question like any other, and paid for.
 
 The rows are compared with the model's predictions behind the gate; what comes out is a
 noisy confusion matrix, noisy sums of losses, noisy counts of scores. Each score has two
@@ -235,7 +235,7 @@ def evaluate(
 def _shares(
     metrics: str | Sequence[str] | None, known: dict[str, int]
 ) -> dict[str, Fraction]:
-    """What part of the cost each metric has."""
+    """Return the share of the cost that each metric has."""
     wanted = [metrics] if isinstance(metrics, str) else list(metrics or known)
     if not wanted or any(name not in known for name in wanted):
         raise ParameterError(
@@ -247,7 +247,7 @@ def _shares(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What an evaluation asks for."""
+    """The parts of an evaluation's question."""
 
     text: str
     goal: str

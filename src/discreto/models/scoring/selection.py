@@ -156,7 +156,7 @@ def _check(
     part: Cost,
     judge: Table,
 ) -> None:
-    """Whatever can be refused is refused here, before it is paid."""
+    """Refuse what cannot be done, before anything is paid."""
     for model in candidates:
         space = model._space(table.domain, y)
         model._plan_for(space, part)

@@ -55,8 +55,8 @@ _TREES_OF_TWO, _LINE_OF_TWO, _FEW_OF_TWO = (200, 50), 300, 1000
 _FEW_ROWS, _FEW_TREES_FROM = 300, 40.0
 # Cells come from columns / 7 on, but not before 5, then trees.
 _CELLS_COLUMNS, _CELLS_FROM, _TREES_FROM = 7, 5.0, 60.0
-# Below the first of these a line hears nothing; cells do, if a class has so many rows
-# over noise (with Laplace and Gaussian; with Gaussian and many classes).
+# Below the first of these a line finds only noise; cells do not, if a class has so many
+# rows over noise (with Laplace and Gaussian; with Gaussian and many classes).
 _HIDDEN, _CELLS_HEAR = (1.2, 3.0), (20.0, 12.0)
 _HIDDEN_OF_MANY, _CELLS_HEAR_MANY = 0.6, 2.5
 
@@ -76,17 +76,17 @@ class _Auto(PrivateEstimator):
         self.model_ = model
 
     def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
-        """The model for a table of such a strength, fitted."""
+        """Return the model for a table of such a strength, fitted."""
         raise NotImplementedError
 
     def _size_up(self, ask: Session, space: Space) -> tuple[Session, Space]:
-        """A space that says about how many rows there are, after asking if need be."""
+        """Return a space with about the row count, after asking for it if need be."""
         domain = space.domain
         if domain.rows is not None or domain.neighbours == "replace":
             return ask, space
         known = Present((space.goal,))
         left, strength = hear_strength(ask, None, known, COUNT, self._strengths)
-        # So many that what is left of the cost hears them as well as the count did.
+        # With so many, sums for the rest of the cost stand out as far as the count did.
         about = max(math.ceil(strength / unit_strength(left.cost)), 1)
         return left, replace(space, domain=domain.with_(rows=about))
 
@@ -272,9 +272,9 @@ class AutoRegressor(_Auto, PrivateRegressor):
 
 
 def _classifier(cost: Cost, space: Space, strength: float) -> Any:
-    """Which classifier, from the classes, the columns, epsilon and how many rows.
+    """Return the classifier for these classes, columns, epsilon and row count.
 
-    The rule was found on public tables (docs/models/utility.md): linear models hear
+    The rule was found on public tables (docs/models/utility.md): linear models find
     class means first, cells of several columns come next, trees reach furthest.
     """
     many, clear = len(space.classes), clear_classes(strength, cost, space)
@@ -303,7 +303,7 @@ def _classifier(cost: Cost, space: Space, strength: float) -> Any:
 
 
 def _of_two(cost: Cost, rows: int, strength: float) -> Any:
-    """Which classifier for two classes of Numbers."""
+    """Return the classifier for two classes of Numbers."""
     if strength < _TREES_OF_TWO[bool(cost.rho)]:
         return CellNeighborsClassifier
     line = bool(cost.rho) and rows < _FEW_OF_TWO and strength >= _LINE_OF_TWO
@@ -311,12 +311,12 @@ def _of_two(cost: Cost, rows: int, strength: float) -> Any:
 
 
 def _line_from(cost: Cost, space: Space) -> float:
-    """The strength from which on looks at residuals find a line."""
+    """Return the strength from which on questions about residuals find a line."""
     return len(space.features) * (5 if cost.rho else 150)
 
 
 def _short(space: Space) -> tuple[str, ...]:
-    """The features without Categories of long lists, which trees see in groups."""
+    """Return the features without wide Categories, which trees see in groups."""
     wide = set(wide_categories(space))
     return tuple(name for name in space.features if name not in wide)
 

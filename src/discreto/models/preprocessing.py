@@ -112,7 +112,7 @@ class PublicScaler(OneToOneFeatureMixin, _PublicTransformer):
     _kind, _wanted = Number, "bounds"
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """The columns on [0, 1].
+        """Return the columns on [0, 1].
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class PublicOneHotEncoder(_PublicTransformer):
     _kind, _wanted = Category, "categories"
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Zeros and ones.
+        """Return zeros and ones.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class PublicOneHotEncoder(_PublicTransformer):
         return (*column.categories, *(("missing",) if column.missing else ()))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """A name for each column that comes out: ``sex_f``, ``sex_m``.
+        """Return a name for each column that comes out: ``sex_f``, ``sex_m``.
 
         Parameters
         ----------

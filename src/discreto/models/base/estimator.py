@@ -60,7 +60,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
                 setattr(cls, name, checked(vars(cls)[name]))
 
     def _learn(self, ask: Ask, space: Space) -> None:
-        """Hold the conversation and set the attributes that predict needs."""
+        """Ask the questions, and set the attributes that ``predict`` needs."""
         raise NotImplementedError
 
     # Planning and fitting
@@ -78,7 +78,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         self, space: Space, cost: Cost, rows: int, gate: Gate | None = None
     ) -> Plan:
         if hasattr(self, "random_state"):
-            Reader(self).seed()  # also where no coin is tossed
+            Reader(self).seed()  # checked also where it is not used
         plan, _ = rehearse(
             space.domain,
             lambda ask: self._learn(weighed(ask, space), space),
@@ -135,7 +135,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     def _longest_form(
         self, space: Space, cost: Cost, gate: Gate | None = None
     ) -> tuple[Plan, tuple[int, ...]]:
-        """The plan of a fit that always asks the most questions, and its ways."""
+        """Return the plan of a fit that asks the most questions, and its ways."""
         model = clone(self)
         return longest_form(
             space.domain, lambda ask: model._learn(ask, space), cost, gate
@@ -148,7 +148,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         cost: Cost,
         form: tuple[Plan, tuple[int, ...]] | None = None,
     ) -> Self:
-        """Fit; with a ``form``, in that form whatever is released."""
+        """Fit; with a ``form``, keep to it, independently of releases."""
         plan, ways = form or (self._plan_for(space, cost), ())
         elsewhere = getattr(table, "fit_model", None)
         if elsewhere is not None:  # the rows are in a service, which fits and charges
@@ -195,7 +195,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         return self
 
     def _plan_for(self, space: Space, cost: Cost) -> Plan:
-        """The plan of a fit, kept for when the same fit is made again.
+        """Return the plan of a fit, kept for when the same fit is made again.
 
         A plan depends on public facts alone: the parameters, the space and the cost.
         """
@@ -241,7 +241,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         raise NotImplementedError
 
     def _rows(self, X: Any) -> Any:
-        """Rows to predict, checked against the features of the fit."""
+        """Return rows to predict, checked against the features of the fit."""
         check_is_fitted(self, "space_")
         if isinstance(X, Ready):
             return X
@@ -260,7 +260,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         return ready
 
     def to_sklearn(self) -> Any:
-        """The fitted model as plain scikit-learn: for those who must not need discreto.
+        """Return the fitted model as plain scikit-learn, which does not need discreto.
 
         Returns
         -------
@@ -279,7 +279,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         return to_sklearn(self)
 
     def to_onnx(self) -> Any:
-        """The fitted model as an ONNX graph, in double precision.
+        """Return the fitted model as an ONNX graph, in double precision.
 
         Returns
         -------

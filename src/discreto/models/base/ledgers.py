@@ -29,7 +29,7 @@ def own_ledger(learner: Any, epsilon: Amount, delta: Amount = 0) -> Ledger:
 
 
 def callers_level() -> int:
-    """The stack level of the first caller outside of this package and scikit-learn."""
+    """Return the stack level of the first caller outside discreto and scikit-learn."""
     level, frame = 2, sys._getframe(2)
     while frame.f_back is not None:
         if not str(frame.f_globals.get("__name__", "")).startswith(_OWN):
@@ -41,8 +41,8 @@ def callers_level() -> int:
 class AbsentLedger:
     """Refuses every charge, with the reason why the ledger is not here.
 
-    Pickling a ledger in memory is refused, but joblib tells nobody why. So a model is
-    pickled with this instead: it predicts as ever, and whoever fits it is told.
+    Pickling a ledger in memory is refused, but joblib hides the reason. So a model is
+    pickled with this instead: it predicts as before, and a fit raises the reason.
     """
 
     simulation = None
@@ -75,11 +75,11 @@ class AbsentLedger:
 
 
 def travelling(ledger: Any) -> Any:
-    """The ledger if it may be pickled, else what stands for it."""
+    """Return the ledger if it may be pickled, else what stands for it."""
     try:
         ledger.__reduce__()
     except UnsafeError as reason:
         return AbsentLedger(str(reason))
-    except (TypeError, AttributeError):  # None, or somebody else's
+    except (TypeError, AttributeError):  # None, or a ledger of another package
         return ledger
     return ledger

@@ -32,7 +32,7 @@ class Privacy:
         return self.receipt.simulated
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form."""
+        """Return a JSON form."""
         return {
             "cost": self.cost.to_dict(),
             "neighbours": self.neighbours,

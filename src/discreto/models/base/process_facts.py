@@ -73,7 +73,7 @@ def warn_of_fitted_rows(model: Any, X: Any, y: Any) -> None:
 
 
 def _digest(domain: Domain, columns: dict[str, Any]) -> tuple[int, int] | None:
-    """The number of rows and the sum of the hashes of rows, whatever their order."""
+    """Return the row count and the sum of the hashes of rows, in any order."""
     rows: NDArray[np.uint64] | None = None
     try:
         for name in sorted(columns):

@@ -53,8 +53,8 @@ def too_few(strength: float, cost: Cost, space: Space) -> bool:
 def only_shares(strength: float, cost: Cost, space: Space) -> bool:
     """Return True if rows are so few that only class shares can be known.
 
-    Means of more than two classes are worth hearing before that: who guesses the most
-    frequent one of many is mostly wrong. Those of many columns are noise alone.
+    Means of more than two classes are useful before that: the most frequent of many
+    classes is mostly wrong. Those of many columns are noise alone.
     """
     if len(space.classes) == 2:
         return strength < FEW * (0.4 if cost.rho else 0.8)
@@ -63,14 +63,14 @@ def only_shares(strength: float, cost: Cost, space: Space) -> bool:
 
 
 def clear_classes(strength: float, cost: Cost, space: Space) -> float:
-    """Rows of a class, in standard deviations of the noise of tables of all columns."""
+    """Return the rows of a class over the noise on tables of all columns."""
     columns = max(len(space.features), 1)
     noise = math.sqrt(2) * columns if cost.epsilon else math.sqrt(columns)
     return strength / max(len(space.classes), 1) / noise
 
 
 def way_of(rows: float, cost: Cost, strengths: tuple[int, ...] = STRENGTHS) -> int:
-    """Which of these strengths is nearest to that of so many rows."""
+    """Return which of these strengths is nearest to that of so many rows."""
     strength = rows * unit_strength(cost)
     if strength < strengths[1] / 2:
         return 0
@@ -122,7 +122,7 @@ class SizeUp(NamedTuple):
 
 
 def size_up(ask: Any, space: Space, clear: float = 0.0) -> tuple[Any, SizeUp]:
-    """A session for what is left of the cost, and how many rows there are, about.
+    """Return a session for the rest of the cost, and about how many rows there are.
 
     Below ``clear`` standard deviations of a class in tables of all columns these tables
     would be noise. Declared rows decide at once, otherwise a noisy count does.
@@ -137,7 +137,7 @@ def size_up(ask: Any, space: Space, clear: float = 0.0) -> tuple[Any, SizeUp]:
 
 
 def ask_shares(ask: Ask, space: Space) -> NDArray[Any]:
-    """Class shares, for all of the cost: none is 0."""
+    """Return class shares, for all of the cost: none is 0."""
     query = Sum(Categories((space.goal,), declared=True), (Block(Ones()),))
     answer = ask.measure(query, "class counts")
     counts = answer.tables[0][:, 0].astype(float)
@@ -146,12 +146,12 @@ def ask_shares(ask: Ask, space: Space) -> NDArray[Any]:
 
 
 def usual_temper(columns: int) -> float:
-    """Where nothing is known: the more columns, the more of them say the same."""
+    """Return the default temper: with more columns, more of them say the same."""
     return max(columns, 1) ** -0.25
 
 
 def means_temper(columns: int, classes: int) -> float:
-    """The same for class means: scores of two classes are too sure, of more not."""
+    """Return the default temper of class means: two classes are too sure."""
     return math.sqrt(usual_temper(columns)) if classes == 2 else 1.0
 
 
@@ -172,7 +172,7 @@ def likely_counts(raw: NDArray[Any], noise: float, total: float = 0.0) -> NDArra
 
 
 def _above_zero(values: NDArray[Any], scale: float) -> NDArray[Any]:
-    """The mean of what is above 0 and within Laplace noise of each value."""
+    """Return the mean of what is above 0 and within Laplace noise of each value."""
     far = np.exp(-np.maximum(values, 0.0) / scale)
     inside = (2 * np.maximum(values, 0.0) + scale * far) / (2 - far)
     return np.asarray(np.where(values > 0, inside, scale))

@@ -56,7 +56,7 @@ class WeightedSession:
     def measure(
         self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)
     ) -> Measurement | _Counts:
-        """Noisy weighted sums for a share of the cost."""
+        """Return noisy weighted sums for a share of the cost."""
         if not isinstance(query, Sum):
             raise ParameterError("this model has no weights of rows.")
         blocks = tuple(self._block(block) for block in query.blocks)
@@ -75,11 +75,11 @@ class WeightedSession:
         return replace(block, features=features, form=form)
 
     def sharing(self, share: Fraction) -> WeightedSession:
-        """The same conversation, in which each question has a share of the cost."""
+        """Return the same session, in which each question has a share of the cost."""
         return replace(self, inner=self.inner.sharing(share))
 
     def seen(self, step: Any) -> WeightedSession:
-        """The same conversation about a view of the table."""
+        """Return the same session about a view of the table."""
         return replace(self, inner=self.inner.seen(step))
 
     def __getattr__(self, name: str) -> Any:
@@ -87,12 +87,12 @@ class WeightedSession:
 
 
 def weighed(ask: Any, space: Space) -> Any:
-    """The session in which a model of this space asks."""
+    """Return the session in which a model of this space asks."""
     return ask if space.weight is None else WeightedSession(ask, space.weight)
 
 
 def weighted_space(space: Space, weight: str) -> Space:
-    """The space without the column of weights among its features.
+    """Return the space without the column of weights among its features.
 
     Declared rows do not tell how much they weigh: the model counts where it may.
     """
@@ -106,7 +106,7 @@ def weighted_space(space: Space, weight: str) -> Space:
 
 
 def uncounted(domain: Domain) -> Domain:
-    """A domain that does not say how many rows there are, where it need not."""
+    """Return a domain that does not say how many rows there are, where it need not."""
     return domain.with_(rows=None) if domain.neighbours == "add-remove" else domain
 
 

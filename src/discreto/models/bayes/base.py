@@ -131,7 +131,7 @@ class Bayes(TakesWeights, PrivateClassifier):
             self.class_prior_, self.vote_share_ = known, 0.0
 
     def _known_priors(self, classes: int) -> Array | None:
-        """The public probabilities of the classes, if they were given."""
+        """Return the public probabilities of the classes, if they were given."""
         if self.priors is None:
             return None
         try:
@@ -182,7 +182,7 @@ class Bayes(TakesWeights, PrivateClassifier):
         self._keep_laws(inner, tables, read)
 
     def _add_batch(self, ask: Ask, space: Space, read: _BayesParameters) -> None:
-        """Class tables for all of the cost, and those of the batches before."""
+        """Ask for class tables for all of the cost; add those of earlier batches."""
         sums = class_sums(ask, space, Fraction(1))
         if isinstance(self._batch_of, ClassSums):
             sums = self._batch_of.with_(sums)
@@ -194,7 +194,7 @@ class Bayes(TakesWeights, PrivateClassifier):
         self._keep_laws(space, tables, read)
 
     def _learn_means(self, ask: Ask, space: Space, strength: float) -> None:
-        """Class means alone, where tables of all columns would be noise."""
+        """Learn class means alone, where tables of all columns would be noise."""
         laws = ask_means(ask, space, strength)
         self.view_ = space
         self.groups_ = {}
@@ -210,7 +210,7 @@ class Bayes(TakesWeights, PrivateClassifier):
     def _look_around(
         self, ask: Ask, space: Space, size: SizeUp, shrink: bool
     ) -> tuple[Ask, Space, Fraction]:
-        """The view that the model learns from, and what was spent to find it."""
+        """Return the view that the model learns from, and what was spent to find it."""
         seen, spent = Seen(), Fraction(0)
         if size.way == 2 and space.numbers:
             windows = ask_windows(ask, space, WINDOWS)
@@ -273,14 +273,14 @@ class Bayes(TakesWeights, PrivateClassifier):
         return self._joint(*self._batch(X))
 
     def _batch(self, X: Any) -> tuple[dict[str, Array], int]:
-        """Rows to predict, in the terms of the view that was learned from."""
+        """Return rows to predict, in the terms of the view that was learned from."""
         X = self._rows(X)
         batch, rows = self.space_.batch(X)
         return regrouped(batch, self.groups_), rows
 
     def _joint(self, batch: dict[str, Array], rows: int) -> Array:
         out = np.tile(np.log(self.class_prior_), (rows, 1))
-        # The noise that is left in a mean widens the law around it.
+        # The noise that is left in a mean widens the distribution around it.
         var = self.var_ + self.theta_doubt_
         logs = np.log(2 * np.pi * var)
         laws = self.theta_, var, logs
@@ -307,7 +307,7 @@ class Bayes(TakesWeights, PrivateClassifier):
         return out
 
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
-        """The logarithm of the probability of each class.
+        """Return the logarithm of the probability of each class.
 
         Returns
         -------
@@ -342,7 +342,7 @@ class Bayes(TakesWeights, PrivateClassifier):
 
 
 def _normal(logs: Array) -> Array:
-    """Log probabilities from log weights."""
+    """Return log probabilities from log weights."""
     if logs.shape[1] >= _SHORT:
         logs = logs - logs.max(axis=1, keepdims=True)
         return logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))

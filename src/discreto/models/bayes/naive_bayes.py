@@ -21,8 +21,9 @@ from discreto.session.rng import Seed
 class NaiveBayes(Bayes):
     """Naive Bayes on Number and Category columns together.
 
-    Each class has a normal law for every Number column and a histogram for every
-    Category column. A missing value drops its column out, in ``fit`` and ``predict``.
+    Each class has a normal distribution for every Number column and a histogram for
+    every Category column. A missing value drops its column out, in ``fit`` and
+    ``predict``.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ class NaiveBayes(Bayes):
                  one cell; a single one for counts, for how sure to be, and for the
                  scores, whose products of votes add up to one.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
-    Free         everything else: laws, priors and predictions follow from answers.
+    Free         everything else: it follows from answers.
     Not covered  choosing parameters by looking; a class or category list that was
                  read from the rows.
 
@@ -127,7 +128,7 @@ class NaiveBayes(Bayes):
         keep_all(self, locals())
 
     def reference(self) -> Any:
-        """The scikit-learn model that this one is without noise and shrinking.
+        """Return the scikit-learn model that this one is without noise and shrinking.
 
         scikit-learn has none for mixed columns: then this is a ``ParameterError``.
         """
@@ -145,7 +146,7 @@ class NaiveBayes(Bayes):
 
 
 class GaussianNB(Bayes):
-    """Naive Bayes on Number columns: a normal law for each class and column.
+    """Naive Bayes on Number columns: a normal distribution for each class and column.
 
     Like :class:`NaiveBayes` (parameters, attributes, proof) without categories.
 
@@ -210,7 +211,7 @@ class GaussianNB(Bayes):
         super()._check(space.only_numbers("GaussianNB"))
 
     def reference(self) -> Any:
-        """The scikit-learn model that this one is without noise and shrinking."""
+        """Return the scikit-learn model that this is without noise and shrinking."""
         from sklearn import naive_bayes as plain
 
         return plain.GaussianNB(priors=self.priors, var_smoothing=self.var_smoothing)
@@ -302,7 +303,7 @@ class CategoricalNB(Bayes):
         return Domain(columns, target=target)
 
     def reference(self) -> Any:
-        """The scikit-learn model that this one is without noise and shrinking."""
+        """Return the scikit-learn model that this is without noise and shrinking."""
         from sklearn import naive_bayes as plain
 
         return plain.CategoricalNB(alpha=self.alpha, min_categories=self.n_categories)
@@ -315,7 +316,7 @@ class CategoricalNB(Bayes):
 
 
 def _codes_in(values: Any) -> int:
-    """One more than the largest code. Only for simulations."""
+    """Return one more than the largest code. Only for simulations."""
     numbers = np.asarray(values, dtype=float)
     numbers = numbers[np.isfinite(numbers)]
     return int(np.clip(numbers.max(initial=0), 0, 10**6)) + 1

@@ -63,7 +63,7 @@ class ClassSums:
         model.class_sums_rows_ = self.rows
 
     def with_(self, other: ClassSums) -> ClassSums:
-        """The sums of both batches."""
+        """Return the sums of both batches."""
         known = self.rows and other.rows
         rows = self.rows + other.rows if known else 0
         return ClassSums(self.table + other.table, self.noise + other.noise, rows)
@@ -93,7 +93,7 @@ class Votes:
 
 
 def second_share(space: Space, shrink: bool) -> Fraction:
-    """The share of the second question: 0 unless its noise is smaller by design."""
+    """Return the share of the second question: 0 unless its noise is smaller."""
     many = len(space.classes)
     coarser = (many - 1) ** 2 < len(space.features) and 1 < many <= MAX_CLASSES
     return SECOND if shrink and coarser else Fraction(0)
@@ -102,7 +102,7 @@ def second_share(space: Space, shrink: bool) -> Fraction:
 def read_tables(
     ask: Ask, space: Space, share: Fraction, alpha: float, shrink: bool
 ) -> Tables:
-    """Ask the first question and make laws of the answer."""
+    """Ask the first question, and return the tables that follow from it."""
     return tables_of(class_sums(ask, space, share), space, alpha, shrink)
 
 
@@ -131,7 +131,7 @@ def _remark_on_gaps(ask: Ask, space: Space, table: Array, noise: float) -> None:
 
 
 def tables_of(sums: ClassSums, space: Space, alpha: float, shrink: bool) -> Tables:
-    """The laws that the first answer tells."""
+    """Return the distributions that follow from the first answer."""
     domain, names, table, noise = space.domain, space.features, sums.table, sums.noise
     ends = np.cumsum([0, *(parts_of(name, domain) for name in names)]).tolist()
     start = dict(zip(names, ends, strict=False))
@@ -168,7 +168,7 @@ def read_votes(
 
 
 def linear_scores(space: Space, tables: Tables) -> tuple[Array, float]:
-    """Weights of a linear score for each class, and the relative noise in it."""
+    """Return weights of a linear score for each class, and the relative noise in it."""
     prior, laws = tables.counts.prior, tables.laws
     away = laws.mean - laws.middle
     slope = away / (laws.common + laws.doubt + TINY)
@@ -202,7 +202,7 @@ def public_rows(space: Space) -> int | None:
 def _by_class(
     ask: Ask, space: Space, features: Any, label: str, share: Fraction
 ) -> tuple[Array, float]:
-    """Sums by class in ones, and the variance of their noise."""
+    """Return sums by class in ones, and the variance of their noise."""
     query = Sum(Categories((space.goal,), declared=True), (Block(features),))
     answer = ask.measure(query, label, share)
     table = answer.tables[0] / _STEP

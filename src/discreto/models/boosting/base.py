@@ -82,7 +82,7 @@ class Boosting(PrivateEstimator):
             setattr(self, name, value)
 
     def _weighted(self, ensemble: Ensemble, space: Space) -> Ensemble:
-        """The ensemble with other weights of classes, if there are any."""
+        """Return the ensemble with other weights of classes, if there are any."""
         return ensemble
 
     @property
@@ -100,7 +100,7 @@ class Boosting(PrivateEstimator):
         return forest.importances(forest.Shipped(self))
 
     def tree_text(self, number: int) -> str:
-        """A tree as text: its branches, and what its leaves add to the scores.
+        """Return a tree as text: its branches, and what its leaves add to the scores.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Boosting(PrivateEstimator):
         return inspection.text(forest.Shipped(self), number)
 
     def plot_tree(self, number: int, ax: Any = None) -> Any:
-        """A tree as a picture, on matplotlib axes.
+        """Return a tree as a picture, on matplotlib axes.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Boosting(PrivateEstimator):
         return inspection.picture(forest.Shipped(self), number, ax)
 
     def partial_dependence(self, name: str, rows: int = 512) -> tuple[Any, Any]:
-        """The values of a column, and the mean scores that go with them.
+        """Return the values of a column, and the mean scores that go with them.
 
         The other columns are spread evenly over their cells: no row is looked at.
 
@@ -144,7 +144,7 @@ class Boosting(PrivateEstimator):
         return inspection.partial_dependence(forest.Shipped(self), name, rows)
 
     def plot_partial_dependence(self, name: str, ax: Any = None) -> Any:
-        """The mean scores along a column as a picture.
+        """Return the mean scores along a column as a picture.
 
         Parameters
         ----------
@@ -157,13 +157,13 @@ class Boosting(PrivateEstimator):
         return inspection.curve(name, values, scores, ax)
 
     def _scores(self, X: Any) -> Any:
-        """The scores of rows: (rows, scores)."""
+        """Return the scores of rows: (rows, scores)."""
         X = self._rows(X)
         batch, _ = self.space_.batch(X)
         return forest.Shipped(self).scores(batch)
 
     def _stages(self, X: Any) -> Iterator[Any]:
-        """The scores of rows after each tree."""
+        """Yield the scores of rows after each tree."""
         X = self._rows(X)
         batch, _ = self.space_.batch(X)
         yield from forest.Shipped(self).stages(batch)

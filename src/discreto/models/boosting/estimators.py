@@ -153,12 +153,12 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         return np.ones((len(scores), 1)) if len(self.classes_) == 1 else chances(scores)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """The most probable class of each row after each tree."""
+        """Yield the most probable class of each row after each tree."""
         for scores in self._stages(X):
             yield self.classes_[np.argmax(self._chances(scores), axis=1)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[Any]]:
-        """The probability of each class after each tree."""
+        """Yield the probability of each class after each tree."""
         for scores in self._stages(X):
             yield self._chances(scores)
 
@@ -259,7 +259,7 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
         return self._within(self._scores(X))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """The target of each row after each tree."""
+        """Yield the target of each row after each tree."""
         for scores in self._stages(X):
             yield self._within(scores)
 
@@ -286,7 +286,7 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
 
 
 def chances(scores: Any) -> Any:
-    """Scores as probabilities."""
+    """Return scores as probabilities."""
     if scores.shape[1] == 1:
         scores = np.hstack([-scores / 2, scores / 2])
     out = np.exp(scores - scores.max(axis=1, keepdims=True))

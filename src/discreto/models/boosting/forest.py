@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 def pack(
     ensemble: Ensemble, domain: Domain, groups: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """An ensemble as arrays: nothing but splits, values and cut points.
+    """Return an ensemble as arrays: nothing but splits, values and cut points.
 
     Where codes were merged to groups, each code goes the way of its group.
     """
@@ -54,7 +54,7 @@ def pack(
 
 
 class Shipped:
-    """A fitted model's ensemble, ready to predict or to look at."""
+    """A fitted model's ensemble, ready to predict or to inspect."""
 
     def __init__(self, model: Any) -> None:
         self.domain = model.space_.domain
@@ -104,22 +104,22 @@ class Shipped:
         return Tree(tuple(features), tuple(routes), tuple(map(tuple, values)))
 
     def scores(self, batch: Any) -> Floats:
-        """The scores of rows: (rows, scores)."""
+        """Return the scores of rows: (rows, scores)."""
         return self.of_codes(self._codes(batch))
 
     def _codes(self, batch: Any) -> Any:
-        """The codes of the columns that some tree looks at."""
+        """Return the codes of the columns that some tree uses."""
         used = np.unique(self.forest.features).tolist()
         return self.grid.some(batch, self.domain, used)
 
     def of_codes(self, codes: Any) -> Floats:
-        """The scores of rows of codes."""
+        """Return the scores of rows of codes."""
         total = np.tile(self.start, (len(codes), 1))
         climb(codes, self.forest, total)
         return total
 
     def stages(self, batch: Any) -> Iterator[Floats]:
-        """The scores of rows after each tree."""
+        """Yield the scores of rows after each tree."""
         codes = self._codes(batch)
         total = np.tile(self.start, (len(codes), 1))
         forest = self.forest
@@ -134,7 +134,7 @@ class Shipped:
 
 
 def importances(shipped: Shipped) -> Floats:
-    """For each column, the spread of values among the children of its splits."""
+    """Return for each column the spread of values among the children of its splits."""
     out = np.zeros(len(shipped.grid.names))
     for number in range(len(shipped.levels)):
         tree = shipped.tree(number)

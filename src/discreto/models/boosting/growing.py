@@ -1,4 +1,4 @@
-"""Growing one tree: by chance, or by noisy choices among candidates."""
+"""Growing one tree: at random, or by noisy choices among candidates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Limits = dict[int, tuple[int, int]]  # the codes of a column that can reach a no
 
 
 class Grower:
-    """Splits for trees on one grid, all from public facts, coins and releases."""
+    """Splits for trees on one grid, from public facts, random numbers and releases."""
 
     def __init__(
         self, space: Space, settings: ResolvedSettings, coins: Generator
@@ -78,7 +78,7 @@ class Grower:
     def _random_split(
         self, columns: list[int], limits: Limits, room: int
     ) -> tuple[int, Route, list[Limits]]:
-        """A split of a node into no more than ``room`` children."""
+        """Return a split of a node into no more than ``room`` children."""
         left = [j for j in columns if room > 1 and self._span(j, limits) > 1]
         if not left:
             return columns[0], self._all_to_one[columns[0]], [limits]
@@ -117,7 +117,7 @@ class Grower:
     def by_choice(
         self, ask: Ask, gradients: Gradients, tree: Tree, label: str, share: Fraction
     ) -> Tree:
-        """The tree with one more level, by a noisy choice for each of its nodes."""
+        """Return the tree with one more level: a noisy choice for each node."""
         settings = self.settings
         norm: Norm = "l1" if settings.score == "l1" else "l2"
         plain = replace(gradients, weight=0.0, bits=BITS, norm=norm)
@@ -133,7 +133,7 @@ class Grower:
         return self._split(tree, ask.select(query, label, share).indices.tolist())
 
     def _split(self, tree: Tree, picked: list[int]) -> Tree:
-        """The tree with the chosen splits, as many as its number of leaves allows."""
+        """Return the tree with the chosen splits, as many as ``max_leaves`` allows."""
         features, routes = list(tree.features), list(tree.routes)
         leaves = tree.leaves
         children = {i: max(self.route(self._candidates[i])) for i in set(picked)}
@@ -149,7 +149,7 @@ class Grower:
         return Tree(tuple(features), tuple(routes))
 
     def route(self, kind: Candidate) -> Route:
-        """The child of each code, worked out once for each candidate."""
+        """Return the child of each code, worked out once for each candidate."""
         if kind not in self._routes:
             self._routes[kind] = kind.route(self.grid, self.domain)
         return self._routes[kind]

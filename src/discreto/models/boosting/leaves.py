@@ -113,7 +113,7 @@ LEAN = 0.25  # for each cell away from a leaf's present scores, in units of the 
 def ask_quantile(
     ask: Ask, space: Space, settings: ResolvedSettings, label: str, share: Fraction
 ) -> float:
-    """About the quantile of the target, in its units: the middle of a chosen cell."""
+    """Return about the quantile of the target: the middle of a chosen cell."""
     column = space.domain.number(space.goal)
     cuts, part = cuts_of(column, START_BINS), settings.quantile
     ends = (column.lower, *cuts, column.upper)

@@ -33,7 +33,7 @@ from discreto.session.parameters import Reader
 ASSUMED_ROWS = 10_000
 MANY_CLASSES = 7  # from which on trees alone are behind naive Bayes
 _START = 40.0  # rows over the noise, for the mean of a target
-_MEANS_CLEAR = 2.0  # noises that a class needs, for its means to be heard
+_MEANS_CLEAR = 2.0  # noises that a class needs, for its means to stand out
 _TREES_CLEAR = (120, 30)  # rows of a class over the noise, for trees alone
 _CHOICES = {
     "splits": ("greedy", "random", "cyclic"),
@@ -161,7 +161,7 @@ SETTING_NAMES = tuple(field.name for field in fields(BoostingSettings))
 
 
 def settings_of(model: Any) -> BoostingSettings:
-    """The settings object of a model; without one, everything is as by default."""
+    """Return the settings object of a model, or the default one."""
     if model.settings is None:
         return BoostingSettings()
     if not isinstance(model.settings, BoostingSettings):
@@ -198,7 +198,7 @@ def warn_of_old(names: list[str], stacklevel: int) -> None:
 
 
 def with_old_names(init: Callable[..., None]) -> Callable[..., None]:
-    """A constructor that still takes the parameters of 0.1, for one release.
+    """Return a constructor that still takes the parameters of 0.1, for one release.
 
     They are not in its signature, from which scikit-learn reads what a model has.
     """
@@ -266,7 +266,7 @@ class ResolvedSettings:
         return 1 - self.start_share - self.quantile_share - tables - clips
 
     def most(self, number: int) -> float:
-        """The largest leaf value of a tree, before the learning rate."""
+        """Return the largest leaf value of a tree, before the learning rate."""
         if not self.geometric:
             return 1.0 if self.loss in NUMBER_LOSSES else 4.0
         return float(max(1 - self.rate, 0.0) ** (number % self.ensemble))
@@ -334,7 +334,7 @@ class ChosenLoss:
 
 
 def loss_of(model: Any, space: Space) -> ChosenLoss:
-    """The loss of a model for this target."""
+    """Return the loss of a model for this target."""
     classes = getattr(space.domain[space.goal], "categories", None)
     if classes is not None:
         return ChosenLoss("logistic" if len(classes) == 2 else "softmax")
@@ -576,7 +576,7 @@ def _filtering(fine: Reader, loss: str) -> bool:
 
 
 def _monotone(fine: Reader, given: Any, loss: str, space: Space) -> tuple[int, ...]:
-    """Which way scores go along each feature, or nothing."""
+    """Return the direction of scores along each feature, or nothing."""
     if not given:
         return ()
     good = isinstance(given, dict) and loss != "softmax"

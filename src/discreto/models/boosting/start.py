@@ -52,7 +52,7 @@ class FirstLook:
         return max(self.rows - math.sqrt(self.noise * len(self.parts)), 0.0)
 
     def with_(self, other: FirstLook) -> FirstLook:
-        """Both looks in one, each weighed by how sure it is."""
+        """Return the mean of both estimates, each weighted by its precision."""
         weight = other.noise / max(self.noise + other.noise, 1e-300)
         parts = weight * self.parts + (1 - weight) * other.parts
         return FirstLook(parts, weight * self.noise, self.space, self.loss)
@@ -102,7 +102,7 @@ def look(
 
 
 def middle_of(space: Space, settings: ResolvedSettings) -> tuple[float, ...]:
-    """Scores of someone who knows nothing."""
+    """Return the scores without any release."""
     if settings.loss in NUMBER_LOSSES:
         centre = space.domain.number(space.goal).centre
         return (math.log(centre) if settings.loss == "poisson" else centre,)
@@ -115,7 +115,7 @@ _FAR = 1e9
 def line_scores(
     line: Any, space: Space, grid: Grid
 ) -> tuple[tuple[float, ...], tuple[Tree, ...]]:
-    """Where scores start, and a tree for each column of a fitted linear model.
+    """Return where scores start, and a tree for each column of a fitted linear model.
 
     A Number adds its slope times the middle of its cell, a gap what the mean adds.
     """

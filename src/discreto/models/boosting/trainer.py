@@ -1,4 +1,4 @@
-"""The conversation: a start, then one tree after another."""
+"""The session of a fit: a start, then one tree after another."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def learn(
     first: FirstLook | None = None,
     base: Base | None = None,
 ) -> Ensemble:
-    """Hold the whole conversation, or what is left of it after a first look."""
+    """Ask all questions of a fit, or those that are left after a first estimate."""
     # All ways of a rehearsal grow their trees on one grid.
     key = (settings.common, space.domain.fingerprint, space.features)
     grower = ask.once(key, partial(Grower, space, settings, coins))
@@ -68,7 +68,7 @@ def learn(
         middle = ask_quantile(ask, space, settings, "quantile of the target", share)
         return Ensemble(grid, (middle,), ())
     if not settings.trees and first is not None and not settings.table_share:
-        # Too few rows for trees: all is for a better second look.
+        # Too few rows for trees: the rest is for a second estimate.
         again = look(ask, space, settings, settings.trees_share, "start again")
         start = first.with_(again).start
         return Ensemble(grid, start, (), start)
@@ -152,7 +152,7 @@ def _grow(
 def _turns(
     ask: Session, space: Space, settings: ResolvedSettings, coins: Generator
 ) -> Iterator[tuple[Session, Fraction]]:
-    """Whom each tree asks, and what it may spend of that conversation's cost.
+    """Yield the session of each tree, and its share of that session's cost.
 
     The trees of an ensemble share the rows among them: each row has a tree of its own,
     more of them the first trees, so that all of them may spend the same.

@@ -68,7 +68,7 @@ class FuzzyCMeans(CentreClusterer):
                  released radius, enforced by pulling rows in) for all weighted
                  deviations together.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
-    Free         everything else: centres are functions of releases and public coins.
+    Free         everything else: centres follow from releases and public seeds.
     Not covered  choosing ``n_clusters`` or ``m`` by looking; ``memberships`` of
                  private rows.
 
@@ -111,7 +111,7 @@ class FuzzyCMeans(CentreClusterer):
         self._power()
 
     def _power(self) -> float:
-        """The fuzzifier as a number."""
+        """Return the fuzzifier as a number."""
         wanted = "a number above 1 (1.001 to 100; 2 is usual)"
         return Reader(self).number("m", 1.001, 100, wanted=wanted)
 
@@ -128,7 +128,7 @@ class FuzzyCMeans(CentreClusterer):
         return Sum(Everyone(), search.gaps.beside(blocks, counted))
 
     def memberships(self, X: Any) -> NDArray[Any]:
-        """The membership of each row in each cluster; they add up to one.
+        """Return the membership of each row in each cluster; they add up to one.
 
         A missing number is left out of the distances. A row without any value is in
         all clusters alike.
@@ -141,7 +141,7 @@ class FuzzyCMeans(CentreClusterer):
         return self._soft(self._unit(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The cluster in which each row has the largest membership.
+        """Return the cluster in which each row has the largest membership.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class FuzzyCMeans(CentreClusterer):
         return self.memberships(X).argmax(axis=1)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the fuzzy inertia of the given rows, in squared half-ranges.
+        """Return minus the fuzzy inertia of the given rows, in squared half-ranges.
 
         Parameters
         ----------
@@ -214,5 +214,5 @@ class PlainFuzzyCMeans:
         return 1 / (ratios ** (2 / (self.m - 1))).sum(axis=2)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The cluster with the largest membership."""
+        """Return the cluster with the largest membership."""
         return self.memberships(X).argmax(axis=1)

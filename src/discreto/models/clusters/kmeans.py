@@ -73,7 +73,7 @@ class KMeans(CentreClusterer):
                  the count and 1 for each column at once (cube noise). Counts of values:
                  1 for each column that may be missing, at once.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
-    Free         everything else: centres are functions of releases and public coins.
+    Free         everything else: centres follow from releases and public seeds.
     Not covered  choosing ``n_clusters`` by looking; ``predict`` on private rows.
 
     >>> from discreto import Domain, Number
@@ -115,7 +115,7 @@ class KMeans(CentreClusterer):
         keep_all(self, locals())
 
     def distances(self, X: Any) -> NDArray[Any]:
-        """The distance of each row to each centre, in half-ranges.
+        """Return the distance of each row to each centre, in half-ranges.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class KMeans(CentreClusterer):
         return distances_of(self._unit(X), self._centres)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the inertia of the given rows, in squared half-ranges.
+        """Return minus the inertia of the given rows, in squared half-ranges.
 
         What is missing adds nothing.
 

@@ -58,7 +58,7 @@ class Gaps:
     def beside(
         self, blocks: tuple[Block, ...], counted: Counted = Presence
     ) -> tuple[Block, ...]:
-        """The blocks of a question, after counts of the values that are there."""
+        """Return the blocks of a question, after counts of known values."""
         if not self._found:
             return blocks
         counts = counted(self._columns)
@@ -69,7 +69,7 @@ class Gaps:
         return (Block(counts, share=_COUNTS, noise=law), *less)
 
     def alone(self) -> tuple[Block, ...]:
-        """The blocks of a question for counts alone; none if there are no gaps."""
+        """Return the blocks of a question for counts alone; none without gaps."""
         return (Block(Presence(self._columns)),) if self._found else ()
 
     def hear(self, answer: Any, rows: float) -> None:
@@ -85,7 +85,7 @@ class Gaps:
         self.doubt[self._places] = noise * (kept + (1 - kept) / len(found))
 
     def parts(self, answer: Any, sizes: Floats, step: float) -> Any:
-        """The share of values that are there, for each cluster and column.
+        """Return the share of values that are there, for each cluster and column.
 
         ``sizes`` are rows, or weights whose ``step`` on the grid is not 1.
         """

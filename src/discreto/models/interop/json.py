@@ -44,7 +44,7 @@ _DEEPEST = 32
 _LETTERS = 10**4
 _LARGEST = 1 << 255  # squares of sensitivities have more than 64 bits
 OTHERS: dict[str, type[PrivateEstimator]] = {}  # models of rooms above this one
-_NEVER = ("ledger", "random_state")  # a budget and public coins are not part of a model
+_NEVER = ("ledger", "random_state")  # a budget and a seed are not part of a model
 
 
 def dumps(model: PrivateEstimator) -> str:
@@ -304,7 +304,7 @@ def check_paid(model: PrivateEstimator, ledger: Ledger) -> None:
 
 
 def _kind(name: Any) -> type[PrivateEstimator]:
-    """The model with this name."""
+    """Return the model with this name."""
     if isinstance(name, str) and name in OTHERS:
         return OTHERS[name]
     if isinstance(name, str) and name in _models.__all__:
@@ -328,11 +328,11 @@ class ModelPredictor:
 
     @classmethod
     def read(cls, text: str) -> ModelPredictor:
-        """The predictor of a model's JSON text."""
+        """Return the predictor of a model's JSON text."""
         return cls(loads(text, values=False))
 
     def class_codes(self, batch: Batch) -> Ints:
-        """The code of each row's predicted class."""
+        """Return the code of each row's predicted class."""
         found = self._model.predict(self._ready(batch))
         out = np.full(len(found), -1, dtype=np.int64)
         for value, code in self._codes.items():
@@ -340,12 +340,12 @@ class ModelPredictor:
         return out
 
     def probabilities(self, batch: Batch) -> Floats:
-        """The probability of each class, row by row."""
+        """Return the probability of each class, row by row."""
         out: Floats = self._model.predict_proba(self._ready(batch))
         return out
 
     def values(self, batch: Batch) -> Floats:
-        """The predicted numbers."""
+        """Return the predicted numbers."""
         out: Floats = self._model.predict(self._ready(batch))
         return out
 

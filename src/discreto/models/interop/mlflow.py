@@ -1,6 +1,6 @@
 """Fits and evaluations in MLflow: parameters, what they cost, and the receipts.
 
-MLflow's own ``autolog`` knows scikit-learn's classes and nobody else's. This one knows
+MLflow's own ``autolog`` knows scikit-learn's classes only. This one knows
 ours. What it writes down is public: parameters, costs, receipts, released scores.
 """
 
@@ -92,7 +92,7 @@ def _log_evaluation(judged: Evaluation) -> None:
 
 
 def _amounts(cost: Cost) -> dict[str, float]:
-    """The parts of a cost, and the epsilon of rho at the usual delta of 1e-5."""
+    """Return the parts of a cost, and the epsilon of rho at the usual delta of 1e-5."""
     named = zip(("epsilon", "rho", "block_epsilon", "delta"), cost.parts(), strict=True)
     out = {name: float(part) for name, part in named if part}
     if cost.rho:

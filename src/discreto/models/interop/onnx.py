@@ -20,7 +20,7 @@ OPSET, TREES, FORMAT = 18, 5, 9
 
 
 def to_onnx(model: Any) -> Any:
-    """The model as a graph: Number features are ``X``, Categories by their names."""
+    """Return the model as a graph: Numbers are ``X``, Categories have their names."""
     try:
         import onnx
     except ImportError:
@@ -51,7 +51,7 @@ class _Graph:
         self._inputs: list[Any] = []
 
     def input(self, name: str, kind: str) -> str:
-        """A column that is an input of its own."""
+        """Return a column that is an input of its own."""
         types = self._onnx.TensorProto
         found = types.STRING if kind == "string" else types.INT64
         make = self._onnx.helper.make_tensor_value_info
@@ -59,7 +59,7 @@ class _Graph:
         return name
 
     def classes(self, model: Any, logs: str) -> None:
-        """The likeliest class and all probabilities, from scores of the classes."""
+        """Add nodes for the most probable class and all probabilities."""
         chances = self.node("Softmax", logs, axis=1)
         best = self.node("ArgMax", chances, axis=1, keepdims=0)
         named = self.node("Gather", self.constant(np.asarray(model.classes_)), best)
@@ -82,7 +82,7 @@ class _Graph:
         return name
 
     def tensor(self, array: Any) -> Any:
-        """An array as an attribute of a node."""
+        """Return an array as an attribute of a node."""
         return self._onnx.numpy_helper.from_array(array)
 
     def output(self, source: str, name: str, kind: Any, shape: list[Any]) -> None:
@@ -121,7 +121,7 @@ class _Graph:
 
 
 def _within_bounds(model: Any, graph: _Graph) -> str:
-    """Rows clipped to the model's bounds, missing values where the model puts them."""
+    """Add nodes that clip rows to the bounds and fill missing values."""
     space = getattr(model, "view_", model.space_)
     centres, halves = space.centres(), space.halves()
     missing = graph.node("IsNaN", "X")
@@ -153,7 +153,7 @@ def _boosted_number(model: Any, graph: _Graph) -> None:
 
 
 def _number(model: Any, graph: _Graph, scores: str) -> None:
-    """A number within the bounds of the target."""
+    """Add nodes that give a number within the bounds of the target."""
     target = model.space_.domain.number(model.space_.goal)
     ends = [graph.constant(np.float64(e)) for e in (target.lower, target.upper)]
     flat = graph.node("Squeeze", scores, graph.constant([1]))
@@ -170,7 +170,7 @@ def _boosted_classes(model: Any, graph: _Graph) -> None:
 
 
 def _classes(model: Any, graph: _Graph, scores: str) -> None:
-    """The likeliest class and all probabilities, from one score or one for each."""
+    """Add nodes for the most probable class and all probabilities, from scores."""
     if len(model.classes_) == 2:
         halves = graph.constant(np.array([[-0.5, 0.5]]))
         scores = graph.node("Mul", scores, halves)

@@ -14,7 +14,7 @@ from discreto.errors import ParameterError
 
 
 def bayes(model: Any, graph: Any) -> None:
-    """The likeliest class and all probabilities."""
+    """Add nodes for the most probable class and all probabilities."""
     view, prior = model.view_, np.log(model.class_prior_)
     missing = graph.node("IsNaN", "X") if view.numbers else ""
     codes = {name: _codes(model, name, graph) for name in view.categories}
@@ -38,7 +38,7 @@ def bayes(model: Any, graph: Any) -> None:
 
 
 def _codes(model: Any, name: str, graph: Any) -> str:
-    """The code of each row's value in the view of the model; the last for unknown."""
+    """Return the code of each row's value in the view; the last is for unknown."""
     column = model.space_.domain.category(name)
     keys, group = list(column.categories), model.groups_.get(name)
     if column.aliases or column.strip or not column.case:
@@ -66,13 +66,13 @@ def _codes(model: Any, name: str, graph: Any) -> str:
 
 
 def _looked_up(table: Any, codes: str, graph: Any) -> str:
-    """A line of a table for each code; zeros for what is unknown."""
+    """Return a line of a table for each code; zeros for what is unknown."""
     full = np.vstack([table, np.zeros((1, table.shape[1]))])
     return graph.node("Gather", graph.constant(full), codes, axis=0)
 
 
 def _normal_laws(model: Any, missing: str, graph: Any) -> str:
-    """Logarithms of normal laws, added up over the columns that are there."""
+    """Return logarithms of normal densities, summed over known columns."""
     var = model.var_ + model.theta_doubt_
     ends = _ends(model)
     there = graph.node("Where", missing, graph.constant(ends[0]), "X")

@@ -39,7 +39,7 @@ class _Trees:
     def _below(
         self, tree: Any, node: int, firsts: list[int], target: int
     ) -> tuple[int, bool]:
-        """Where the comparisons of a node of the tree begin; or a leaf, and True."""
+        """Return where the comparisons of a node begin; or a leaf, and True."""
         inner = len(tree.routes)
         if node >= inner:
             return self._leaf(tree.values[node - inner][target], target), True
@@ -76,7 +76,7 @@ class _Trees:
 
 
 def tree_scores(model: Any, graph: Any) -> str:
-    """The scores of boosted trees: (rows, outputs)."""
+    """Return the scores of boosted trees: (rows, outputs)."""
     from discreto.models.boosting.forest import Shipped  # it needs our caller first
 
     shipped = Shipped(model)

@@ -22,7 +22,7 @@ from discreto.errors import ParameterError
 
 
 def to_sklearn(model: Any) -> Any:
-    """A pipeline that predicts what the model does, and needs scikit-learn alone."""
+    """Return a pipeline that predicts the same, and needs scikit-learn alone."""
     make = _FORMS.get(type(model).__name__)
     if make is None or model.space_.categories:
         known = ", ".join(_FORMS)
@@ -51,7 +51,7 @@ def _fill(filler: SimpleImputer, model: Any) -> None:
 
 
 def _on_unit(model: Any) -> tuple[Any, Any]:
-    """Coefficients and intercepts for columns on [0, 1]."""
+    """Return coefficients and intercepts for columns on [0, 1]."""
     space = getattr(model, "view_", model.space_)
     low, width = space.centres() - space.halves(), 2 * space.halves()
     coef = np.atleast_2d(model.coef_)

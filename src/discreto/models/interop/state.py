@@ -2,7 +2,7 @@
 
 One table for each model: the name of each attribute that a fit sets, what kind of value
 it is, and its shape in terms of the domain. A file with more, less or other state is
-refused when it is read, and not when somebody predicts.
+refused when it is read, not when it predicts.
 
 Two levels. The structure (names, kinds, shapes, codes in range) is checked for every
 text, since compiled loops do not look where they step. Values (finite, no negative

@@ -107,7 +107,7 @@ class Encoding:
         )
 
     def matrix(self, X: Any, fill: Array | None = None) -> Array:
-        """Rows to predict; missing numbers are at 0, or at ``fill``."""
+        """Return rows to predict; missing numbers are at 0, or at ``fill``."""
         rows, pieces = self._pieces(X, fill)
         out = np.empty((rows, len(self.names)))
         for start, unit in pieces:
@@ -121,7 +121,7 @@ class Encoding:
         return tuple(n for n in names if self.domain.number(n).missing)
 
     def with_gaps(self, X: Any) -> Array:
-        """Rows to predict; NaN where a number is missing that may be."""
+        """Return rows to predict; NaN where a number is missing that may be."""
         rows, pieces = self._pieces(X, None, gaps=True)
         out = np.empty((rows, len(self.names)))
         for start, unit in pieces:
@@ -167,7 +167,7 @@ class Encoding:
         return out
 
     def nearest(self, X: Any, centres: Array) -> Array:
-        """The nearest of some points on [-1, 1] to each row; the first of equals.
+        """Return the nearest of points on [-1, 1] to each row; the first of equals.
 
         Distances are over what is there; -1 for a row without anything.
         """
@@ -200,7 +200,7 @@ class Encoding:
             yield start, rows_with_gaps(self.names, part, self.domain)
 
     def _table(self, X: Any) -> Array | None:
-        """An array that holds the features as they are, if that is what it is."""
+        """Return ``X`` if it is an array that compiled loops can read as it is."""
         plain = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64
         if not plain or not X.flags.c_contiguous or not self.numbers.all():
             return None
@@ -251,14 +251,14 @@ class Encoding:
             yield start, unit
 
     def unscale(self, unit: Array) -> Array:
-        """Points on [-1, 1] in the units of the columns."""
+        """Return points on [-1, 1] in the units of the columns."""
         return self.centres + self.halves * unit
 
 
 def affordable(space: Space, room: float, each: float) -> Space:
-    """The space with all Numbers and as many Categories as rows can tell apart.
+    """Return the space with all Numbers and as many Categories as rows can tell apart.
 
-    ``room`` is the number of rows over the noise on a sum of them, ``each`` what one
+    ``room`` is the row count over the noise on a sum of rows, ``each`` what one
     more term needs of it. Short lists come first; without Numbers the shortest stays.
     """
     sizes = {
@@ -273,7 +273,7 @@ def affordable(space: Space, room: float, each: float) -> Space:
 
 
 def spread_out(values: Array, part: Encoding, whole: Encoding) -> Array:
-    """Numbers of the terms of a part, with 0 for the terms that it lacks."""
+    """Return numbers of the terms of a part, with 0 for the terms that it lacks."""
     place = {term: i for i, term in enumerate(whole.names)}
     out = np.zeros((*values.shape[:-1], len(whole.names)))
     out[..., [place[term] for term in part.names]] = values

@@ -46,8 +46,8 @@ from discreto.session.session import Ask
 _METHODS = ("auto", "residuals", "weighted", "functional")
 _LEAST, _LARGEST = 1e-300, 1e300
 # Rows over the noise on their number, with Laplace and with Gaussian noise: below,
-# only a constant can be heard; below this times the number of columns, one release of
-# products is better than looks.
+# only a constant stands out; below this times the number of columns, one release of
+# products is better than questions about residuals.
 _CONSTANT, _PRODUCTS = (75, 35), (30, 5)
 _MEAN = Fraction(1, 10)  # of the cost, for the mean of the target
 
@@ -89,10 +89,10 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         ``"auto"`` (default): ``"residuals"``, unless ``row_norm``, ``alpha`` or
         ``fit_intercept`` ask for ``"weighted"``. ``"residuals"``: the target is taken
         from its noisy median in units of its noisy spread; a first line comes from
-        products, and four looks at clipped residuals mend it. With few rows (declared,
-        or counted for a twentieth of the cost) it is one release of products, or a
-        constant; with millions, products of whole rows. Of many Categories those of
-        short lists take part first.
+        products, and four questions about clipped residuals improve it. With few rows
+        (declared, or counted for a twentieth of the cost) it is one release of
+        products, or a constant; with millions, products of whole rows. Of many Categories those
+        of short lists take part first.
         ``"weighted"``: one release, in which a row whose norm is above ``row_norm``
         gets a smaller weight.
         ``"functional"``: the functional mechanism, all rows count the same.
@@ -125,7 +125,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         rows, median and spread of the target, how many rows are far from
                  there; then means, spreads, products, products with the target, four
-                 looks, or one sum of products.
+                 sums of residuals, or one sum of products.
                  ``"weighted"`` and ``"functional"``: one sum of products.
     Bound        sums: rows scaled to 2^30 grid steps (l1, or l2 with ``delta``),
                  products to 2^15 each; functional: 1 for each product at once
@@ -308,7 +308,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         return (Block(rows, "gram", share=1 - _MEAN), mean)
 
     def _solve(self, read: _LinearParameters, products: Products) -> tuple[Any, Any]:
-        """Coefficients on the scale of the question, the intercept first; the means."""
+        """Return coefficients on the scale of the question, intercept first; means."""
         moments = products.moments
         ridge, shrink = read.alpha or 0.0, read.alpha is None
         if not read.intercept:
@@ -343,7 +343,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         return np.clip(scores, target.lower, target.upper)
 
     def row_weights(self, X: Any, y: Any) -> NDArray[Any]:
-        """The weight that each row of your own would have in a fit.
+        """Return the weight that each row of your own would have in a fit.
 
         With them as ``sample_weight``, ``reference()`` is this model without noise.
 

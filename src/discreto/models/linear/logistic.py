@@ -47,8 +47,8 @@ _SEARCH = WindowSearch(12, inside=0.95, surely=0.5, caution=3.0, margin=1.0, nar
 # Rows over the noise on usual ones, with Laplace and with Gaussian noise, from which on
 # steps do more than add noise; a third more for more than two classes.
 _STEPS_FROM = (110, 45)
-_CLOSE = 1e-9  # scores that are further apart have different chances
-_ASSUMED = 5000  # rows for which steps are planned, where nobody says how many
+_CLOSE = 1e-9  # scores that are further apart have different probabilities
+_ASSUMED = 5000  # rows for which steps are planned, where the domain declares none
 
 
 class LogisticRegression(TakesWeights, PrivateClassifier):
@@ -200,7 +200,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         self._keep(weights, spread_out(middle, terms, whole), whole)
 
     def _look_around(self, ask: Any, space: Space, room: float) -> tuple[Any, Space]:
-        """A session about the part of the bounds where rows are, and what it is."""
+        """Return a session about the bounds where rows are, and its space."""
         if room == math.inf:
             rows = ask.domain.rows or _ASSUMED
             room = rows * unit_strength(ask.cost)
@@ -261,7 +261,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         return 1 / read.number("C", 1e-9, 1e12, wanted="'auto' or a number above 0")
 
     def _steps(self, ask: Ask, task: Task, count: int) -> tuple[Start, Any]:
-        """Class sums, spreads, products, gradients: the first two, and coefficients."""
+        """Ask for class sums, spreads, products and gradients; return coefficients."""
         # Shares by measurement (docs/models/logistic.md): class sums are half of it.
         first, second, third = Fraction(1, 2), Fraction(1, 20), Fraction(3, 20)
         if task.width > WIDE:
@@ -302,7 +302,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         else:
             best = np.argmax(scores, axis=1)
             lead = -np.diff(np.sort(scores, axis=1)[:, -1:-3:-1], axis=1)[:, 0]
-        # Chances of nearly equal scores may be equal: then the first class is the one.
+        # Nearly equal scores may have equal probabilities: then the first class wins.
         close = np.flatnonzero(~(lead > _CLOSE))
         if close.size:
             best[close] = np.argmax(_chances(scores[close]), axis=1)
@@ -319,7 +319,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
 
 
 def _chances(scores: NDArray[Any]) -> NDArray[Any]:
-    """Probabilities of classes by their scores, or by the one of the second class."""
+    """Return class probabilities from scores, or from that of the second class."""
     if scores.ndim == 1:
         scores = np.column_stack([-scores / 2, scores / 2])
     chances = np.exp(scores - scores.max(axis=1, keepdims=True))

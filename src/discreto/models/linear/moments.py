@@ -30,7 +30,7 @@ class Moments:
 
 
 def unfold(upper: Any, width: int) -> Floats:
-    """The symmetric matrix of an upper triangle."""
+    """Return the symmetric matrix of an upper triangle."""
     full = np.zeros((width, width))
     full[np.triu_indices(width)] = upper
     return full + np.triu(full, 1).T
@@ -77,7 +77,7 @@ def centred(
 
 
 def least_squares(moments: Moments, *, ridge: float = 0.0, shrink: bool) -> Floats:
-    """Coefficients for the last column from the others.
+    """Return coefficients for the last column from the others.
 
     Negative eigenvalues are noise and become 0. With ``shrink`` the ridge grows by
     twice the size that the noise gives a matrix, and the answer is then scaled down by
@@ -113,7 +113,7 @@ def part_signal(values: Floats, variance: float, *, doubt: float = 0.0) -> float
 
 
 def _divide(above: Any, below: Floats) -> Floats:
-    """The quotient, 0 where nothing is known (a minimum-norm answer)."""
+    """Return the quotient, 0 where nothing is known (a minimum-norm answer)."""
     known = below > 1e-10 * max(float(below.max(initial=0.0)), 1e-290)
     return np.divide(above, below, out=np.zeros_like(below), where=known)
 
@@ -152,7 +152,7 @@ class Products:
         model.target_sums_ = np.array(self.ends, dtype=float)
 
     def with_(self, other: Products) -> Products:
-        """The products of both batches."""
+        """Return the products of both batches."""
         one, two = self.moments, other.moments
         both = Moments(one.sums + two.sums, one.noise + two.noise)
         if not self.ends or not other.ends:
@@ -161,7 +161,7 @@ class Products:
         return Products(both, (low, high, spread))
 
     def mean(self) -> tuple[float, float] | None:
-        """The plain mean of the target on [-1, 1] and how uncertain it is."""
+        """Return the plain mean of the target on [-1, 1] and how uncertain it is."""
         if not self.ends:
             return None
         low, high, spread = self.ends
@@ -219,7 +219,7 @@ def _plain(values: Any) -> tuple[float, ...]:
 
 
 def _zero(term: Term, domain: Domain) -> float:
-    """Where a term is 0, on [-1, 1]."""
+    """Return where a term is 0, on [-1, 1]."""
     if isinstance(term, Indicator):
         return 0.0
     column = domain.number(term)

@@ -52,7 +52,7 @@ class KNeighborsClassifier(Voters):
     ----------
     n_neighbors
         How many rows vote. By default four times the scale of the noise, so that a
-        clear majority is heard over it, but no more than rows over classes (a noisy
+        clear majority stands out of it, but no more than rows over classes (a noisy
         count of rows takes a twentieth of the cost), and at least 5.
     epsilon, delta
         What each call of ``predict`` costs; ``delta`` above 0 lets the noise grow
@@ -143,8 +143,8 @@ class RadiusNeighborsClassifier(Voters):
     Parameters
     ----------
     radius
-        The reach, in columns scaled to [-1, 1]; by default a quarter of the root of
-        the number of columns. A point that nobody reaches gets a class by chance.
+        The radius, in columns scaled to [-1, 1]; by default a quarter of the root of
+        the number of columns. A point that no row reaches gets a random class.
         Points that lack some columns get a smaller one, by the root of those left.
     epsilon, delta, domain, bounds, classes, ledger
         As for :class:`KNeighborsClassifier`.

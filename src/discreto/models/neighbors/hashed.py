@@ -55,7 +55,7 @@ class CellNeighborsClassifier(PrivateClassifier):
     ----------
     n_tables
         How many hash tables; by default 8 epsilon^0.6 (2 to 64): more tables see more
-        and hear less.
+        and see less.
     n_cuts
         Hyperplanes of a table, which has 2^n_cuts cells; by default 4, or 3 if there
         are no more than four tables, which is when noise is large.
@@ -160,7 +160,7 @@ class CellNeighborsClassifier(PrivateClassifier):
     def _look_around(
         self, ask: Ask, space: Space, look: SizeUp
     ) -> tuple[Ask, Space, Fraction]:
-        """The view that the model learns from, and the share that is left."""
+        """Return the view that the model learns from, and the share that is left."""
         seen, left = Seen(), Fraction(1)
         if look.way == 2 and space.numbers:
             seen, left = Seen(ask_windows(ask, space, _WINDOWS)), left - _WINDOWS
@@ -168,7 +168,7 @@ class CellNeighborsClassifier(PrivateClassifier):
         return seen.ask(ask, space), self.view_, left
 
     def _locate(self, ask: Ask, space: Space, left: Fraction) -> tuple[Any, Fraction]:
-        """About where the rows are, and the share that is left after asking."""
+        """Return about where the rows are, and the share that is left after asking."""
         names = space.numbers
         if not names:
             return np.empty(0), left

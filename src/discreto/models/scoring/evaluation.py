@@ -62,8 +62,8 @@ class Evaluation:
     baseline
         The share of the most frequent class: what always naming it would get right.
     auc
-        The chance that a row of a class scores higher than one of another; with more
-        than two classes, the mean of each class against the rest.
+        The probability that a row of a class scores higher than one of another; with
+        more than two classes, the mean of each class against the rest.
     log_loss, brier
         The mean of minus the logarithm of the true class's probability, and of the
         squared error of probabilities (over all classes where there are more than two).
@@ -127,7 +127,7 @@ class Evaluation:
 
 
 def _with_rows(release: Release) -> Release:
-    """A calibration without the ranges of which nothing is known."""
+    """Return a calibration without the ranges of which nothing is known."""
     if release.label != CALIBRATION:
         return release
     wide = np.subtract(release.high, release.low) >= 1

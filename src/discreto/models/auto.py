@@ -42,7 +42,7 @@ from discreto.models.linear.logistic import LogisticRegression
 from discreto.models.neighbors.hashed import CellNeighborsClassifier
 from discreto.session.parameters import read_epsilon
 from discreto.session.rng import Seed
-from discreto.session.session import Session
+from discreto.session.session import Ask
 
 _LINE = Fraction(2, 5)  # of the cost, for a line to start trees from
 # Trees on top of a line are worth their noise from here on, with Laplace and Gaussian.
@@ -67,7 +67,7 @@ class _Auto(PrivateEstimator):
     _strengths = STRENGTHS  # among which a count chooses, where rows are not declared
     _boosted: type[Boosting]
 
-    def _learn(self, ask: Any, space: Space) -> None:
+    def _learn(self, ask: Ask, space: Space) -> None:
         ask, space = self._size_up(ask, space)
         strength = (space.domain.rows or 0) * unit_strength(ask.cost)
         model = self._chosen(ask, space, strength)
@@ -75,11 +75,11 @@ class _Auto(PrivateEstimator):
         model.n_features_in_ = len(space.features)
         self.model_ = model
 
-    def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
+    def _chosen(self, ask: Ask, space: Space, strength: float) -> PrivateEstimator:
         """Return the model for a table of such a strength, fitted."""
         raise NotImplementedError
 
-    def _size_up(self, ask: Session, space: Space) -> tuple[Session, Space]:
+    def _size_up(self, ask: Ask, space: Space) -> tuple[Ask, Space]:
         """Return a space with about the row count, after asking for it if need be."""
         domain = space.domain
         if domain.rows is not None or domain.neighbours == "replace":
@@ -174,7 +174,7 @@ class AutoClassifier(_Auto, PrivateClassifier):
     ) -> None:
         keep_all(self, locals())
 
-    def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
+    def _chosen(self, ask: Ask, space: Space, strength: float) -> PrivateEstimator:
         self.classes_ = np.array(space.classes)
         kind = _classifier(ask.cost, space, strength)
         facts = self._facts()
@@ -248,7 +248,7 @@ class AutoRegressor(_Auto, PrivateRegressor):
     ) -> None:
         keep_all(self, locals())
 
-    def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
+    def _chosen(self, ask: Ask, space: Space, strength: float) -> PrivateEstimator:
         facts = self._facts()
         boosted = GradientBoostingRegressor(**facts, random_state=self.random_state)
         short = replace(space, features=_short(space))

@@ -49,6 +49,23 @@ class Ask(Protocol):
 
     def seen(self, step: Step) -> Ask: ...
 
+    def sharing(self, share: Fraction) -> Ask: ...
+
+    def split(
+        self, partition: RowPartition, label: str, share: Fraction = Fraction(1)
+    ) -> Sequence[Ask]: ...
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T: ...
+
+    def repeat(
+        self,
+        form: Hashable,
+        label: str,
+        share: Fraction,
+        turn: Callable[[], T],
+        check: Callable[[], None],
+    ) -> T: ...
+
     def fork(self, ways: int, way: int) -> int: ...
 
     def remark(self, text: str) -> None: ...

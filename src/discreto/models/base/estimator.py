@@ -369,7 +369,7 @@ class TakesWeights(PrivateEstimator):
         return self._fit(X, y, sample_weight, max_weight)
 
 
-def keep_all(model: Any, given: dict[str, Any]) -> None:
+def keep_all(model: PrivateEstimator, given: dict[str, Any]) -> None:
     """Keep the parameters of a constructor, as scikit-learn wants them kept.
 
     ``given`` is ``locals()`` at the first line of the constructor.

@@ -78,12 +78,12 @@ def way_of(rows: float, cost: Cost, strengths: tuple[int, ...] = STRENGTHS) -> i
 
 
 def hear_strength(
-    ask: Any,
+    ask: Ask,
     rows: int | None,
     known: Cells,
     share: Fraction,
     strengths: tuple[int, ...] = STRENGTHS,
-) -> tuple[Any, float]:
+) -> tuple[Ask, float]:
     """Return a session for the rest, and how far sums over ``known`` rows stand out.
 
     Public ``rows`` decide at once; otherwise a noisy count does, for a share of it,
@@ -121,7 +121,7 @@ class SizeUp(NamedTuple):
     strength: float
 
 
-def size_up(ask: Any, space: Space, clear: float = 0.0) -> tuple[Any, SizeUp]:
+def size_up(ask: Ask, space: Space, clear: float = 0.0) -> tuple[Ask, SizeUp]:
     """Return a session for the rest of the cost, and about how many rows there are.
 
     Below ``clear`` standard deviations of a class in tables of all columns these tables

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from discreto.core.answers import Measurement
 from discreto.core.domain.domain import Domain
@@ -18,7 +18,7 @@ from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Block, Derived, Ones, Sum
 from discreto.errors import ParameterError
 from discreto.models.base.features import Space
-from discreto.session.session import Session
+from discreto.session.session import Ask, Session
 
 _ONE = float(1 << SUM_BITS)
 
@@ -86,9 +86,11 @@ class WeightedSession:
         return getattr(self.inner, name)
 
 
-def weighed(ask: Any, space: Space) -> Any:
+def weighed(ask: Session, space: Space) -> Ask:
     """Return the session in which a model of this space asks."""
-    return ask if space.weight is None else WeightedSession(ask, space.weight)
+    if space.weight is None:
+        return ask
+    return cast(Ask, WeightedSession(ask, space.weight))
 
 
 def weighted_space(space: Space, weight: str) -> Space:

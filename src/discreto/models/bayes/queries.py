@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,9 @@ from discreto.models.bayes.shrinkage import (
 from discreto.session.session import Ask
 from discreto.stats._base import column_note
 
+if TYPE_CHECKING:
+    from discreto.models.base.estimator import PrivateEstimator
+
 Array = NDArray[Any]
 SECOND = Fraction(1, 4)  # of the cost, for the second question
 TRUST = 0.01  # relative noise in the scores at which the second answer has half a say
@@ -53,11 +56,11 @@ class ClassSums:
     rows: int
 
     @classmethod
-    def kept_in(cls, model: Any) -> ClassSums:
+    def kept_in(cls, model: PrivateEstimator) -> ClassSums:
         """Return the sums that a fitted model holds."""
         return cls(model.class_sums_, model.class_sums_noise_, model.class_sums_rows_)
 
-    def keep_in(self, model: Any) -> None:
+    def keep_in(self, model: PrivateEstimator) -> None:
         """Let a model hold this."""
         model.class_sums_, model.class_sums_noise_ = self.table, self.noise
         model.class_sums_rows_ = self.rows

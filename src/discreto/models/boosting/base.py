@@ -25,6 +25,7 @@ from discreto.models.boosting.start import look
 from discreto.models.boosting.trainer import Base, Ensemble, learn
 from discreto.session.parameters import Reader
 from discreto.session.rng import generator
+from discreto.session.session import Ask
 
 GROUPS = Fraction(1, 20)  # of the cost, to find the frequent values of a wide Category
 
@@ -54,10 +55,10 @@ class Boosting(PrivateEstimator):
             self.settings = replace(settings_of(self), **changes)
         return self
 
-    def _learn(self, ask: Any, space: Space) -> None:
+    def _learn(self, ask: Ask, space: Space) -> None:
         self._learn_from(ask, space, None)
 
-    def _learn_from(self, ask: Any, space: Space, base: Base | None) -> None:
+    def _learn_from(self, ask: Ask, space: Space, base: Base | None) -> None:
         """Learn, from scores to start with if there are any, which are paid for."""
         groups: dict[str, Any] = {}
         if wide_categories(space):  # a code book of thousands costs little

@@ -296,7 +296,9 @@ def chances(scores: Any) -> Any:
     return out / total
 
 
-def shift_of(model: Any, space: Space, shares: tuple[float, ...]) -> tuple[float, ...]:
+def shift_of(
+    model: Boosting, space: Space, shares: tuple[float, ...]
+) -> tuple[float, ...]:
     """Return what class weights add to the scores.
 
     Counting rows of a class w times multiplies its odds by w, which needs no question.

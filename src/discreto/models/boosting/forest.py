@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from discreto.core.domain.domain import Domain
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.maps.trees_numpy import Forest, climb
 from discreto.models.boosting.trainer import Ensemble
+
+if TYPE_CHECKING:
+    from discreto.models.boosting.base import Boosting
 
 Floats = NDArray[np.float64]
 
@@ -56,7 +59,7 @@ def pack(
 class Shipped:
     """A fitted model's ensemble, ready to predict or to inspect."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Boosting) -> None:
         self.domain = model.space_.domain
         cuts = tuple(tuple(part.tolist()) for part in model.cuts_)
         self.grid = Grid(model.space_.features, cuts)

@@ -18,7 +18,7 @@ from discreto.models.base.binning import cuts_of
 from discreto.models.base.features import Space
 from discreto.models.base.signal_to_noise import unit_strength
 from discreto.models.boosting.settings import ResolvedSettings
-from discreto.session.session import Ask, Session
+from discreto.session.session import Ask
 
 _LEAST = -0.63  # of a step of means: about 1 of their logarithms
 
@@ -87,7 +87,7 @@ def values_of(sums: LeafSums, settings: ResolvedSettings) -> Floats:
 
 
 def measure_means(
-    ask: Session,
+    ask: Ask,
     gradients: Gradients,
     tree: Tree,
     settings: ResolvedSettings,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Category
@@ -28,6 +28,9 @@ from discreto.models.base.signal_to_noise import (
     unit_strength,
 )
 from discreto.session.parameters import Reader
+
+if TYPE_CHECKING:
+    from discreto.models.boosting.base import Boosting
 
 # Where the domain does not say, and no count is asked for.
 ASSUMED_ROWS = 10_000
@@ -160,7 +163,7 @@ class BoostingSettings:
 SETTING_NAMES = tuple(field.name for field in fields(BoostingSettings))
 
 
-def settings_of(model: Any) -> BoostingSettings:
+def settings_of(model: Boosting) -> BoostingSettings:
     """Return the settings object of a model, or the default one."""
     if model.settings is None:
         return BoostingSettings()
@@ -333,7 +336,7 @@ class ChosenLoss:
     clips: tuple[Fraction, Fraction] | None = None
 
 
-def loss_of(model: Any, space: Space) -> ChosenLoss:
+def loss_of(model: Boosting, space: Space) -> ChosenLoss:
     """Return the loss of a model for this target."""
     classes = getattr(space.domain[space.goal], "categories", None)
     if classes is not None:
@@ -365,7 +368,7 @@ class Choices:
     silent.
     """
 
-    def __init__(self, model: Any, cost: Cost, space: Space) -> None:
+    def __init__(self, model: Boosting, cost: Cost, space: Space) -> None:
         given = settings_of(model)
         read, fine = Reader(model), Reader(given)
         word = {n: fine.choice(n, k, unset=k[0]) for n, k in _CHOICES.items()}

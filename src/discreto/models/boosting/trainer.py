@@ -31,7 +31,7 @@ from discreto.models.boosting.monotone import gaps_of, in_order
 from discreto.models.boosting.settings import ResolvedSettings
 from discreto.models.boosting.start import FirstLook, look, middle_of
 from discreto.session.rng import Generator
-from discreto.session.session import Ask, Session
+from discreto.session.session import Ask
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ Base = Callable[[Grid], tuple[tuple[float, ...], tuple[Tree, ...]]]
 
 
 def learn(
-    ask: Session,
+    ask: Ask,
     space: Space,
     settings: ResolvedSettings,
     coins: Generator,
@@ -104,7 +104,7 @@ def learn(
 
 
 def _grow(
-    ask: Session,
+    ask: Ask,
     whole: Fraction,
     grower: Grower,
     gradients: Gradients,
@@ -150,8 +150,8 @@ def _grow(
 
 
 def _turns(
-    ask: Session, space: Space, settings: ResolvedSettings, coins: Generator
-) -> Iterator[tuple[Session, Fraction]]:
+    ask: Ask, space: Space, settings: ResolvedSettings, coins: Generator
+) -> Iterator[tuple[Ask, Fraction]]:
     """Yield the session of each tree, and its share of that session's cost.
 
     The trees of an ensemble share the rows among them: each row has a tree of its own,
@@ -177,7 +177,7 @@ def _turns(
 
 
 def _start(
-    ask: Session,
+    ask: Ask,
     space: Space,
     settings: ResolvedSettings,
     grid: Grid,

@@ -317,7 +317,7 @@ def _kind(name: Any) -> type[PrivateEstimator]:
 class ModelPredictor:
     """The columns of a model and its predictions for rows of a table."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: PrivateEstimator) -> None:
         self._model, space = model, model.space_
         self.domain, self.features, self.goal = space.domain, space.features, space.goal
         column = space.domain[space.goal]

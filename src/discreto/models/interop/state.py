@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from discreto.models.base.privacy import Privacy
 from discreto.models.boosting.forest import Shipped
 from discreto.models.linear.encoding import Encoding
 
+if TYPE_CHECKING:
+    from discreto.models.base.estimator import PrivateEstimator
+
 
 class Sizes:
     """The named sizes of a model's arrays.
@@ -38,7 +41,7 @@ class Sizes:
     trees, is what the first array with that size has; all others must agree.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: PrivateEstimator) -> None:
         self.model, self._known = model, dict[str, int]()
         self.space: Space = model.space_
 
@@ -406,13 +409,17 @@ STATE: dict[str, dict[str, Part]] = {
 }
 
 
-def table_of(model: Any) -> dict[str, Part]:
+def table_of(model: PrivateEstimator) -> dict[str, Part]:
     """Return the declared state of a model."""
     return COMMON | STATE[type(model).__name__]
 
 
 def misfit(
-    model: Any, *, inner: bool = False, values: bool = True, old: bool = False
+    model: PrivateEstimator,
+    *,
+    inner: bool = False,
+    values: bool = True,
+    old: bool = False,
 ) -> str | None:
     """Return the name of a part that does not fit, or None if the model is whole.
 
@@ -440,13 +447,13 @@ def _holds(check: Callable[..., bool], *given: Any) -> bool:
         return False
 
 
-def _has_whole_votes(model: Any) -> bool:
+def _has_whole_votes(model: PrivateEstimator) -> bool:
     """Return True unless votes have a share and are not there."""
     names = ("vote_weights_", "vote_slopes_", "vote_begins_")
     return not model.vote_share_ or all(hasattr(model, name) for name in names)
 
 
-def _has_whole_trees(model: Any) -> bool:
+def _has_whole_trees(model: PrivateEstimator) -> bool:
     """Return True if every row of the domain finds its way through the trees.
 
     They are walked by compiled loops, which do not look where they step.
@@ -470,11 +477,11 @@ def _has_whole_trees(model: Any) -> bool:
     return inner == len(model.routes_) and leaves == len(model.values_)
 
 
-def _has_known_power(model: Any) -> bool:
+def _has_known_power(model: PrivateEstimator) -> bool:
     return model._power() > 1  # or it refuses what it is
 
 
-def _has_known_loss(model: Any) -> bool:
+def _has_known_loss(model: PrivateEstimator) -> bool:
     return isinstance(model.loss, str) and _has_whole_trees(model)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,9 @@ from discreto.session.parameters import Reader
 from discreto.session.rng import Seed
 from discreto.session.session import Ask
 
+if TYPE_CHECKING:
+    from discreto.models.base.estimator import PrivateEstimator
+
 _METHODS = ("auto", "residuals", "weighted", "functional")
 _LEAST, _LARGEST = 1e-300, 1e300
 # Rows over the noise on their number, with Laplace and with Gaussian noise: below,
@@ -75,7 +78,7 @@ class _LinearParameters(NamedTuple):
         return "centre" if self.intercept else "zero"
 
 
-def _adds_up(model: Any) -> bool:
+def _adds_up(model: PrivateEstimator) -> bool:
     """Return True if batches add up: sums of a release do, residuals do not."""
     return not model._read().looks
 
@@ -91,8 +94,8 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         from its noisy median in units of its noisy spread; a first line comes from
         products, and four questions about clipped residuals improve it. With few rows
         (declared, or counted for a twentieth of the cost) it is one release of
-        products, or a constant; with millions, products of whole rows. Of many Categories those
-        of short lists take part first.
+        products, or a constant; with millions, products of whole rows. Of many
+        Categories those of short lists take part first.
         ``"weighted"``: one release, in which a row whose norm is above ``row_norm``
         gets a smaller weight.
         ``"functional"``: the functional mechanism, all rows count the same.
@@ -225,7 +228,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         self._keep(read, unit, terms)
         self._name(terms, middle)
 
-    def _look(self, ask: Any, whole: Encoding) -> None:
+    def _look(self, ask: Ask, whole: Encoding) -> None:
         space = whole.space
         target_known = present_in((space.goal,), space.domain)
         known = present_in((space.goal, *space.numbers), space.domain)

@@ -155,7 +155,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
     ) -> None:
         keep_all(self, locals())
 
-    def _learn(self, ask: Any, space: Space) -> None:
+    def _learn(self, ask: Ask, space: Space) -> None:
         read = Reader(self)
         method = read.choice("method", _METHODS)
         if not Encoding(space).names:
@@ -199,7 +199,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         weights = np.column_stack([weights[:, 0], slopes])
         self._keep(weights, spread_out(middle, terms, whole), whole)
 
-    def _look_around(self, ask: Any, space: Space, room: float) -> tuple[Any, Space]:
+    def _look_around(self, ask: Ask, space: Space, room: float) -> tuple[Ask, Space]:
         """Return a session about the bounds where rows are, and its space."""
         if room == math.inf:
             rows = ask.domain.rows or _ASSUMED

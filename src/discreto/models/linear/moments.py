@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
 from discreto.core.maps.unit_columns import Indicator, Term
 from discreto.core.query import Floats
 from discreto.models.base.features import Space
+
+if TYPE_CHECKING:
+    from discreto.models.base.estimator import PrivateEstimator
 
 
 @dataclass(frozen=True)
@@ -141,12 +144,12 @@ class Products:
         return cls(moments, (float(low), float(high), spread))
 
     @classmethod
-    def kept_in(cls, model: Any) -> Products:
+    def kept_in(cls, model: PrivateEstimator) -> Products:
         """Return the sums that a fitted model holds."""
         moments = Moments(model.moments_, model.moments_noise_)
         return cls(moments, tuple(model.target_sums_.tolist()))
 
-    def keep_in(self, model: Any) -> None:
+    def keep_in(self, model: PrivateEstimator) -> None:
         """Let a model hold this."""
         model.moments_, model.moments_noise_ = self.moments.sums, self.moments.noise
         model.target_sums_ = np.array(self.ends, dtype=float)

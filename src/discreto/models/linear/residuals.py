@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -344,7 +344,7 @@ _FIRST = Fraction(1, 10)  # of the cost, to see whether one release is enough
 _NOTHING = 1e-5  # of what no line explains: noise that costs so little is none
 
 
-def by_looks(ask: Any, design: Design, target: str, strength: float) -> Line:
+def by_looks(ask: Ask, design: Design, target: str, strength: float) -> Line:
     """Return a line through the rows, from as few passes as are needed.
 
     Where rows are very many, a first release of products of whole rows tells whether
@@ -363,7 +363,7 @@ def by_looks(ask: Any, design: Design, target: str, strength: float) -> Line:
 
 
 def _products(
-    ask: Any, design: Design, target: str, share: Fraction = Fraction(1)
+    ask: Ask, design: Design, target: str, share: Fraction = Fraction(1)
 ) -> Moments:
     """Ask for sums of products of ones, all terms and the target, unclipped."""
     names = (*design.names, target)

@@ -85,6 +85,7 @@ def same(monkeypatch: pytest.MonkeyPatch, model: Any, domain: dp.Domain) -> None
         assert short.beliefs == whole.beliefs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.parametrize("rows", [None, 500, 50_000])
 @pytest.mark.parametrize("target", ["two", "three", "eight"])
@@ -94,6 +95,7 @@ def test_a_plan_of_trees_is_the_one_that_asks_all(monkeypatch, target, rows, del
     same(monkeypatch, model, domain_of(target, wide=target == "two", **facts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "loss", ["squared_error", "huber", "absolute_error", "poisson"]
 )
@@ -102,6 +104,7 @@ def test_a_plan_for_numbers_is_the_one_that_asks_all(monkeypatch, loss):
     same(monkeypatch, model, domain_of("number"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("given", SETTINGS, ids=str)
 def test_a_plan_with_settings_is_the_one_that_asks_all(monkeypatch, given, neighbours):
@@ -116,6 +119,7 @@ def test_a_plan_with_settings_is_the_one_that_asks_all(monkeypatch, given, neigh
         same(monkeypatch, model, domain_of(target, **facts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [

@@ -56,6 +56,7 @@ def lost(options, truth, found):
     return mean_pinball_loss(truth, found, alpha=options.get("quantile", 0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @EVERY
 def test_learns(options, delta):
@@ -69,6 +70,7 @@ def test_learns(options, delta):
     )
 
 
+@pytest.mark.slow
 @EVERY
 def test_without_noise_it_is_as_good_as_scikit_learns(options):
     rows, fresh = data(), data(seed=9)
@@ -91,6 +93,7 @@ def test_so_many_rows_are_below_a_quantile(quantile):
     assert abs(below - quantile) < 0.04
 
 
+@pytest.mark.slow
 def test_outliers_move_a_mean_and_no_median():
     rows = data(4000)
     rows["n"][:400] = 40.0
@@ -245,6 +248,7 @@ def state(model):
     return data
 
 
+@pytest.mark.slow
 @EVERY
 def test_every_engine_gives_the_same_bits(options, tmp_path):
     import pyarrow as pa

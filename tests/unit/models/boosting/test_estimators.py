@@ -78,6 +78,7 @@ def features(target, rows=500, seed=9):
     return X, np.asarray(data[target])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.parametrize("splits", ["greedy", "random", "cyclic"])
 @pytest.mark.parametrize("target", TARGETS)
@@ -226,6 +227,7 @@ def state(model):
     return data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shared", ["all", "disjoint"])
 def test_streams_and_memories_give_the_same_bits(target, shared, tmp_path):
@@ -409,6 +411,7 @@ def test_stages_end_at_the_prediction(target):
     np.testing.assert_array_equal(stages[-1], model.predict(X))
 
 
+@pytest.mark.slow
 def test_importances_find_what_matters():
     model = fit("amount", epsilon=20)
     found = model.feature_importances_
@@ -416,6 +419,7 @@ def test_importances_find_what_matters():
     assert found.argmin() == 1  # b matters least
 
 
+@pytest.mark.slow
 def test_text_picture_and_partial_dependence():
     model = fit("amount", epsilon=50, multiway=False)
     text = model.tree_text(0)
@@ -432,6 +436,7 @@ def test_text_picture_and_partial_dependence():
         model.partial_dependence("amount")
 
 
+@pytest.mark.slow
 def test_evaluate_works_with_boosted_trees():
     model = fit("label")
     table = dp.Table(data_for("label", seed=5), domain_for("label"), simulate(7))

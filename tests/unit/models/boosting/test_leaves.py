@@ -71,6 +71,7 @@ def test_learns_and_costs_what_was_planned(target, delta, rows):
     assert found[0] < found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [DPBoost, PrivCatBoost, PrivRandBoost])
 @pytest.mark.parametrize("target", KINDS)
 def test_papers_take_their_own_leaves(make, target):
@@ -118,6 +119,7 @@ def test_without_noise_it_is_the_clipped_mean_of_each_part():
         at += len(sums)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ["all", "disjoint"])
 @pytest.mark.parametrize("target", KINDS)
 def test_poor_tables(target, rows):
@@ -138,6 +140,7 @@ def test_every_leaf_gets_noise_empty_or_not():
     assert np.count_nonzero(values) == len(set(values.tolist())) == len(values) >= 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ["all", "disjoint"])
 def test_streams_and_workers_give_the_same_bits(rows, tmp_path):
     import pyarrow as pa
@@ -172,6 +175,7 @@ def test_replaced_rows_and_people_double_the_reach(delta):
     assert two == several == [more * reach for reach in one]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_the_audit_sees_the_means_and_finds_them_covered(neighbours):
     facts = {"neighbours": neighbours, "rows": 20} if neighbours == "replace" else {}

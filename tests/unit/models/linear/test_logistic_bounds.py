@@ -43,6 +43,7 @@ def in_corner(width, epsilon, delta=0):
     return np.mean(right), np.mean(lost), models
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0, 1e-5])
 @pytest.mark.parametrize("width", [10, 100])
 def test_rows_in_a_corner_of_wide_bounds_are_found(width, delta):
@@ -101,6 +102,7 @@ def codes(count, seed):
     return pd.DataFrame(columns | {"y": y})
 
 
+@pytest.mark.slow
 def test_more_budget_helps_a_table_of_categories():
     """What columns say twice is told from what they say once, if it can be heard."""
     four = dp.Category(range(4), missing=False)
@@ -121,6 +123,7 @@ def test_more_budget_helps_a_table_of_categories():
     assert right[8] > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0, 1e-5])
 def test_a_constant_of_hardly_any_rows_is_not_at_an_end(delta):
     """120 rows at epsilon 1/10: the mean is drawn to the middle, not to an end."""

@@ -45,6 +45,7 @@ def three():
     return X, scores.argmax(axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0, 1e-6])
 @pytest.mark.parametrize("kind", ["two", "three"])
 def test_without_noise_steps_lead_to_the_reference(kind, delta, request):
@@ -108,6 +109,7 @@ CANCER += [0.15, 0.4, 0.06, 0.08, 0.03, 40, 50, 260, 4500, 0.25, 1.1, 1.3, 0.3, 
 CANCER += [0.25]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("delta", "method", "least"),
     [(0, "gradient", 0.85), (0, "means", 0.87), (1e-5, "gradient", 0.88)],

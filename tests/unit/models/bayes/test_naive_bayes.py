@@ -204,6 +204,7 @@ def test_plan():
 # What it is good for
 
 
+@pytest.mark.slow
 def test_is_accurate_at_epsilon_one():
     X, y = load_breast_cancer(return_X_y=True)
     # Wider than the data, as bounds from a code book would be.

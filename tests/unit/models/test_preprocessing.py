@@ -158,6 +158,7 @@ class TestProcesses:
             pickle.loads(pickle.dumps(model(ledger=ledger))).fit(X, Y)
         assert ledger.total() == 0
 
+    @pytest.mark.slow
     def test_joblib_keeps_the_reason(self):
         """The real thing: two processes."""
         with pytest.raises(UnsafeError, match=r"Use a ledger file\. Or keep n_jobs=1"):

@@ -114,6 +114,7 @@ def test_bounds_that_are_far_too_wide_cost_little(kind):
     assert max(upper) < 100  # of 500 that are declared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [GradientBoostingClassifier, NaiveBayes])
 def test_a_code_book_costs_little(kind):
     coins = np.random.default_rng(3)
@@ -140,6 +141,7 @@ def test_one_declared_class_is_always_predicted():
         assert model.predict_proba([[0.3]]).tolist() == [[1.0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 def test_more_budget_is_not_worse_and_no_log_loss_is_worse_than_a_constant(kind):
     new, truth = rows_of(2000, 3, seed=5)

@@ -35,6 +35,7 @@ def fitted(**options):
     return model.fit(X, Y)
 
 
+@pytest.mark.slow
 def test_a_score_on_the_rows_of_the_fit_warns_and_names_evaluate():
     model = fitted()
     with pytest.warns(PrivacyWarning, match=r"models\.evaluate\(model, table, eps"):
@@ -89,6 +90,7 @@ def table(ledger):
     return dp.Table({"x": [0.1, 0.9] * 1000, "y": [0, 1] * 1000}, domain, ledger)
 
 
+@pytest.mark.slow
 def test_a_card_shows_the_last_paid_evaluation_without_being_told():
     rows = table(dp.Ledger(epsilon=10))
     model = NaiveBayes(epsilon=1).fit(rows)

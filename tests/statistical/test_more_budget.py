@@ -69,6 +69,7 @@ def no_worse(scores):
     assert delta.mean() > one.mean() - spread
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["iris", "cancer", "wine"])
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 def test_classifiers(kind, name):
@@ -90,6 +91,7 @@ def test_classifiers(kind, name):
     no_worse(scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["line", "steps", "curve"])
 @pytest.mark.parametrize("kind", REGRESSORS)
 def test_regressors(kind, name):
@@ -105,6 +107,7 @@ def test_regressors(kind, name):
     no_worse(scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [2, 3, 5])
 @pytest.mark.parametrize("kind", CLUSTERERS)
 def test_clusterers(kind, groups):

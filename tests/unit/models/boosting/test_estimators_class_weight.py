@@ -33,12 +33,14 @@ def fit(weight, classes=2, ledger=None, **more):
 X = np.linspace(0, 1, 50)[:, None]
 
 
+@pytest.mark.slow
 def test_two_classes_have_other_odds():
     plain, heavy = (fit(w).predict_proba(X) for w in (None, {0: 1, 1: 5}))
     odds = (heavy[:, 1] / heavy[:, 0]) / (plain[:, 1] / plain[:, 0])
     np.testing.assert_allclose(odds, 5)
 
 
+@pytest.mark.slow
 def test_several_classes_have_other_odds():
     plain, heavy = (fit(w, 3).predict_proba(X) for w in (None, [1, 2, 8]))
     odds = heavy / plain
@@ -62,6 +64,7 @@ def test_one_class_takes_a_weight():
     assert model.predict([[0.5]]).tolist() == [0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_balanced_finds_rare_classes(classes):
     fresh = data(4000, classes, 7)

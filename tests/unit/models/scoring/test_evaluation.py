@@ -99,6 +99,7 @@ def test_ranges_of_a_calibration_without_rows_are_not_shown():
     assert "0.0 to 0.1" not in found._repr_html_()
 
 
+@pytest.mark.slow
 def test_regression_errors_are_exact_without_noise():
     model = fitted(LinearRegression, AMOUNTS)
     data = people(400, seed=1)
@@ -110,6 +111,7 @@ def test_regression_errors_are_exact_without_noise():
     assert found.r2.value == pytest.approx(r2, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_scikit_learn_without_noise():
     from sklearn import metrics
 
@@ -129,6 +131,7 @@ def test_scores_are_those_of_scikit_learn_without_noise():
     assert found.auc.value == pytest.approx(auc, abs=0.004)
 
 
+@pytest.mark.slow
 def test_more_than_two_classes():
     from sklearn import metrics
 
@@ -206,6 +209,7 @@ def test_the_interval_for_the_population_is_the_wider_one():
     assert "(99 %, population)" in str(surer)
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_population():
     """The score of a fixed model over all people, from tables of 400 of them."""
     model = fitted(GaussianNB, CLASSES)
@@ -222,6 +226,7 @@ def test_intervals_cover_the_population():
     assert ((hits / runs > 0.9) & (hits / runs < 1)).all()
 
 
+@pytest.mark.slow
 def test_intervals_of_accuracy_and_rmse_cover():
     model, line = fitted(GaussianNB, CLASSES), fitted(LinearRegression, AMOUNTS)
     data = people(300, seed=2)
@@ -256,6 +261,7 @@ def test_evaluation_needs_the_same_classes():
         evaluate(model, dp.Table(people(9), other, dp.Ledger(epsilon=1)), epsilon=1)
 
 
+@pytest.mark.slow
 def test_select_takes_the_better_model_and_states_the_whole_cost():
     ledger = dp.Ledger(epsilon=20)
     table = dp.Table(people(2000), CLASSES, ledger)
@@ -302,6 +308,7 @@ def test_select_refuses_a_bad_candidate_before_it_spends():
     assert ledger.total() == 0
 
 
+@pytest.mark.slow
 def test_select_regressors():
     table = dp.Table(people(500), AMOUNTS, simulate(1))
     winner = select([LinearRegression(epsilon=1)] * 2, table, epsilon=2)
@@ -315,6 +322,7 @@ def settings():
     return [GaussianNB(epsilon=1, var_smoothing=value) for value in SMOOTH]
 
 
+@pytest.mark.slow
 def test_sixteen_settings_cost_three_fits():
     ledger = dp.Ledger(epsilon=3)
     winner = select(settings(), dp.Table(people(60), CLASSES, ledger), epsilon=3)
@@ -325,6 +333,7 @@ def test_sixteen_settings_cost_three_fits():
     assert winner.selection_cost_ == "ε 3"
 
 
+@pytest.mark.slow
 def test_sixteen_settings_with_a_delta_are_one_block_and_cost_three_fits():
     ledger = dp.Ledger(epsilon=3, delta="1e-5")
     table = dp.Table(people(60), CLASSES, ledger)
@@ -338,6 +347,7 @@ def test_sixteen_settings_with_a_delta_are_one_block_and_cost_three_fits():
     assert epsilon_for(own, Fraction("1e-5")) > 1
 
 
+@pytest.mark.slow
 def test_hidden_runs_are_all_made_whatever_was_drawn(monkeypatch):
     made, fit = [], GaussianNB._fit_space
 
@@ -353,6 +363,7 @@ def test_hidden_runs_are_all_made_whatever_was_drawn(monkeypatch):
         assert made == SMOOTH * 2
 
 
+@pytest.mark.slow
 def test_hidden_runs_find_a_good_setting():
     """At a large epsilon a bad one wins only where no good one was drawn."""
     table = dp.Table(people(500), CLASSES, simulate(3))
@@ -362,6 +373,7 @@ def test_hidden_runs_find_a_good_setting():
     assert sum(good) >= 15
 
 
+@pytest.mark.slow
 def test_hidden_runs_with_a_validation_table_charge_each_its_part():
     train, check = dp.Ledger(epsilon=1), dp.Ledger(epsilon=1)
     select(
@@ -374,6 +386,7 @@ def test_hidden_runs_with_a_validation_table_charge_each_its_part():
     assert (train.total(), check.total()) == (0.9025, 0.0975)
 
 
+@pytest.mark.slow
 def test_hidden_runs_choose_regressors():
     table = dp.Table(people(500), AMOUNTS, simulate(1))
     models = [LinearRegression(epsilon=1)] * 4

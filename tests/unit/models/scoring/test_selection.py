@@ -65,6 +65,7 @@ def people(domain, seed):
     return {"a": x, "b": coins.random(700), "y": y}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("declared", [False, True])
 @pytest.mark.parametrize(
     ("domain", "candidates"), [(CLASSES, CLASSIFIERS), (AMOUNTS, REGRESSORS)]
@@ -86,6 +87,7 @@ def test_every_run_of_a_candidate_asks_as_much(asked, domain, candidates, declar
         assert len(asked.counts) == len(candidates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_one_count_is_paid_for_and_shared(delta):
     ledger = dp.Ledger(epsilon=1, delta=delta)
@@ -98,6 +100,7 @@ def test_one_count_is_paid_for_and_shared(delta):
     assert winner.privacy_.cost == ledger.spent()
 
 
+@pytest.mark.slow
 def test_nothing_is_counted_where_no_fit_depends_on_it():
     ledger = dp.Ledger(epsilon=2)
     for domain, model in (
@@ -111,6 +114,7 @@ def test_nothing_is_counted_where_no_fit_depends_on_it():
     assert all("rows" not in entry["event"] for entry in ledger.entries())
 
 
+@pytest.mark.slow
 def test_a_released_count_decides_the_form(asked):
     """Many rows are asked more than few; no fit asks for a count of its own."""
     asked.candidates = 1

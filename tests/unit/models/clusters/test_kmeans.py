@@ -42,6 +42,7 @@ def iris():
     return np.clip((rows - [4, 2, 1, 0]) / [2, 1.25, 3, 1.25] - 1, -1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("radius", [1e-9, 0.3, 1.0, 4.0])
 def test_one_row_never_moves_deviations_further_than_one_radius(norm, radius):
@@ -236,6 +237,7 @@ def test_a_plan_costs_exactly_epsilon(where, delta, init):
     assert ledger.spent() == plan.total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [True, False])
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.parametrize(
@@ -266,6 +268,7 @@ def test_survives_any_table(rows, noise, delta):
         assert model.predict(np.zeros((3, 2))).shape == (3,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clusters", [1, 2, 7, 60])
 @pytest.mark.parametrize("width", [1, 2, 9])
 def test_any_number_of_clusters_and_columns(clusters, width):
@@ -381,6 +384,7 @@ def test_merging_finds_groups_of_cells():
     assert gaps.min(axis=0).max() < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "clusters", "scale", "limit"),
     [("iris", 3, None, 2.0), ("breast_cancer", 2, "max", 2.0)],

@@ -55,6 +55,7 @@ def fit(name: str, data: dict[str, Any], **more: Any) -> Any:
 
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 class TestEach:
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", OF_ROWS)
     def test_rows_without_all_values_are_stated(self, name: str, delta: Any) -> None:
         note = fit(name, rows(0.1, 0), delta=delta).privacy_.note
@@ -67,12 +68,14 @@ class TestEach:
         with pytest.warns(UserWarning, match="only about 60 % of rows have all values"):
             fit(name, rows(0.4, 0), delta=delta)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", OF_TARGET)
     def test_rows_without_a_target_are_warned_of(self, name: str, delta: Any) -> None:
         wanted = f"only about 60 % of rows have a value in {TARGETS[name]}"
         with pytest.warns(UserWarning, match=wanted):
             fit(name, rows(0, 0.4), delta=delta)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["NaiveBayes", "GaussianNB"])
     def test_naive_bayes_names_the_column_with_gaps(
         self, name: str, delta: Any
@@ -80,6 +83,7 @@ class TestEach:
         note = fit(name, rows(0.1, 0), delta=delta).privacy_.note
         assert note == "about 90 % of rows have a value in q"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", TARGETS)
     def test_complete_rows_are_not_remarked_on(self, name: str, delta: Any) -> None:
         with warnings.catch_warnings():
@@ -87,6 +91,7 @@ class TestEach:
             assert fit(name, rows(0, 0), delta=delta).privacy_.note == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_counting_other_rows_moves_no_bound_and_adds_no_noise(name: str) -> None:
     """A plan for a domain with gaps has the counts of one whose target has none."""
@@ -107,6 +112,7 @@ def test_counting_other_rows_moves_no_bound_and_adds_no_noise(name: str) -> None
     assert first[0] == first[1]
 
 
+@pytest.mark.slow
 def test_the_note_is_kept_shown_and_translated(tmp_path: Any) -> None:
     model = fit("LinearRegression", rows(0.1, 0))
     models.save(model, tmp_path / "model.json")
@@ -122,6 +128,7 @@ def test_the_note_is_kept_shown_and_translated(tmp_path: Any) -> None:
     assert "of rows" not in str(whole.privacy_)
 
 
+@pytest.mark.slow
 def test_candidates_that_are_never_shown_say_nothing() -> None:
     """A warning of a hidden run would tell of an answer that is not released."""
     domain = domain_for("label")

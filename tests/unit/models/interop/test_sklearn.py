@@ -56,6 +56,7 @@ NAMES = ("linear", "two", "wide", "three", "clusters")
 
 @pytest.mark.parametrize("name", NAMES)
 class TestForms:
+    @pytest.mark.slow
     def test_scikit_learn_predicts_the_same(self, name):
         ours = fitted(name)
         plain = ours.to_sklearn()
@@ -68,6 +69,7 @@ class TestForms:
         text = pickle.dumps(fitted(name).to_sklearn())
         assert b"discreto" not in text
 
+    @pytest.mark.slow
     def test_onnx_predicts_the_same(self, name):
         runtime = pytest.importorskip("onnxruntime")
         ours = fitted(name)
@@ -78,6 +80,7 @@ class TestForms:
         if hasattr(ours, "predict_proba"):
             same(ours.predict_proba(NEW), found[1])
 
+    @pytest.mark.slow
     def test_skops_reads_it(self, name):
         skops = pytest.importorskip("skops.io")
         ours = fitted(name)
@@ -106,6 +109,7 @@ def test_what_has_no_form_says_so():
         asks.to_onnx()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [60, 6000])
 @pytest.mark.parametrize("columns", ["abst", "ab", "st"])
 def test_naive_bayes_in_onnx_predicts_the_same(rows, columns):
@@ -148,6 +152,7 @@ def test_naive_bayes_in_onnx_predicts_the_same(rows, columns):
     same(model.predict_proba(frame), found[1])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # MLflow has a few of its own
 def test_mlflow_keeps_costs_and_receipts(tmp_path, monkeypatch):
     switches = ("MLFLOW_ALLOW_FILE_STORE", "MLFLOW_DISABLE_TELEMETRY", "DO_NOT_TRACK")
@@ -178,6 +183,7 @@ def test_mlflow_keeps_costs_and_receipts(tmp_path, monkeypatch):
     assert "mlflow" not in os.listdir(".")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ["numbers", "answers"])
 def test_local_transformers_pass_the_checks_of_scikit_learn(kind):
@@ -253,6 +259,7 @@ class TestSums:
         assert dp.stats.sum(table, "a", epsilon="0.1").high <= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [True, False])
 @pytest.mark.parametrize("kind", ["two", "three", "number", "rate"])
 def test_boosted_trees_in_onnx_predict_the_same(kind, missing):

@@ -85,6 +85,7 @@ def test_the_worked_example_of_the_slides():
     assert model.coef_[0] == pytest.approx(393 / 422, abs=2e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0, 1e-5])
 def test_noise_that_dominates_is_shrunk_away(delta):
     X, y = load_diabetes(return_X_y=True)
@@ -104,6 +105,7 @@ def test_noise_that_dominates_is_shrunk_away(delta):
     assert np.median(scores) > -1.5
 
 
+@pytest.mark.slow
 def test_useful_at_epsilon_one():
     X, y = load_diabetes(return_X_y=True)
     scores = []
@@ -114,6 +116,7 @@ def test_useful_at_epsilon_one():
     assert np.mean(scores) > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["marks", "amounts"])
 @pytest.mark.parametrize("delta", [0, 1e-5])
 def test_targets_that_mostly_have_one_value_are_learned(kind, delta):
@@ -230,6 +233,7 @@ def test_bad_parameters_cost_nothing(line, options):
     assert not ledger.entries()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["auto", "weighted", "functional"])
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_categories_have_coefficients(method, delta):
@@ -257,6 +261,7 @@ def test_a_fit_costs_what_it_says(line):
     assert len(make(method="weighted").fit(*line).privacy_.plan) == 1
 
 
+@pytest.mark.slow
 def test_a_small_fit_is_quick():
     X = np.zeros((50, 3))
     times = []

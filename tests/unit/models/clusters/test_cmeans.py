@@ -222,6 +222,7 @@ def test_near_one_it_is_close_to_k_means():
     assert np.abs(soft.cluster_centers_ - hard.cluster_centers_).max() < 0.02
 
 
+@pytest.mark.slow
 def test_fuzzy_inertia_at_epsilon_one():
     rows = iris()
     best = min(

@@ -35,6 +35,7 @@ def worst(model, name, way):
     return float((-way * np.diff(np.array(scores), axis=0)).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("splits", ["greedy", "random"])
 @pytest.mark.parametrize("number", [True, False])

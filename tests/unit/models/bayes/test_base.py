@@ -46,6 +46,7 @@ def test_without_noise_batches_are_one_table():
     assert model.class_count_.sum() == pytest.approx(1500)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shrink", [True, False])
 def test_noise_adds_up_and_more_batches_are_better(shrink):
     truth = NaiveBayes(epsilon=1, shrink=False).fit(table(data(50_000, 99))).theta_

@@ -60,6 +60,7 @@ def _scores(name, epsilon, delta=0):
     return np.array(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["correlated", "digits", "mixed"])
 def test_logistic_regression_is_no_worse_with_more_budget(name):
     one, eight, delta = _scores(name, 1), _scores(name, 8), _scores(name, 1, "1e-5")
@@ -68,6 +69,7 @@ def test_logistic_regression_is_no_worse_with_more_budget(name):
     assert delta.mean() > one.mean() - spread
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["correlated", "digits", "mixed"])
 def test_without_noise_logistic_regression_is_scikit_learns(name):
     frame, domain = _table(name)
@@ -96,6 +98,7 @@ def _line(epsilon, delta=0, wide=1, seeds=SEEDS):
     return np.array(out)
 
 
+@pytest.mark.slow
 def test_linear_regression_is_no_worse_with_more_budget():
     one, eight, delta = _line(1), _line(8), _line(1, "1e-5")
     spread = max(one.std(), eight.std(), delta.std(), 0.01)
@@ -104,6 +107,7 @@ def test_linear_regression_is_no_worse_with_more_budget():
     assert one.mean() > 0.2
 
 
+@pytest.mark.slow
 def test_a_target_range_ten_times_too_wide_costs_little():
     assert _line(1, wide=10).min() > 0.1
     assert _line(1, "1e-5", wide=10).min() > 0.3
@@ -135,6 +139,7 @@ def test_without_noise_linear_regression_is_least_squares(delta):
     assert np.sqrt(np.mean(off**2)) < 0.02 * y.std()
 
 
+@pytest.mark.slow
 def test_clusters_are_no_worse_with_more_budget():
     X, _ = _correlated()
     costs = {}

@@ -129,6 +129,7 @@ def test_votes_lose_no_more_than_they_declare(kind, points, domain):
     assert 1 < loss <= ratio ** -choice.width(domain)
 
 
+@pytest.mark.slow
 def test_the_sources_scale_is_too_small_for_nearest_rows():
     """Calibration row 1: with scale 1 / epsilon the loss is above epsilon."""
     ratio = Fraction(1, 2)  # exp(-epsilon), scale 1 / epsilon
@@ -136,6 +137,7 @@ def test_the_sources_scale_is_too_small_for_nearest_rows():
     assert worst_loss(votes("reach", POINTS[:1]), ADD, ratio) <= 1 / ratio
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("radius", [0.05, 0.3, 1.0])
 def test_no_row_reaches_more_points_than_declared(radius):
     rng = np.random.default_rng(0)
@@ -156,6 +158,7 @@ def sides(cuts=2):
     return Sides(("x0", "x1"), ("y",), weights, marks, tuple(0.1 for _ in range(cuts)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_memberships_move_no_further_than_declared(neighbours):
     rows = 2 if neighbours == "replace" else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from discreto.core.bound import Bound
 from discreto.core.cost import Cost
@@ -125,13 +125,13 @@ class _Rehearsed(Session):
         if price not in part.priced:
             cost = self.cost * share
             part.priced[price] = [self._priced(one, cost * r) for one, r in part.asked]
-        named = [
-            _labelled(q, label + q.label[part.prefix :]) for q in part.priced[price]
-        ]
-        self.whole.asked += named
-        self.whole.numbers += sum([one.numbers for one, _ in part.asked])
-        both = zip(part.asked, named, strict=True)
-        self.tape.asked += [one._replace(question=q) for (one, _), q in both]
+        for (one, _), q in zip(part.asked, part.priced[price], strict=True):
+            words = label + q.label[part.prefix :]
+            facts = (q.cost, q.sensitivity, q.noise, q.sums, q.beliefs)
+            named = Question(q.door, words, *facts)
+            self.whole.asked.append(named)
+            self.whole.numbers += one.numbers
+            self.tape.asked.append(one._replace(question=named))
         return part.result
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -142,9 +142,8 @@ class _Rehearsed(Session):
         return made[key]
 
     def _priced(self, one: _DryAnswer, cost: Cost) -> Question:
-        assert one.bound is not None
-        whole = self._gate.part is None
-        return question_of(one.bound, one.question.label, cost, whole=whole)
+        bound, whole = cast(Bound, one.bound), self._gate.part is None
+        return question_of(bound, one.question.label, cost, whole=whole)
 
     def _answer(self, label: str, ask: Callable[[], T]) -> T:
         known = self.tape.next(label)
@@ -238,12 +237,5 @@ def _turns_off(run: DryRun, known: int) -> list[tuple[list[int], Sequence[_DryAn
 
 def _ratio(part: Cost, whole: Cost) -> Fraction:
     """Return which share of a cost another one is; both are of one kind."""
-    if whole.epsilon:
-        return part.epsilon / whole.epsilon
-    return part.rho / whole.rho
-
-
-def _labelled(asked: Question, label: str) -> Question:
-    """Return the same question under another label."""
-    facts = (asked.cost, asked.sensitivity, asked.noise, asked.sums, asked.beliefs)
-    return Question(asked.door, label, *facts)
+    pairs = ((part.epsilon, whole.epsilon), (part.rho, whole.rho))
+    return next(some / all_ for some, all_ in pairs if all_)

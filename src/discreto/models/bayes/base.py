@@ -118,7 +118,7 @@ class Bayes(TakesWeights, PrivateClassifier):
     def _plan_for(self, space: Space, cost: Cost) -> Plan:
         if not self._batch_of:
             return super()._plan_for(space, cost)
-        twin = clone(self)
+        twin = clone(self)  # which drops attributes that are not parameters
         twin._batch_of = True
         return twin._rehearse(space, cost, 0)
 
@@ -149,6 +149,7 @@ class Bayes(TakesWeights, PrivateClassifier):
     def _learn_laws(self, ask: Ask, space: Space, read: _BayesParameters) -> None:
         self.classes_ = np.array(space.classes)
         size = SizeUp(1, math.inf)
+        # Sums of earlier batches do not belong to a new fit.
         for name in ("class_sums_", "class_sums_noise_", "class_sums_rows_"):
             self.__dict__.pop(name, None)
         if self._batch_of:
@@ -316,7 +317,7 @@ class Bayes(TakesWeights, PrivateClassifier):
         """
         batch, rows = self._batch(X)
         out = np.empty((rows, len(self.class_prior_)))
-        for start in range(0, rows, _PIECE):
+        for start in range(0, rows, _PIECE):  # pieces that stay in the cache
             part = {
                 name: values[start : start + _PIECE] for name, values in batch.items()
             }

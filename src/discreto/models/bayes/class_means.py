@@ -61,6 +61,7 @@ def ask_means(ask: Ask, space: Space, strength: float) -> MeanLaws:
     known = present_in((space.goal, *space.numbers), space.domain)
     whole = present_in(space.numbers, space.domain)
     many = len(space.classes)
+    # Bounded rows, and no ridge: means are shrunk by their own noise.
     facts = (terms.columns, gaussian, True, known, whole, space.goal, many, None)
     start = by_wide_means(ask, Task(terms.names, terms.numbers, *facts), room)
     place = {term: i for i, term in enumerate(terms.names)}

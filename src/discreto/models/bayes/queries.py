@@ -98,6 +98,7 @@ class Votes:
 def second_share(space: Space, shrink: bool) -> Fraction:
     """Return the share of the second question: 0 unless its noise is smaller."""
     many = len(space.classes)
+    # Products of votes are (classes - 1)^2 numbers, against one table a column.
     coarser = (many - 1) ** 2 < len(space.features) and 1 < many <= MAX_CLASSES
     return SECOND if shrink and coarser else Fraction(0)
 
@@ -147,7 +148,7 @@ def tables_of(sums: ClassSums, space: Space, alpha: float, shrink: bool) -> Tabl
     for i, name in enumerate(space.numbers):
         if domain.number(name).missing:
             there[:, i] -= table[:, places[i] + 3]
-    there = np.maximum(there, 0.5)
+    there = np.maximum(there, 0.5)  # noise can leave less than no row
     parts = table[:, places[:, None] + np.arange(3)]
     histograms = {}
     for name in space.categories:
@@ -175,7 +176,7 @@ def linear_scores(space: Space, tables: Tables) -> tuple[Array, float]:
     prior, laws = tables.counts.prior, tables.laws
     away = laws.mean - laws.middle
     slope = away / (laws.common + laws.doubt + TINY)
-    slope -= prior @ slope
+    slope -= prior @ slope  # scores are compared, so a common part says nothing
     size = (slope**2 * laws.common).sum(axis=1).mean() + ((slope @ away.T) ** 2).mean()
     noise = (slope**2 * laws.noise).sum(axis=1).mean()
     found: dict[str, Array] = {}

@@ -79,6 +79,7 @@ def tempered(scores: Gradients, by: float) -> Gradients:
 
 def _fitted(right: Floats, wrong: Floats, leads: Floats, noise: float) -> float:
     """Return the number that makes the leads likeliest, if that is more than noise."""
+    # The gain in log-likelihood over a temper of 1, for right and wrong rows.
     by = _TEMPERS[:, None] * leads
     good = -np.logaddexp(0, -by) + np.logaddexp(0, -leads)
     bad = -np.logaddexp(0, by) + np.logaddexp(0, leads)

@@ -69,9 +69,10 @@ class Boosting(PrivateEstimator):
         key = (self, ask.cost, space.domain.fingerprint, space.features)
         choices = ask.once(key, partial(Choices, self, ask.cost, space))
         settings, first = choices.at(), None
-        if base is not None:
+        if base is not None:  # scores to start from are paid for already
             settings = replace(settings, start_share=Fraction(0))
         elif choices.counts_first:
+            # The count that starts the scores also decides how many trees there are.
             first = look(ask, space, settings, settings.start_share)
             way = ask.fork(len(STRENGTHS), way_of(first.fewest, ask.cost))
             settings = choices.at(STRENGTHS[way])

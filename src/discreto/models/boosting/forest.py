@@ -80,6 +80,7 @@ class Shipped:
             shifts.append(leaf - (node - starts[-1]))
             leaf += levels[-1]
             self.levels.append(levels)
+        # A route holds a child for each code: there are no more children than codes.
         narrow = np.uint8 if model.routes_.shape[1] <= 1 << 8 else np.uint16
         self.forest = Forest(
             np.array(starts, dtype=np.int64),

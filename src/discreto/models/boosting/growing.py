@@ -82,6 +82,7 @@ class Grower:
         left = [j for j in columns if room > 1 and self._span(j, limits) > 1]
         if not left:
             return columns[0], self._all_to_one[columns[0]], [limits]
+        # One-hot columns count once for each category, as if they were that many.
         weights = [self._span(j, limits) if self._one_hot[j] else 1 for j in left]
         feature = left[_draw(self._coins, weights)]
         column, size = self.domain[self.grid.names[feature]], self.sizes[feature]
@@ -120,6 +121,7 @@ class Grower:
         """Return the tree with one more level: a noisy choice for each node."""
         settings = self.settings
         norm: Norm = "l1" if settings.score == "l1" else "l2"
+        # Scores of splits need gradients alone, on a coarser grid than leaves.
         plain = replace(gradients, weight=0.0, bits=BITS, norm=norm)
         score = SplitScore(
             self.grid,
@@ -141,6 +143,7 @@ class Grower:
             kind = self._candidates[index]
             route = self.route(kind)
             if leaves + children[index] > self.settings.max_leaves:
+                # The choice is paid for, but the node stays whole.
                 route = self._all_to_one[kind.feature]
             else:
                 leaves += children[index]

@@ -49,6 +49,7 @@ def measure(
         return _pairs(ask, cells, gradients, label, share)
     weighted = replace(gradients, weight=settings.weight)
     answer = ask.measure(Sum(cells, (Block(weighted),)), label, share)
+    # Column 0 is the weighted curvature, the others are gradients.
     unit, w = 1 / weighted.steps(), settings.weight
     table = answer.tables[0].astype(np.float64) * unit
     variance = answer.noises[0].variance * unit**2
@@ -76,6 +77,7 @@ def values_of(sums: LeafSums, settings: ResolvedSettings) -> Floats:
     -sum / (weight + ridge), and with ``shrink`` less where the noise is large: the best
     linear guess if values have the variance of ``prior``.
     """
+    # A noisy curvature below 0 is noise: such a leaf adds nothing.
     weights = np.maximum(sums.weights, 0.0)[:, None]
     square = weights**2 + settings.ridge * weights
     if settings.shrink:
@@ -141,6 +143,7 @@ def measure_quantiles(
     cells, part = LeafShifts(gradients, tree), settings.quantile
     ranks = Ranks((part.numerator,) * tree.leaves, part.denominator)
     noise = 2 * max(part, 1 - part) / max(unit_strength(ask.cost * share), 1e-6)
+    # Ranks are multiplied by the denominator, and so is the handicap of a cell.
     step = math.ceil(LEAN * noise * part.denominator)
     query = Choice(Sum(cells, COUNT), CentredRanks(ranks, step))
     picked = ask.select(query, label, share).indices

@@ -54,7 +54,7 @@ _NAMES: dict[str, Loss] = {
 }
 # What depends on the number of rows: shares of the cost, and how many trees there are.
 _OF_ROWS = (
-    *("depths", "ensemble", "split_part", "start_share", "quantile_share"),
+    *("depths", "ensemble", "start_share", "quantile_share"),
     *("table_share", "means_strength", "temper_share", "clip_share", "clip_turns"),
 )
 
@@ -274,13 +274,13 @@ class ResolvedSettings:
             return 1.0 if self.loss in NUMBER_LOSSES else 4.0
         return float(max(1 - self.rate, 0.0) ** (number % self.ensemble))
 
-    def tree_form(self, number: int, share: Fraction) -> Hashable:
+    def tree_form(self, number: int, *price: Hashable) -> Hashable:
         """Return what decides the questions of a tree, but for its label and noise.
 
         Trees of the same form ask the same questions with the same bounds.
         """
         # The lean of a quantile toward 0 is in units of the noise.
-        noise = share if self.loss == "quantile" else None
+        noise = price if self.loss == "quantile" else None
         return self.common, self.depths[number], self.most(number), noise
 
     @cached_property
@@ -439,7 +439,7 @@ class Choices:
         several = self.start and loss == "softmax" and len(space.classes) > 2
         means = strength if several and _means_first(strength, cost, space) else None
         tables = _table_share(strength, cost, space) if several else Fraction(0)
-        if not trees:  # class means are all that can be known, if they can
+        if not trees:  # class means are all that can be known, if even they can
             tables = Fraction(0) if means is None else Fraction(1)
             tables -= self._start_share(tables, False, strength) if tables else 0
         adaptive = loss in NUMBER_LOSSES and self._fixed["clip"] is None and trees
@@ -529,6 +529,7 @@ def _means_first(strength: float, cost: Cost, space: Space) -> bool:
 def _trees(cost: Cost, strength: float, greedy: bool, loss: str) -> int:
     if not greedy:
         return 50 if cost.epsilon else 300
+    # More trees follow more signal slowly: each of them gets a smaller share.
     trees = (0.2 if cost.epsilon else 0.8) * strength**0.4
     if loss == "quantile":  # a choice in a leaf needs more rows than a sum
         trees /= 2

@@ -53,6 +53,7 @@ class FirstLook:
 
     def with_(self, other: FirstLook) -> FirstLook:
         """Return the mean of both estimates, each weighted by its precision."""
+        # Each is weighted by its precision, the inverse of its variance.
         weight = other.noise / max(self.noise + other.noise, 1e-300)
         parts = weight * self.parts + (1 - weight) * other.parts
         return FirstLook(parts, weight * self.noise, self.space, self.loss)
@@ -68,6 +69,7 @@ class FirstLook:
             mean = column.lower + 2 * column.half * min(max(sure, 1e-9), 1.0)
             return (math.log(mean),)
         if self.loss in NUMBER_LOSSES:
+            # A row count that may be too small would push the mean outward.
             sure = max(self.rows + 2 * doubt, 1e-9)
             mean = float(self.parts[0] - self.parts[1]) / sure
             return (column.centre + column.half * min(max(mean, -1.0), 1.0),)

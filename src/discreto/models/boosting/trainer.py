@@ -92,7 +92,7 @@ def learn(
             gradients = replace(gradients, clip=clip)
         # In a dry run every tree of a form but the first is priced, not asked.
         grown = answering.repeat(
-            settings.tree_form(number, whole),
+            settings.tree_form(number, answering.cost, whole),
             f"tree {number + 1}",
             whole,
             partial(_grow, answering, whole, grower, gradients, settings, number),
@@ -131,7 +131,7 @@ def _grow(
             share = settings.level_share(whole, depth)
             tree = grower.by_choice(ask, gradients, tree, words, share)
         if len(shares) < depth and level < depth - 1:
-            continue
+            continue  # leaves are asked for after the last level only
         words = (
             f"{label}, leaves" if len(shares) == 1 else f"{label}, nodes {level + 1}"
         )
@@ -144,6 +144,7 @@ def _grow(
         else:
             sums = measure(ask, gradients, tree, settings, words, share)
             values = values_of(sums, settings)
+        # Scores of poisson are logarithms, all others are in units of the clip.
         unit = 1.0 if settings.loss == "poisson" else gradients.clip
         values = np.clip(values, -most, most) * (settings.rate * unit)
         if settings.monotone:
@@ -172,11 +173,13 @@ def _turns(
     for number in range(many):
         size = min(settings.ensemble, left)
         left -= size
+        # Later trees have smaller residuals left, and need fewer rows.
         decay = [(1 - settings.rate) ** i for i in range(size)]
         weights = tuple(max(1, round(w * (1 << 20))) for w in decay)
         salt = int(coins.integers(1 << 62))
         parts = HashParts((*space.features, space.goal), weights, salt)
         label = f"rows of ensemble {number + 1}"
+        # Parts are disjoint, so each tree may spend what its ensemble may.
         for branch in ask.split(Parts(parts), label, share / many):
             yield branch, Fraction(1)
 

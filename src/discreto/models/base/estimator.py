@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,14 @@ _ELSEWHERE = (
 AFTER_FIT: dict[str, Callable[[Any], None]] = {}
 _SIMPLE = (bool, int, float, str, Fraction)
 _PLANS: dict[tuple[Any, ...], Plan] = {}  # a cache; see PrivateEstimator._plan_for
+
+
+@runtime_checkable
+class FitsElsewhere(Protocol):
+    """A table whose rows are in a service, which fits models and charges for them."""
+
+    def fit_model(self, model: Any, target: str | None) -> str:
+        """Return the fitted model as JSON text."""
 
 
 class PrivateEstimator(TakesArrays, BaseEstimator):
@@ -150,11 +158,10 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     ) -> Self:
         """Fit; with a ``form``, keep to it, independently of releases."""
         plan, ways = form or (self._plan_for(space, cost), ())
-        elsewhere = getattr(table, "fit_model", None)
-        if elsewhere is not None:  # the rows are in a service, which fits and charges
+        if isinstance(table, FitsElsewhere):
             if space.weight is not None:
                 raise ParameterError("a service fits models without sample_weight.")
-            return self._take(elsewhere(self, space.target))
+            return self._take(table.fit_model(self, space.target))
         gate = choosy_gate(table)
         if gate is not None and form is None:  # its engine may refuse what is planned
             clone(self)._rehearse(space, cost, 0, gate)
@@ -296,6 +303,12 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         """
         check_is_fitted(self, "space_")
         return to_onnx(self)
+
+    @property
+    def _learned_from(self) -> Space:
+        """The space that the model learned from: its view, if it has one."""
+        found: Space = vars(self).get("view_", self.space_)
+        return found
 
     def _unknown_to_old_files(self) -> dict[str, Any]:
         """Attributes that files of 0.1 lack, and what they would have held."""

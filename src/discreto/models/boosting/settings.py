@@ -338,9 +338,9 @@ class ChosenLoss:
 
 def loss_of(model: Boosting, space: Space) -> ChosenLoss:
     """Return the loss of a model for this target."""
-    classes = getattr(space.domain[space.goal], "categories", None)
-    if classes is not None:
-        return ChosenLoss("logistic" if len(classes) == 2 else "softmax")
+    column = space.domain[space.goal]
+    if isinstance(column, Category):
+        return ChosenLoss("logistic" if len(column.categories) == 2 else "softmax")
     read = Reader(model)
     name = read.choice("loss", _NAMES)
     if name == "poisson" and space.domain.number(space.goal).lower < 0:

@@ -125,7 +125,7 @@ class _Graph:
 
 def _within_bounds(model: PrivateEstimator, graph: _Graph) -> str:
     """Add nodes that clip rows to the bounds and fill missing values."""
-    space = getattr(model, "view_", model.space_)
+    space = model._learned_from
     centres, halves = space.centres(), space.halves()
     missing = graph.node("IsNaN", "X")
     fill = centres + halves * getattr(model, "fill_", 0.0)

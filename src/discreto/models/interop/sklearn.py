@@ -39,7 +39,7 @@ def to_sklearn(model: PrivateEstimator) -> Any:
 
 def _before(model: PrivateEstimator, *, low: float, missing: float) -> list[Any]:
     """Clip to the model's bounds, scale to [low, 1], and fill what is missing."""
-    space = getattr(model, "view_", model.space_)
+    space = model._learned_from
     ends = [space.domain.number(name) for name in space.numbers]
     corners = np.array([[e.lower for e in ends], [e.upper for e in ends]])
     scaler = MinMaxScaler(feature_range=(low, 1), clip=True).fit(corners)
@@ -55,7 +55,7 @@ def _fill(filler: SimpleImputer, model: PrivateEstimator) -> None:
 
 def _on_unit(model: PrivateEstimator) -> tuple[Any, Any]:
     """Return coefficients and intercepts for columns on [0, 1]."""
-    space = getattr(model, "view_", model.space_)
+    space = model._learned_from
     low, width = space.centres() - space.halves(), 2 * space.halves()
     coef = np.atleast_2d(model.coef_)
     return coef * width, np.atleast_1d(model.intercept_) + coef @ low

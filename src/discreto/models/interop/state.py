@@ -48,7 +48,8 @@ class Sizes:
     @property
     def view(self) -> Space:
         """The columns as the model sees them."""
-        return getattr(self.model, "view_", self.space)
+        found: Space = vars(self.model).get("view_", self.space)
+        return found
 
     def fit(self, name: str | int, length: int) -> bool:
         """Return True if ``length`` is the size of this name."""

@@ -31,7 +31,7 @@ from discreto.errors import DomainError, ParameterError
 from discreto.models.base.estimator import PrivateEstimator
 from discreto.models.base.features import Ready
 from discreto.models.base.kinds import PrivateClassifier, PrivateRegressor
-from discreto.models.boosting.defaults import ASSUMED_ROWS
+from discreto.models.boosting.settings import ASSUMED_ROWS
 from discreto.models.neighbors.pay_per_prediction import Voters
 from discreto.session.plan import Plan
 from discreto.table.table import Table

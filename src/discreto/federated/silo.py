@@ -39,7 +39,7 @@ MOST_NUMBERS = 1 << 18  # of one answer: it travels as text
 
 def _read_model(text: str) -> Predictor:
     # A process often lives for one message, and few are about a model.
-    from discreto.models.base.predictor import ModelPredictor
+    from discreto.models.interop.json import ModelPredictor
 
     return ModelPredictor.read(text)
 

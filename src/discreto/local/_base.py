@@ -31,7 +31,7 @@ from discreto.local._noise import (
     perturb,
 )
 from discreto.models.base.features import as_matrix
-from discreto.models.base.own_ledger import own_ledger
+from discreto.models.base.ledgers import own_ledger
 from discreto.release.release import Release
 from discreto.table.table import Table
 

@@ -21,7 +21,8 @@ from discreto.core.gate import Gate
 from discreto.core.turns import one_at_a_time
 from discreto.session.dry_run import dry_run_gate
 from discreto.session.plan import Plan, rehearse
-from discreto.session.session import Session, every_way
+from discreto.session.rehearsal import DryRun, every_way
+from discreto.session.session import Session
 from discreto.session.work_limits import check_stored
 
 T = TypeVar("T")
@@ -170,6 +171,6 @@ def longest_form(
 
 def has_forks(domain: Domain, work: Callable[[Session], Any], cost: Cost) -> bool:
     """Return True if a release decides how ``work`` goes on."""
-    session = Session(dry_run_gate(domain, 0), cost)
+    session = DryRun(dry_run_gate(domain, 0), cost)
     work(session)
     return bool(session.forks)

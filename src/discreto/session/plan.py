@@ -19,7 +19,8 @@ from discreto.release.labels import label_in_words
 from discreto.release.release import Release
 from discreto.session.dry_run import assumption, dry_run_gate, worst_error
 from discreto.session.parameters import MANY, whole
-from discreto.session.session import Ask, Question, Session, every_way
+from discreto.session.rehearsal import every_way
+from discreto.session.session import Ask, Question, Session
 from discreto.session.shares import Split, shares_of
 from discreto.text.html import html_table
 from discreto.text.language import number, tr

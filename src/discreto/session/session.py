@@ -9,7 +9,7 @@ the ways are public: a dry run goes each of them, and the plan has a form for ea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
@@ -48,6 +48,23 @@ class Ask(Protocol):
     def discover(self, query: Keys, label: str) -> Discovery: ...
 
     def seen(self, step: Step) -> Ask: ...
+
+    def sharing(self, share: Fraction) -> Ask: ...
+
+    def split(
+        self, partition: RowPartition, label: str, share: Fraction = Fraction(1)
+    ) -> Sequence[Ask]: ...
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T: ...
+
+    def repeat(
+        self,
+        form: Hashable,
+        label: str,
+        share: Fraction,
+        turn: Callable[[], T],
+        check: Callable[[], None],
+    ) -> T: ...
 
     def fork(self, ways: int, way: int) -> int: ...
 
@@ -180,15 +197,38 @@ class Session:
         cost = self.cost * share
         self._note(Question("parts", label, cost, (), ()))
         gates = self._gate.parts(partition, cost, label)
-        return [_Branch(gate, cost, self) for gate in gates]
+        return [self._branch(gate, cost) for gate in gates]
 
     def seen(self, step: Step) -> Session:
         """The same conversation about a view of the table."""
-        return _Branch(self._gate.seen(step), self.cost, self)
+        return self._branch(self._gate.seen(step), self.cost)
 
     def sharing(self, share: Fraction) -> Session:
         """The same conversation, in which each statistic has a share of the cost."""
-        return _Branch(self._gate, self.cost * share, self)
+        return self._branch(self._gate, self.cost * share)
+
+    def repeat(
+        self,
+        form: Hashable,
+        label: str,
+        share: Fraction,
+        turn: Callable[[], T],
+        check: Callable[[], None],
+    ) -> T:
+        """Hold a part that a plan repeats, and return what ``turn`` returns.
+
+        A dry run holds one ``turn`` of each ``form``. The others may differ from it in
+        the beginning of their labels and in their ``share``, to which all shares in
+        ``turn`` are in proportion; a dry run calls ``check`` in their place.
+        """
+        return turn()
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what ``make`` makes of public facts; a rehearsal makes it once."""
+        return make()
+
+    def _branch(self, gate: Gate, cost: Cost) -> Session:
+        return Branch(gate, cost, self)
 
     def fork(self, ways: int, way: int) -> int:
         """Which of some public ways to go on: ``way``, or what a dry run is told.
@@ -243,7 +283,7 @@ class Session:
         self.asked.append(question)
 
 
-class _Branch(Session):
+class Branch(Session):
     """A session with a part, or for a share; its questions are in the whole's plan."""
 
     def __init__(self, gate: Gate, cost: Cost, trunk: Session) -> None:
@@ -273,37 +313,6 @@ class _Branch(Session):
 
     def remark(self, text: str) -> None:
         self._trunk.remark(text)
-
-
-def every_way(
-    first: Gate,
-    others: Callable[[], Gate],
-    work: Callable[[Session], T],
-    cost: Cost,
-) -> Iterator[tuple[Session, T]]:
-    """Yield sessions with ``work`` and their results: one for each of its forms.
-
-    The first goes its own way at ``first``; the others take the other ways at forks.
-    """
-    session = Session(first, cost)
-    yield session, work(session)
-    todo = _turns_off(session, 0)
-    while todo:
-        script = todo.pop()
-        session = Session(others(), cost, script=script)
-        yield session, work(session)
-        todo += _turns_off(session, len(script))
-
-
-def _turns_off(session: Session, known: int) -> list[list[int]]:
-    """The ways that a session did not go, at its forks from ``known`` on."""
-    gone = [way for way, _ in session.forks]
-    return [
-        [*gone[:i], other]
-        for i in range(known, len(gone))
-        for other in range(session.forks[i][1])
-        if other != gone[i]
-    ]
 
 
 def question_of(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.models.interop.state_parts import FormPart, NumberPart, Part, Sizes
+from discreto.models.interop.state import FormPart, NumberPart, Part, Sizes
 from discreto.synthesis import _target_model as _labels
 from discreto.synthesis._columns import Coding
 from discreto.synthesis._constraints import Rules

@@ -121,7 +121,7 @@ def _space(domain: Domain, features: Any, target: Any) -> Space:
 
 
 def _is(kind: type[T], value: Any) -> T:
-    """Return a value of exactly this type; a truth is not a number."""
+    """Return a value of exactly this type; a bool is not a number."""
     if type(value) is not kind:
         raise TypeError
     return value

@@ -75,7 +75,7 @@ class Voters(PrivateClassifier):
         return self
 
     def predict(self, X: Any, epsilon: Any = None) -> NDArray[Any]:
-        """The class that most neighbours of each row have, up to noise.
+        """Return the class that most neighbours of each row have, up to noise.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Voters(PrivateClassifier):
         rows: int | None = None,
         queries: int = 1,
     ) -> Plan:
-        """What predicting rows would ask and spend, at worst.
+        """Return what predicting rows would ask and spend, at worst.
 
         Parameters
         ----------
@@ -172,11 +172,11 @@ class Voters(PrivateClassifier):
         return rehearse(domain, lambda ask: probe._talk(ask, groups), cost)[0]
 
     def _count_rows(self, ask: Session) -> tuple[float, Fraction]:
-        """About how many rows there are, if that matters, and the share left."""
+        """Return about how many rows there are, if that matters, and the share left."""
         return math.inf, Fraction(1)
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
-        """The question that gets the votes at some points."""
+        """Return the question that gets the votes at some points."""
         raise NotImplementedError
 
     @property
@@ -194,7 +194,7 @@ class Voters(PrivateClassifier):
 
 
 def shares(points: Points, cost: Cost) -> Iterator[tuple[Points, Fraction]]:
-    """Points that are asked together, and their share of the cost.
+    """Yield points that are asked together, and their share of the cost.
 
     Pure epsilon adds up over points in any case, so one question is enough. Under rho
     each point is a question of its own: then noise grows with the root of their number.
@@ -211,7 +211,7 @@ def _one_point(space: Space) -> Points:
 
 
 def _by_gaps(space: Space, unit: Array) -> Iterator[tuple[Space, Array, Array]]:
-    """Rows that lack the same columns: what is left of the space, who, and which terms.
+    """Return groups of rows that lack the same columns: space, rows and terms left.
 
     Rows without gaps come first; a row without any value has a space without features.
     """
@@ -225,7 +225,7 @@ def _by_gaps(space: Space, unit: Array) -> Iterator[tuple[Space, Array, Array]]:
 
 
 def everybody(target: str) -> Choice:
-    """The votes of all rows, for a point of which nothing is known."""
+    """Return the votes of all rows, for a point of which nothing is known."""
     classes = Categories((target,), declared=True)
     return Choice(Sum(classes, (Block(Ones()),)), Largest())
 

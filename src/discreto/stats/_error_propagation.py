@@ -10,7 +10,7 @@ import numpy as np
 from discreto.core.gate import Noise
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Ints
-from discreto.stats._intervals import Floats, middle
+from discreto.stats._intervals import Floats, fewest_rows, middle
 
 STEP = float(1 << SUM_BITS)
 _CLEAR = 4.0  # with fewer rows than this many deviations of noise, nothing is known
@@ -28,7 +28,10 @@ def smooth(
 ) -> Floats:
     """A function of noisy sums, and its 95 % interval."""
     sums = table / STEP
-    low, high = ends_of(sums, function, noise, 1 / STEP, sums.sum(), lowest, highest)
+    rows = sums.sum()
+    low, high = lowest, highest
+    if rows >= fewest_rows(sums.size, noise) / STEP:
+        low, high = ends_of(sums, function, noise, 1 / STEP, rows, lowest, highest)
     value = float(function(sums))
     if math.isnan(value):
         value = max(0.0, low)

@@ -19,7 +19,8 @@ from discreto.release.release import LEVEL
 
 Floats = NDArray[np.float64]
 _normal = NormalDist().inv_cdf
-_CLEAR = 2.0  # with fewer rows than this many deviations of noise, nothing is known
+# The noise of a group without rows seldom exceeds its 99.8 % quantile on either side.
+NO_ROWS = 0.998
 
 
 def reach(noise: Noise, level: float = LEVEL) -> int:
@@ -63,6 +64,15 @@ def combined_reach(
         both = 2 * float(noise.amount) ** 2 * float(np.sum(sizes**2)) + sampling**2
         return math.sqrt(both) * z
     return unit * _laplace_reach(ratios, level, round(sampling / unit, 4))
+
+
+def fewest_rows(cells: int, noise: Noise) -> float:
+    """Return the noisy row count, summed over cells, from which there surely are rows.
+
+    A group without rows exceeds it with a probability of 0.1 %. A smaller group has an
+    interval as wide as what is possible.
+    """
+    return combined_reach(np.ones(cells), noise, NO_ROWS)
 
 
 def _ratios(sizes: Floats) -> tuple[float, ...]:
@@ -133,7 +143,7 @@ def share_interval(
     rows = yes + no
     if rows <= 0:
         return 0.5, 0.0, 1.0
-    if rows < _CLEAR * math.sqrt(noise.variance * sum(cells)):
+    if rows < fewest_rows(sum(cells), noise):
         return min(max(yes / rows, 0.0), 1.0), 0.0, 1.0
     value = min(max(yes / rows, 0.0), 1.0)
     knots = np.sin(np.linspace(0, math.pi / 2, 33)) ** 2
@@ -175,16 +185,21 @@ def ratio_intervals(pairs: Floats | Ints, noise: Noise) -> Floats:
     # |difference - m rows| <= reach(m) follow from linear equations.
     far = _reach_at_knots(noise)
     slope = np.diff(far) / np.diff(_KNOTS)
-    base = far[:-1] - slope * _KNOTS[:-1]
+    base, fewest = far[:-1] - slope * _KNOTS[:-1], fewest_rows(2, noise)
     parts = [
-        _fieller(pairs[start : start + 4096], base, slope)  # in the cache
+        _fieller(pairs[start : start + 4096], base, slope, fewest)  # in the cache
         for start in range(0, len(pairs), 4096)
     ]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _fieller(pairs: Floats | Ints, base: Floats, slope: Floats) -> Floats:
-    """``ratio_intervals`` where the reach is ``base + slope m`` between knots."""
+def _fieller(
+    pairs: Floats | Ints, base: Floats, slope: Floats, fewest: float
+) -> Floats:
+    """``ratio_intervals`` where the reach is ``base + slope m`` between knots.
+
+    Pairs whose sum is below ``fewest`` have the whole range.
+    """
     first, second = np.asarray(pairs, dtype=float).T[..., None]
     rows, difference = first + second, first - second
     low, high, possible = _KNOTS[:-1], _KNOTS[1:], rows > 0
@@ -202,8 +217,9 @@ def _fieller(pairs: Floats | Ints, base: Floats, slope: Floats) -> Floats:
     inside = inside & (low <= high)
     lowest = np.where(inside, low, np.inf).min(axis=1, keepdims=True)
     highest = np.where(inside, high, -np.inf).max(axis=1, keepdims=True)
-    lowest = np.where(possible, np.minimum(lowest, value), -1.0)
-    highest = np.where(possible, np.maximum(highest, value), 1.0)
+    known = possible & (rows >= fewest)
+    lowest = np.where(known, np.minimum(lowest, value), -1.0)
+    highest = np.where(known, np.maximum(highest, value), 1.0)
     return np.hstack([value, lowest, highest])
 
 

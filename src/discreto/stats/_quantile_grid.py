@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreto.core.domain.domain import Domain, Number
 from discreto.core.maps import Bins, Edges
@@ -23,6 +24,9 @@ FAN = 16  # how many parts a cell of a cumulative count has on the level below
 GRID = 4096  # places of a column that is not of few whole numbers
 _EVEN = 2048  # of them, evenly over the range; the others are near 0
 _OCTAVES = 24  # how often the range is halved towards 0
+# Distances of cuts from a place, in places. Closer cuts give shorter intervals until
+# the noise of their number outweighs that: these are the shortest of six sequences.
+_AWAY = np.array([0, 1, 2, 4, 8, 20, 50, 125, 320, 800])
 
 
 @dataclass(frozen=True)
@@ -58,13 +62,19 @@ class Places:
             first[0] = math.ceil(self.column.lower)
         return first, last
 
-    def around(self, place: int) -> Floats:
-        """Cuts around a place, four times as many places apart with every step outward.
+    def may_hold_rows(self, cuts: Floats) -> NDArray[np.bool_]:
+        """Return, for each cell between cuts, False if no row can be in it."""
+        # A value that equals a cut is in the cell below it.
+        first, last = cuts[0] >= self.column.lower, cuts[-1] < self.column.upper
+        return np.concatenate([[first], np.diff(cuts) > 0, [last]])
 
-        Always as many; cuts beyond the range pile up at its ends and part nothing.
+    def around(self, place: int) -> Floats:
+        """Return cuts around a place, further apart with every step outward.
+
+        Their number does not depend on the place. Cuts beyond the range pile up at its
+        ends, and no row is between two of them.
         """
-        levels = max(1, math.ceil(math.log(max(2, self.bins), 4)))
-        away = np.concatenate([[0], 4 ** np.arange(levels + 1)])
+        away = np.append(_AWAY[_AWAY < self.bins], self.bins)  # up to both ends
         left = np.maximum(place - away, 0)[::-1]
         right = np.minimum(place + 1 + away, self.bins)
         cuts: Floats = self.edges[np.concatenate([left, right])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -16,7 +17,10 @@ from discreto.release.release import Release
 from discreto.session.session import Ask
 from discreto.stats._intervals import Floats
 from discreto.stats._quantile_grid import place_grid
-from discreto.stats.quantiles import POINT_SHARE, far_from, within
+from discreto.stats.quantiles import far_from, within
+
+# A smaller share for the choice would leave more rows beyond the place.
+POINT_SHARE = Fraction(2, 3)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from discreto.stats._base import (
     wide_note,
 )
 from discreto.stats._error_propagation import STEP
-from discreto.stats._intervals import Floats, combined_reach, share_interval
+from discreto.stats._intervals import Floats, combined_reach, fewest_rows, share_interval
 from discreto.stats.ratios import MADE, truths_of
 
 
@@ -80,7 +80,7 @@ class LeveledMean:
         """Mean and ends on [-1, 1] from three noisy sums."""
         b = table / STEP
         rows = float(b.sum())
-        if rows < 2 * math.sqrt(3 * noise.variance) / STEP or rows < 1:
+        if rows < max(fewest_rows(3, noise) / STEP, 1.0):
             return np.array([0.0, -1.0, 1.0])
         mean = float(np.clip((b[2] - b[0]) / rows, -1, 1))
         square = float(b[0] + b[2] - b[1]) / rows

@@ -15,9 +15,10 @@ from discreto.core.maps import Edges, Extreme, Ones
 from discreto.core.query import Block, Choice, Sum
 from discreto.release.release import Release
 from discreto.session.session import Ask
+from discreto.stats._base import both_notes
 from discreto.stats._intervals import Floats
 from discreto.stats._quantile_grid import place_grid
-from discreto.stats.quantiles import far_from, within
+from discreto.stats.quantiles import far_from, values_of, within
 
 # A smaller share for the choice would leave more rows beyond the place.
 POINT_SHARE = Fraction(2, 3)
@@ -84,17 +85,19 @@ class Extremum:
         place = int(ask.select(choice, self.label, POINT_SHARE).indices[0])
         value = float(places.centres()[place])
         edges, cuts = places.edges, places.around(place)
-        query = Sum(Edges(self.column, tuple(cuts.tolist())), (Block(Ones()),))
+        cells = Edges(self.column, tuple(cuts.tolist()), gaps=column.missing)
+        query = Sum(cells, (Block(Ones()),))
         text = f"rows around the {self.label}"
         answer = ask.measure(query, text, 1 - POINT_SHARE)
-        counts = answer.tables[0][:, 0].astype(float)
+        counts, about = values_of(answer, column)
         inner = _inner_end(counts, cuts, self.side, answer.noises[0], column)
         low, high = min(inner, edges[place]), max(inner, edges[place + 1])
         if self.side == "low":
             low, high = within(column.lower, high, column)
         else:
             low, high = within(low, column.upper, column)
-        note = "" if ask.noiseless else f"about {depth} rows lie beyond it"
+        beyond = "" if ask.noiseless else f"about {depth} rows lie beyond it"
+        note = both_notes(about, beyond)
         return Release(self.label, value, low, high, (), column.unit, note)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.domain.domain import Domain, Number
-from discreto.core.gate import Noise
+from discreto.core.gate import Measurement, Noise
 from discreto.core.maps import Edges, Ones, Ranks
 from discreto.core.query import Block, Choice, Ints, Sum
 from discreto.errors import ParameterError
@@ -108,10 +108,7 @@ class Quantile:
         cells = Edges(self.column, tuple(cuts.tolist()), gaps=column.missing)
         query = Sum(cells, (Block(Ones()),))
         answer = ask.measure(query, f"rows around the {self.label}", 1 - POINT_SHARE)
-        counts, about = answer.tables[0][:, 0].astype(float), ""
-        if column.missing:
-            about = present_note(counts[:-1], counts[-1:], answer.noises[0])
-            counts = counts[:-1]
+        counts, about = values_of(answer, column)
         low, high = _rank_interval(
             counts,
             cuts,
@@ -126,6 +123,14 @@ class Quantile:
         note = notes_of(about, wide_note(low, high, column))
         made = Release(self.label, value, low, high, (), column.unit, note)
         return replace(made, population=True) if self.population else made
+
+
+def values_of(answer: Measurement, column: Number) -> tuple[Floats, str]:
+    """Return counts of rows between cuts, and a remark on rows without a value."""
+    counts = answer.tables[0][:, 0].astype(float)
+    if not column.missing:
+        return counts, ""
+    return counts[:-1], present_note(counts[:-1], counts[-1:], answer.noises[0])
 
 
 def _rank_interval(

@@ -33,7 +33,13 @@ from discreto.stats._base import (
     used_note,
 )
 from discreto.stats._error_propagation import STEP, ends_of
-from discreto.stats._from_zero import counting_block, from_zero, noisier, sums_of
+from discreto.stats._from_zero import (
+    COUNT_SHARE,
+    counting_block,
+    from_zero,
+    noisier,
+    sums_of,
+)
 from discreto.stats._intervals import Floats, ratio_intervals
 
 MADE = "(asked)"  # the name of a column that lives inside of one question
@@ -117,9 +123,10 @@ class RatioOfSums:
     Privacy
     -------
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         two sums, of values clipped to their bounds. If values may be missing
-                 and a bound is 0, also the sum of what each value is short of the other
-                 bound: both together count the rows.
+    Asks         two sums, of values clipped to their bounds. If values may be missing,
+                 rows with values are counted, too: at no cost if a bound is 0 (by the
+                 sum of what each value is short of the other bound), else for 1/20 of
+                 the cost.
     Bound        2: each is at most its larger bound, which is one (2^30 grid steps).
 
     >>> from discreto import Domain, Number, plan
@@ -178,10 +185,15 @@ class RatioOfSums:
         names, columns = (self.numerator, self.denominator), (above, below)
         cells, gaps = complete_in(names, ask.domain)
         if not gaps or not any(map(from_zero, columns)):
-            block = Block(Values(names, origin="zero"))
-            query = Sum(present_in(names, ask.domain), (block,))
-            answer = ask.measure(query, self.label)
-            return answer.tables[0][0] / STEP, answer.noises[0], 1 / STEP, ""
+            share = 1 - COUNT_SHARE if gaps else Fraction(1)
+            blocks = (Block(Values(names, origin="zero"), share=share),)
+            if gaps:
+                blocks += (Block(Ones(), share=COUNT_SHARE),)
+            answer = ask.measure(Sum(cells, blocks), self.label)
+            about = ""
+            if gaps:
+                _, about = parted(answer.tables[1], answer.noises[1], gaps=True)
+            return answer.tables[0][0] / STEP, answer.noises[0], 1 / STEP, about
         # Half of the cost for each sum is the same noise as the whole for both.
         half = Fraction(1, 2)
         pairs = zip(names, columns, strict=True)

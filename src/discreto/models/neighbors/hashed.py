@@ -18,7 +18,6 @@ from discreto.core.maps import (
     Ones,
     Sides,
     Values,
-    present_in,
 )
 from discreto.core.query import Block, Sum
 from discreto.models.base.arrays import Bounds
@@ -37,6 +36,7 @@ from discreto.models.neighbors.hashing import (
 from discreto.session.parameters import Reader
 from discreto.session.rng import Seed, generator
 from discreto.session.session import Ask
+from discreto.stats._base import complete_in, complete_note
 
 _WINDOWS = Fraction(1, 10)  # of the cost, to learn where the numbers are
 _LOCATE = Fraction(1, 10)  # the share that finds the middle of the rows
@@ -181,13 +181,16 @@ class CellNeighborsClassifier(PrivateClassifier):
         names = space.numbers
         if not names:
             return np.empty(0), left
-        values, cells = Values(names), present_in(names, space.domain)
+        values, (cells, gaps) = Values(names), complete_in(names, space.domain)
         if space.domain.neighbours == "replace" and isinstance(cells, Everyone):
             blocks: tuple[Block, ...] = (Block(values),)
         else:
             one = Fraction(1, 1 + len(names))
             blocks = (Block(Ones(), share=one), Block(values, share=1 - one))
         answer = ask.measure(Sum(cells, blocks), "middle of the rows", _LOCATE)
+        if gaps:
+            rows, noise = answer.tables[0], answer.noises[0].variance
+            ask.remark(complete_note(names, rows[:1], rows[1:], noise))
         return middle(answer, space.domain), left - _LOCATE
 
     def predict_proba(self, X: Any) -> NDArray[Any]:

@@ -54,6 +54,16 @@ class Places:
             middles = np.where(first <= last, np.floor(middles), last)
         return np.clip(middles, self.column.lower, self.column.upper)
 
+    def value(self, place: int, *, noiseless: bool = False) -> float:
+        """Return a value of one place: its middle.
+
+        Without noise it is the number with the fewest digits in the place, which is
+        the exact value if values have few digits.
+        """
+        if noiseless and not self.column.integer:
+            return roundest(float(self.edges[place]), float(self.edges[place + 1]))
+        return float(self.centres()[place])
+
     def ends(self) -> tuple[Floats, Floats]:
         """The smallest and the largest value that each place can hold."""
         first, last = self.edges[:-1], self.edges[1:]
@@ -74,11 +84,24 @@ class Places:
         Their number does not depend on the place. Cuts beyond the range pile up at its
         ends, and no row is between two of them.
         """
-        away = np.append(_AWAY[_AWAY < self.bins], self.bins)  # up to both ends
+        away = np.append(_AWAY[self.bins > _AWAY], self.bins)  # up to both ends
         left = np.maximum(place - away, 0)[::-1]
         right = np.minimum(place + 1 + away, self.bins)
         cuts: Floats = self.edges[np.concatenate([left, right])]
         return cuts
+
+
+def roundest(low: float, high: float) -> float:
+    """Return the number above ``low``, up to ``high``, with the fewest digits.
+
+    >>> roundest(0.9961, 1.001), roundest(2851.6, 2861.3), roundest(-0.2, 0.3)
+    (1.0, 2860.0, 0.0)
+    """
+    for digits in range(-math.ceil(math.log10(high - low)) - 1, 300):
+        found = round(math.floor(high * 10.0**digits) / 10.0**digits, digits)
+        if low < found <= high:
+            return found
+    return high
 
 
 def place_grid(name: str, domain: Domain) -> Places:

@@ -83,7 +83,7 @@ class Extremum:
         depth = 1 if ask.noiseless else depth
         choice = Choice(tally, Extreme(self.side, depth))
         place = int(ask.select(choice, self.label, POINT_SHARE).indices[0])
-        value = float(places.centres()[place])
+        value = places.value(place, noiseless=ask.noiseless)
         edges, cuts = places.edges, places.around(place)
         cells = Edges(self.column, tuple(cuts.tolist()), gaps=column.missing)
         query = Sum(cells, (Block(Ones()),))

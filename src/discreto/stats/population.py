@@ -29,7 +29,12 @@ from discreto.stats._base import (
     wide_note,
 )
 from discreto.stats._error_propagation import STEP
-from discreto.stats._intervals import Floats, combined_reach, fewest_rows, share_interval
+from discreto.stats._intervals import (
+    Floats,
+    combined_reach,
+    fewest_rows,
+    share_interval,
+)
 from discreto.stats.ratios import MADE, truths_of
 
 

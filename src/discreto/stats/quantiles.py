@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.domain.domain import Domain, Number
+from discreto.core.domain.domain import Number
 from discreto.core.gate import Measurement, Noise
 from discreto.core.maps import Edges, Ones, Ranks
 from discreto.core.query import Block, Choice, Ints, Sum
@@ -103,7 +103,7 @@ class Quantile:
         tally = Sum(places.cells(), (Block(Ones()),))
         chosen = ask.select(Choice(tally, score), self.label, POINT_SHARE)
         place = int(chosen.indices[0])
-        value = float(places.centres()[place])
+        value = places.value(place, noiseless=ask.noiseless)
         edges, cuts = places.edges, places.around(place)
         cells = Edges(self.column, tuple(cuts.tolist()), gaps=column.missing)
         query = Sum(cells, (Block(Ones()),))
@@ -162,9 +162,7 @@ def _rank_interval(
     if sampled:
         rows = max(float(counts.sum()), 1.0) + math.sqrt(size * noise.variance)
         varies, level = math.sqrt(rows * chance * (1 - chance)), LEVEL
-    far = np.array(
-        [far_from(i, size - i, chance, noise, level, varies) for i in left]
-    )
+    far = np.array([far_from(i, size - i, chance, noise, level, varies) for i in left])
     # Cuts at the ends of the range say nothing: the interval starts there anyway.
     fine = (surplus < -far) | (cuts <= cuts[0])
     low = cuts[int(np.argmin(np.append(fine, False))) - 1]
@@ -249,26 +247,30 @@ class Quantiles:
         """
         if not self.probabilities:
             raise ParameterError("quantiles need at least one probability.")
-        domain, groups = ask.domain, group_keys(self.by, ask.domain)
+        groups = group_keys(self.by, ask.domain)
         about: list[str] = []
         places, ranks, noise = cumulative(
             ask, self.column, self.by, self.label, about=about
         )
         chances = [float(p) for p in self.probabilities]
         ends = [[_descend(chance, part, noise) for chance in chances] for part in ranks]
-        made = self._release(np.array(ends), places, groups, domain)
+        made = self._release(np.array(ends), places, groups, ask)
         return replace(made, note=notes_of("".join(about), made.note))
 
     def _release(
-        self, ends: Ints, places: Places, groups: tuple[Any, ...], domain: Domain
+        self, ends: Ints, places: Places, groups: tuple[Any, ...], ask: Ask
     ) -> Release:
         # Quantiles rise with their probability.
-        column, chances = domain.number(self.column), self.probabilities
+        column, chances = ask.domain.number(self.column), self.probabilities
         order = np.argsort([float(p) for p in chances], kind="stable")
         ends[:, order] = np.maximum.accumulate(ends[:, order], axis=1)
         ends = ends.reshape(-1, 3)
         edges, centres = places.edges, places.centres()
-        value = np.clip(centres[ends[:, 0]], column.lower, column.upper)
+        value = centres[ends[:, 0]]
+        if ask.noiseless:
+            chosen = ends[:, 0].tolist()
+            value = np.array([places.value(p, noiseless=True) for p in chosen])
+        value = np.clip(value, column.lower, column.upper)
         pairs = [within(edges[a], edges[b], column) for _, a, b in ends.tolist()]
         low, high = np.array(pairs, dtype=float).T
         keys: tuple[Any, ...] = tuple(float(p) for p in chances)

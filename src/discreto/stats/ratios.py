@@ -17,7 +17,7 @@ from discreto.core.expressions import (
     WithColumns,
 )
 from discreto.core.gate import Noise
-from discreto.core.maps import Categories, Ones, Values, present_in
+from discreto.core.maps import Categories, Ones, Values
 from discreto.core.maps.features import grid
 from discreto.core.query import Block, Sum
 from discreto.errors import DomainError

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreto.core.charge import Event, Receipt, Reservation, Simulation
 from discreto.core.cost import Cost, show
+from discreto.text.wrong_calls import readable
 
 if TYPE_CHECKING:
     from discreto.core.ledger.ledger import Ledger
@@ -62,6 +63,7 @@ class AnalystLedger:
         """Charge a whole plan at once."""
         return Reservation(self, self.charge(cost, label, event))
 
+    @readable
     def remaining(self) -> float:
         """What this analyst may still spend."""
         names = (self.name, *self.accounts, "")

@@ -21,6 +21,7 @@ from discreto.core.ledger.notebook import ledger_html
 from discreto.core.ledger.proof import proof_of
 from discreto.core.ledger.verification import check_history
 from discreto.errors import LedgerError
+from discreto.text.wrong_calls import readable
 
 
 class LedgerReader:
@@ -61,6 +62,7 @@ class LedgerReader:
         """
         return self._account(analyst)[0].epsilon
 
+    @readable
     def spent(self, analyst: str = POPULATION) -> Cost:
         """What has been charged so far, as the budget counts it.
 
@@ -82,6 +84,7 @@ class LedgerReader:
         budget, spent = self._account(analyst)
         return float(budget.total(spent))
 
+    @readable
     def remaining(self, analyst: str = POPULATION) -> float:
         """The epsilon that is left: of the whole, less what is spent.
 

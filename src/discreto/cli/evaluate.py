@@ -137,7 +137,7 @@ def kept_scores(model: Path) -> Any:
         form = read_json(scores_file(model).read_text(encoding="utf-8"))
         if form["discreto_scores"] != 1 or form["model"] != _digest(model):
             return None
-        parts = {n: Release.from_dict(part) for n, part in form["scores"].items()}
+        parts: Any = {n: Release.from_dict(part) for n, part in form["scores"].items()}
         return Evaluation(**parts)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, DiscretoError):
         return None

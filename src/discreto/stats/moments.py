@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -183,7 +183,7 @@ class Total:
 
     def _release(
         self,
-        totals: Floats,
+        totals: Any,
         far: float,
         ends: tuple[float, float],
         domain: Domain,

@@ -186,7 +186,9 @@ class RatioOfSums:
         cells, gaps = complete_in(names, ask.domain)
         if not gaps or not any(map(from_zero, columns)):
             share = 1 - COUNT_SHARE if gaps else Fraction(1)
-            blocks = (Block(Values(names, origin="zero"), share=share),)
+            blocks: tuple[Block, ...] = (
+                Block(Values(names, origin="zero"), share=share),
+            )
             if gaps:
                 blocks += (Block(Ones(), share=COUNT_SHARE),)
             answer = ask.measure(Sum(cells, blocks), self.label)

@@ -19,14 +19,14 @@ Function = Callable[[Floats], Floats]
 
 
 def row_count(rows: Floats) -> Floats:
-    """The number of rows; NaN where there are none to speak of."""
+    """Return the number of rows; NaN where there are none to speak of."""
     return np.where(rows >= 1, rows, np.nan)
 
 
 def smooth(
     table: Ints, noise: Noise, function: Function, lowest: float, highest: float
 ) -> Floats:
-    """A function of noisy sums, and its 95 % interval."""
+    """Return a function of noisy sums, and its 95 % interval."""
     sums = table / STEP
     rows = sums.sum()
     low, high = lowest, highest
@@ -47,7 +47,7 @@ def ends_of(
     lowest: float,
     highest: float,
 ) -> tuple[float, float]:
-    """The 95 % interval of a function; everything possible if rows are too few."""
+    """Return the 95 % interval of a function, or all that is possible for few rows."""
     if rows < _CLEAR * math.sqrt(noise.variance) * scale:
         return lowest, highest
     low, high = middle(function, sums, scale, noise)

@@ -24,7 +24,7 @@ NO_ROWS = 0.998
 
 
 def reach(noise: Noise, level: float = LEVEL) -> int:
-    """The smallest whole k with P[|noise| <= k] >= level, for one draw."""
+    """Return the smallest whole k with P[|noise| <= k] >= level, for one draw."""
     tail = 1 - level
     if noise.law == "laplace":
         # P[|X| > k] = 2 q^(k+1) / (1 + q). log q is -rate: q itself may underflow to 0.
@@ -46,7 +46,7 @@ def combined_reach(
     level: float = LEVEL,
     sampling: float = 0.0,
 ) -> float:
-    """c with P[|sum of weights times independent draws| <= c] = level.
+    """Return c with P[|sum of weights times independent draws| <= c] = level.
 
     ``sampling`` is the deviation of a normal error that comes on top: that of the
     rows, which are a sample of a population.
@@ -76,14 +76,14 @@ def fewest_rows(cells: int, noise: Noise) -> float:
 
 
 def _ratios(sizes: Floats) -> tuple[float, ...]:
-    """Weights over the largest, without those that make no difference."""
+    """Return weights over the largest, without those that make no difference."""
     largest = sizes.max()
     ratios = np.sort(sizes[sizes > 1e-6 * largest] / largest)
     return tuple(np.round(ratios, 6).tolist())
 
 
 def sum_reach(squares: Floats, fourths: Floats, noise: Noise, level: float) -> Floats:
-    """``combined_reach`` of many sums, from the powers of their weights, about."""
+    """Return about ``combined_reach`` of many sums, from powers of their weights."""
     z = _normal(0.5 + level / 2)
     size = math.sqrt(noise.variance) * np.sqrt(squares)
     if noise.law == "gaussian":
@@ -96,7 +96,7 @@ def sum_reach(squares: Floats, fourths: Floats, noise: Noise, level: float) -> F
 def _laplace_reach(
     ratios: tuple[float, ...], level: float, sampling: float = 0.0
 ) -> float:
-    """The level quantile of |sum of ratio_i * Laplace(1) + sampling * normal|."""
+    """Return a quantile of |sum of ratio_i * Laplace(1) + sampling * normal|."""
     if len(ratios) == 1 and not sampling:
         return ratios[0] * -math.log(1 - level)
     r = np.array(ratios)
@@ -134,7 +134,7 @@ def share_interval(
     *,
     population: bool = False,
 ) -> tuple[float, float, float]:
-    """yes / (yes + no) of noisy counts, sums of so many cells each, and its interval.
+    """Return yes / (yes + no) of noisy sums of so many cells each, and its interval.
 
     Fieller's construction: p is in the interval when yes (1 - p) - no p, which is 0 for
     the true p but for the noise, is within reach of that noise. For the population
@@ -169,13 +169,13 @@ def share_interval(
 def ratio_interval(
     first: float, second: float, noise: Noise
 ) -> tuple[float, float, float]:
-    """:func:`ratio_intervals` of one pair."""
+    """Return :func:`ratio_intervals` of one pair."""
     value, low, high = ratio_intervals(np.array([[first, second]]), noise)[0].tolist()
     return value, low, high
 
 
 def ratio_intervals(pairs: Floats | Ints, noise: Noise) -> Floats:
-    """m = (A - B) / (A + B) of noisy non-negative sums, and its 95 % interval.
+    """Return m = (A - B) / (A + B) of noisy non-negative sums, and its 95 % interval.
 
     A row (m, low, high) for each pair. Fieller's construction: m is in the interval
     when A (1 - m) - B (1 + m), which is 0 for the true m but for the noise, is within
@@ -196,7 +196,7 @@ def ratio_intervals(pairs: Floats | Ints, noise: Noise) -> Floats:
 def _fieller(
     pairs: Floats | Ints, base: Floats, slope: Floats, fewest: float
 ) -> Floats:
-    """``ratio_intervals`` where the reach is ``base + slope m`` between knots.
+    """Return ``ratio_intervals`` where the reach is ``base + slope m`` between knots.
 
     Pairs whose sum is below ``fewest`` have the whole range.
     """
@@ -224,7 +224,7 @@ def _fieller(
 
 
 def _reach_at_knots(noise: Noise) -> Floats:
-    """The reach of A (1 - m) - B (1 + m) for each knot m."""
+    """Return the reach of A (1 - m) - B (1 + m) for each knot m."""
     size, unit = _unit_reaches(noise.law)
     amount = float(noise.amount)
     return (math.sqrt(amount) if noise.law == "gaussian" else amount) * size * unit
@@ -232,7 +232,7 @@ def _reach_at_knots(noise: Noise) -> Floats:
 
 @lru_cache(maxsize=4)
 def _unit_reaches(law: str) -> tuple[Floats, Floats]:
-    """For each knot, the two factors that noise of amount 1 would reach."""
+    """Return for each knot, the two factors that noise of amount 1 would reach."""
     half = []
     for m in np.linspace(0, 1, 9).tolist():
         weights = np.array([1 - m, 1 + m])
@@ -254,7 +254,7 @@ _BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23)
 def middle(
     function: Callable[[Floats], Floats], sums: Floats, scale: float, noise: Noise
 ) -> tuple[float, float]:
-    """The middle 95 % of a function of what the true sums may be.
+    """Return the middle 95 % of a function of what the true sums may be.
 
     The true sums are the noisy ones minus a noise whose law is public, so possible
     noises are spread over that law and taken off. ``scale`` turns grid steps into the
@@ -273,7 +273,7 @@ def middle(
 
 @lru_cache(maxsize=32)
 def _unit_noise(law: str, width: int) -> Floats:
-    """Vectors of unit noise, spread evenly over their law (no coins are tossed)."""
+    """Return vectors of unit noise, spread evenly over their distribution."""
     even = np.zeros((DRAWS, width))  # Halton's points in a cube
     for axis, base in enumerate(_BASES[:width]):
         rest, place = np.arange(1, DRAWS + 1), 1.0 / base

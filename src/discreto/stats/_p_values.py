@@ -27,7 +27,7 @@ def with_p_value(
     unit: str = "",
     about: str = "",
 ) -> Release:
-    """A release of estimates with their intervals, and of a p-value.
+    """Return a release of estimates with their intervals, and of a p-value.
 
     ``ends`` has the values, the low ends and the high ends, each one for each name.
     ``about`` is a remark on how many rows have a value.
@@ -38,12 +38,12 @@ def with_p_value(
 
 
 def two_sided(size: float) -> float:
-    """How often a standard normal variable is at least as large, on either side."""
+    """Return the two-sided p-value of a standard normal variable."""
     return 2 * NormalDist().cdf(-abs(size))
 
 
 def possible_noise(noise: Noise, shape: tuple[int, ...], coins: Generator) -> Floats:
-    """Noise of this distribution for simulated tables; it protects nobody."""
+    """Return noise of this distribution for simulated tables. It protects no rows."""
     if noise.law == "laplace":
         return coins.laplace(0.0, float(noise.amount), shape)
     return coins.normal(0.0, math.sqrt(noise.variance), shape)

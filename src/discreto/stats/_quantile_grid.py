@@ -43,11 +43,11 @@ class Places:
         return len(self.edges) - 1
 
     def cells(self, stride: int = 1) -> Cells:
-        """The places, or ``stride`` of them at a time, as a map of rows."""
+        """Return the places, or ``stride`` of them at a time, as a map of rows."""
         return _cells(self.name, self.column, stride)
 
     def centres(self) -> Floats:
-        """A value of each place: its middle, a whole number where values are."""
+        """Return a value of each place: its middle, a whole number where values are."""
         first, last = self.ends()
         middles: Floats = (first + last) / 2
         if self.column.integer:
@@ -65,7 +65,7 @@ class Places:
         return float(self.centres()[place])
 
     def ends(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest value that each place can hold."""
+        """Return the smallest and the largest value that each place can hold."""
         first, last = self.edges[:-1], self.edges[1:]
         if self.column.integer:  # a value that equals a cut is in the place below it
             first, last = np.floor(first) + 1, np.floor(last)
@@ -105,7 +105,7 @@ def roundest(low: float, high: float) -> float:
 
 
 def place_grid(name: str, domain: Domain) -> Places:
-    """The public places that a quantile of this column may take."""
+    """Return the public places that a quantile of this column may take."""
     column = domain.number(name)
     return Places(name, column, _edges(column))
 
@@ -148,7 +148,7 @@ def _edges(column: Number) -> Floats:
 
 
 def _thinned(values: Floats, count: int) -> Floats:
-    """So many of these values, evenly by rank."""
+    """Return so many of these values, evenly by rank."""
     ordered = np.unique(values)
     keep = np.linspace(0, ordered.size - 1, min(count, ordered.size)).round()
     out: Floats = ordered[keep.astype(int)]

@@ -14,6 +14,7 @@ from discreto.errors import DomainError, ParameterError
 from discreto.release.release import Release
 from discreto.session.rng import generator
 from discreto.session.session import Ask
+from discreto.stats._docstrings import documented_statistic
 from discreto.stats._intervals import Floats, combined_reach
 from discreto.stats._p_values import possible_noise
 
@@ -21,14 +22,13 @@ _CELLS = 256  # of the range, for inequality
 _DRAWS = 400  # possible noises behind an interval
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Distribution:
     """The share of rows up to each of some values: the empirical distribution.
 
     Parameters
     ----------
-    column
-        The name of a Number column.
     points
         Rising values.
 
@@ -49,22 +49,9 @@ class Distribution:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"distribution of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         column = ask.domain.number(self.column)
         inside = [column.lower <= point <= column.upper for point in self.points]
         if not self.points or not all(inside) or sorted(self.points) != [*self.points]:
@@ -92,7 +79,7 @@ class Distribution:
 def share_interval(
     left: float, right: float, cells: tuple[int, int], noise: Noise
 ) -> tuple[float, float, float]:
-    """left / (left + right) of sums of noisy cells, and its 95 % interval.
+    """Return left / (left + right) of sums of noisy cells, and its 95 % interval.
 
     Fieller's construction: a share p is in the interval when left (1 - p) - right p,
     which is 0 for the true one but for noise, is within that noise's 95 % reach.
@@ -114,6 +101,7 @@ def share_interval(
     return value, min(ends[0], value), max(ends[1], value)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Inequality:
     """How unequally a column is shared out: Gini's coefficient and Lorenz' curve.
@@ -144,24 +132,11 @@ class Inequality:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return (
             f"{'Lorenz curve' if self.curve else 'Gini coefficient'} of {self.column}"
         )
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         column = ask.domain.number(self.column)
         if column.lower < 0:
             raise DomainError(
@@ -193,7 +168,7 @@ class Inequality:
 
 
 def _gini(counts: Floats, centres: Floats) -> Floats:
-    """Gini's coefficient; noise averages out over cells, so none is cut away."""
+    """Return Gini's coefficient. Noise averages out over cells, so none is clipped."""
     whole = np.maximum(counts.sum(axis=-1, keepdims=True), 1.0)
     people = np.cumsum(counts / whole, axis=-1)
     owned = counts * centres
@@ -205,7 +180,7 @@ def _gini(counts: Floats, centres: Floats) -> Floats:
 
 
 def _shares(counts: Floats) -> Floats:
-    """Shares of rows in cells, from noisy counts."""
+    """Return shares of rows in cells, from noisy counts."""
     rising = np.maximum.accumulate(np.cumsum(counts, axis=-1), axis=-1)
     rising = np.maximum(rising, 0.0)
     whole = np.maximum(rising[..., -1:], 1.0)
@@ -214,7 +189,7 @@ def _shares(counts: Floats) -> Floats:
 
 
 def _lorenz(counts: Floats, centres: Floats) -> Floats:
-    """What share of all there is the poorest tenths of rows have.
+    """Return the shares of the total that the poorest tenths of rows have.
 
     The poorest p of rows have max over q of E[min(x, q)] - q (1 - p), which needs no
     ranks: wherever noise puts the largest q, it hardly moves the maximum.

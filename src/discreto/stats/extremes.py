@@ -16,6 +16,7 @@ from discreto.core.query import Block, Choice, Sum
 from discreto.release.release import Release
 from discreto.session.session import Ask
 from discreto.stats._base import both_notes
+from discreto.stats._docstrings import documented_statistic
 from discreto.stats._intervals import Floats
 from discreto.stats._quantile_grid import place_grid
 from discreto.stats.quantiles import far_from, values_of, within
@@ -24,6 +25,7 @@ from discreto.stats.quantiles import far_from, values_of, within
 POINT_SHARE = Fraction(2, 3)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Extremum:
     """The smallest or largest value, a few rows inside so that noise cannot miss it.
@@ -32,8 +34,6 @@ class Extremum:
 
     Parameters
     ----------
-    column
-        The name of a Number column.
     side
         ``"low"`` for the smallest value, ``"high"`` for the largest.
 
@@ -57,22 +57,9 @@ class Extremum:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"{'min' if self.side == 'low' else 'max'} of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain = ask.domain
         column, places = domain.number(self.column), place_grid(self.column, domain)
         tally = Sum(places.cells(), (Block(Ones()),))
@@ -104,7 +91,7 @@ class Extremum:
 def _inner_end(
     counts: Floats, cuts: Floats, side: str, noise: Noise, column: Number
 ) -> float:
-    """The furthest cut that surely has rows beyond it, coming from inside."""
+    """Return the furthest cut that surely has rows beyond it, coming from inside."""
     if side == "high":
         flipped = Number(-column.upper, -column.lower)
         return -_inner_end(counts[::-1], -cuts[::-1], "low", noise, flipped)

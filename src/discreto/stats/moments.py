@@ -34,6 +34,7 @@ from discreto.stats._base import (
     spread,
     wide_note,
 )
+from discreto.stats._docstrings import documented_statistic
 from discreto.stats._error_propagation import STEP, row_count, smooth
 from discreto.stats._from_zero import counting_blocks, sums_of
 from discreto.stats._intervals import (
@@ -44,14 +45,10 @@ from discreto.stats._intervals import (
 )
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Count:
     """How many rows there are, in all or in each group.
-
-    Parameters
-    ----------
-    by
-        Names of Category columns; without them all rows are one group.
 
     Privacy
     -------
@@ -69,22 +66,9 @@ class Count:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"count{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain = ask.domain
         if domain.neighbours == "replace" and not self.by:
             raise ParameterError(
@@ -101,16 +85,10 @@ class Count:
         return spread(self.label, counts, lows, highs, keys, note=note, counts=True)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Total:
     """The sum of a column; a missing value adds nothing.
-
-    Parameters
-    ----------
-    column
-        The name of a Number column.
-    by
-        Names of Category columns; without them all rows are one group.
 
     Privacy
     -------
@@ -134,22 +112,9 @@ class Total:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"sum of {self.column}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain = ask.domain
         column = domain.number(self.column)
         if column.missing:
@@ -197,14 +162,14 @@ class Total:
 
 
 def _nothing_note(lows: Floats, highs: Floats, column: Number) -> str:
-    """A remark, if values have one sign and every sum may be that of no row."""
+    """Return a remark if values have one sign and every sum may be that of no row."""
     if column.lower < 0 < column.upper:
         return ""
     return HOLDS_NOTHING if bool(np.all((lows <= 0) & (highs >= 0))) else ""
 
 
 def _possible(column: Number, rows: int | None) -> tuple[float, float]:
-    """Between which ends a sum lies, for so many rows or for any number of them."""
+    """Return the ends of possible sums, for so many rows or for any number of them."""
     if rows is not None:
         return rows * column.lower, rows * column.upper
     return (
@@ -213,16 +178,10 @@ def _possible(column: Number, rows: int | None) -> tuple[float, float]:
     )
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Mean:
     """The mean of a column, over the rows in which it is present.
-
-    Parameters
-    ----------
-    column
-        The name of a Number column.
-    by
-        Names of Category columns; without them all rows are one group.
 
     Privacy
     -------
@@ -242,22 +201,9 @@ class Mean:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"mean of {self.column}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain, label = ask.domain, self.label
         column = domain.number(self.column)
         values = Values((self.column,))
@@ -279,18 +225,15 @@ class Mean:
         return spread(label, values_, lows, highs, keys, column.unit, note)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Variance:
     """The variance (of all rows, divided by n) or standard deviation of a column.
 
     Parameters
     ----------
-    column
-        The name of a Number column.
     root
         ``True`` for the standard deviation.
-    by
-        Names of Category columns; without them all rows are one group.
 
     Privacy
     -------
@@ -311,23 +254,10 @@ class Variance:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         kind = "std" if self.root else "variance"
         return f"{kind} of {self.column}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain = ask.domain
         column = domain.number(self.column)
         inner, gaps = complete_in((self.column,), domain)

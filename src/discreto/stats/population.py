@@ -28,6 +28,7 @@ from discreto.stats._base import (
     spread,
     wide_note,
 )
+from discreto.stats._docstrings import documented_statistic
 from discreto.stats._error_propagation import STEP
 from discreto.stats._intervals import (
     Floats,
@@ -38,6 +39,7 @@ from discreto.stats._intervals import (
 from discreto.stats.ratios import MADE, truths_of
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class LeveledMean:
     """The mean of a column, with an interval of a given level.
@@ -62,11 +64,9 @@ class LeveledMean:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"mean of {self.column}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers."""
         level = read_level(self.level)
         column = ask.domain.number(self.column)
         inner, gaps = complete_in((self.column,), ask.domain)
@@ -82,7 +82,7 @@ class LeveledMean:
         return _at(made, level, population=self.population)
 
     def _one(self, table: Ints, noise: Noise, level: float) -> Floats:
-        """Mean and ends on [-1, 1] from three noisy sums."""
+        """Return mean and ends on [-1, 1] from three noisy sums."""
         b = table / STEP
         rows = float(b.sum())
         if rows < max(fewest_rows(3, noise) / STEP, 1.0):
@@ -96,6 +96,7 @@ class LeveledMean:
         return np.clip([mean, mean - far, mean + far], -1, 1)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class LeveledShare:
     """The share of rows for which a condition is true, with an interval of a level.
@@ -114,11 +115,9 @@ class LeveledShare:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"share of {self.condition}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers."""
         level = read_level(self.level)
         ask = truths_of(ask, self.condition)
         cells = Categories((*self.by, MADE))

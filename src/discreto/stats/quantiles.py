@@ -32,6 +32,7 @@ from discreto.stats._base import (
     wide_note,
 )
 from discreto.stats._cumulative_counts import cumulative, strides_of, surplus_powers
+from discreto.stats._docstrings import documented_statistic
 from discreto.stats._intervals import NO_ROWS, Floats, combined_reach, sum_reach
 from discreto.stats._quantile_grid import Places, place_grid
 
@@ -42,14 +43,13 @@ _TAILS = (0.034, 0.033, 0.012)
 POINT_SHARE = Fraction(1, 2)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Quantile:
     """A quantile of a column, with the interval that its rank noise allows.
 
     Parameters
     ----------
-    column
-        The name of a Number column.
     probability
         From 0 to 1; 1/2 is the median.
     population
@@ -79,24 +79,11 @@ class Quantile:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         if self.probability == Fraction(1, 2):
             return f"median of {self.column}"
         return f"{float(self.probability):g}-quantile of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain, chance = ask.domain, self.probability
         column, places = domain.number(self.column), place_grid(self.column, domain)
         score = Ranks((chance.numerator,), chance.denominator)
@@ -180,31 +167,28 @@ def far_from(
     level: float = 2 * LEVEL - 1,
     sampling: float = 0.0,
 ) -> float:
-    """How far noise lowers a surplus of so many cells, but for a chance of 5 %."""
+    """Return how far noise lowers a surplus of so many cells, but for 5 % of draws."""
     weights = [1 - chance] * left + [chance] * right
     return combined_reach(weights, noise, level, sampling)
 
 
 def within(low: float, high: float, column: Number) -> tuple[float, float]:
-    """The ends of an interval, on whole numbers if the column has only those."""
+    """Return the ends of an interval, on whole numbers if the column has only those."""
     if column.integer:
         low, high = math.ceil(low), math.floor(high)
     # Floats: whole numbers past 2^63 do not fit into arrays.
     return float(max(low, column.lower)), float(min(high, column.upper))
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Quantiles:
     """Several quantiles of a column from one noisy cumulative count.
 
     Parameters
     ----------
-    column
-        The name of a Number column.
     probabilities
         Each from 0 to 1.
-    by
-        Names of Category columns; without them all rows are one group.
 
     Privacy
     -------
@@ -226,25 +210,12 @@ class Quantiles:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         kind = "quantiles"
         if self.probabilities == (Fraction(1, 2),):
             kind = "median"
         return f"{kind} of {self.column}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         if not self.probabilities:
             raise ParameterError("quantiles need at least one probability.")
         groups = group_keys(self.by, ask.domain)
@@ -283,7 +254,7 @@ class Quantiles:
 
 
 def _descend(chance: float, ranks: Floats, noise: Noise) -> tuple[int, int, int]:
-    """The cell of a quantile, and the edges between which it lies with 95 %.
+    """Return the cell of a quantile, and the edges between which it lies with 95 %.
 
     Coming from outside, edges whose rank is surely wrong are passed, first in coarse
     steps, then in finer ones. On each level that goes wrong only at the first edge
@@ -319,7 +290,7 @@ def _fewest(bins: int, noise: Noise) -> float:
 
 
 def _rising(heights: Floats) -> Floats:
-    """The nearest sequence that never falls (the truth does not)."""
+    """Return the nearest sequence that never falls, as true ranks do."""
     if heights.size < 2:
         return heights
     from scipy.optimize import isotonic_regression  # slow to import

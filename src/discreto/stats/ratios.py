@@ -32,6 +32,7 @@ from discreto.stats._base import (
     spread,
     used_note,
 )
+from discreto.stats._docstrings import documented_statistic
 from discreto.stats._error_propagation import STEP, ends_of
 from discreto.stats._from_zero import (
     COUNT_SHARE,
@@ -46,7 +47,7 @@ MADE = "(asked)"  # the name of a column that lives inside of one question
 
 
 def truths_of(ask: Ask, condition: Expression) -> Ask:
-    """A session about a view in which a condition is the column ``MADE``."""
+    """Return a session about a view in which a condition is the column ``MADE``."""
     ask = ask.seen(WithColumns((Named(MADE, condition),)))
     column = ask.domain[MADE]
     if getattr(column, "categories", None) != (False, True):
@@ -54,16 +55,10 @@ def truths_of(ask: Ask, condition: Expression) -> Ask:
     return ask
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Proportion:
     """The share of rows for which a condition is true, of those where it is known.
-
-    Parameters
-    ----------
-    condition
-        An expression that is true or false in every row.
-    by
-        Names of Category columns; without them all rows are one group.
 
     Privacy
     -------
@@ -83,22 +78,9 @@ class Proportion:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"share of {self.condition}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         ask = truths_of(ask, self.condition)
         cells = grouped(self.by, Categories((MADE,)), ask.domain)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
@@ -110,6 +92,7 @@ class Proportion:
         return spread(self.label, values, lows, highs, keys, note=note)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class RatioOfSums:
     """The sum of one column divided by the sum of another.
@@ -142,22 +125,9 @@ class RatioOfSums:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"ratio of {self.numerator} to {self.denominator}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain, names = ask.domain, (self.numerator, self.denominator)
         above, below = domain.number(names[0]), domain.number(names[1])
         if below.lower < 0:
@@ -181,7 +151,7 @@ class RatioOfSums:
     def _sums(
         self, ask: Ask, above: Number, below: Number
     ) -> tuple[Floats, Noise, float, str]:
-        """The two sums, their noise and its step, and how many rows have values."""
+        """Return the two sums, their noise and its step, and a remark on gaps."""
         names, columns = (self.numerator, self.denominator), (above, below)
         cells, gaps = complete_in(names, ask.domain)
         if not gaps or not any(map(from_zero, columns)):
@@ -209,14 +179,13 @@ class RatioOfSums:
         return sums, *noisier(*noises), about
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class WeightedMean:
     """The mean of a column in which every row counts by its weight.
 
     Parameters
     ----------
-    column
-        The name of a Number column.
     weights
         The name of a Number column that is never negative.
 
@@ -239,22 +208,9 @@ class WeightedMean:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"mean of {self.column}, weighted by {self.weights}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         column = ask.domain.number(self.column)
         # Around the middle of the range the products are as small as can be.
         centred = Arithmetic("-", Col(self.column), Const(column.centre))

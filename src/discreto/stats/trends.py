@@ -15,6 +15,7 @@ from discreto.release.release import Release
 from discreto.session.rng import generator
 from discreto.session.session import Ask
 from discreto.stats._base import complete_in, parted
+from discreto.stats._docstrings import documented_statistic
 from discreto.stats._error_propagation import STEP
 from discreto.stats._intervals import Floats
 from discreto.stats._p_values import (
@@ -27,6 +28,7 @@ from discreto.stats._p_values import (
 )
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Trend:
     """The straight line of one column on another: slope, intercept, p-value.
@@ -55,22 +57,9 @@ class Trend:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"trend of {self.column} on {self.on}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         x, y = ask.domain.number(self.on), ask.domain.number(self.column)
         names = (self.on, self.column)
         block = Block(Bernstein(names, 2))
@@ -100,10 +89,10 @@ _MOMENTS = np.array(
 
 
 def _line(sums: Floats, noise: Noise, x: Number, y: Number) -> Floats:
-    """Slope and intercept, and the ends of their intervals."""
+    """Return slope and intercept, and the ends of their intervals."""
 
     def fit(several: Floats) -> tuple[Floats, Floats]:
-        """The line, and the variances that sampling gives its two numbers."""
+        """Return the line, and the variances that sampling gives its two numbers."""
         rows, a, b, aa, bb, ab = np.moveaxis(several @ _MOMENTS.T, -1, 0)
         rows = np.maximum(rows, 1.0)
         a, b = a / rows, b / rows
@@ -127,6 +116,7 @@ def _line(sums: Floats, noise: Noise, x: Number, y: Number) -> Floats:
     return np.stack([middle, np.minimum(low, middle), np.maximum(high, middle)])
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class CorrelationTest:
     """The correlation of two columns in the population, and a p-value.
@@ -157,22 +147,9 @@ class CorrelationTest:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"test of the correlation of {self.first} and {self.second}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         names = (self.first, self.second)
         for name in names:
             ask.domain.number(name)
@@ -185,7 +162,7 @@ class CorrelationTest:
 
 
 def _correlation_ends(sums: Floats, noise: Noise) -> tuple[Floats, float]:
-    """The correlation, the ends of its interval, and the p-value of none at all.
+    """Return the correlation, the ends of its interval, and the p-value of 0.
 
     On the scale of Fisher's z the sampling of rows has variance 1 / (rows - 3).
     """

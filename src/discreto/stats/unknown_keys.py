@@ -12,11 +12,13 @@ from discreto.release.release import LEVEL, Release
 from discreto.session.parameters import MANY, whole
 from discreto.session.session import Ask
 from discreto.stats._base import run
+from discreto.stats._docstrings import documented_statistic
 from discreto.stats._intervals import Floats
 from discreto.table.table import Table
 from discreto.text.wrong_calls import checked
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class UnknownKeys:
     """The values of a column of open texts that many rows have, with their counts.
@@ -52,22 +54,9 @@ class UnknownKeys:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"{f'top {self.most} ' if self.most else ''}keys of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         Keys(self.column).check(ask.domain)
         found = ask.discover(Keys(self.column), self.label)
         keys, counts = found.keys, found.counts
@@ -82,7 +71,7 @@ class UnknownKeys:
 
 
 def _interval(shown: int, noise: KeysNoise) -> tuple[int, int]:
-    """The counts that may be behind a noisy count, given that it was shown.
+    """Return the counts that may be behind a noisy count, given that it was shown.
 
     A count is left out if so much, or so little, is shown for it with a chance of less
     than 2.5 %, of what it is shown at all.
@@ -117,7 +106,7 @@ def unknown_keys(
     delta: Amount,
     key: str | None = None,
 ) -> Release:
-    """The frequent values of a column whose values nobody has listed, with counts.
+    """Return frequent values of a column without a list of values, with counts.
 
     Parameters
     ----------

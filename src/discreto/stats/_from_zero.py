@@ -14,8 +14,7 @@ from discreto.core.domain.domain import Number
 from discreto.core.gate import Measurement, Noise
 from discreto.core.maps import Ones, Values
 from discreto.core.query import Block
-from discreto.stats._error_propagation import STEP
-from discreto.stats._intervals import Floats
+from discreto.stats._intervals import STEP, Floats
 
 COUNT_SHARE = Fraction(1, 20)  # of the cost, for a count of rows that is not free
 

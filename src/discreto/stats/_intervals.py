@@ -1,6 +1,6 @@
-"""Error bars: how far the noise, whose law is public, moves an answer.
+"""Error bars and p-values: how far noise of a public distribution moves an answer.
 
-Everything here works on released numbers and public noise laws.
+Everything here works on released numbers and public noise distributions.
 """
 
 from __future__ import annotations
@@ -14,10 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.gate import Noise
+from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Ints
-from discreto.release.release import LEVEL
+from discreto.release.release import LEVEL, Release
+from discreto.session.rng import Generator
+from discreto.stats._base import both_notes
 
 Floats = NDArray[np.float64]
+STEP = float(1 << SUM_BITS)
+Function = Callable[[Floats], Floats]
+Z = NormalDist().inv_cdf(0.975)
+CLEAR = 4.0  # with fewer rows than this many deviations of noise, nothing is known
+TABLES = 2000  # simulated tables behind a p-value
+NOTE = "for the population behind the table: noise and sampling"
 _normal = NormalDist().inv_cdf
 # The noise of a group without rows seldom exceeds its 99.8 % quantile on either side.
 NO_ROWS = 0.998
@@ -283,3 +292,69 @@ def _unit_noise(law: str, width: int) -> Floats:
     if law == "gaussian":
         return np.array([_normal(u) for u in even.ravel()]).reshape(even.shape)
     return np.where(even < 0.5, np.log(2 * even), -np.log(2 - 2 * even))
+
+
+def row_count(rows: Floats) -> Floats:
+    """Return the number of rows; NaN where there are none to speak of."""
+    return np.where(rows >= 1, rows, np.nan)
+
+
+def smooth(
+    table: Ints, noise: Noise, function: Function, lowest: float, highest: float
+) -> Floats:
+    """Return a function of noisy sums, and its 95 % interval."""
+    sums = table / STEP
+    rows = sums.sum()
+    low, high = lowest, highest
+    if rows >= fewest_rows(sums.size, noise) / STEP:
+        low, high = ends_of(sums, function, noise, 1 / STEP, rows, lowest, highest)
+    value = float(function(sums))
+    if math.isnan(value):
+        value = max(0.0, low)
+    return np.array([min(max(value, low), high), low, high])
+
+
+def ends_of(
+    sums: Floats,
+    function: Function,
+    noise: Noise,
+    scale: float,
+    rows: float,
+    lowest: float,
+    highest: float,
+) -> tuple[float, float]:
+    """Return the 95 % interval of a function, or all that is possible for few rows."""
+    if rows < CLEAR * math.sqrt(noise.variance) * scale:
+        return lowest, highest
+    low, high = middle(function, sums, scale, noise)
+    return min(max(low, lowest), highest), max(min(high, highest), lowest)
+
+
+def with_p_value(
+    label: str,
+    names: tuple[str, ...],
+    p_value: float,
+    ends: Floats,
+    unit: str = "",
+    about: str = "",
+) -> Release:
+    """Return a release of estimates with their intervals, and of a p-value.
+
+    ``ends`` has the values, the low ends and the high ends, each one for each name.
+    ``about`` is a remark on how many rows have a value.
+    """
+    value, low, high = (np.append(part, p_value) for part in ends)
+    note = both_notes(about, NOTE)
+    return Release(label, value, low, high, (*names, "p-value"), unit, note)
+
+
+def two_sided(size: float) -> float:
+    """Return the two-sided p-value of a standard normal variable."""
+    return 2 * NormalDist().cdf(-abs(size))
+
+
+def possible_noise(noise: Noise, shape: tuple[int, ...], coins: Generator) -> Floats:
+    """Return noise of this distribution for simulated tables. It protects no rows."""
+    if noise.law == "laplace":
+        return coins.laplace(0.0, float(noise.amount), shape)
+    return coins.normal(0.0, math.sqrt(noise.variance), shape)

@@ -25,12 +25,12 @@ from discreto.session.rng import generator
 from discreto.session.session import Ask
 from discreto.stats._base import both_notes, complete_in, grouped, used_note
 from discreto.stats._docstrings import documented_statistic
-from discreto.stats._error_propagation import STEP
-from discreto.stats._intervals import Floats
-from discreto.stats._p_values import (
+from discreto.stats._intervals import (
     CLEAR,
-    DRAWS,
     NOTE,
+    STEP,
+    TABLES,
+    Floats,
     Z,
     possible_noise,
     two_sided,
@@ -242,12 +242,12 @@ def _chi_square(table: Ints, noise: Noise) -> tuple[float, float]:
         return 0.0, 1.0
     shares = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / rows**2
     coins = generator(0)  # public: the same table gives the same p-value
-    drawn = coins.multinomial(round(rows), shares.ravel(), DRAWS).astype(float)
+    drawn = coins.multinomial(round(rows), shares.ravel(), TABLES).astype(float)
     drawn += possible_noise(noise, drawn.shape, coins)
-    drawn = np.maximum(drawn, 0.0).reshape(DRAWS, *counts.shape)
+    drawn = np.maximum(drawn, 0.0).reshape(TABLES, *counts.shape)
     size = float(_distance(counts[None])[0])
     more = int((_distance(drawn) >= size).sum())
-    return size, (more + 1) / (DRAWS + 1)
+    return size, (more + 1) / (TABLES + 1)
 
 
 def _distance(tables: Floats) -> Floats:

@@ -17,8 +17,7 @@ from discreto.release.release import Release
 from discreto.session.session import Ask
 from discreto.stats._base import complete_in, parted, present_note, share_note
 from discreto.stats._docstrings import documented_statistic
-from discreto.stats._error_propagation import ends_of, row_count, smooth
-from discreto.stats._intervals import Floats
+from discreto.stats._intervals import Floats, ends_of, row_count, smooth
 
 _SQUARE = float(1 << (2 * PRODUCT_BITS))
 

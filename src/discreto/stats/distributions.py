@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreto.core.gate import Noise
 from discreto.core.maps import Bins, Edges, Ones
-from discreto.core.query import Block, Sum
+from discreto.core.query import Block, Cells, Sum
 from discreto.errors import DomainError, ParameterError
 from discreto.release.release import Release
 from discreto.session.rng import generator
 from discreto.session.session import Ask
 from discreto.stats._docstrings import documented_statistic
-from discreto.stats._intervals import Floats, combined_reach
-from discreto.stats._p_values import possible_noise
+from discreto.stats._intervals import Floats, possible_noise, share_interval
+from discreto.stats.quantiles import values_of
 
 _CELLS = 256  # of the range, for inequality
 _DRAWS = 400  # possible noises behind an interval
@@ -59,9 +58,10 @@ class Distribution:
                 f"{self.label!r} needs rising points between {column.lower:g} and "
                 f"{column.upper:g}."
             )
-        cells = Edges(self.column, tuple(map(float, self.points)))
+        cuts = tuple(map(float, self.points))
+        cells = Edges(self.column, cuts, gaps=column.missing)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
-        counts, noise = answer.tables[0][:, 0].astype(float), answer.noises[0]
+        (counts, note), noise = values_of(answer, column), answer.noises[0]
         sides = [(counts[:i].sum(), counts[i:].sum()) for i in range(1, counts.size)]
         parts = [
             share_interval(left, right, (place + 1, counts.size - place - 1), noise)
@@ -73,32 +73,7 @@ class Distribution:
         highs = np.minimum.accumulate(highs[::-1])[::-1]
         lows, highs = np.minimum(lows, values), np.maximum(highs, values)
         keys = tuple(float(point) for point in self.points)
-        return Release(self.label, values, lows, highs, keys)
-
-
-def share_interval(
-    left: float, right: float, cells: tuple[int, int], noise: Noise
-) -> tuple[float, float, float]:
-    """Return left / (left + right) of sums of noisy cells, and its 95 % interval.
-
-    Fieller's construction: a share p is in the interval when left (1 - p) - right p,
-    which is 0 for the true one but for noise, is within that noise's 95 % reach.
-    """
-    if left + right <= 0:
-        return 0.5, 0.0, 1.0
-    rows = left + right
-    value = min(max(left / rows, 0.0), 1.0)
-    knots = np.linspace(0, 1, 9)
-    weights = [[1 - p] * cells[0] + [p] * cells[1] for p in knots]
-    reaches = [combined_reach(w, noise) for w in weights]
-    ends = []
-    for sign in (-1.0, 1.0):
-        end = value
-        for _ in range(20):  # the reach hardly changes with p, so this settles soon
-            far = float(np.interp(end, knots, reaches))
-            end = min(max((left + sign * far) / rows, 0.0), 1.0)
-        ends.append(end)
-    return value, min(ends[0], value), max(ends[1], value)
+        return Release(self.label, values, lows, highs, keys, note=note)
 
 
 @documented_statistic
@@ -142,10 +117,14 @@ class Inequality:
             raise DomainError(
                 f"{self.column!r} may be negative: inequality needs >= 0."
             )
-        cells = Bins(self.column, _CELLS)
+        equal = Bins(self.column, _CELLS)
+        cells: Cells = equal
+        centres = equal.centres(ask.domain)
+        if column.missing:  # the same parts, and one for rows without a value
+            cuts = np.linspace(column.lower, column.upper, _CELLS + 1)[1:-1]
+            cells = Edges(self.column, tuple(cuts.tolist()), gaps=True)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
-        counts, noise = answer.tables[0][:, 0].astype(float), answer.noises[0]
-        centres = cells.centres(ask.domain)
+        (counts, note), noise = values_of(answer, column), answer.noises[0]
         coins = generator(0)  # public: the same answer gives the same interval
         drawn = counts - possible_noise(noise, (_DRAWS, counts.size), coins)
         several = np.concatenate([counts[None], drawn])
@@ -162,9 +141,9 @@ class Inequality:
         high = np.clip(value + np.hypot(np.maximum(high - value, 0), slack), 0, 1)
         if not self.curve:
             ends = [float(part[0]) for part in (value, low, high)]
-            return Release(self.label, ends[0], ends[1], ends[2])
+            return Release(self.label, ends[0], ends[1], ends[2], note=note)
         keys = tuple(f"poorest {10 * tenth} %" for tenth in range(1, 10))
-        return Release(self.label, value, low, high, keys)
+        return Release(self.label, value, low, high, keys, note=note)
 
 
 def _gini(counts: Floats, centres: Floats) -> Floats:

@@ -15,7 +15,7 @@ from discreto.release.release import Release
 from discreto.session.session import Ask
 from discreto.stats._base import Names, names_of, run
 from discreto.stats._docstrings import documented_statistic
-from discreto.stats.distributions import share_interval
+from discreto.stats._intervals import share_interval
 from discreto.table.table import Table
 from discreto.text.wrong_calls import checked
 

@@ -35,13 +35,15 @@ from discreto.stats._base import (
     wide_note,
 )
 from discreto.stats._docstrings import documented_statistic
-from discreto.stats._error_propagation import STEP, row_count, smooth
 from discreto.stats._from_zero import counting_blocks, sums_of
 from discreto.stats._intervals import (
+    STEP,
     Floats,
     combined_reach,
     ratio_intervals,
     reach,
+    row_count,
+    smooth,
 )
 
 

@@ -29,8 +29,8 @@ from discreto.stats._base import (
     wide_note,
 )
 from discreto.stats._docstrings import documented_statistic
-from discreto.stats._error_propagation import STEP
 from discreto.stats._intervals import (
+    STEP,
     Floats,
     combined_reach,
     fewest_rows,

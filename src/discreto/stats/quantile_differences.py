@@ -21,8 +21,7 @@ from discreto.stats._cumulative_counts import (
     surplus_powers,
 )
 from discreto.stats._docstrings import documented_statistic
-from discreto.stats._intervals import Floats
-from discreto.stats._p_values import CLEAR, Z, two_sided, with_p_value
+from discreto.stats._intervals import CLEAR, Floats, Z, two_sided, with_p_value
 from discreto.stats.comparisons import two_groups
 
 

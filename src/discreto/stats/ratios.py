@@ -33,7 +33,6 @@ from discreto.stats._base import (
     used_note,
 )
 from discreto.stats._docstrings import documented_statistic
-from discreto.stats._error_propagation import STEP, ends_of
 from discreto.stats._from_zero import (
     COUNT_SHARE,
     counting_block,
@@ -41,7 +40,7 @@ from discreto.stats._from_zero import (
     noisier,
     sums_of,
 )
-from discreto.stats._intervals import Floats, ratio_intervals
+from discreto.stats._intervals import STEP, Floats, ends_of, ratio_intervals
 
 MADE = "(asked)"  # the name of a column that lives inside of one question
 

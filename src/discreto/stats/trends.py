@@ -16,11 +16,11 @@ from discreto.session.rng import generator
 from discreto.session.session import Ask
 from discreto.stats._base import complete_in, parted
 from discreto.stats._docstrings import documented_statistic
-from discreto.stats._error_propagation import STEP
-from discreto.stats._intervals import Floats
-from discreto.stats._p_values import (
+from discreto.stats._intervals import (
     CLEAR,
-    DRAWS,
+    STEP,
+    TABLES,
+    Floats,
     Z,
     possible_noise,
     two_sided,
@@ -110,7 +110,7 @@ def _line(sums: Floats, noise: Noise, x: Number, y: Number) -> Floats:
         return np.stack([middle, middle - 1e6, middle + 1e6])
     # The true sums are the noisy ones less noise of a known distribution.
     coins = generator(0)  # public: the same answer gives the same interval
-    lines, sampling = fit(sums - possible_noise(noise, (DRAWS, 9), coins) / STEP)
+    lines, sampling = fit(sums - possible_noise(noise, (TABLES, 9), coins) / STEP)
     lines = lines + np.sqrt(sampling) * coins.normal(size=lines.shape)
     low, high = np.quantile(lines, [0.0225, 0.9775], axis=0)
     return np.stack([middle, np.minimum(low, middle), np.maximum(high, middle)])
@@ -182,8 +182,8 @@ def _correlation_ends(sums: Floats, noise: Noise) -> tuple[Floats, float]:
 
     middle, _ = fisher(sums)
     coins = generator(0)  # public: the same answer gives the same interval
-    drawn, sampling = fisher(sums - possible_noise(noise, (DRAWS, 9), coins) / STEP)
-    drawn = drawn + sampling * coins.normal(size=DRAWS)
+    drawn, sampling = fisher(sums - possible_noise(noise, (TABLES, 9), coins) / STEP)
+    drawn = drawn + sampling * coins.normal(size=TABLES)
     low, high = np.quantile(drawn, [0.019, 0.981])
     # Without any relation z has half of its chance on either side of 0.
     error = (high - low) / (2 * Z)

@@ -1,4 +1,7 @@
-"""A statistic of a view: derived columns and filters inside of one request."""
+"""A statistic of a view: derived columns and filters inside of one request.
+
+Short, because it wraps any other statistic and does nothing else.
+"""
 
 from __future__ import annotations
 

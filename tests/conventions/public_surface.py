@@ -55,6 +55,9 @@ def members(name: str, kind: type) -> Iterator[tuple[str, Any]]:
         elif isinstance(member, functools.cached_property):
             member = member.func
         elif not inspect.isfunction(member):
+            # A method that may be read as an attribute, too, is in a descriptor.
+            member = getattr(member, "__wrapped__", None)
+        if not inspect.isfunction(member):
             continue
         if ours(member):
             yield f"{name}.{part}", member

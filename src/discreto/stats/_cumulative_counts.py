@@ -177,8 +177,8 @@ def crossing(surplus: Floats) -> Ints:
 @lru_cache(maxsize=8)
 def _unit_ranks(law: str, bins: int) -> tuple[Floats, Floats]:
     """Return unit noise on the ranks of edges, and normal shifts."""
-    coins = generator(0)  # public: the same answer gives the same interval
-    draw = coins.laplace if law == "laplace" else coins.normal
+    rng = generator(0)  # public: the same answer gives the same interval
+    draw = rng.laplace if law == "laplace" else rng.normal
     shapes = [(_DRAWS, -(-bins // stride)) for stride in strides_of(bins)]
     noises = _ranks([draw(size=shape) for shape in shapes])
-    return noises, coins.normal(size=_DRAWS)
+    return noises, rng.normal(size=_DRAWS)

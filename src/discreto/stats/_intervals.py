@@ -265,8 +265,8 @@ def middle(
 ) -> tuple[float, float]:
     """Return the middle 95 % of a function of what the true sums may be.
 
-    The true sums are the noisy ones minus a noise whose law is public, so possible
-    noises are spread over that law and taken off. ``scale`` turns grid steps into the
+    The true sums are the noisy ones minus a noise of a public distribution, so possible
+    noises are spread over it and taken off. ``scale`` turns grid steps into the
     unit of ``sums``; ``function`` maps each row to a number, NaN where it has none,
     which counts as anything at all.
     """
@@ -353,8 +353,8 @@ def two_sided(size: float) -> float:
     return 2 * NormalDist().cdf(-abs(size))
 
 
-def possible_noise(noise: Noise, shape: tuple[int, ...], coins: Generator) -> Floats:
+def possible_noise(noise: Noise, shape: tuple[int, ...], rng: Generator) -> Floats:
     """Return noise of this distribution for simulated tables. It protects no rows."""
     if noise.law == "laplace":
-        return coins.laplace(0.0, float(noise.amount), shape)
-    return coins.normal(0.0, math.sqrt(noise.variance), shape)
+        return rng.laplace(0.0, float(noise.amount), shape)
+    return rng.normal(0.0, math.sqrt(noise.variance), shape)

@@ -125,7 +125,7 @@ class ProportionDifference:
     Privacy
     -------
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         counts by group and truth.
+    Asks         counts by group and value of the condition.
     Bound        1: a row is in one of them.
 
     >>> from discreto import Category, Domain, Number, col, plan
@@ -241,9 +241,9 @@ def _chi_square(table: Ints, noise: Noise) -> tuple[float, float]:
     if rows < CLEAR * math.sqrt(noise.variance * counts.size) or rows < 5:
         return 0.0, 1.0
     shares = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / rows**2
-    coins = generator(0)  # public: the same table gives the same p-value
-    drawn = coins.multinomial(round(rows), shares.ravel(), TABLES).astype(float)
-    drawn += possible_noise(noise, drawn.shape, coins)
+    rng = generator(0)  # public: the same table gives the same p-value
+    drawn = rng.multinomial(round(rows), shares.ravel(), TABLES).astype(float)
+    drawn += possible_noise(noise, drawn.shape, rng)
     drawn = np.maximum(drawn, 0.0).reshape(TABLES, *counts.shape)
     size = float(_distance(counts[None])[0])
     more = int((_distance(drawn) >= size).sum())

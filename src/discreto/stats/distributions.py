@@ -125,8 +125,8 @@ class Inequality:
             cells = Edges(self.column, tuple(cuts.tolist()), gaps=True)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
         (counts, note), noise = values_of(answer, column), answer.noises[0]
-        coins = generator(0)  # public: the same answer gives the same interval
-        drawn = counts - possible_noise(noise, (_DRAWS, counts.size), coins)
+        rng = generator(0)  # public: the same answer gives the same interval
+        drawn = counts - possible_noise(noise, (_DRAWS, counts.size), rng)
         several = np.concatenate([counts[None], drawn])
         found = _lorenz(several, centres) if self.curve else _gini(several, centres)
         low, high = np.quantile(found[1:], [0.026, 0.974], axis=0)
@@ -151,7 +151,7 @@ def _gini(counts: Floats, centres: Floats) -> Floats:
     whole = np.maximum(counts.sum(axis=-1, keepdims=True), 1.0)
     people = np.cumsum(counts / whole, axis=-1)
     owned = counts * centres
-    least = whole * centres[0]  # noise can make it impossible: nobody owns less
+    least = whole * centres[0]  # noise can make it smaller, which is impossible
     owned = owned / np.maximum(owned.sum(axis=-1, keepdims=True), least)
     before = np.cumsum(owned, axis=-1) - owned
     area = (np.diff(people, axis=-1, prepend=0.0) * (2 * before + owned)).sum(axis=-1)

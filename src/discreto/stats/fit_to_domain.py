@@ -19,7 +19,7 @@ from discreto.stats._intervals import share_interval
 from discreto.table.table import Table
 from discreto.text.wrong_calls import checked
 
-_LARGE = 0.05  # a share of clipped or unknown values that a reader must hear of
+_LARGE = 0.05  # a share of clipped or unknown values that is stated in the note
 
 
 @documented_statistic

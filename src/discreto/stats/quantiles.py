@@ -131,15 +131,16 @@ def _rank_interval(
 ) -> tuple[float, float]:
     """Return cuts between which the quantile lies, given noisy counts between cuts.
 
-    The quantile is at or below a cut when the surplus there (rows up to the cut, less
-    the wanted rank) is not negative. Coming from the left, cuts whose surplus is
-    surely negative are passed. That goes wrong only if the first cut at or after the
-    quantile is passed, which has a chance of at most 5 %; so it is from the right. As
-    the interval is stretched to the chosen place, whose noise is another one, only one
+    The quantile is at or below a cut if the surplus there (rows up to the cut, less the
+    wanted rank) is not negative. Coming from the left, cuts whose surplus is surely
+    negative are passed. That is wrong only if the first cut at or after the quantile is
+    passed, which has a probability of at most 5 %. The same holds from the right. The
+    interval is stretched to the chosen place, whose noise is independent, so only one
     side can fail: the interval covers with 95 %, whatever the data.
 
-    Of rows that were ``sampled``, the number below the population's quantile varies as
-    that of heads does, which comes on top of the noise; both sides can fail then.
+    ``held`` is False for cells that cannot hold rows. For rows that were ``sampled``,
+    the number below the population's quantile is binomial. That varies on top of the
+    noise, and both sides can fail.
     """
     counts = np.where(held, counts, 0.0)  # what is known to be empty has no noise
     below, above = np.cumsum(counts)[:-1], counts[::-1].cumsum()[::-1][1:]

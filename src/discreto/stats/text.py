@@ -80,7 +80,7 @@ def sentence(text: str) -> Statistic:
     if condition:
         steps.append(Where(parse(condition)))
     made: dict[str, Expression] = {}
-    whole = name in _OF_CONDITIONS  # its first argument is no column
+    whole = name in _OF_CONDITIONS  # its first argument is not a column
     conditions = [parse(arg) for arg in args[:1] if whole]
     args = args[1:] if whole else args
     columns = tuple(_column(arg, made) for arg in args if not _is_option(arg))

@@ -109,9 +109,9 @@ def _line(sums: Floats, noise: Noise, x: Number, y: Number) -> Floats:
     if sums.sum() < CLEAR * math.sqrt(9 * noise.variance) / STEP:
         return np.stack([middle, middle - 1e6, middle + 1e6])
     # The true sums are the noisy ones less noise of a known distribution.
-    coins = generator(0)  # public: the same answer gives the same interval
-    lines, sampling = fit(sums - possible_noise(noise, (TABLES, 9), coins) / STEP)
-    lines = lines + np.sqrt(sampling) * coins.normal(size=lines.shape)
+    rng = generator(0)  # public: the same answer gives the same interval
+    lines, sampling = fit(sums - possible_noise(noise, (TABLES, 9), rng) / STEP)
+    lines = lines + np.sqrt(sampling) * rng.normal(size=lines.shape)
     low, high = np.quantile(lines, [0.0225, 0.9775], axis=0)
     return np.stack([middle, np.minimum(low, middle), np.maximum(high, middle)])
 
@@ -181,11 +181,11 @@ def _correlation_ends(sums: Floats, noise: Noise) -> tuple[Floats, float]:
         return np.arctanh(found), 1 / np.sqrt(rows - 3)
 
     middle, _ = fisher(sums)
-    coins = generator(0)  # public: the same answer gives the same interval
-    drawn, sampling = fisher(sums - possible_noise(noise, (TABLES, 9), coins) / STEP)
-    drawn = drawn + sampling * coins.normal(size=TABLES)
+    rng = generator(0)  # public: the same answer gives the same interval
+    drawn, sampling = fisher(sums - possible_noise(noise, (TABLES, 9), rng) / STEP)
+    drawn = drawn + sampling * rng.normal(size=TABLES)
     low, high = np.quantile(drawn, [0.019, 0.981])
-    # Without any relation z has half of its chance on either side of 0.
+    # Without any relation z is on either side of 0 with equal probability.
     error = (high - low) / (2 * Z)
     ends = [middle, min(low, middle), max(high, middle)]
     return np.tanh(np.array(ends, dtype=float)), two_sided(float(middle) / error)

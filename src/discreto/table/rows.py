@@ -85,12 +85,12 @@ class TableRows:
         return text
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> Folded:
-        if keep is not None:  # secret coins stay in this process
+        if keep is not None:  # the secret generator stays in this process
             return self._tried(lambda: fold_all(asked, self._frame, keep))
         return self._tried(lambda: self._engine.fold(asked, self._frame))
 
     def fold_several(self, several: Sequence[Bound]) -> Sequence[Folded | None]:
-        """Each one's sums, all from one pass; None where the engine has no such."""
+        """Return the sums of each question from one pass, None if the engine cannot."""
         together = getattr(self._engine, "fold_several", None)
         if together is None:
             return [None] * len(several)
@@ -99,7 +99,7 @@ class TableRows:
         return found
 
     def forget(self) -> None:
-        """Let go of what was made of whole rows for the questions of one fit."""
+        """Drop the arrays of whole rows that were kept for the questions of one fit."""
         held = getattr(self._frame, "fit_rows", None)
         if held is not None:
             held.forget()

@@ -194,7 +194,7 @@ class Table:
         another_ledger: bool = False,
         accept_unchecked: bool = False,
     ) -> Table:
-        """A table over files that are read as streams, never whole.
+        """Return a table over files that are read as streams, never whole.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class Table:
         )
 
     def gate(self, ledger: Charger | None = None) -> Gate:
-        """The gate to these rows, paid by this table's ledger or by a reservation.
+        """Return the gate to these rows, paid by this ledger or by a reservation.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class Table:
         return out
 
     def has_at_most(self, rows: int) -> bool:
-        """Whether so many rows are enough. For the owner: the answer is exact.
+        """Return True if there are at most so many rows. For the owner: it is exact.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class Table:
         return self._rows.length() <= rows
 
     def paid_by(self, ledger: Charger) -> Table:
-        """The same rows with another payer, such as a reservation.
+        """Return the same rows with another payer, such as a reservation.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class Table:
         return Training(self.gate(), steps, label, self._facts(key), key, first)
 
     def _facts(self, key: str | None) -> dict[str, Any]:
-        """What a charge says about the table, so that a key cannot mean another."""
+        """Return the public facts of the table that a charge keeps with its key."""
         if key is not None and not isinstance(key, str):
             raise refuse(key, "key", "a text")
         if key is not None and not self.name:
@@ -354,18 +354,18 @@ class Table:
         return {"domain": self.domain.fingerprint} | named | seen
 
     def _named_release(self, release: Release, statistic: Statistic) -> Release:
-        """The answer, with what its keys are values of."""
+        """Return the answer with the names of the columns of its keys."""
         columns = getattr(statistic, "by", ()) or getattr(statistic, "columns", ())
         if self.view:
             release = replace(release, label=self._label(release.label))
         return release.named(columns) if columns and not release.names else release
 
     def _stamped(self, release: Release) -> Release:
-        """The answer, marked if nobody has checked how the texts are read."""
+        """Return the answer, marked if the owner has not checked how texts are read."""
         return release if self.checked else replace(release, checked=False)
 
     def _label(self, text: str) -> str:
-        """What is asked, and of which rows."""
+        """Return the label of a question with the conditions of the view."""
         return ", ".join([text, *conditions_of(self.view)])
 
     def plan(
@@ -378,7 +378,7 @@ class Table:
         split: Split = "equal",
         precision: Sequence[Amount | None] | None = None,
     ) -> Plan:
-        """What asking would cost and how exact it would be; spends nothing.
+        """Return the cost and the expected errors of questions; spends nothing.
 
         Parameters
         ----------
@@ -477,8 +477,8 @@ class Table:
     def _plan(
         self, statistic: Statistic, cost: Cost
     ) -> tuple[Plan, str, tuple[Bound, ...]]:
-        """A statistic's plan, digest and sums, kept for when it is asked again."""
-        limits = work_limits()  # a plan under others is no plan under these
+        """Return a statistic's plan, digest and sums, kept for a repetition."""
+        limits = work_limits()  # other limits need another plan
         kept = self._plans.get((statistic, cost, limits))
         if kept is None:
             if len(self._plans) >= 64:
@@ -562,13 +562,13 @@ class Table:
         ]
 
     def _full_name(self) -> str:
-        """The name of the table and what view of it this is, or nothing."""
+        """Return the name of the table and of this view, or an empty text."""
         if not self.name or not self.view:
             return self.name
         return f"{self.name}, view {digest(self.view)}"
 
     def where(self, condition: Expr | str) -> Self:
-        """The rows for which a condition is true.
+        """Return a view of the rows for which a condition is true.
 
         Parameters
         ----------
@@ -603,7 +603,7 @@ class Table:
         return self.seen(Where(expression(condition)))
 
     def with_columns(self, **columns: Expr | str) -> Self:
-        """New columns, each worked out from the other columns of its row.
+        """Return a view with new columns, each computed from columns of its row.
 
         Parameters
         ----------
@@ -635,7 +635,7 @@ class Table:
         return self.seen(WithColumns(made))
 
     def select(self, *names: str | Sequence[str]) -> Self:
-        """Some columns only.
+        """Return a view of some columns only.
 
         Parameters
         ----------
@@ -646,7 +646,7 @@ class Table:
         return self.seen(Select(tuple(of_python(n) for one in several for n in one)))
 
     def join(self, other: Table, *, how: How = "left") -> Self:
-        """Rows of this table beside those of another about the same person.
+        """Join rows of this table to those of another about the same person.
 
         Parameters
         ----------
@@ -703,7 +703,7 @@ class Table:
         return out
 
     def with_history(self, order: str, **columns: Past) -> Self:
-        """Values of earlier rows of the same person beside each row.
+        """Return a view with values of earlier rows of the same person.
 
         Parameters
         ----------
@@ -739,7 +739,7 @@ class Table:
         return self.remembering(PersonHistory(order, pasts))
 
     def remembering(self, history: PersonHistory) -> Self:
-        """A table with columns from earlier rows, as ``with_history`` makes it.
+        """Return a table with columns from earlier rows, as ``with_history`` makes it.
 
         Parameters
         ----------
@@ -760,7 +760,7 @@ class Table:
         return out
 
     def seen(self, step: Step) -> Self:
-        """A view by a step in data form, as a message brings it.
+        """Return a view by a step in data form, as a message brings it.
 
         Parameters
         ----------
@@ -774,7 +774,7 @@ class Table:
         return out
 
     def named(self, name: str) -> Self:
-        """The same rows under a name.
+        """Return the same rows under a name.
 
         Parameters
         ----------
@@ -823,14 +823,14 @@ def _open_rows(
 
 
 def _name_of(data: Any) -> str:
-    """Files and addresses are their own name, without a password; memory has none."""
+    """Return the path or address as a name, without a password; memory has none."""
     if isinstance(data, list | tuple) and data and isinstance(data[0], str | Path):
         return ", ".join(map(str, data))
     return public_name(str(data)) if isinstance(data, str | Path) else ""
 
 
 def _digest(statistic: Statistic) -> str:
-    """A short name for exactly this statistic; a home-made one has its label only."""
+    """Return a digest of a statistic; one of another class has its label only."""
     if not is_dataclass(statistic):
         return statistic.label
     return digest(statistic)

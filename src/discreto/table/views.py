@@ -11,7 +11,7 @@ from discreto.table.rows import TableRows
 
 
 def lag(column: str, rows: int = 1) -> Lag:
-    """The value of a column in an earlier row of the same person.
+    """Return the value of a column in an earlier row of the same person.
 
     For ``table.with_history``; missing where there is no such row.
 
@@ -31,7 +31,7 @@ def lag(column: str, rows: int = 1) -> Lag:
 
 
 def rolling_mean(column: str, rows: int) -> RollingMean:
-    """The mean of a column over the rows of the same person before this one.
+    """Return the mean of a column over the rows of the same person before this one.
 
     For ``table.with_history``; as ``shift(1).rolling(rows, min_periods=1).mean()`` of
     pandas, for each person.

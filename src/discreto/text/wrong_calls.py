@@ -105,11 +105,11 @@ class _Readable:
     """A descriptor that binds a method as a :class:`_Value`."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
-        self._method = method
+        self.__wrapped__ = method
         self.__doc__ = method.__doc__
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        bound = self._method.__get__(instance, owner)
+        bound = self.__wrapped__.__get__(instance, owner)
         return bound if instance is None else _Value(bound)
 
 

@@ -51,6 +51,7 @@ def test_one_row_is_both_ends(value: int) -> None:
     assert (low.value, high.value) == (value, value)
 
 
+@pytest.mark.slow
 def test_with_noise_some_rows_lie_beyond_them() -> None:
     rng = np.random.default_rng(0)
     rows = {"x": rng.integers(0, 11, 5000), "y": rng.uniform(2, 3, 5000)}

@@ -189,6 +189,7 @@ def test_sums_without_noise_are_exact(column: str, missing: float) -> None:
         assert found == pytest.approx(exact, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.parametrize("asked", ["sum", "ratio", "weighted mean"])
 def test_intervals_of_sums_with_gaps_hold(asked: str, delta: Any) -> None:
@@ -207,6 +208,7 @@ def test_intervals_of_sums_with_gaps_hold(asked: str, delta: Any) -> None:
     assert held >= 88  # 95 are expected; 88 or fewer have a chance of 0.2 %
 
 
+@pytest.mark.slow
 def test_the_interval_is_about_the_rows_with_a_value() -> None:
     held = 0
     data = rows(3000, 0.4)

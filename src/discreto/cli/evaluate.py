@@ -79,8 +79,7 @@ def evaluate(
     )
     payer = book.analyst(analyst) if analyst else book
     table = Table(data, known, payer, another_ledger=another, accept_unchecked=accept)
-    judged = measure(learner, table, epsilon, delta)
-    keep_scores(model, judged)
+    judged = keep_scores(model, measure(learner, table, epsilon, delta))
     if card is not None:
         from discreto.report import model_page
 
@@ -117,8 +116,8 @@ def scores_file(model: Path) -> Path:
     return model.with_suffix(".scores.json")
 
 
-def keep_scores(model: Path, judged: Any) -> None:
-    """Write the paid scores of a model file beside it, for its card."""
+def keep_scores(model: Path, judged: Any) -> Any:
+    """Write the paid scores of a model file beside it, for its card. Return them."""
     form = {
         "discreto_scores": 1,
         "model": _digest(model),
@@ -127,6 +126,7 @@ def keep_scores(model: Path, judged: Any) -> None:
     # The scores are paid for: a folder that cannot be written must not lose them.
     with contextlib.suppress(OSError):
         scores_file(model).write_text(json.dumps(form), encoding="utf-8")
+    return judged
 
 
 def kept_scores(model: Path) -> Any:

@@ -98,10 +98,10 @@ def readable(method: Callable[P, R]) -> Callable[P, R]:
     method
         A method whose arguments have defaults.
     """
-    return _Readable(method)  # type: ignore[return-value]
+    return Readable(method)  # type: ignore[return-value]
 
 
-class _Readable:
+class Readable:
     """A descriptor that binds a method as a :class:`_Value`."""
 
     def __init__(self, method: Callable[..., Any]) -> None:

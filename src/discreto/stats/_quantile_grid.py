@@ -25,7 +25,8 @@ GRID = 4096  # places of a column that is not of few whole numbers
 _EVEN = 2048  # of them, evenly over the range; the others are near 0
 _OCTAVES = 24  # how often the range is halved towards 0
 # Distances of cuts from a place, in places. Closer cuts give shorter intervals until
-# the noise of their number outweighs that: these are the shortest of six sequences.
+# the noise of their number outweighs that. A compromise, not an optimum: factors of 2
+# were shorter than factors of 4 and 1.5 in most cases; fewer far cuts add less noise.
 _AWAY = np.array([0, 1, 2, 4, 8, 20, 50, 125, 320, 800])
 
 

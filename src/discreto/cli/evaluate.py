@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +14,10 @@ from discreto import Ledger, Table
 from discreto.cli import options, terminal
 from discreto.cli.files import open_ledger_for, read_domain, written_in
 from discreto.core.cost import Cost, show
+from discreto.core.documents import read_json
 from discreto.core.domain.domain import Domain
-from discreto.errors import ParameterError
+from discreto.errors import DiscretoError, ParameterError
+from discreto.release.release import Release
 from discreto.text.language import mark, number, tr
 
 EXAMPLE = """Example:
@@ -74,7 +79,7 @@ def evaluate(
     )
     payer = book.analyst(analyst) if analyst else book
     table = Table(data, known, payer, another_ledger=another, accept_unchecked=accept)
-    judged = measure(learner, table, epsilon, delta)
+    judged = keep_scores(model, measure(learner, table, epsilon, delta))
     if card is not None:
         from discreto.report import model_page
 
@@ -104,6 +109,42 @@ def measure(learner: Any, table: Table, epsilon: str, delta: str) -> Any:
 
     with terminal.working(tr("measuring the model")):
         return run(learner, table, epsilon=epsilon, delta=delta)
+
+
+def scores_file(model: Path) -> Path:
+    """Return the path of the paid scores of a model file, beside it."""
+    return model.with_suffix(".scores.json")
+
+
+def keep_scores(model: Path, judged: Any) -> Any:
+    """Write the paid scores of a model file beside it, for its card. Return them."""
+    form = {
+        "discreto_scores": 1,
+        "model": _digest(model),
+        "scores": {name: release.to_dict() for name, release in judged.items()},
+    }
+    # The scores are paid for: a folder that cannot be written must not lose them.
+    with contextlib.suppress(OSError):
+        scores_file(model).write_text(json.dumps(form), encoding="utf-8")
+    return judged
+
+
+def kept_scores(model: Path) -> Any:
+    """Return the paid scores of exactly this model file, or None."""
+    from discreto.models import Evaluation
+
+    try:
+        form = read_json(scores_file(model).read_text(encoding="utf-8"))
+        if form["discreto_scores"] != 1 or form["model"] != _digest(model):
+            return None
+        parts: Any = {n: Release.from_dict(part) for n, part in form["scores"].items()}
+        return Evaluation(**parts)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, DiscretoError):
+        return None
+
+
+def _digest(model: Path) -> str:
+    return hashlib.sha256(model.read_bytes()).hexdigest()
 
 
 def print_scores(judged: Any) -> None:

@@ -123,6 +123,8 @@ def fit(
     said = {"purpose": purpose, "author": author, "data": about, "prior": prior}
     cost = None if evaluate is None else (evaluate, delta)
     judged = _judge(learner, others, cost, card, said)
+    if judged is not None:
+        scores.keep_scores(out, judged)
     _print(learner, judged, book, {"model": out, "card": card}, apart=test is not None)
 
 

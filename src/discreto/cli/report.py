@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreto.cli import options, terminal
+from discreto.cli.evaluate import kept_scores
 from discreto.cli.files import read_domain, readable_ledger
 from discreto.core.documents import read_json
 from discreto.errors import ParameterError
@@ -146,7 +147,7 @@ def _json_page(source: Path, said: Mapping[str, Any]) -> Page:
     except (OSError, ValueError):
         raise ParameterError(f"{str(source)!r} is not {KINDS}.") from None
     if isinstance(data, dict) and "discreto_model" in data:
-        return model_page(loads(text), **said)
+        return model_page(loads(text), evaluation=kept_scores(source), **said)
     if isinstance(data, dict) and "discreto_federated" in data:
         from discreto.federated.model import FederatedModel
         from discreto.report import federated_page

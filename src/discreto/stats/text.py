@@ -80,7 +80,7 @@ def sentence(text: str) -> Statistic:
     if condition:
         steps.append(Where(parse(condition)))
     made: dict[str, Expression] = {}
-    whole = name in _OF_CONDITIONS  # its first argument is no column
+    whole = name in _OF_CONDITIONS  # its first argument is not a column
     conditions = [parse(arg) for arg in args[:1] if whole]
     args = args[1:] if whole else args
     columns = tuple(_column(arg, made) for arg in args if not _is_option(arg))
@@ -112,7 +112,7 @@ def _takes(name: str, least: int, most: int, asked: str) -> str:
 
 
 def _near(name: str) -> str:
-    """The statistic that was probably meant, or all of them."""
+    """Return the statistic that was probably meant, or all of them."""
     found = _OTHER_WORDS.get(name) or next(
         iter(difflib.get_close_matches(name, KINDS, n=1)), None
     )
@@ -133,7 +133,7 @@ _OTHER_WORDS = {
 
 
 def _clauses(text: str) -> tuple[str, str, str]:
-    """What is asked, the condition and the groups; words in quotes are left alone."""
+    """Return question, condition and groups of a text; quoted words are left alone."""
     if not isinstance(text, str) or len(text) > 10_000:
         raise ParameterError("a question is a text of at most 10000 letters.")
     text = with_backticks(text)
@@ -174,7 +174,7 @@ def _call(text: str) -> tuple[str, list[str]]:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that are in no bracket and no quotes."""
+    """Return the parts between commas that are in no bracket and no quotes."""
     if not text.strip():
         return []
     try:
@@ -187,7 +187,7 @@ def _split(text: str) -> list[str]:
 
 
 def _is_option(text: str) -> bool:
-    """Whether this is a number, or a list of numbers."""
+    """Return True if this is a number, or a list of numbers."""
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -197,7 +197,7 @@ def _is_option(text: str) -> bool:
 
 
 def _column(text: str, made: dict[str, Expression]) -> str:
-    """The name of a column, or of one that is made for this question."""
+    """Return the name of a column, or of one that is made for this question."""
     expression = parse(text)
     if isinstance(expression, Col):
         return expression.name

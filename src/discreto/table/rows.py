@@ -89,7 +89,7 @@ class TableRows:
         return self._engine.refusal(asked, self._frame, sampled=sampled)
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> Folded:
-        if keep is not None:  # secret coins stay in this process
+        if keep is not None:  # the secret generator stays in this process
             return self._tried(lambda: fold_all(asked, self._frame, keep))
         return self._tried(lambda: self._engine.fold(asked, self._frame))
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
+from discreto.text.wrong_calls import readable
 from discreto.core.budget import Budget
 from discreto.core.cost import Amount, Cost, read_delta, show
 from discreto.errors import LedgerError
@@ -53,6 +54,7 @@ class LedgerFigures:
         """
         return self._account(analyst)[0].epsilon
 
+    @readable
     def spent(self, analyst: str = "") -> Cost:
         """Return the sum of all charges so far, as the budget counts it.
 
@@ -74,6 +76,7 @@ class LedgerFigures:
         budget, spent = self._account(analyst)
         return float(budget.total(spent))
 
+    @readable
     def remaining(self, analyst: str = "") -> float:
         """Return the epsilon that is left: the whole budget less the total.
 
@@ -148,6 +151,7 @@ class AnalystFigures:
     name: str
     accounts: tuple[str, ...]
 
+    @readable
     def remaining(self) -> float:
         """Return the epsilon that this analyst may still spend."""
         names = (self.name, *self.accounts, "")

@@ -78,7 +78,9 @@ class Shared:
             for name, text in self.methods.items():
                 member: Any = vars(thing).get(name)
                 if member is not None and not member.__doc__:
-                    member.__doc__ = text
+                    member.__doc__ = inspect.cleandoc(text)
+                    if isinstance(member, property) and member.fget is not None:
+                        member.fget.__doc__ = member.__doc__
         if thing.__doc__:  # python -OO removes docstrings
             thing.__doc__ = self.complete(thing.__doc__, _names(thing))
         return thing

@@ -252,6 +252,7 @@ REFUSED: dict[str, tuple[Callable[[dp.Table], Any], type, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", REFUSED)
 def test_bad_questions_cost_nothing(what: str, table: dp.Table) -> None:
     ask, error, words = REFUSED[what]

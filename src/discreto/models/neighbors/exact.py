@@ -15,7 +15,6 @@ from discreto.core.cost import Amount, Cost
 from discreto.core.domain.domain import Domain
 from discreto.core.gate import bind, scale_for
 from discreto.core.maps import (
-    Everyone,
     NearestRows,
     NearestVotes,
     Ones,
@@ -30,6 +29,7 @@ from discreto.models.linear.encoding import INDICATOR, Encoding
 from discreto.models.neighbors.pay_per_prediction import Points, Voters
 from discreto.session.parameters import Reader
 from discreto.session.session import Session
+from discreto.stats._base import complete_in, complete_note
 
 _COUNT = Fraction(1, 20)  # the share that counts rows
 _MOST_NEIGHBORS = 1 << 20
@@ -108,9 +108,14 @@ class KNeighborsClassifier(Voters):
         domain = ask.domain
         if self.n_neighbors is not None or domain.neighbours == "replace":
             return float(domain.rows or math.inf), Fraction(1)
-        query = Sum(Everyone(), (Block(Ones()),))
-        answer = ask.measure(query, "number of rows", _COUNT)
-        return float(answer.tables[0][0, 0]), 1 - _COUNT
+        names = (*self.space_.numbers, self.space_.goal)
+        cells, gaps = complete_in(names, domain)
+        answer = ask.measure(Sum(cells, (Block(Ones()),)), "number of rows", _COUNT)
+        rows = answer.tables[0][:, 0]
+        if gaps:
+            noise = answer.noises[0].variance
+            ask.remark(complete_note(names, rows[:1], rows[1:], noise))
+        return float(rows.sum()), 1 - _COUNT
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
         read, score = Reader(self), NearestVotes(len(points), len(space.classes))

@@ -19,6 +19,7 @@ from discreto.core.maps.neighbors import GRID
 from discreto.core.query import Block, Choice, Ones, Sum
 from discreto.errors import ParameterError, UnsafeError
 from discreto.models.base.features import Array, Ready, Space
+from discreto.models.base.gaps_warning import warn_of_gaps
 from discreto.models.base.kinds import PrivateClassifier
 from discreto.models.base.privacy import Privacy
 from discreto.models.linear.encoding import INDICATOR, Encoding
@@ -121,7 +122,9 @@ class Voters(PrivateClassifier):
                 "answers from. Fit it again."
             )
         label = f"{type(self).__name__}: {_count(sum(len(p) for _, p in groups))}"
-        return perform(table, lambda ask: self._talk(ask, groups), cost, label).result
+        done = perform(table, lambda ask: self._talk(ask, groups), cost, label)
+        warn_of_gaps("; ".join(done.remarks))
+        return done.result
 
     def _talk(self, ask: Session, groups: Groups) -> Array:
         rows, left = self._count_rows(ask)
@@ -177,7 +180,7 @@ class Voters(PrivateClassifier):
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
         """Return the question that gets the votes at some points."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of neighbours has its own
 
     @property
     def predict_proba(self) -> Any:

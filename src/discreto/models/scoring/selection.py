@@ -29,11 +29,12 @@ from discreto.core.maps.predictions import (
     check_columns,
 )
 from discreto.core.query import Block, Choice, Sum
-from discreto.errors import ParameterError
+from discreto.errors import ParameterError, UnsafeError
 from discreto.models.base.estimator import PrivateEstimator
 from discreto.models.base.features import Space
 from discreto.models.base.signal_to_noise import CLOSE_STRENGTHS, row_counts, way_of
 from discreto.models.interop import json as persist
+from discreto.models.neighbors.pay_per_prediction import Voters
 from discreto.session.parameters import choice, whole
 from discreto.session.perform import choosy_gate
 from discreto.session.plan import Plan
@@ -99,6 +100,8 @@ def select(
     ------
     BudgetError
         A ledger has less left. Nothing was charged.
+    UnsafeError
+        A candidate pays for every prediction. Nothing was charged.
 
     Privacy
     -------
@@ -124,6 +127,13 @@ def select(
     """
     if not candidates:
         raise ParameterError("select needs at least one candidate.")
+    for candidate in candidates:
+        if isinstance(candidate, Voters):
+            raise UnsafeError(
+                f"select scores predictions of private rows, and "
+                f"{type(candidate).__name__} pays for every prediction. Use "
+                "CellNeighborsClassifier, which is trained once."
+            )
     choice(method, "method", ("auto", *_SHARE), of="select")
     repeats = whole(repeats, "repeats", of="select")
     amount, chance = read_amount(epsilon, "epsilon"), read_delta(delta)

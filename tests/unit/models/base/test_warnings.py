@@ -148,3 +148,23 @@ def test_candidates_that_are_never_shown_say_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         models.select(several, table, epsilon=3, method="hidden")
+
+
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+def test_cells_of_neighbours_state_rows_without_all_values(delta: Any) -> None:
+    data, domain = rows(0.1, 0), domain_for("label")
+    table = dp.Table({n: data[n] for n in domain}, domain, dp.testing.simulate(1))
+    model = models.CellNeighborsClassifier(epsilon=2, delta=delta).fit(table)
+    assert "about 90 % of rows have all values" in model.privacy_.note.split("; ")
+
+
+def test_neighbours_that_are_paid_at_predictions_warn_of_many_gaps() -> None:
+    data, domain = rows(0.4, 0), domain_for("label")
+    table = dp.Table({n: data[n] for n in domain}, domain, dp.testing.simulate(1))
+    model = models.KNeighborsClassifier(epsilon=2).fit(table)
+    with pytest.warns(UserWarning, match="only about 60 % of rows have all values"):
+        model.predict([[1.0, 2.0, 3.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chosen = models.KNeighborsClassifier(5, epsilon=2).fit(table)
+        chosen.predict([[1.0, 2.0, 3.0]])  # counts no rows, so it has paid for no share

@@ -530,3 +530,17 @@ def test_a_file_whose_classes_are_no_list_is_refused(classes):
     data["state"]["classes_"] = classes
     with pytest.raises(ParameterError):
         persist.loads(json.dumps(data))
+
+
+@pytest.mark.parametrize("method", ["all", "hidden"])
+@pytest.mark.parametrize("kind", [KNeighborsClassifier, RadiusNeighborsClassifier])
+def test_select_refuses_models_that_pay_for_predictions(
+    kind: type, method: str
+) -> None:
+    domain = dp.Domain({"x": dp.Number(0, 1), "y": dp.Category(["a", "b"])}, target="y")
+    ledger = dp.Ledger(epsilon=9)
+    table = dp.Table({"x": [0.1, 0.9], "y": ["a", "b"]}, domain, ledger)
+    candidates = [kind(epsilon=1), dp.models.NaiveBayes(epsilon=1)]
+    with pytest.raises(UnsafeError, match="pays for every prediction"):
+        dp.models.select(candidates, table, epsilon=1, method=method)
+    assert not ledger.spent()

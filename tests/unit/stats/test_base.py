@@ -22,6 +22,7 @@ DOMAIN = dp.Domain(
         "w": dp.Number(0, 100, integer=True),
         "loss": dp.Number(-10, 0),
         "signed": dp.Number(-10, 10),
+        "high": dp.Number(5, 20),
         "full": dp.Number(0, 10, missing=False),
         "g": dp.Category(["a", "b"]),
         "h": dp.Category(["a", "b"]),
@@ -45,10 +46,18 @@ ASKED = {
     "sum": stats.Total("x"),
     "sum by group": stats.Total("x", ("g",)),
     "sum of losses": stats.Total("loss"),
+    "sum of signed values": stats.Total("signed"),
+    "sum of high values by group": stats.Total("high", ("g",)),
+    "min": stats.Extremum("x", "low"),
+    "max": stats.Extremum("w", "high"),
     "ratio": stats.RatioOfSums("x", "z"),
+    "ratio of high values": stats.RatioOfSums("signed", "high"),
     "ratio to a full column": stats.RatioOfSums("signed", "full"),
     "ratio of losses": stats.RatioOfSums("loss", "x"),
     "weighted mean": stats.WeightedMean("x", "z"),
+    "distribution": stats.Distribution("x", (3.0, 5.0)),
+    "gini": stats.Inequality("x"),
+    "lorenz": stats.Inequality("x", curve=True),
     "proportion": stats.Proportion((dp.col("x") > 5).node),
     "proportion by group": stats.Proportion((dp.col("x") > 5).node, ("g",)),
     "difference of means": stats.MeanDifference("x", "g"),
@@ -69,7 +78,8 @@ def rows(count: int, missing: float, seed: int = 0) -> dict[str, Any]:
     found = {name: rng.uniform(2, 8, count) for name in ("x", "z", "full")}
     found["w"] = rng.integers(20, 80, count).astype(float)
     found["loss"], found["signed"] = -found["x"], found["x"] - 5
-    for name in ("x", "z", "w", "loss", "signed"):
+    found["high"] = found["x"] + 7
+    for name in ("x", "z", "w", "loss", "signed", "high"):
         found[name] = np.where(gone, np.nan, found[name])
     found["h"] = np.where(gone, "", np.array(["a", "b"])[rng.integers(0, 2, count)])
     order = rng.permutation(count)
@@ -78,8 +88,10 @@ def rows(count: int, missing: float, seed: int = 0) -> dict[str, Any]:
 
 
 def remarks(release: dp.Release) -> str:
-    """The note without what tests about populations always say."""
-    return "; ".join(part for part in release.note.split("; ") if part != POPULATION)
+    """The note without what tests about populations and extremes always say."""
+    parts = release.note.split("; ")
+    others = [part for part in parts if not part.endswith(("beyond it", POPULATION))]
+    return "; ".join(others)
 
 
 def ask(name: str, missing: float, **more: Any) -> dp.Release:
@@ -141,9 +153,10 @@ def test_counting_rows_without_a_value_moves_no_bound_and_adds_no_noise(
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.parametrize("name", [*filter(pairs_sums, ASKED)])
-def test_counting_rows_by_pairs_of_sums_widens_no_interval(
+def test_counting_rows_beside_sums_widens_intervals_by_a_twentieth_at_most(
     name: str, delta: Any, neighbours: str
 ) -> None:
+    free = "signed values" not in name and "high values" not in name
     if name in ("sum", "sum of losses") and neighbours == "replace":
         return  # with a public number of rows, all of them present, it asks less
     data, found = rows(1000, 0.0), []
@@ -154,13 +167,13 @@ def test_counting_rows_by_pairs_of_sums_widens_no_interval(
     values = [np.ravel(one.value)[:2] for one in (gaps, full)]
     np.testing.assert_allclose(values[0], values[1], rtol=1e-6)
     widths = [np.ravel(np.subtract(one.high, one.low))[:2] for one in found]
-    assert np.all(widths[0] <= widths[1] * (1 + 1e-6))
-    if neighbours == "add-remove":
+    assert np.all(widths[0] <= widths[1] * (1 + 1e-6 if free else 1.06))
+    if neighbours == "add-remove" and free:
         np.testing.assert_allclose(widths[0], widths[1], rtol=1e-6)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])
-@pytest.mark.parametrize("column", ["x", "loss", "signed", "w"])
+@pytest.mark.parametrize("column", ["x", "loss", "signed", "w", "high"])
 def test_sums_without_noise_are_exact(column: str, missing: float) -> None:
     data = rows(3000, missing)
     table = dp.Table(data, DOMAIN, dp.testing.simulate(noise=False))
@@ -176,6 +189,7 @@ def test_sums_without_noise_are_exact(column: str, missing: float) -> None:
         assert found == pytest.approx(exact, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.parametrize("asked", ["sum", "ratio", "weighted mean"])
 def test_intervals_of_sums_with_gaps_hold(asked: str, delta: Any) -> None:
@@ -194,6 +208,7 @@ def test_intervals_of_sums_with_gaps_hold(asked: str, delta: Any) -> None:
     assert held >= 88  # 95 are expected; 88 or fewer have a chance of 0.2 %
 
 
+@pytest.mark.slow
 def test_the_interval_is_about_the_rows_with_a_value() -> None:
     held = 0
     data = rows(3000, 0.4)

@@ -46,6 +46,7 @@ def test_shares_are_right() -> None:
         assert "of x is outside of its bounds" in found.note
 
 
+@pytest.mark.slow
 def test_intervals_cover() -> None:
     hits = np.zeros(len(TRUTH))
     for seed in range(200):
@@ -123,6 +124,7 @@ def test_the_owner_sees_that_there_are_no_rows(tmp_path: Path) -> None:
     assert (found.low, found.high) == (0, 9)
 
 
+@pytest.mark.slow
 def test_the_owner_sees_spellings_of_a_database(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect(tmp_path / "a.db") as made:

@@ -9,12 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from discreto.client_json import (
-    release_from,
-    releases_from,
-    sendable,
-    without_nones,
-)
 from discreto.core.charge import Charger, Event, Receipt
 from discreto.core.cost import Amount, Cost
 from discreto.core.documents import read_json
@@ -240,7 +234,7 @@ class RemoteTable(Table):
         """
         if split != "equal" or precision is not None:
             raise ParameterError("a service shares a cost equally: split='equal'.")
-        body = {"statistics": [without_nones(encode(one)) for one in several]}
+        body = {"statistics": [_without_nones(encode(one)) for one in several]}
         costs = {"epsilon": str(epsilon), "delta": str(delta)}
         more = {"again": again} if again else {}
         data = self._call("ask", body | costs | more)
@@ -270,7 +264,7 @@ class RemoteTable(Table):
         dict
             ``id`` and ``status`` of the request; ``remote.requests()`` has decisions.
         """
-        body = {"statistics": [without_nones(encode(one)) for one in several]}
+        body = {"statistics": [_without_nones(encode(one)) for one in several]}
         costs = {"epsilon": str(epsilon), "delta": str(delta)}
         return self._call("requests", body | costs | {"comment": comment})
 
@@ -290,7 +284,7 @@ class RemoteTable(Table):
             if name not in _NOT_SENT and value is not None
         }
         body = {
-            "fit": {"model": type(model).__name__, "params": sendable(params)},
+            "fit": {"model": type(model).__name__, "params": _sendable(params)},
             "target": target,
             "epsilon": str(getattr(model, "epsilon", None)),
             "delta": str(getattr(model, "delta", 0)),
@@ -413,3 +407,50 @@ class _Elsewhere:
 
     def fault(self, label: str) -> None:
         """Nothing to shut: the ledger is in the service."""
+
+
+# Releases and questions as JSON data
+
+
+def release_from(data: dict[str, Any]) -> Release:
+    """Return the release that a service sent, with its receipt."""
+    numbers = ("value", "low", "high")
+    data = data | {name: _number(data[name]) for name in numbers}
+    release = Release.from_dict(data)
+    paid = data.get("receipt")
+    if paid is None:
+        return release
+    cost = Cost.from_dict(paid["cost"])
+    receipt = Receipt(int(paid["seq"]), str(paid["label"]), cost, str(paid["hash"]))
+    return release.paid(receipt, release.cost, release.neighbours)
+
+
+def releases_from(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the releases that a service sent, by name."""
+    return {name: release_from(one) for name, one in data.items()}
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_number(one) for one in value]
+    return float(value) if value in ("nan", "inf", "-inf") else value
+
+
+def _without_nones(data: Any) -> Any:
+    """Return a question without the parts that are None."""
+    if isinstance(data, dict):
+        return {
+            key: _without_nones(value)
+            for key, value in data.items()
+            if value is not None
+        }
+    return [_without_nones(one) for one in data] if isinstance(data, list) else data
+
+
+def _sendable(params: dict[str, Any]) -> dict[str, Any]:
+    """Return a model's parameters as data, with settings only where they were set."""
+    out = dict(params)
+    if "settings" in out:
+        settings = vars(out["settings"])
+        out["settings"] = {k: v for k, v in settings.items() if v is not None}
+    return out

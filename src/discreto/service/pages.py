@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
-from discreto.client_json import releases_from
+from discreto.client import releases_from
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Select, view_to_json
 from discreto.errors import DiscretoError
@@ -21,9 +21,8 @@ from discreto.report import model_page
 from discreto.service.api import Name, timed
 from discreto.service.browser_sessions import SignedIn, begin, end, form_of, session_of
 from discreto.service.errors import Refusal, refusal_of
-from discreto.service.language import LANGUAGES
 from discreto.service.questions import model_kinds
-from discreto.service.rendering import csv_of, page, spoken, static
+from discreto.service.rendering import LANGUAGES, csv_of, page, spoken, static
 from discreto.service.service import Service
 from discreto.session.dry_run import assumption
 from discreto.stats.text import KINDS as STATISTICS

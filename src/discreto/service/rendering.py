@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import csv
+import gettext
 import io
 import math
 import time
 from fractions import Fraction
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from babel import negotiate_locale
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FunctionLoader, select_autoescape
@@ -20,7 +25,6 @@ from discreto.core.domain.html import column_words
 from discreto.release.labels import label_in_words
 from discreto.release.text import decimals
 from discreto.service.browser_sessions import SignedIn
-from discreto.service.language import LANGUAGES, language_of, words
 from discreto.service.plots import interval_picture, rows_of
 from discreto.service.questions import cost_text
 from discreto.service.service import Service
@@ -30,6 +34,7 @@ from discreto.text.language import number as written
 from discreto.text.language import speaking
 
 _FOLDER = files("discreto.service")
+LANGUAGES = {"en": "English", "pt": "Português", "es": "Español", "fr": "Français"}
 
 
 def _load(name: str) -> str:
@@ -47,6 +52,31 @@ _PAGES.globals.update(
     picture=interval_picture,
     rows=rows_of,
 )
+
+
+@cache
+def words(language: str) -> gettext.NullTranslations:
+    """Return the catalogue of a language; it is empty for English."""
+    if language == "en" or language not in LANGUAGES:
+        return gettext.NullTranslations()
+    path = _FOLDER / "translations" / f"{language}.po"
+    compiled = io.BytesIO()
+    write_mo(compiled, read_po(io.BytesIO(path.read_bytes()), locale=language))
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)
+
+
+def language_of(chosen: str, accepted: str) -> str:
+    """Return the chosen language, or the best of those that the browser names.
+
+    >>> language_of("", "de-DE,pt-BR;q=0.8"), language_of("fr", "en")
+    ('pt', 'fr')
+    """
+    if chosen in LANGUAGES:
+        return chosen
+    wanted = [part.partition(";")[0].strip() for part in accepted[:200].split(",")]
+    short = [name.partition("-")[0] for name in wanted]
+    return negotiate_locale(short, list(LANGUAGES)) or "en"
 
 
 def spoken(request: Request) -> str:

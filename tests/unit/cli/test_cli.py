@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 
 import discreto as dp
 from discreto import models
-from discreto.cli import app, demo_models, options
+from discreto.cli import app, demo, options
 from discreto.core.cost import Cost
 from discreto.errors import (
     BudgetError,
@@ -554,7 +554,7 @@ class TestLedger:
 
 class TestDemo:
     def test_runs_twice(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(demo_models, "PRICES", ("8",))
+        monkeypatch.setattr(demo, "PRICES", ("8",))
         for _ in range(2):
             result = run("demo", "--out", tmp_path)
             assert result.exit_code == 0, result.output

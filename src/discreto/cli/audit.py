@@ -13,7 +13,9 @@ from rich.table import Table
 from discreto.cli import options, terminal
 from discreto.cli.files import read_domain, refuse_existing
 from discreto.cli.fit import configured
+from discreto.cli.question_words import from_words
 from discreto.errors import ParameterError, UnsafeError
+from discreto.stats.text import KINDS
 from discreto.text.language import number, tr
 
 EXAMPLE = """Examples:
@@ -160,8 +162,8 @@ def _subject(
 
     if epsilon is None:
         raise ParameterError("an audit needs --epsilon, the claim to break.")
-    if name in options.KINDS:
-        return options.statistic(name, columns)
+    if name in KINDS:
+        return from_words(name, columns)
     kind: Any = getattr(models, name, None)
     if not isinstance(kind, type) or not hasattr(kind, "fit"):
         known = [n for n in models.__all__ if hasattr(getattr(models, n), "fit")]

@@ -19,7 +19,6 @@ from rich.progress import (
 from rich.table import Table as Grid
 
 from discreto.cli import options, terminal
-from discreto.cli.files import read_domain
 from discreto.text.language import mark, number, speaking, tr
 
 if TYPE_CHECKING:
@@ -42,11 +41,10 @@ ONE_LEDGER = mark(
 _BUDGET = 3  # of a new ledger, or what the fit costs
 
 
+@options.grouped
 def compare(
-    data: options.DataWord,
+    source: options.Source,
     *,
-    domain: options.DomainFile,
-    dialect: options.DialectWords = None,
     target: options.TargetWord = None,
     epsilon: Annotated[
         str, typer.Option("--epsilon", help="What a fit may cost: several.")
@@ -73,7 +71,7 @@ def compare(
     from discreto.compare.cross_validation import compare as run
     from discreto.report import comparison_page, fit_command
 
-    known = read_domain(domain, dialect)
+    known, data = source.known(), source.data
     prices = [part.strip() for part in epsilon.split(",") if part.strip()]
     with bar(tr("simulating")) as progress, speaking("en" if as_json else ""):
         # What programs read stays English.
@@ -93,10 +91,10 @@ def compare(
     command = fit_command(
         made,
         data=data,
-        domain=str(domain),
+        domain=str(source.domain),
         ledger=ledger,
         budget=budget,
-        dialect=dialect or (),
+        dialect=source.dialect or (),
     )
     comparison_page(made, command=command, name=Path(data).name).save(out)
     if as_json:

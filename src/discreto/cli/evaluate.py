@@ -7,13 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from discreto import Ledger, Table
+from discreto import Table
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger_for, read_domain, written_in
-from discreto.core.cost import Cost, show
-from discreto.core.domain.domain import Domain
+from discreto.cli.files import read_domain, written_in
+from discreto.core.cost import Cost
 from discreto.errors import ParameterError
-from discreto.text.language import mark, number, tr
+from discreto.text.language import mark, tr
 
 EXAMPLE = """Example:
 
@@ -24,27 +23,19 @@ SAMPLING = mark("The intervals cover the noise, and that these are some rows of 
 TRAINING = mark("Measured on the rows it was fitted to: it looks better than it is.")
 
 
+@options.grouped
 def evaluate(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A model file (JSON).")
     ],
-    data: options.DataWord,
+    paid: options.Payment,
     *,
     epsilon: Annotated[str, typer.Option("--epsilon", help="What this may cost.")],
-    ledger: options.LedgerFile,
     domain: Annotated[
         Path | None,
         typer.Option("--domain", help="The domain of DATA; by default the model's."),
     ] = None,
-    dialect: options.DialectWords = None,
     delta: options.DeltaWord = "0",
-    budget: options.BudgetWord = None,
-    budget_delta: options.BudgetDeltaWord = None,
-    another: options.AnotherFlag = False,
-    accept: options.AcceptFlag = False,
-    analyst: options.AnalystWord = None,
-    anchor: options.AnchorFile = None,
-    chain_key: options.ChainKey = None,
     card: Annotated[
         Path | None,
         typer.Option("--card", help="Write the model's card (HTML) with the score."),
@@ -60,20 +51,10 @@ def evaluate(
 
     learner = load(model)
     known = learner.space_.domain if domain is None else read_domain(domain)
-    known = written_in(known, dialect)
+    known = written_in(known, paid.dialect)
     check(learner, epsilon, delta)
-    book = open_ledger_for(
-        data,
-        known,
-        ledger,
-        another=another,
-        budget=budget,
-        budget_delta=budget_delta,
-        anchor=anchor,
-        chain_key=chain_key,
-    )
-    payer = book.analyst(analyst) if analyst else book
-    table = Table(data, known, payer, another_ledger=another, accept_unchecked=accept)
+    book = paid.open_ledger(known)
+    table = paid.table(known, book)
     judged = measure(learner, table, epsilon, delta)
     if card is not None:
         from discreto.report import model_page
@@ -82,8 +63,10 @@ def evaluate(
     if as_json:
         terminal.print_json({name: r.to_dict() for name, r in judged.items()})
         return
-    terminal.say_unchecked(table, data)
-    _print(judged, known, book)
+    terminal.say_unchecked(table, paid.data)
+    print_scores(judged)
+    terminal.out().print(terminal.plain(tr(SAMPLING)), style="dim")
+    terminal.print_left(known, book)
     if card is not None:
         terminal.out().print(
             terminal.plain(tr("card      {card}", card=card)), soft_wrap=True
@@ -110,17 +93,3 @@ def print_scores(judged: Any) -> None:
     """Every measure, on the console."""
     for line in str(judged).splitlines():
         terminal.out().print(terminal.plain(f"          {line}"), soft_wrap=True)
-
-
-def _print(judged: Any, known: Domain, book: Ledger) -> None:
-    console = terminal.out()
-    print_scores(judged)
-    console.print(terminal.plain(tr(SAMPLING)), style="dim")
-    console.print(terminal.protects(known))
-    console.print(
-        tr(
-            "left      ε {remaining} of {epsilon}",
-            remaining=number(show(book.remaining())),
-            epsilon=number(show(book.epsilon)),
-        )
-    )

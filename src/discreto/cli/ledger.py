@@ -14,7 +14,7 @@ import typer
 from rich.table import Table
 
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger, readable_ledger, write_new
+from discreto.cli.files import write_new
 from discreto.core.cost import Cost
 from discreto.core.ledger import Ledger
 from discreto.release.export import harmless
@@ -26,10 +26,6 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="A ledger file.")]
-AnchorFile = Annotated[
-    Path | None, typer.Option("--anchor", help="Also compare with this anchor file.")
-]
 PARTS = ("epsilon", "rho", "block_epsilon", "delta")
 
 
@@ -41,17 +37,16 @@ class Format(StrEnum):
 
 
 @app.command(epilog="Example: `discreto ledger show patients.ledger`")
+@options.grouped
 def show(
-    ledger: LedgerFile,
+    opened: options.AnchoredLedger,
     last: Annotated[
         int, typer.Option("--last", min=1, help="How many entries, newest ones.")
     ] = 30,
-    anchor: AnchorFile = None,
-    chain_key: options.ChainKey = None,
 ) -> None:
     """Show the entries of a ledger and what is left."""
-    with readable_ledger(ledger, anchor=anchor, chain_key=chain_key) as book:
-        print_ledger(book, last, str(ledger))
+    with opened.readable() as book:
+        print_ledger(book, last, str(opened.ledger))
 
 
 def print_ledger(book: Ledger, last: int = 30, path: str = "LEDGER") -> None:
@@ -102,20 +97,17 @@ def print_ledger(book: Ledger, last: int = 30, path: str = "LEDGER") -> None:
 @app.command(
     epilog="Example: `discreto ledger verify patients.ledger --anchor /other/anchor`"
 )
-def verify(
-    ledger: LedgerFile,
-    anchor: AnchorFile = None,
-    chain_key: options.ChainKey = None,
-) -> None:
+@options.grouped
+def verify(opened: options.AnchoredLedger) -> None:
     """Check that no entry was changed, taken out or put in.
 
     The chain of hashes finds edits. Only an anchor, kept on another disk, finds an old
     backup that was put back.
     """
-    with readable_ledger(ledger, anchor=anchor, chain_key=chain_key) as book:
+    with opened.readable() as book:
         count = book.verify()
     words = tr("1 entry") if count == 1 else tr("{count} entries", count=count)
-    also = tr(", as the anchor says") if anchor else ""
+    also = tr(", as the anchor says") if opened.anchor else ""
     intact = tr("chain intact")
     terminal.out().print(f"[green]{intact}[/]: {words}{also}")
 
@@ -123,17 +115,17 @@ def verify(
 @app.command(
     epilog="Example: `discreto ledger reopen patients.ledger --comment 'disk was full'`"
 )
+@options.grouped
 def reopen(
-    ledger: LedgerFile,
+    opened: options.LedgerToRead,
     comment: Annotated[str, typer.Option(help="What it was; it is written down.")] = "",
-    chain_key: options.ChainKey = None,
 ) -> None:
     """Go on after a failure that shut the ledger, once you have looked into it.
 
     An answer that could not be computed after it was paid for shuts a ledger, because
     that it failed may depend on somebody's row.
     """
-    book = open_ledger(ledger, chain_key=chain_key)
+    book = opened.open()
     if not book.shut:
         terminal.out().print(tr("The ledger is not shut: there is nothing to do."))
         return
@@ -146,17 +138,16 @@ def reopen(
 @app.command(
     epilog="Example: `discreto ledger allow patients.ledger ana --epsilon 0.5`"
 )
+@options.grouped
 def allow(
-    ledger: LedgerFile,
+    opened: options.AnchoredLedger,
     analyst: Annotated[
         str, typer.Argument(help="Whose budget; '' is the population's.")
     ],
     epsilon: Annotated[str, typer.Option(help="The new limit.")],
-    anchor: AnchorFile = None,
-    chain_key: options.ChainKey = None,
 ) -> None:
     """Set the budget of an analyst, or of the population, as an entry of the chain."""
-    book = open_ledger(ledger, anchor=anchor, chain_key=chain_key)
+    book = opened.open()
     book.allow(analyst, epsilon)
     terminal.out().print(terminal.budget_line(book, analyst))
 
@@ -164,8 +155,9 @@ def allow(
 @app.command(
     epilog="Example: `discreto ledger export patients.ledger --out entries.csv`"
 )
+@options.grouped
 def export(
-    ledger: LedgerFile,
+    opened: options.LedgerToRead,
     form: Annotated[
         Format | None,
         typer.Option(
@@ -175,7 +167,6 @@ def export(
     out: Annotated[
         Path | None, typer.Option("--out", help="A new file; else to the console.")
     ] = None,
-    chain_key: options.ChainKey = None,
 ) -> None:
     """Write all entries as JSON or CSV, for an auditor or a spreadsheet.
 
@@ -184,7 +175,7 @@ def export(
     if form is None:
         named = out is not None and out.suffix.lower() == ".csv"
         form = Format.csv if named else Format.json
-    with readable_ledger(ledger, chain_key=chain_key) as book:
+    with opened.readable() as book:
         text = as_csv(book) if form is Format.csv else as_json(book)
     if out is None:
         typer.echo(text, nl=False)

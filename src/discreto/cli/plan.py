@@ -16,6 +16,7 @@ from discreto.errors import ParameterError
 from discreto.release.labels import label_in_words
 from discreto.session.dry_run import worst_error
 from discreto.session.plan import Plan, Statistic, epsilon_for, statistics
+from discreto.stats.text import kind_of
 from discreto.text.language import mark, number, tr
 
 EXAMPLE = """Examples:
@@ -28,11 +29,13 @@ EXAMPLE = """Examples:
 DOORS = {"measure": mark("noisy sums"), "select": mark("noisy choice")}
 
 
+@options.grouped
 def plan(
     domain: Annotated[
         Path, typer.Argument(metavar="DOMAIN", help="A domain file (JSON).")
     ],
     stat: options.StatWord,
+    asked: options.Question,
     columns: options.ColumnWords = None,
     *,
     epsilon: Annotated[
@@ -45,9 +48,6 @@ def plan(
     rows: Annotated[
         int | None, typer.Option("--rows", help="About how many rows there are.")
     ] = None,
-    by: options.ByWords = None,
-    bins: options.BinsWord = None,
-    probability: options.ProbabilityWord = None,
     as_json: options.JsonFlag = False,
 ) -> None:
     """Say what a question would cost, and how exact it would be. Spends nothing.
@@ -56,10 +56,10 @@ def plan(
     domain; `--rows` is your guess of how many there are.
     """
     known = read_domain(domain)
-    wanted = options.statistic(stat, columns, by=by, bins=bins, probability=probability)
+    wanted = asked.statistic(stat, columns)
     if (epsilon is None) == (error is None):
         raise ParameterError("give one of --epsilon and --error.")
-    interval = options.kind_of(stat).interval
+    interval = kind_of(stat).interval
     if error is not None:
         if not interval:
             raise ParameterError(f"{stat} has no error bar. Use --epsilon.")

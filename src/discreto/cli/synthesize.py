@@ -8,12 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from discreto import Table
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger_for, read_domain, refuse_existing, write_new
+from discreto.cli.files import refuse_existing, write_new
 from discreto.cli.fit import SettingWords, configured
 from discreto.cli.plan import plan_table
-from discreto.core.cost import show
 from discreto.core.domain.domain import Domain
 from discreto.errors import ParameterError
 from discreto.text.language import mark, number, tr
@@ -47,16 +45,14 @@ ReportFile = Annotated[
 ]
 
 
+@options.grouped
 def synthesize(
-    data: options.DataWord,
+    source: options.PaidSource,
     *,
-    domain: options.DomainFile,
-    dialect: options.DialectWords = None,
     epsilon: Annotated[str, typer.Option("--epsilon", help="What the fit costs.")],
     out: Annotated[
         Path, typer.Option("--out", help="A new file for the rows: .parquet or .csv")
     ],
-    ledger: options.LedgerFile,
     delta: options.DeltaWord = "0",
     rows: RowsWord = None,
     seed: SeedWord = None,
@@ -64,20 +60,13 @@ def synthesize(
     settings: SettingWords = None,
     model: ModelFile = None,
     report: ReportFile = None,
-    budget: options.BudgetWord = None,
-    budget_delta: options.BudgetDeltaWord = None,
-    another: options.AnotherFlag = False,
-    accept: options.AcceptFlag = False,
-    analyst: options.AnalystWord = None,
-    anchor: options.AnchorFile = None,
-    chain_key: options.ChainKey = None,
 ) -> None:
     """Make up rows with the marginals of private ones; anybody may keep them.
 
     The charge is written down before any row is read. Drawing rows costs nothing more,
     and neither does the report: expected errors follow from the released model.
     """
-    known = read_domain(domain, dialect)
+    known = source.known()
     learner = _learner(settings, constraint, epsilon=epsilon, delta=delta)
     planned = learner.plan(known)
     files: dict[str, Path | None] = {
@@ -87,23 +76,14 @@ def synthesize(
         mark("report"): report,
     }
     _check_files(files)
-    given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
-    given |= {"anchor": anchor, "chain_key": chain_key, "another": another}
-    book = open_ledger_for(data, known, ledger, **given)
-    payer = book.analyst(analyst) if analyst else book
-    table = Table(data, known, payer, another_ledger=another, accept_unchecked=accept)
-    terminal.say_unchecked(table, data)
+    book = source.open_ledger(known)
+    table = source.table(known, book)
+    terminal.say_unchecked(table, source.data)
     terminal.out().print(plan_table(planned))
     with terminal.working(tr("fitting Synthesizer")):
         learner.fit(table)
     _deliver(learner, files, known, rows, seed)
-    terminal.out().print(terminal.protects(known))
-    left = tr(
-        "left      ε {remaining} of {epsilon}",
-        remaining=number(show(book.remaining())),
-        epsilon=number(show(book.epsilon)),
-    )
-    terminal.out().print(left)
+    terminal.print_left(known, book)
 
 
 def _learner(

@@ -285,6 +285,30 @@ def protects(domain: Domain) -> Text:
     )
 
 
+def print_left(domain: Domain, ledger: Ledger, analyst: str | None = None) -> None:
+    """Print what is protected, and what is left to spend."""
+    console = out()
+    console.print(protects(domain))
+    console.print(
+        tr(
+            "left      ε {remaining} of {epsilon}",
+            remaining=number(show(ledger.remaining())),
+            epsilon=number(show(ledger.epsilon)),
+        )
+    )
+    if analyst:
+        left = number(show(ledger.remaining(analyst)))
+        console.print(
+            plain(
+                tr(
+                    "          ε {left} for analyst {analyst}",
+                    left=left,
+                    analyst=analyst,
+                )
+            )
+        )
+
+
 def budget_line(ledger: Ledger, analyst: str = "") -> Text:
     """A bar of what is spent, and the numbers."""
     spent, left = ledger.total(analyst), ledger.remaining(analyst)

@@ -19,7 +19,8 @@ from typer.testing import CliRunner, Result
 
 import discreto as dp
 from discreto import models
-from discreto.cli import app, demo, options
+from discreto.cli import app, demo
+from discreto.cli.question_words import from_words
 from discreto.core.cost import Cost
 from discreto.errors import (
     BudgetError,
@@ -656,34 +657,30 @@ def test_nothing_moves_in_a_pipe_that_takes_colours(tmp_path: Path) -> None:
 
 class TestWords:
     def test_every_name_makes_what_it_says(self) -> None:
-        for name, kind in options.KINDS.items():
+        for name, kind in sentences.KINDS.items():
             columns = ["x", "y"][: kind.least]
             chance = "0.9" if name == "quantile" else None
             bins = ["1,2"] if name == "distribution" else None
-            wanted = options.statistic(name, columns, probability=chance, bins=bins)
+            wanted = from_words(name, columns, probability=chance, bins=bins)
             assert NAMED.get(name, name) in wanted.label
             assert all(column in wanted.label for column in columns)
 
-    def test_every_sentence_can_be_shown(self) -> None:
-        """What has been paid for must not fail at being printed."""
-        assert set(sentences.KINDS) == set(options.KINDS)
-
     def test_groups(self) -> None:
-        assert options.statistic("median", ["x"], by=["a"]).by == ("a",)
-        assert options.statistic("std", ["x"], by=["a"]).by == ("a",)
+        assert from_words("median", ["x"], by=["a"]).by == ("a",)
+        assert from_words("std", ["x"], by=["a"]).by == ("a",)
 
     def test_statistics(self) -> None:
-        half = options.statistic("quantile", ["x"], probability="1/2")
+        half = from_words("quantile", ["x"], probability="1/2")
         assert half == Quantile("x")
-        several = options.statistic("quantile", ["x"], probability="0.25, 0.5")
+        several = from_words("quantile", ["x"], probability="0.25, 0.5")
         assert isinstance(several, Quantiles)
         assert [float(p) for p in several.probabilities] == [0.25, 0.5]
-        assert options.statistic("count", [], by=["a", "b"]) == Count(("a", "b"))
-        assert options.statistic("mean", ["x"]) == Mean("x")
-        assert options.statistic("histogram", ["x"], bins=["7"]) == Histogram(("x",), 7)
-        cut = options.statistic("histogram", ["x"], bins=["1,2.5"])
+        assert from_words("count", [], by=["a", "b"]) == Count(("a", "b"))
+        assert from_words("mean", ["x"]) == Mean("x")
+        assert from_words("histogram", ["x"], bins=["7"]) == Histogram(("x",), 7)
+        cut = from_words("histogram", ["x"], bins=["1,2.5"])
         assert cut == Histogram(("x",), (1.0, 2.5))
-        one = options.statistic("histogram", ["x"], bins=["5,"])
+        one = from_words("histogram", ["x"], bins=["5,"])
         assert one == Histogram(("x",), (5.0,))
 
 

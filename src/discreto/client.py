@@ -104,7 +104,7 @@ class Remote:
         self._trouble = httpx.HTTPError
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """One request; refusals are raised as the errors that they are.
+        """Return one request; refusals are raised as the errors that they are.
 
         Parameters
         ----------
@@ -128,11 +128,11 @@ class Remote:
         return data
 
     def tables(self) -> list[str]:
-        """The names of the tables that you may ask about."""
+        """Return the names of the tables that you may ask about."""
         return [one["name"] for one in self.call("GET", "/tables")]
 
     def table(self, name: str) -> RemoteTable:
-        """A table of the service.
+        """Return a table of the service.
 
         Parameters
         ----------
@@ -142,12 +142,12 @@ class Remote:
         return RemoteTable(self, name)
 
     def history(self) -> list[dict[str, Any]]:
-        """What you asked so far, newest first."""
+        """Return your questions so far, newest first."""
         out: list[dict[str, Any]] = self.call("GET", "/history")
         return out
 
     def requests(self) -> list[dict[str, Any]]:
-        """Your requests for approval: ``waiting``, ``approved`` or ``refused``."""
+        """Return your requests for approval, each waiting, approved or refused."""
         out: list[dict[str, Any]] = self.call("GET", "/requests")
         return out
 
@@ -181,7 +181,7 @@ class RemoteTable(Table):
         return out
 
     def left(self) -> dict[str, Any]:
-        """What may still be spent: by all, by you, on this table."""
+        """Return what may still be spent: by all, by you, on this table."""
         facts = self._remote.call("GET", f"/tables/{quote(self.name, safe='')}")
         return dict(facts["left"])
 
@@ -292,7 +292,7 @@ class RemoteTable(Table):
         return json.dumps(self._work(body)["model"])
 
     def _work(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a question that takes long."""
+        """Return the answer to a question that takes long."""
         job = self._call("jobs", body)
         while job["status"] in ("waiting", "running"):
             time.sleep(0.05)
@@ -321,7 +321,7 @@ class RemoteTable(Table):
         epsilons
             What a fit may cost, at most four.
         rows
-            How many rows the service makes up from the domain.
+            The number of synthetic rows that the service draws from the domain.
         columns
             Rows of your own instead, such as those of a synthetic table.
         seed
@@ -359,7 +359,7 @@ class RemoteTable(Table):
         return Evaluation(**releases_from(found["evaluation"]), on_these_rows=alone)
 
     def seen(self, step: Step) -> RemoteTable:
-        """A view, worked out by the service.
+        """Return a view, worked out by the service.
 
         Parameters
         ----------
@@ -372,7 +372,7 @@ class RemoteTable(Table):
         return out
 
     def gate(self, ledger: Charger | None = None) -> Gate:
-        """Refused: the gate to these rows is in the service.
+        """Refuse: the gate to these rows is in the service.
 
         Parameters
         ----------
@@ -406,7 +406,7 @@ class _Elsewhere:
         raise UnsafeError("a service keeps its own answers.")
 
     def fault(self, label: str) -> None:
-        """Nothing to shut: the ledger is in the service."""
+        """Do nothing: the ledger is in the service."""
 
 
 # Releases and questions as JSON data

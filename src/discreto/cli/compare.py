@@ -41,23 +41,38 @@ ONE_LEDGER = mark(
 _BUDGET = 3  # of a new ledger, or what the fit costs
 
 
+EpsilonWords = Annotated[
+    str,
+    typer.Option(
+        "--epsilon", help="Epsilons that a fit may cost, separated by commas."
+    ),
+]
+RepeatsWord = Annotated[
+    int,
+    typer.Option(
+        "--repeats",
+        min=1,
+        help="Number of times that the rows are split into folds.",
+    ),
+]
+MetricWord = Annotated[
+    str | None,
+    typer.Option("--metric", help="accuracy, auc, f1 or log_loss; rmse."),
+]
+
+
 @options.grouped
 def compare(
-    source: options.Source,
+    source: options.SourceOptions,
     *,
     target: options.TargetWord = None,
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", help="What a fit may cost: several.")
-    ] = "0.5,1,2,4,8",
+    epsilon: EpsilonWords = "0.5,1,2,4,8",
     delta: options.DeltaWord = "0",
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Of a repeat.")] = 5,
-    repeats: Annotated[
-        int, typer.Option("--repeats", min=1, help="How often to cut the rows anew.")
-    ] = 2,
-    metric: Annotated[
-        str | None,
-        typer.Option("--metric", help="accuracy, auc, f1 or log_loss; rmse."),
-    ] = None,
+    folds: Annotated[
+        int, typer.Option("--folds", min=2, help="Folds in each repeat.")
+    ] = 5,
+    repeats: RepeatsWord = 2,
+    metric: MetricWord = None,
     out: Annotated[Path, typer.Option("--out", help="The report (HTML).")] = Path(
         "comparison.html"
     ),
@@ -105,7 +120,7 @@ def compare(
 
 
 def _print_next(command: str, report: Path, *, new: bool) -> None:
-    """What to type for a fit, with a ``new`` ledger or not, and where the report is."""
+    """Print the command for a real fit, and the path of the report."""
     console = terminal.out()
     if command:
         console.print()
@@ -118,14 +133,14 @@ def _print_next(command: str, report: Path, *, new: bool) -> None:
 
 
 def budget_for(made: Comparison) -> str:
-    """The budget of a new ledger from which the recommended fit can be paid."""
+    """Return the budget of a new ledger from which the recommended fit can be paid."""
     price = 0.0 if made.advice is None else made.advice.score.price
     return str(max(_BUDGET, math.ceil(price)))
 
 
 @contextmanager
 def bar(what: str) -> Iterator[Report | None]:
-    """A progress bar with the time that is left, on a terminal."""
+    """Yield a progress bar with the time that is left, on a terminal."""
     console = terminal.err()
     if not terminal.moves(console):
         yield None
@@ -142,7 +157,7 @@ def bar(what: str) -> Iterator[Report | None]:
 
 
 def print_comparison(made: Comparison) -> None:
-    """The scores and the advice, on the console."""
+    """Print the scores and the advice."""
     console = terminal.out()
     console.print(f"[yellow]{tr(PRIVATE)}[/]", highlight=False)
     prices = list(dict.fromkeys(score.epsilon for score in made.scores))

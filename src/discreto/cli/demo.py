@@ -190,7 +190,7 @@ def _ask(table: Table, people: Columns) -> list[Release]:
     _say(
         tr(
             "[yellow]The exact column is here only because this data is "
-            "public.[/] With private data nobody sees it: the interval says how"
+            "public.[/] It is never shown for private data: the interval says how"
             " far off an answer can be."
         )
     )

@@ -30,7 +30,9 @@ def evaluate(
     ],
     paid: options.Payment,
     *,
-    epsilon: Annotated[str, typer.Option("--epsilon", help="What this may cost.")],
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", help="Epsilon that this question may cost.")
+    ],
     domain: Annotated[
         Path | None,
         typer.Option("--domain", help="The domain of DATA; by default the model's."),
@@ -82,7 +84,7 @@ def check(learner: Any, epsilon: str, delta: str) -> None:
 
 
 def measure(learner: Any, table: Table, epsilon: str, delta: str) -> Any:
-    """A private evaluation."""
+    """Return a private evaluation."""
     from discreto.models import evaluate as run
 
     with terminal.working(tr("measuring the model")):
@@ -90,6 +92,6 @@ def measure(learner: Any, table: Table, epsilon: str, delta: str) -> Any:
 
 
 def print_scores(judged: Any) -> None:
-    """Every measure, on the console."""
+    """Print every measure."""
     for line in str(judged).splitlines():
         terminal.out().print(terminal.plain(f"          {line}"), soft_wrap=True)

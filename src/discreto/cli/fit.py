@@ -42,7 +42,7 @@ NOT_SET = (
 
 WRITTEN = (mark("model"), mark("card"))  # the names of its files
 FeatureWords = Annotated[
-    str | None, typer.Option("--columns", help="Use these alone: age,bmi")
+    str | None, typer.Option("--columns", help="Use only these columns: age,bmi")
 ]
 SettingWords = Annotated[
     list[str] | None,
@@ -53,23 +53,31 @@ SettingWords = Annotated[
     ),
 ]
 CardFile = Annotated[
-    Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
+    Path | None,
+    typer.Option(
+        "--card", help="File for the model card (HTML); by default next to the model."
+    ),
 ]
 TestFile = Annotated[
     str | None,
-    typer.Option("--test", help="... on the rows of this file, not on DATA."),
+    typer.Option("--test", help="Evaluate on the rows of this file instead of DATA."),
 ]
 
 
 @options.grouped
 def fit(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="auto, or such as NaiveBayes.")
+        str,
+        typer.Argument(
+            metavar="MODEL", help="auto, or the name of a model, such as NaiveBayes."
+        ),
     ],
     source: options.PaidSource,
     stated: options.Statement,
     *,
-    epsilon: Annotated[str, typer.Option("--epsilon", help="What the fit costs.")],
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", help="Epsilon that the fit costs.")
+    ],
     out: Annotated[
         Path, typer.Option("--out", help="A new file for the model (JSON).")
     ],
@@ -79,7 +87,7 @@ def fit(
     delta: options.DeltaWord = "0",
     evaluate: Annotated[
         str | None,
-        typer.Option("--evaluate", help="Also spend this on measuring the model."),
+        typer.Option("--evaluate", help="Also evaluate the model, at this epsilon."),
     ] = None,
     test: TestFile = None,
     card: CardFile = None,
@@ -115,7 +123,7 @@ def _judge(
     card: Path,
     said: dict[str, str],
 ) -> Any:
-    """The scores of a model, if they are asked for; its card in any case."""
+    """Return the scores of a model, if they are asked for; its card in any case."""
     judged = None
     try:
         if cost is not None:
@@ -152,7 +160,7 @@ def _narrow(known: Domain, columns: str | None, target: str | None) -> Domain:
 
 
 def kinds() -> dict[str, Any]:
-    """The models that can be fitted from the command line, by name."""
+    """Return the models that can be fitted from the command line, by name."""
     from discreto import models
     from discreto.models.base.estimator import PrivateEstimator
     from discreto.models.neighbors.pay_per_prediction import Voters
@@ -167,7 +175,7 @@ def kinds() -> dict[str, Any]:
 
 
 def auto(name: str, known: Domain, target: str | None) -> str:
-    """The name of a model; ``auto`` is the one that suits the target.
+    """Return the name of a model; ``auto`` is the one that suits the target.
 
     >>> from discreto import Category, Number
     >>> auto("auto", Domain({"a": Number(0, 1), "b": Category([0, 1])}), "b")
@@ -182,7 +190,7 @@ def auto(name: str, known: Domain, target: str | None) -> str:
 
 
 def _make(name: str, settings: list[str] | None, **price: Any) -> Any:
-    """The model of that name with these settings, checked."""
+    """Return the model of that name with these settings, checked."""
     known_kinds = kinds()
     if name not in known_kinds:
         near = difflib.get_close_matches(name, known_kinds, n=1)
@@ -193,7 +201,7 @@ def _make(name: str, settings: list[str] | None, **price: Any) -> Any:
 
 
 def configured(kind: Any, settings: list[str], **price: Any) -> Any:
-    """A model with these settings, ``NAME=VALUE`` each, those of boosting among them.
+    """Return a model with settings ``NAME=VALUE``, those of boosting among them.
 
     >>> from discreto.models import GradientBoostingClassifier
     >>> configured(GradientBoostingClassifier, ["split_share=0.3"], epsilon=1).settings

@@ -22,7 +22,7 @@ from discreto.release.labels import label_in_words
 from discreto.text.language import number, tr
 
 app = typer.Typer(
-    help="What was spent on these people, by whom, and whether the record is whole.",
+    help="Show, verify and export what was spent on a population.",
     no_args_is_help=True,
 )
 
@@ -30,7 +30,7 @@ PARTS = ("epsilon", "rho", "block_epsilon", "delta")
 
 
 class Format(StrEnum):
-    """How an export is written."""
+    """The format of an export."""
 
     json = "json"
     csv = "csv"
@@ -41,7 +41,10 @@ class Format(StrEnum):
 def show(
     opened: options.AnchoredLedger,
     last: Annotated[
-        int, typer.Option("--last", min=1, help="How many entries, newest ones.")
+        int,
+        typer.Option(
+            "--last", min=1, help="Number of entries to show, the newest ones."
+        ),
     ] = 30,
 ) -> None:
     """Show the entries of a ledger and what is left."""
@@ -50,7 +53,7 @@ def show(
 
 
 def print_ledger(book: Ledger, last: int = 30, path: str = "LEDGER") -> None:
-    """The newest entries and a bar of what is spent, on the console."""
+    """Print the newest entries and a bar of what is spent."""
     entries, console = book.entries(), terminal.out()
     name = (
         tr("ledger of {population}", population=book.population)
@@ -118,12 +121,14 @@ def verify(opened: options.AnchoredLedger) -> None:
 @options.grouped
 def reopen(
     opened: options.LedgerToRead,
-    comment: Annotated[str, typer.Option(help="What it was; it is written down.")] = "",
+    comment: Annotated[
+        str, typer.Option(help="Cause of the failure; it is written into the ledger.")
+    ] = "",
 ) -> None:
     """Go on after a failure that shut the ledger, once you have looked into it.
 
-    An answer that could not be computed after it was paid for shuts a ledger, because
-    that it failed may depend on somebody's row.
+    An answer that failed after its charge shuts the ledger, because the failure may
+    depend on a person's row.
     """
     book = opened.open()
     if not book.shut:
@@ -142,7 +147,7 @@ def reopen(
 def allow(
     opened: options.AnchoredLedger,
     analyst: Annotated[
-        str, typer.Argument(help="Whose budget; '' is the population's.")
+        str, typer.Argument(help="Analyst whose budget is set; '' is the population.")
     ],
     epsilon: Annotated[str, typer.Option(help="The new limit.")],
 ) -> None:
@@ -185,7 +190,7 @@ def export(
 
 
 def as_json(book: Ledger) -> str:
-    """The budget and every entry, complete."""
+    """Return the budget and every entry, complete."""
     facts = {
         "id": book.id,
         "population": book.population,
@@ -199,7 +204,7 @@ def as_json(book: Ledger) -> str:
 
 
 def as_csv(book: Ledger) -> str:
-    """One line for each entry; costs as exact fractions."""
+    """Return one line for each entry; costs as exact fractions."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["entry", "time", "analyst", "label", *PARTS, "hash"])

@@ -44,7 +44,8 @@ OptionalStat = Annotated[
     ),
 ]
 ColumnWords = Annotated[
-    list[str] | None, typer.Argument(metavar="COLUMN", help="What it is about.")
+    list[str] | None,
+    typer.Argument(metavar="COLUMN", help="Columns that the statistic is about."),
 ]
 ByWords = Annotated[
     list[str] | None,
@@ -91,23 +92,23 @@ TargetWord = Annotated[
 LedgerFile = Annotated[Path, typer.Option("--ledger", help="The ledger that pays.")]
 BudgetWord = Annotated[
     str | None,
-    typer.Option("--budget", help="Make the ledger, with this epsilon in all."),
+    typer.Option("--budget", help="Make the ledger, with this total epsilon."),
 ]
 BudgetDeltaWord = Annotated[
-    str | None, typer.Option("--budget-delta", help="... and this delta in all.")
+    str | None, typer.Option("--budget-delta", help="Total delta of the new ledger.")
 ]
 AnotherFlag = Annotated[
     bool,
     typer.Option(
         "--another-ledger",
-        help="DATA has a ledger, and may have a second one: what both spend adds up.",
+        help="Allow a second ledger for DATA. The costs of both add up.",
     ),
 ]
 AcceptFlag = Annotated[
     bool,
     typer.Option(
         "--accept-unchecked",
-        help="Ask a text file though its owner has not recorded a check.",
+        help="Read a text file whose owner has not recorded a check.",
     ),
 ]
 AnalystWord = Annotated[
@@ -125,14 +126,14 @@ ChainKey = Annotated[
     typer.Option(
         "--chain-key",
         envvar="DISCRETO_CHAIN_KEY",
-        help="A file with the secret of the ledger's chain.",
+        help="File with the secret key of the ledger's hash chain.",
     ),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class SourceOptions:
     """The options of a command that reads a table of a known domain."""
 
     data: DataWord
@@ -187,7 +188,7 @@ class Payment:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaidSource(Payment, Source):
+class PaidSource(Payment, SourceOptions):
     """The options of a command that needs a domain, a table and a ledger."""
 
 
@@ -225,20 +226,22 @@ class AnchoredLedger(LedgerToRead):
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """What only people can say about a model, for its card."""
+    """Statements of people about a model, for its card."""
 
     purpose: Annotated[
         str, typer.Option("--purpose", help="For the card: what the model is for.")
     ] = ""
     author: Annotated[
-        str, typer.Option("--author", help="For the card: who answers for it.")
+        str, typer.Option("--author", help="For the card: the person responsible.")
     ] = ""
     about: Annotated[
         str, typer.Option("--about", help="For the card: what the rows are.")
     ] = ""
     prior: Annotated[
         str,
-        typer.Option("--prior", help="For the card: an attacker's belief beforehand."),
+        typer.Option(
+            "--prior", help="For the card: prior probability of the attacker."
+        ),
     ] = "0.1"
 
     def said(self) -> dict[str, str]:
@@ -248,7 +251,7 @@ class Statement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class QuestionOptions:
     """The options that say which statistic is asked, beside its name and columns."""
 
     by: ByWords = None

@@ -26,7 +26,7 @@ EXAMPLE = """Examples:
 `discreto plan d.json mean age --error 0.5 --rows 5000`: what would that error cost?
 """
 
-DOORS = {"measure": mark("noisy sums"), "select": mark("noisy choice")}
+WAYS_OUT = {"measure": mark("noisy sums"), "select": mark("noisy choice")}
 
 
 @options.grouped
@@ -35,14 +35,17 @@ def plan(
         Path, typer.Argument(metavar="DOMAIN", help="A domain file (JSON).")
     ],
     stat: options.StatWord,
-    asked: options.Question,
+    asked: options.QuestionOptions,
     columns: options.ColumnWords = None,
     *,
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="What you would spend.")
+        str | None, typer.Option("--epsilon", help="Epsilon that you would spend.")
     ] = None,
     error: Annotated[
-        str | None, typer.Option("--error", help="Or the 95 % error you want.")
+        str | None,
+        typer.Option(
+            "--error", help="Or the half-width of the 95 % interval that you want."
+        ),
     ] = None,
     delta: options.DeltaWord = "0",
     rows: Annotated[
@@ -74,7 +77,7 @@ def plan(
 def _price(
     known: Domain, wanted: Statistic, error: str, rows: int | None, delta: str
 ) -> str:
-    """The epsilon that this error costs, as text."""
+    """Return the epsilon that this error costs, as text."""
     # A question that is impossible at any price says so itself.
     statistics(known, wanted, epsilon=1, delta=delta, rows=rows)
     wanted_error = float(read_amount(error, "--error"))
@@ -120,7 +123,7 @@ def _print(made: Plan, epsilon: str, error: str | None, *, interval: bool) -> No
 
 
 def plan_table(made: Plan) -> Table:
-    """The questions of a plan, one a line."""
+    """Return the questions of a plan, one a line."""
     table = Table(
         title=tr("plan, {total} in all", total=number(made.total)), title_justify="left"
     )
@@ -128,7 +131,7 @@ def plan_table(made: Plan) -> Table:
     table.add_column(tr("cost"), justify="right")
     table.add_column(tr("how"))
     for question in made:
-        how = tr(DOORS.get(question.door, question.door))
+        how = tr(WAYS_OUT.get(question.door, question.door))
         table.add_row(
             terminal.plain(label_in_words(question.label)), number(question.cost), how
         )

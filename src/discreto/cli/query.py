@@ -31,7 +31,7 @@ EXAMPLE = """Examples:
 
 
 EpsilonWord = Annotated[
-    str | None, typer.Option("--epsilon", help="What this may cost.")
+    str | None, typer.Option("--epsilon", help="Epsilon that this question may cost.")
 ]
 DeltaWord = Annotated[
     str | None,
@@ -39,7 +39,7 @@ DeltaWord = Annotated[
 ]
 BatchFile = Annotated[
     Path | None,
-    typer.Option("--batch", help="A TOML file of questions, for one cost."),
+    typer.Option("--batch", help="TOML file of questions that share one cost."),
 ]
 PlanFlag = Annotated[
     bool, typer.Option("--plan", help="With --batch: show the plan, ask nothing.")
@@ -49,7 +49,7 @@ PlanFlag = Annotated[
 @options.grouped
 def query(
     source: options.PaidSource,
-    asked: options.Question,
+    asked: options.QuestionOptions,
     stat: options.OptionalStat = None,
     columns: options.ColumnWords = None,
     *,
@@ -59,7 +59,11 @@ def query(
     only_plan: PlanFlag = False,
     key: Annotated[
         str | None,
-        typer.Option("--key", help="Asked again, it gives the same answer for free."),
+        typer.Option(
+            "--key",
+            help="Name of the answer: asking again with it returns the same answer for "
+            "free.",
+        ),
     ] = None,
     as_json: options.JsonFlag = False,
 ) -> None:

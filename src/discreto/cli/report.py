@@ -118,7 +118,7 @@ def page_of(
     chain_key: Path | None = None,
     said: Mapping[str, Any] | None = None,
 ) -> Page:
-    """The page of whatever a file or folder holds."""
+    """Return the page of whatever a file or folder holds."""
     from discreto.report import ledger_page
 
     if source.is_dir():

@@ -1,4 +1,4 @@
-"""``discreto synthesize``: made-up rows with the marginals of private ones."""
+"""``discreto synthesize``: synthetic rows with the marginals of private rows."""
 
 from __future__ import annotations
 
@@ -28,14 +28,18 @@ EXAMPLE = """Examples:
 ENDINGS = (".parquet", ".csv")
 RowsWord = Annotated[
     int | None,
-    typer.Option("--rows", help="How many; by default about as many as DATA has."),
+    typer.Option(
+        "--rows", help="Number of synthetic rows; by default about as many as DATA has."
+    ),
 ]
 SeedWord = Annotated[
-    int | None, typer.Option("--seed", help="Draws the same rows again.")
+    int | None, typer.Option("--seed", help="Seed: the same seed draws the same rows.")
 ]
 ConstraintWords = Annotated[
     list[str] | None,
-    typer.Option("--constraint", help="What all rows meet: 'age >= 18'"),
+    typer.Option(
+        "--constraint", help="Condition that all synthetic rows meet: 'age >= 18'"
+    ),
 ]
 ModelFile = Annotated[
     Path | None, typer.Option("--model", help="Also write the fitted model (JSON).")
@@ -49,7 +53,9 @@ ReportFile = Annotated[
 def synthesize(
     source: options.PaidSource,
     *,
-    epsilon: Annotated[str, typer.Option("--epsilon", help="What the fit costs.")],
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", help="Epsilon that the fit costs.")
+    ],
     out: Annotated[
         Path, typer.Option("--out", help="A new file for the rows: .parquet or .csv")
     ],
@@ -61,7 +67,7 @@ def synthesize(
     model: ModelFile = None,
     report: ReportFile = None,
 ) -> None:
-    """Make up rows with the marginals of private ones; anybody may keep them.
+    """Make synthetic rows with the marginals of private rows. They may be published.
 
     The charge is written down before any row is read. Drawing rows costs nothing more,
     and neither does the report: expected errors follow from the released model.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreto.errors import ParameterError
-from discreto.report.page import Page
+from discreto.report.page import Page, fill
 from discreto.text.language import number, speaking, tr
 
 NEEDED = {
@@ -47,7 +47,8 @@ def audit_page(findings: Iterable[Any], *, title: str = "", lang: str = "") -> P
             simulated=any(finding.get("simulated", True) for finding in several),
         )
         shown = [_shown(finding) for finding in several]
-        return page.fill(
+        return fill(
+            page,
             "audit.html",
             findings=shown,
             broken=[finding for finding in shown if finding["violation"]],

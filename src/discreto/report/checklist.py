@@ -8,7 +8,7 @@ from discreto import __version__
 from discreto.core.cost import show
 from discreto.core.domain.domain import Domain
 from discreto.report.deployment import deployment_of
-from discreto.report.page import Page
+from discreto.report.page import Page, fill
 from discreto.text.language import number, speaking, tr
 
 
@@ -39,7 +39,8 @@ def checklist_page(
             tr("The hazards of NIST SP 800-226, for one ledger."),
         )
         columns: Any = domain or {}
-        return page.fill(
+        return fill(
+            page,
             "checklist.html",
             found=found,
             ledger=ledger,

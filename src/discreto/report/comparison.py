@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from discreto.plots import EpsilonCurveDisplay
 from discreto.report.markup import Measured
 from discreto.report.model import plan_table
-from discreto.report.page import Page
+from discreto.report.page import Page, fill
 from discreto.session.parameters import read_delta
 from discreto.text.language import number, speaking, tr
 
@@ -62,7 +62,8 @@ def comparison_page(
             repeats=repeats,
         )
         page = Page(title, lead, simulated=True)
-        return page.fill(
+        return fill(
+            page,
             "comparison.html",
             comparison=comparison,
             command=command,

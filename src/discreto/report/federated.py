@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreto.core.cost import Cost
 from discreto.report.model import domain_table
-from discreto.report.page import Page
+from discreto.report.page import Page, fill
 from discreto.text.language import number, speaking, tr
 from discreto.text.meaning import explain_cost
 
@@ -48,7 +48,8 @@ def federated_page(model: FederatedModel, *, title: str = "", lang: str = "") ->
             simulated=guarantee.simulated,
         )
         names, target = model.features, model.target
-        return page.fill(
+        return fill(
+            page,
             "federated.html",
             model=model,
             silos=[_silo(*one) for one in guarantee.silos.items()],

@@ -24,11 +24,11 @@ from discreto.report.markup import (
     text,
 )
 from discreto.report.model_summary import learned
-from discreto.report.page import Page
+from discreto.report.page import Page, fill
 from discreto.text.language import mark, number, speaking, tr
 from discreto.text.meaning import deployments_near, explain_cost
 
-DOORS = {
+WAYS_OUT = {
     "measure": mark("noisy sums"),
     "select": mark("noisy choice"),
     "randomise": mark("noisy rows"),
@@ -99,7 +99,8 @@ def model_page(
         protected = bool(privacy.cost) and not privacy.simulated
         meant = explain_cost(privacy.cost, prior=prior) if protected else None
         judged = None if evaluation is None else evaluation_tables(evaluation)
-        return page.fill(
+        return fill(
+            page,
             "model.html",
             privacy=privacy,
             stated=[[word, value or tr("not stated")] for word, value in told.items()],
@@ -138,7 +139,7 @@ def _purpose(model: Any) -> str:
     space = model.space_
     if hasattr(model, "marginals_"):
         many = len(space.features) + (space.target is not None)
-        return tr("Makes up rows with {count} columns.", count=many)
+        return tr("Generates synthetic rows with {count} columns.", count=many)
     if space.target is None:
         return tr("Groups rows by {count} columns.", count=len(space.features))
     return tr(
@@ -254,7 +255,7 @@ def plan_table(plan: Any) -> Html:
         noise = ", ".join(
             number(ratio, ".3g") for ratio in dict.fromkeys(question.ratios())
         )
-        how = tr(DOORS.get(question.door, question.door))
+        how = tr(WAYS_OUT.get(question.door, question.door))
         kinds.setdefault((how, number(question.cost), noise), []).append(
             label_in_words(question.label)
         )

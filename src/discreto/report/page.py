@@ -92,29 +92,6 @@ class Page:
             moment=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         )
 
-    def fill(self, template: str, **given: Any) -> Page:
-        """Add the sections of a template, in which ``section`` is this page's.
-
-        Parameters
-        ----------
-        template
-            The name of a file in ``report/templates``.
-        given
-            The values that the template shows.
-
-        Returns
-        -------
-        Page
-            This page.
-        """
-
-        def section(title: str, caller: Any, *, simulated: bool = False) -> str:
-            self.section(title, Html(caller().strip()), simulated=simulated)
-            return ""
-
-        TEMPLATES.get_template(template).render(given, section=section, page=self)
-        return self
-
     def save(self, path: str | Path) -> Path:
         """Write the page to a file.
 
@@ -132,6 +109,27 @@ class Page:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(str(self), encoding="utf-8")
         return out
+
+
+def fill(page: Page, template: str, **given: Any) -> Page:
+    """Add the sections of a template to a page, and return the page.
+
+    Parameters
+    ----------
+    page
+        The page, which the template's ``section`` adds to.
+    template
+        The name of a file in ``report/templates``.
+    given
+        The values that the template shows.
+    """
+
+    def section(title: str, caller: Any, *, simulated: bool = False) -> str:
+        page.section(title, Html(caller().strip()), simulated=simulated)
+        return ""
+
+    TEMPLATES.get_template(template).render(given, section=section)
+    return page
 
 
 def anchor(title: str) -> str:

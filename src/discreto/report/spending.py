@@ -8,7 +8,7 @@ from typing import Any
 from discreto.core.cost import Cost
 from discreto.plots import LedgerDisplay
 from discreto.release.labels import label_in_words
-from discreto.report.page import Page
+from discreto.report.page import Page, fill
 from discreto.text.language import number, speaking, tr
 
 
@@ -42,7 +42,8 @@ def ledger_page(ledger: Any, *, name: str = "", lang: str = "") -> Page:
             title, tr("What was spent, in the order it was spent."), simulated=simulated
         )
         names = sorted({entry.get("analyst", "") for entry in entries} - {""})
-        return page.fill(
+        return fill(
+            page,
             "ledger.html",
             ledger=ledger,
             simulated=simulated,

@@ -62,7 +62,7 @@ def _place(folder: Path, path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:
-    """What a request may be, and how its answer is timed.
+    """Limits of requests, and the timing of answers.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class ServiceLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerSettings:
-    """Where a population's ledger is, and its budgets when it is new."""
+    """The place of a ledger, and its budgets when it is new."""
 
     path: str = relative(_place)
     epsilon: Amount | None = None

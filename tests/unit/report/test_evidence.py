@@ -175,7 +175,7 @@ def test_mechanisms_are_counted() -> None:
 
 
 def test_a_simulation_has_nothing_to_tell() -> None:
-    with pytest.raises(ParameterError, match="protects nobody"):
+    with pytest.raises(ParameterError, match="gives no protection"):
         registry_entry(simulate(0))
 
 

@@ -152,7 +152,7 @@ def _refuse_existing(new: str) -> None:
 
 
 def _without_password(address: str) -> str:
-    """An address as it may be written down.
+    """Return an address as it may be written down.
 
     >>> _without_password("postgresql://ana:secret@db/x#p"), _without_password("a.l")
     ('postgresql://ana@db/x#p', 'a.l')

@@ -30,7 +30,7 @@ def rows(
         str, typer.Option(help="metropolis, constant or optimal.")
     ] = "metropolis",
     alpha: Annotated[
-        float | None, typer.Option(help="The weight of edges for constant.")
+        float | None, typer.Option(help="Weight of each edge, for constant.")
     ] = None,
 ) -> None:
     """Show every node's own row of a graph's mixing matrix, for its file."""
@@ -98,7 +98,7 @@ def check(config: Config) -> None:
 @app.command(epilog="Example: `discreto peer run --config north.toml --out model.json`")
 def run(
     config: Config,
-    out: Annotated[Path, typer.Option(help="Where this node's model goes.")],
+    out: Annotated[Path, typer.Option(help="File for this node's model.")],
 ) -> None:
     """Take part in a run until its end, and write this node's model.
 

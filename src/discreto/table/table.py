@@ -12,8 +12,8 @@ from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from discreto.core.capabilities import AnswersQueries, may_fetch
 from discreto.core.bound import Bound
+from discreto.core.capabilities import AnswersQueries, may_fetch
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Amount, Cost
 from discreto.core.domain.columns import of_python

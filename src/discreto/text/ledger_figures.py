@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from discreto.text.wrong_calls import readable
 from discreto.core.budget import Budget
 from discreto.core.cost import Amount, Cost, read_delta, show
 from discreto.errors import LedgerError
 from discreto.text.html import Html, html_table
+from discreto.text.wrong_calls import readable
 
 NEWEST = 10  # entries that a notebook shows
 

@@ -219,7 +219,7 @@ def _reason(
 
 
 def _example(name: str, known: Mapping[str, inspect.Parameter]) -> str:
-    """A call with what it needs."""
+    """Return a call with what it needs."""
     if name == "Domain":
         return "Domain({'age': Number(0, 120), 'sex': Category(['f', 'm'])})"
     words = _EXAMPLES | (_DATES if "last" in known else {})

@@ -43,17 +43,12 @@ from pathlib import Path
 from typing import Any
 
 from discreto.errors import ParameterError
-from discreto.federated.config import (
-    HttpsWire,
-    made,
-    read_https,
-    read_silo,
-    section,
-)
+from discreto.federated.config import HttpsWire, read_file, read_silo
 from discreto.federated.graph_learning import GraphLearning
 from discreto.federated.https import Certificates, HttpsLink, place_of
 from discreto.federated.peer.mixing_row import Neighbourhood
 from discreto.federated.peer.peer import Peer
+from discreto.text.toml_config import read_section
 
 _LEARNER = (
     "epsilon",
@@ -111,11 +106,12 @@ class PeerPlan:
 
 
 def read_plan(path: str | Path) -> tuple[PeerPlan, HttpsWire]:
-    """The plan of a node and how it listens; refuses what does not fit together."""
-    part, wire = section(path, "peer"), read_https(path)
-    if not part or wire is None:
+    """Return the sections [peer] and [https]; refuse parts that do not fit."""
+    said, folder = read_file(path), Path(path).absolute().parent
+    wire = said.https
+    if not said.peer or wire is None:
         raise ParameterError(f"{str(path)!r} needs the sections [peer] and [https].")
-    plan: PeerPlan = made(PeerPlan, part, path)
+    plan = read_section(PeerPlan, said.peer, "[peer]", folder, "peer")
     near = neighbourhood_of(plan)
     if set(near.neighbours) != set(plan.neighbours):
         raise ParameterError(

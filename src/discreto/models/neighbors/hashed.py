@@ -20,6 +20,7 @@ from discreto.core.maps import (
     Present,
     Sides,
     Values,
+    present_in,
 )
 from discreto.core.query import Block, Sum
 from discreto.models.base.arrays import Bounds

@@ -19,9 +19,9 @@ from discreto.core.maps.neighbors import GRID
 from discreto.core.query import Block, Choice, Ones, Sum
 from discreto.errors import ParameterError, UnsafeError
 from discreto.models.base.features import Array, Ready, Space
-from discreto.models.base.gaps_warning import warn_of_gaps
 from discreto.models.base.kinds import PrivateClassifier
 from discreto.models.base.privacy import Privacy
+from discreto.models.base.warnings import warn_of_gaps
 from discreto.models.linear.encoding import INDICATOR, Encoding
 from discreto.session.parameters import Reader, whole
 from discreto.session.perform import perform

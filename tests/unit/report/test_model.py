@@ -63,7 +63,7 @@ class TestCard:
         for _, words in explain(8, prior="0.2").lines():
             assert words in page
         assert "one row, added or removed" in page
-        assert "whoever held the rows" in page
+        assert "the owner of the rows, who ran the fit" in page
 
     def test_gaussian_costs_have_a_meaning_too(self, table):
         model = models.NaiveBayes(epsilon=1, delta="1e-6").fit(table)

@@ -111,7 +111,7 @@ def test_the_shell_says_the_same():
 def test_the_page_has_the_right_numbers():
     from pathlib import Path
 
-    page = Path(__file__).parents[2] / "docs" / "choosing-epsilon.md"
+    page = Path(__file__).parents[3] / "docs" / "choosing-epsilon.md"
     first, others = page.read_text("utf-8").split("## What others chose")
     lines = [
         x

@@ -23,7 +23,7 @@ from discreto.federated import FederatedAveraging, GraphLearning
 from discreto.federated.batch_simulation import BatchEngine
 from discreto.federated.federation import drive
 from discreto.federated.model import to_columns
-from discreto.federated.reference import excess, pooled
+from discreto.federated.simulation import excess, pooled
 from discreto.federated.rounds import MomentsRequest, Reply
 from discreto.federated.simulation import _batch
 

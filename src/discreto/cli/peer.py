@@ -37,7 +37,7 @@ def rows(
     import networkx as nx
 
     from discreto.federated.graph import mixing_by_rule
-    from discreto.federated.peer.mixing_row import Neighbourhood
+    from discreto.federated.graph import Neighbourhood
 
     edges = [line.split() for line in _lines(graph)]
     if not edges or any(len(pair) != 2 for pair in edges):

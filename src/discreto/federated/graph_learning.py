@@ -13,8 +13,14 @@ from discreto.federated.graph import Mixing, chebyshev, mixing_by_rule, topology
 from discreto.federated.learners import RATES, Learner
 from discreto.federated.preconditioner import Preconditioner
 from discreto.federated.robust import counted, neighbour_mean
-from discreto.federated.rounds import Descent, Setting, for_all, running
-from discreto.federated.updates import FARTHEST, follow
+from discreto.federated.rounds import (
+    FARTHEST,
+    Descent,
+    Setting,
+    follow,
+    for_all,
+    running,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

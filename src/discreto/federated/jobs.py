@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from discreto.errors import DiscretoError, ParameterError
-from discreto.federated.channels import Channel
-from discreto.federated.federation import Federation
+from discreto.federated.federation import Channel, Federation
 from discreto.federated.graph_learning import GraphLearning
 from discreto.federated.learners import FederatedAveraging
 from discreto.federated.proximal_point import ProximalPoint

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -22,14 +21,14 @@ from discreto.federated.rounds import (
     RoundsResult,
     RunProtocol,
     Setting,
+    follow,
     for_all,
+    moment_rounds,
     running,
     runs_at_once,
 )
-from discreto.federated.updates import follow
 from discreto.session.parameters import Reader
 
-MOMENTS = Fraction(1, 10)
 RATES = (1e-12, 1e12)  # what a message can hold
 
 
@@ -98,8 +97,7 @@ class Learner(ABC):
         read.choice("robust", RULES)
         read.whole("colluders", least=0)
         read.whole("hostile")
-        rounds = read.whole("rounds", most=10**6)
-        rules.moment_rounds(rounds, MOMENTS)
+        moment_rounds(read.whole("rounds", most=10**6))
         _ = self.terms
 
     @abstractmethod
@@ -189,7 +187,7 @@ class Learner(ABC):
         return self._protocol(setting)
 
     def _protocol(self, setting: Setting) -> RunProtocol:
-        first = rules.moment_rounds(self.rounds, MOMENTS)
+        first = setting.moment_rounds
         preconditioner = yield from rules.orient(setting, first, self.clip)
         step_size = rules.step_size(setting, preconditioner, self.clip, first)
         path, alive = yield from self._walk(

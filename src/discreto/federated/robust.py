@@ -22,7 +22,7 @@ import numpy as np
 
 from discreto.core.aggregate import add_up
 from discreto.core.query import Floats
-from discreto.federated.updates import average
+from discreto.federated.rounds import average
 
 RULES = ("none", "median", "trimmed", "bounded")
 _LARGER = 4.0  # than the middle silo: nobody counts for more rows than that

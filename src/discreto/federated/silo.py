@@ -29,7 +29,7 @@ from discreto.errors import (
 from discreto.federated import messages
 from discreto.federated.messages import Message
 from discreto.federated.policy import Policy
-from discreto.federated.updates import local_steps
+from discreto.federated.rounds import local_steps
 from discreto.session.parameters import MANY, whole
 from discreto.session.session import question_of
 from discreto.table.table import Table

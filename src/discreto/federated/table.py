@@ -18,8 +18,7 @@ from discreto.core.expressions import Step, view_domain
 from discreto.core.gate import Measurement, Noise, Selection, bind, scale_for
 from discreto.core.query import Choice, Ints, Randomise, Sum
 from discreto.errors import DomainError, ParameterError, UnsafeError
-from discreto.federated.channels import Channel
-from discreto.federated.federation import Federation
+from discreto.federated.federation import Channel, Federation
 from discreto.federated.silo import Silo
 from discreto.release.release import Release
 from discreto.session.plan import Plan, Statistic, plan_of

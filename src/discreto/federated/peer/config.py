@@ -50,9 +50,10 @@ from discreto.federated.config import (
     read_silo,
     section,
 )
+from discreto.federated.graph import Neighbourhood
 from discreto.federated.graph_learning import GraphLearning
 from discreto.federated.https import Certificates, HttpsLink, place_of
-from discreto.federated.peer.mixing_row import Neighbourhood
+from discreto.federated.peer.identity import Identity
 from discreto.federated.peer.peer import Peer
 
 _LEARNER = (
@@ -135,7 +136,8 @@ def neighbourhood_of(plan: PeerPlan) -> Neighbourhood:
 
 def read_peer(path: str | Path) -> Peer:
     """The node that a TOML file describes; its ledger is made if there is none."""
-    plan, _ = read_plan(path)
+    plan, wire = read_plan(path)
+    files = Certificates(wire.certificate, wire.private_key, wire.authority)
     folder = Path(path).absolute().parent
     return Peer(
         read_silo(path),
@@ -147,6 +149,7 @@ def read_peer(path: str | Path) -> Peer:
         patience=plan.patience,
         gather=plan.gather,
         count_epsilon=plan.count_epsilon,
+        identity=Identity.read(files),
     )
 
 

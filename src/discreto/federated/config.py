@@ -79,7 +79,7 @@ _SECTIONS = ("flower", "https", "peer")
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How a silo reaches its coordinator over Flower.
+    """A silo's connection to its coordinator over Flower.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Wire:
     root_certificates, private_key
         The certificate that signed the coordinator's, and the silo's own secret key.
     partner
-        The name that the policy gives to whoever is behind that address.
+        The name that the policy gives to the coordinator at that address.
     port
         A local port for the silo's own processes; another one for each silo of a host.
     home
@@ -105,7 +105,7 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class HttpsWire:
-    """How a silo answers partners over HTTPS; see ``discreto.federated.https``.
+    """A silo's HTTPS server; see ``discreto.federated.https``.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class HttpsWire:
 
 
 def read_https(path: str | Path) -> HttpsWire | None:
-    """How the silo of a TOML file answers over HTTPS, if it does."""
+    """Return the HTTPS server that a silo's TOML file describes, or None."""
     data, folder = _read(path), Path(path).absolute().parent
     if "https" not in data:
         return None
@@ -170,7 +170,7 @@ def read_silo(path: str | Path) -> Silo:
 
 
 def _history(part: dict[str, Any], path: str | Path) -> PersonHistory:
-    """The columns from earlier rows that an owner declares."""
+    """Return the columns from earlier rows that an owner declares."""
     order = part.pop("order", None)
     columns = tuple(NamedPast(name, _past(one, path)) for name, one in part.items())
     if not isinstance(order, str):
@@ -193,7 +193,7 @@ def _past(said: Any, path: str | Path) -> Past:
 
 
 def read_wire(path: str | Path) -> Wire:
-    """How the silo of a TOML file is reached; paths in it become absolute."""
+    """Return the Flower connection of a silo's TOML file, with absolute paths."""
     folder, part = Path(path).absolute().parent, _part(_read(path), "flower", path)
     for name in ("root_certificates", "private_key", "home"):
         if name in part or name == "home":
@@ -224,12 +224,12 @@ def _part(data: Mapping[str, Any], name: str, path: str | Path) -> dict[str, Any
 
 
 def section(path: str | Path, name: str) -> dict[str, Any]:
-    """A section of a silo's file; empty if it has none."""
+    """Return a section of a silo's file; empty if it has none."""
     return _part(_read(path), name, path)
 
 
 def made(kind: Any, part: dict[str, Any], path: str | Path) -> Any:
-    """What a section of a file describes; refuses names that it does not know."""
+    """Return what a section of a file describes; unknown names are refused."""
     known = [field.name for field in fields(kind)]
     part = known_part(part, known, f"a section of {str(path)!r}")
     part = {k: tuple(v) if isinstance(v, list) else v for k, v in part.items()}

@@ -41,13 +41,13 @@ from discreto.federated.silo import Silo
 
 
 class Channel(Protocol):
-    """A wire to silos. Who does not answer in time is left out of the replies."""
+    """A wire to silos. Silos that do not answer in time are left out of the replies."""
 
     def names(self) -> list[str]:
-        """The silos' names."""
+        """Return the silos' names."""
 
     def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
-        """The replies by the silos' names.
+        """Return the replies by the silos' names.
 
         Parameters
         ----------
@@ -63,11 +63,11 @@ class Local:
         self._silos, self._partner = dict(silos), partner
 
     def names(self) -> list[str]:
-        """The silos' names."""
+        """Return the silos' names."""
         return list(self._silos)
 
     def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
-        """Every silo's reply."""
+        """Return every silo's reply."""
         out = {}
         for name, message in outgoing.items():
             data = json.loads(json.dumps(message))
@@ -116,7 +116,7 @@ class Federation:
         self.simulated = any(facts[name]["simulated"] for name in self.names)
 
     def facts(self) -> dict[str, Message]:
-        """What each silo says of itself, now."""
+        """Return the current public facts of each silo."""
         found: dict[str, Message] = self.channel.send(
             {name: messages.hello() for name in self.names}
         )
@@ -185,7 +185,7 @@ class Federation:
         name: str | None = None,
         view: Sequence[Step] = (),
     ) -> dict[str, Measurement]:
-        """The same noisy sums from every silo; each is charged for them.
+        """Return the same noisy sums from every silo; each is charged for them.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class Federation:
         return {name: messages.read_release(replies[name]) for name in self.names}
 
     def count(self, epsilon: Any, name: str | None = None) -> dict[str, int]:
-        """Numbers of rows: declared ones as they are, others with noise.
+        """Return numbers of rows: declared ones as they are, others with noise.
 
         Parameters
         ----------
@@ -331,7 +331,7 @@ class Federation:
 
 
 class RoundEngine(Protocol):
-    """Whatever can answer the requests of a protocol."""
+    """An object that answers the requests of a protocol."""
 
     def answer(self, request: Request) -> Reply: ...
 

@@ -31,7 +31,7 @@ TOPOLOGIES = ("ring", "star", "complete", "grid", "regular", "random", "five", "
 
 
 def topology(name: str, nodes: int, *, degree: int = 3, seed: Seed = 0) -> Any:
-    """A connected networkx graph by name.
+    """Return a connected networkx graph by name.
 
     ``regular``: every node has ``degree`` neighbours, at random. ``random``: Erdos and
     Renyi's graph with ``degree`` neighbours on average, made connected by a ring if
@@ -47,7 +47,7 @@ def topology(name: str, nodes: int, *, degree: int = 3, seed: Seed = 0) -> Any:
     degree
         Neighbours of a node in ``regular`` and ``random`` graphs.
     seed
-        Tosses public coins.
+        Seed of the public random generator.
 
     Examples
     --------
@@ -228,7 +228,7 @@ class Mixing:
 
     @property
     def negative(self) -> bool:
-        """Whether some weight is below 0: it still mixes, but is no average."""
+        """True if some weight is below 0: it still mixes, but is not an average."""
         return bool((self.matrix < -1e-12).any())
 
     def power(self, mixes: int) -> Floats:
@@ -259,7 +259,7 @@ class Mixing:
         return chebyshev(self.second, mixes)
 
     def line(self, place: int, present: NDArray[np.bool_]) -> dict[int, float]:
-        """A node's own row: whose word counts how much, in the order of nodes.
+        """Return a node's own row: whose word counts how much, in the order of nodes.
 
         Weight given to those who are not there stays at home.
 
@@ -276,7 +276,7 @@ class Mixing:
 
 
 def mixing_by_rule(graph: Any, rule: Any, alpha: float | None = None) -> Mixing:
-    """The mixing of a graph by the name of a rule."""
+    """Return the mixing of a graph by the name of a rule."""
     if rule == "metropolis":
         return Mixing.metropolis(graph)
     if rule == "constant":
@@ -295,7 +295,7 @@ def at_home(row: dict[Any, float], own: Any, heard: set[Any]) -> dict[Any, float
 
 
 def chebyshev(second: float, mixes: int) -> list[tuple[float, float]]:
-    """The numbers of Chebyshev's recursion for a matrix with this eigenvalue."""
+    """Return the numbers of Chebyshev's recursion for a matrix with this eigenvalue."""
     mixes = whole(mixes, "mixes", most=10**4)
     out, ratio = [(1.0, 0.0)], second
     while len(out) < mixes:
@@ -401,7 +401,7 @@ class Neighbourhood:
 
     @classmethod
     def rows_of(cls, mixing: Mixing, names: Sequence[str]) -> dict[str, Neighbourhood]:
-        """Every node's own row of a whole matrix, for whoever sets up a graph.
+        """Return every node's own row of a whole matrix, to set up a graph.
 
         Parameters
         ----------

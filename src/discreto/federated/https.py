@@ -37,7 +37,7 @@ _GRACE = 30.0  # seconds for replies that are under way when a server closes
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """What one end of the wire shows, and whom it believes.
+    """The files of one end: its certificate, its key, and the authority it trusts.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Certificates:
     authority: str | Path
 
     def context(self, *, server: bool) -> ssl.SSLContext:
-        """The rules of one end: certificates on both sides, TLS 1.2 or later."""
+        """Return the rules of one end: certificates on both sides, TLS 1.2 or later."""
         side = ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT
         context = ssl.SSLContext(side)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -205,7 +205,7 @@ def name_in(certificate: Any) -> str:
 
 
 def place_of(name: str, address: str) -> tuple[str, int]:
-    """The host and port of an address."""
+    """Return the host and port of an address."""
     parts = urlsplit(address)
     if parts.scheme != "https" or not parts.hostname:
         raise ParameterError(
@@ -244,11 +244,11 @@ class HttpsChannel:
         self._timeout = timeout
 
     def names(self) -> list[str]:
-        """The silos' names."""
+        """Return the silos' names."""
         return list(self._places)
 
     def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
-        """The replies by the silos' names; all silos are asked at once.
+        """Return the replies by the silos' names; all silos are asked at once.
 
         Parameters
         ----------
@@ -300,7 +300,7 @@ class HttpsLink:
         self._alone = threading.Lock()
 
     def ask(self, message: Message) -> Message | None:
-        """The reply to a message; nothing if there is none, or it is not JSON.
+        """Return the reply to a message; nothing if there is none, or it is not JSON.
 
         Parameters
         ----------

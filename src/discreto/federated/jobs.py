@@ -1,4 +1,4 @@
-"""What a coordinator wants of a federation, as JSON data, and what comes of it."""
+"""A coordinator's job as JSON data: its check, its run and its result file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEARNERS = {
 
 
 def check_job(job: Mapping[str, Any]) -> Any:
-    """The learner or model of a job; whatever can be refused is refused here."""
+    """Return the learner or model of a job; whatever can be refused is refused here."""
     from discreto import models
     from discreto.models.base.estimator import PrivateEstimator
     from discreto.models.boosting.settings import take_settings

@@ -1,4 +1,4 @@
-"""What a run finds out first: coordinates, a rough answer, a clip, a length of steps.
+"""The start of a run: coordinates, a rough answer, a clip, and a length of steps.
 
 A tenth of the rounds asks for second moments of the columns. Three things follow:
 coordinates in which columns are of the same size and unrelated (so that noise harms all
@@ -41,7 +41,7 @@ _DOUBT = 0.6  # of the noise in a matrix of moments, added to its eigenvalues
 
 @dataclass(frozen=True)
 class Preconditioner:
-    """What the second moments say: coordinates, a first answer, a clip."""
+    """Coordinates, a first answer and a clip, made of the second moments."""
 
     basis: Floats  # (seeds, width, width), symmetric
     start: Floats  # (seeds, width), in these coordinates
@@ -134,7 +134,7 @@ def _exact(setting: Setting) -> float:
 
 
 def _clip_rule(setting: Setting, asked: int) -> float:
-    """The clip in typical gradients: the less noise, the more is let through.
+    """Return the clip in typical gradients: the less noise, the more is let through.
 
     A small clip means little noise but uses large residuals less; what a step's noise
     does to the mean of all steps, against one row's pull, decides.
@@ -202,7 +202,7 @@ def _square(upper: Floats, width: int) -> Floats:
 def step_size(
     setting: Setting, preconditioner: Preconditioner, clip: float | None, first: int
 ) -> Floats:
-    """The length of a whole step in these coordinates, for each seed.
+    """Return the length of a whole step in these coordinates, for each seed.
 
     Clipped rows add no curvature to the loss, so steps may be longer by their share, up
     to the public bound at which no table makes them diverge. They are shorter where the
@@ -218,7 +218,7 @@ def step_size(
 
 
 def step_noise(setting: Setting, preconditioner: Preconditioner) -> Floats:
-    """What noise does to one number of the mean gradient, for each seed."""
+    """Return the noise's standard deviation in a mean gradient, for each seed."""
     some = np.array(setting.rows, dtype=float)[preconditioner.alive]
     rows = max(1.0, float(counted(some, setting.robust).sum()))
     noise = setting.noise * math.sqrt(float(preconditioner.alive.sum()))

@@ -97,7 +97,7 @@ class Setting:
 
     @cached_property
     def columns(self) -> Columns:
-        """What the features become: numbers, and an indicator for each category."""
+        """The terms of the features: numbers, and an indicator for each category."""
         return Columns(Space(self.domain, self.features, self.target))
 
     def check(self) -> None:
@@ -112,11 +112,11 @@ class Setting:
                 steps.noises(bind(query, domain))
 
     def asked(self) -> list[Sum]:
-        """Questions as they will be asked, at made-up weights."""
+        """Return the questions as they will be asked, at weights of 0."""
         return [self.moments(0), Sum(Everyone(), (Block(self.gradient()),))]
 
     def gradient(self) -> ClippedGradient:
-        """A gradient as it will be asked for, at made-up weights."""
+        """Return a gradient as it will be asked for, at weights of 0."""
         line = (0.0,) * self.width
         return ClippedGradient(
             self.scaled(0), self.target, line, 1.0, self.loss, (line,) * len(line)
@@ -124,7 +124,7 @@ class Setting:
 
     @property
     def silos(self) -> int:
-        """How many silos there are."""
+        """The number of silos."""
         return len(self.rows)
 
     @cached_property
@@ -148,7 +148,7 @@ class Setting:
 
     @cached_property
     def most(self) -> Fraction:
-        """How many rows' bounds a whole silo may weigh, where silos are protected."""
+        """The bound of a silo's sums in rows, where whole silos are protected."""
         if self.protect == "row":
             return Fraction(1)
         return max(Fraction(sum(self.rows), 4 * self.silos), Fraction(1))
@@ -249,7 +249,7 @@ class Descent:
     rates: Floats
 
     def gradient(self, seed: int, silo: int) -> ClippedGradient:
-        """The question for one silo."""
+        """Return the question for one silo."""
         return ClippedGradient(
             self.setting.scaled(silo),
             self.setting.target,
@@ -296,7 +296,7 @@ class RoundsResult:
     middle: Floats
 
     def alive_nodes(self) -> Any:
-        """The nodes of the path that were there to the end."""
+        """Return the nodes of the path that were there to the end."""
         return self.alive if self.path.shape[2] == len(self.alive) > 1 else slice(None)
 
 
@@ -311,7 +311,7 @@ def moment_rounds(rounds: int) -> int:
 
 
 def runs_at_once(method: Callable[..., Any]) -> bool:
-    """Whether a call runs a method; that of a generator only makes it ready to run."""
+    """Return True if a call runs the method; a generator's only prepares it."""
     later = (
         inspect.isgeneratorfunction,
         inspect.iscoroutinefunction,
@@ -321,7 +321,7 @@ def runs_at_once(method: Callable[..., Any]) -> bool:
 
 
 def for_all(weights: Floats, silos: int) -> Floats:
-    """The same weights for every silo."""
+    """Return the same weights for every silo."""
     seeds, width = weights.shape
     return np.broadcast_to(weights[:, None, :], (seeds, silos, width))
 

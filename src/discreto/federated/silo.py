@@ -112,7 +112,7 @@ class Silo:
         return self._table.ledger
 
     def answer(self, message: Any, partner: str = "") -> Message:
-        """The reply to a message: a release, public facts, or a refusal.
+        """Return the reply to a message: a release, public facts, or a refusal.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ from discreto.text.language import mark
 
 @dataclass(frozen=True)
 class Result:
-    """What a simulation found.
+    """The result of a simulation.
 
     Parameters
     ----------

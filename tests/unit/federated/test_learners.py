@@ -9,6 +9,7 @@ import pytest
 
 import discreto as dp
 from discreto import federated as fl
+from discreto.errors import ParameterError
 from discreto.testing import simulate as ledger_of
 
 COLUMNS = {
@@ -179,3 +180,13 @@ def test_no_row_counts_more_in_gradients_than_the_step_length_allows():
         assert (in_gradients <= 1.5 * in_moments * (1 + 1e-9)).all()
         assert in_gradients.all()
         assert rows < 10**8 or (in_gradients == 1).all()
+
+
+def test_a_graph_that_changes_in_time_is_refused_at_once():
+    ring, star = fl.topology("ring", 4), fl.topology("star", 4)
+    for graph in ([ring, star], (ring,), {"ring": ring}, 5, None):
+        with pytest.raises(ParameterError, match="graph must be one"):
+            fl.GraphLearning(epsilon=1, graph=graph)
+    with pytest.raises(ParameterError, match="graph must be one of ring"):
+        fl.GraphLearning(epsilon=1, graph="circle")
+    assert fl.GraphLearning(epsilon=1, graph=ring).mixing_for(4).matrix.shape == (4, 4)

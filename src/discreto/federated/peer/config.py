@@ -107,7 +107,7 @@ class PeerPlan:
     count_epsilon: Any = None
 
     def learner(self) -> GraphLearning:
-        """What all nodes have agreed on."""
+        """Return the learner that all nodes have agreed on."""
         return GraphLearning(**{name: getattr(self, name) for name in _LEARNER})
 
 
@@ -130,7 +130,7 @@ def read_plan(path: str | Path) -> tuple[PeerPlan, HttpsWire]:
 
 
 def neighbourhood_of(plan: PeerPlan) -> Neighbourhood:
-    """The node's own row."""
+    """Return the node's own row."""
     return Neighbourhood(plan.name, plan.weights, plan.nodes, plan.second)
 
 
@@ -154,7 +154,7 @@ def read_peer(path: str | Path) -> Peer:
 
 
 def lines_of(plan: PeerPlan, wire: HttpsWire) -> dict[str, HttpsLink]:
-    """A line to each neighbour, who must show its own certificate."""
+    """Return a line to each neighbour, who must show its own certificate."""
     files = Certificates(wire.certificate, wire.private_key, wire.authority)
     context = files.context(server=False)
     return {

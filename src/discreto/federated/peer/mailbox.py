@@ -59,14 +59,14 @@ class Weights:
     home: Floats
 
     def to_dict(self) -> Message:
-        """A JSON form."""
+        """Return a JSON form."""
         inner, home = self.inner.tolist(), self.home.tolist()
         return {"basis": self.basis, "inner": inner, "home": home}
 
 
 @dataclass(frozen=True)
 class RunShape:
-    """What messages of a run must look like."""
+    """The form of a run's messages."""
 
     plan: str
     nodes: tuple[str, ...]
@@ -75,12 +75,12 @@ class RunShape:
     ticks: int  # mixes in the whole run
 
     def message(self, say: str, **parts: Any) -> Message:
-        """A message of this run."""
+        """Return a message of this run."""
         head = {"discreto": VERSION, "kind": "peer", "plan": self.plan, "say": say}
         return head | parts
 
     def check(self, message: Any) -> str:
-        """What a message or reply says, if it belongs to this run."""
+        """Return what a message or reply says, if it belongs to this run."""
         if not isinstance(message, dict) or message.get("kind") != "peer":
             reason = message.get("reason") if isinstance(message, dict) else None
             raise ParameterError(
@@ -110,7 +110,7 @@ class RunShape:
         return np.array(data, dtype=np.float64)
 
     def tick(self, data: Any) -> int:
-        """The number of a mix; ``ticks`` itself is the end of the run."""
+        """Return the number of a mix; ``ticks`` itself is the end of the run."""
         if type(data) is not int or not 0 <= data <= self.ticks:
             raise ParameterError(f"a run has mixes 0 to {self.ticks}.")
         return data
@@ -187,7 +187,7 @@ class Mailbox:
         self._tick = 0
 
     def answer(self, message: Any, partner: str) -> Message:
-        """The reply to a neighbour. It never raises."""
+        """Return the reply to a neighbour. It never raises."""
         try:
             if partner not in self._told:
                 raise UnsafeError("this node talks to its neighbours only.")
@@ -313,7 +313,7 @@ class Mailbox:
             self._newest[name] = max(self._newest[name], past)
 
     def now(self, tick: int, **parts: Any) -> None:
-        """What to tell neighbours who ask where this node is."""
+        """Set the reply to neighbours that ask how far this node is."""
         with self._changed:
             self._tick, self._here = tick, {"tick": tick} | parts
             for told in self._told.values():
@@ -339,10 +339,9 @@ class Mailbox:
         *,
         strict: bool,
     ) -> dict[str, Weights]:
-        """Neighbours' weights at a mix; who is not heard in time is silent.
+        """Return neighbours' weights at a mix; those too late count as silent.
 
-        Nobody waits for those who are silent until they speak again, for those who
-        cannot be reached, or for those who are past this mix.
+        Neighbours that are silent, out of reach, or past this mix are not waited for.
         """
         end = time.monotonic() + seconds
         with self._changed:
@@ -408,7 +407,7 @@ class NeighbourLine:
             self._changed.notify_all()
 
     def ask(self, say: str) -> Message | None:
-        """A neighbour's reply to a question, now; nothing if there is none."""
+        """Return a neighbour's reply to a question, now; nothing if there is none."""
         reply = self._ask(self._shape.message(say))
         try:
             self._shape.check(reply)

@@ -1,9 +1,9 @@
-"""A node of a graph that learns with its neighbours and with nobody else.
+"""A node of a graph that learns with its neighbours, without a coordinator.
 
 There is no coordinator. Each node has a silo with its own ledger, its own row of the
 mixing matrix, and lines to its neighbours. It takes noisy steps on its own rows, tells
-neighbours where they led, and mixes what it hears. Nobody can ask it for anything: its
-owner starts it, and it pays for its own run before a row is read.
+neighbours where they led, and mixes their weights with its own. It answers no other
+questions: its owner starts it, and it pays for its own run before a row is read.
 
 With all nodes there it does what :class:`GraphLearning` does in a simulation, number by
 number. A neighbour that falls silent is left out (its weight stays at home) and taken
@@ -97,7 +97,7 @@ class Peer:
     -------
     The silo is charged ``learner.terms`` once, before a row is read. What neighbours
     see is (epsilon, delta)-private for each row of the silo, against all of them
-    together and whoever they tell. Mixing makes nothing more private.
+    together and their own readers. Mixing makes nothing more private.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Peer:
         self.missed: list[str] = []  # what went otherwise than planned, for its owner
 
     def _plan(self, silo: Silo, target: str) -> str:
-        """A digest of what all nodes must agree on."""
+        """Return a digest of what all nodes must agree on."""
         learner, terms = self._learner, self._learner.terms
         agreed = {
             "run": self._run,
@@ -173,7 +173,7 @@ class Peer:
         return messages.digest(agreed)
 
     def answer(self, message: Any, partner: str) -> Message:
-        """The reply to a neighbour's message; it never raises.
+        """Return the reply to a neighbour's message; it never raises.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class Peer:
 
     def _meet(self, *, alone: bool) -> None:
         """Hear from each neighbour before anything is paid, if it is there."""
-        # Half of it: others wait for this node's moments while it waits for somebody.
+        # Half of it: others wait for this node's moments while it waits.
         end = time.monotonic() + self._gather / 2
         missing = dict(self._lines)
         while True:
@@ -351,7 +351,7 @@ class Peer:
         return Weights(self._basis, points[0, 0], self._axes.home(points)[0, 0])
 
     def _here(self, theirs: Weights) -> Floats:
-        """A neighbour's weights in this node's coordinates."""
+        """Return a neighbour's weights in this node's coordinates."""
         if theirs.basis == self._basis:
             return theirs.inner[None, :]
         found: Floats = np.linalg.solve(self._axes.basis[0], theirs.home)[None, :]
@@ -424,7 +424,7 @@ def _array(data: Any, start: Floats) -> Floats:
 
 
 class OwnSteps:
-    """A silo as its own node uses it, through the same door as everybody.
+    """A node's own silo, asked by messages like those of a coordinator.
 
     What public facts rule out is refused when this is made, before any charge.
     """
@@ -469,11 +469,11 @@ class OwnSteps:
         self.moments_width = moments.bind(silo.domain, 1).width
 
     def setting(self, rows: Sequence[int]) -> Setting:
-        """The public facts of a run of nodes with so many rows."""
+        """Return the public facts of a run of nodes with so many rows."""
         return self._learner.setting(self._silo.domain, self._target, rows)
 
     def moments(self, rounds: int) -> Message:
-        """The noisy moments of so many rounds, and the number of rows."""
+        """Return the noisy moments of so many rounds, and the number of rows."""
         rows = self._rows()
         query = self.setting([rows] * self._nodes).moments(0)
         found = [self._round(query, k, {"kind": "sums"}) for k in range(rounds)]

@@ -1,10 +1,10 @@
 """The exact delta of an adaptive analyst's best strategy against a ledger.
 
-A ledger says which charges still fit. An analyst who sees the answers decides
-how the rest is spent: Gaussian noise (rho), pure epsilon, or blocks of (epsilon, delta).
-The worst mechanisms of each kind are known (a Gaussian shift, randomised response, a secret that
-is told with probability delta), so the best strategy is a problem of optimal stopping
-over one number, the privacy loss so far. ``worst_delta`` solves it by dynamic
+A ledger says which charges still fit. An analyst who sees the answers decides how the
+rest is spent: Gaussian noise (rho), pure epsilon, or blocks of (epsilon, delta). The
+worst mechanisms of each kind are known (a Gaussian shift, randomised response, a secret
+that is told with probability delta). So the best strategy is a problem of optimal
+stopping over one number, the privacy loss so far. ``worst_delta`` solves it by dynamic
 programming.
 """
 

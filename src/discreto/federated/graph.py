@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +95,17 @@ def _at_random(nx: Any, name: str, nodes: int, degree: int, seed: int) -> Any:
     if not nx.is_connected(graph):
         graph.add_edges_from(nx.cycle_graph(nodes).edges)
     return graph
+
+
+@runtime_checkable
+class Graph(Protocol):
+    """The part of a networkx graph that mixing needs."""
+
+    def nodes(self) -> Any:
+        """Return the nodes."""
+
+    def edges(self) -> Any:
+        """Return the edges."""
 
 
 @dataclass(frozen=True)
@@ -310,7 +321,7 @@ def chebyshev(second: float, mixes: int) -> list[tuple[float, float]]:
 
 def adjacency(graph: Any) -> Floats:
     """The 0/1 matrix of a networkx graph, or of a name of TOPOLOGIES and its size."""
-    if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
+    if not isinstance(graph, Graph):
         raise ParameterError("a graph is a networkx graph, or made by topology(...).")
     if graph.number_of_nodes() < 1:
         raise ParameterError("a graph needs at least one node.")

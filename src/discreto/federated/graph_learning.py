@@ -11,6 +11,7 @@ from discreto.core.query import Floats
 from discreto.errors import ParameterError
 from discreto.federated.graph import (
     TOPOLOGIES,
+    Graph,
     Mixing,
     chebyshev,
     mixing_by_rule,

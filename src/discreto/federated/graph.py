@@ -101,11 +101,10 @@ def _at_random(nx: Any, name: str, nodes: int, degree: int, seed: int) -> Any:
 class Graph(Protocol):
     """The part of a networkx graph that mixing needs."""
 
-    def nodes(self) -> Any:
-        """Return the nodes."""
-
-    def edges(self) -> Any:
-        """Return the edges."""
+    nodes: Any
+    edges: Any
+    number_of_nodes: Any
+    to_undirected: Any
 
 
 @dataclass(frozen=True)

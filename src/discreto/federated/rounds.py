@@ -192,7 +192,12 @@ class Setting:
         silo
             The silo's place.
         """
-        return self._scaled(self.columns.names, (), self.squares[silo])
+        return self._every_scaled[self.squares[silo]]
+
+    @cached_property
+    def _every_scaled(self) -> dict[float, Scaled]:
+        names = self.columns.names
+        return {square: self._scaled(names, (), square) for square in self.squares}
 
     def _scaled(self, names: tuple[Term, ...], target: Any, square: float) -> Scaled:
         scales = (1.0,) * len(names) + (1 / TARGET,) * len(target)

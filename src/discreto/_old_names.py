@@ -76,7 +76,7 @@ OF_0_2 = {
     "discreto.federated.peer_messages": "discreto.federated.peer.mailbox",
     "discreto.federated.peer_state": "discreto.federated.peer.peer",
     "discreto.federated.reference": "discreto.federated.simulation",
-    "discreto.federated.updates": "discreto.federated.rounds",
+    "discreto.federated.updates": "discreto.federated.silo",
     "discreto.history_columns": "discreto.table.history_columns",
     "discreto.installed": "discreto.text.install_commands",
     "discreto.label_text": "discreto.release.labels",

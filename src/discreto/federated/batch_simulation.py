@@ -22,8 +22,8 @@ from discreto.federated.rounds import (
     Reply,
     Request,
     Setting,
-    local_steps,
 )
+from discreto.federated.silo import local_steps
 from discreto.testing import SimulationLedger
 from discreto.testing import simulate as simulation_ledger
 

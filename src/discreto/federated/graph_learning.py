@@ -21,13 +21,13 @@ from discreto.federated.learners import RATES, Learner
 from discreto.federated.preconditioner import Preconditioner
 from discreto.federated.robust import counted, neighbour_mean
 from discreto.federated.rounds import (
-    FARTHEST,
     Descent,
     Setting,
     follow,
     for_all,
     running,
 )
+from discreto.federated.silo import FARTHEST
 
 
 @dataclass(frozen=True, kw_only=True)

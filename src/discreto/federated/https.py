@@ -101,7 +101,7 @@ class HttpsServer:
             ) from None
         pool = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="discreto-https")
 
-        class Line(H11Protocol):
+        class PartnerConnection(H11Protocol):
             """A connection after its handshake, of a partner who is known by name."""
 
             def connection_made(self, transport: Any) -> None:
@@ -116,7 +116,7 @@ class HttpsServer:
 
         config = uvicorn.Config(
             _serve,
-            http=Line,
+            http=PartnerConnection,
             lifespan="off",
             access_log=False,  # the ledger is the log
             log_level="critical",

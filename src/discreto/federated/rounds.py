@@ -31,12 +31,10 @@ from discreto.core.sampled_steps import check_sampling
 from discreto.core.steps import steps_for
 from discreto.errors import DomainError, ParameterError
 from discreto.federated.messages import Terms
+from discreto.federated.silo import Scale, descend
 from discreto.models.base.features import Space
 from discreto.models.linear.encoding import Encoding as Columns
 
-FARTHEST = 1e9
-Measure = Callable[[Floats, int], Ints]  # noisy gradient sums at these weights
-Scale = float | Floats  # one number, or one for each line of weights
 ONE = 0.3  # the intercept's column: about the size of a column on [-1, 1]
 TARGET = 0.5  # the target's column in second moments: it lengthens rows by this only
 MOMENTS = Fraction(1, 10)  # the share of rounds that ask for second moments
@@ -340,26 +338,6 @@ def running(mean: Floats, weights: Floats, number: int, setting: Setting) -> Flo
 
 # Steps on released numbers. Element by element, no BLAS: the same numbers give the same
 # weights, bit for bit, for silos, coordinators and simulations.
-
-
-def descend(weights: Floats, sums: Ints, unit: Scale, rate: Scale) -> Floats:
-    """One step down: sums are in grid steps of ``unit``, ``rate`` has the 1 / rows.
-
-    Weights stay where a question can hold them, however wrong the rate is.
-    """
-    moved = weights - (rate * unit) * sums
-    return moved.clip(-FARTHEST, FARTHEST, out=moved)
-
-
-def local_steps(
-    measure: Measure, weights: Floats, count: int, unit: Scale, rate: Scale
-) -> list[Ints]:
-    """The gradient sums of ``count`` steps, each taken where the last one led."""
-    taken = [measure(weights, 0)]
-    for number in range(1, count):
-        weights = descend(weights, taken[-1], unit, rate)
-        taken.append(measure(weights, number))
-    return taken
 
 
 def follow(weights: Floats, taken: Ints, unit: Scale, rate: Scale) -> Floats:

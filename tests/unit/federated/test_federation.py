@@ -522,7 +522,7 @@ def test_replaced_rows_need_twice_the_noise():
     """The simulation takes the noise of the domain's neighbours, as gates do."""
     several = parts(6, [300, 300])
     fixed = LINEAR.with_(neighbours="replace", rows=300)
-    learner = FederatedAveraging(epsilon=4, rounds=10)
+    learner = FederatedAveraging(epsilon=30, rounds=10)
     runs = [
         simulate(learner, several, domain, seeds=range(9)) for domain in (LINEAR, fixed)
     ]

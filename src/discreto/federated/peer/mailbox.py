@@ -40,7 +40,7 @@ from discreto.core.query import Floats
 from discreto.errors import DiscretoError, KernelFault, ParameterError, UnsafeError
 from discreto.federated.messages import VERSION, Message, refusal
 from discreto.federated.peer.identity import Identity
-from discreto.federated.rounds import FARTHEST
+from discreto.federated.silo import FARTHEST
 
 Ask = Callable[[Message], Message | None]  # a neighbour's reply, or nothing
 _MOST = 1 << 62  # of a moment

@@ -48,14 +48,13 @@ from discreto.federated.peer.mailbox import (
 from discreto.federated.policy import Policy
 from discreto.federated.preconditioner import Preconditioner
 from discreto.federated.rounds import (
-    FARTHEST,
     Descent,
     Setting,
     follow,
     moment_rounds,
     running,
 )
-from discreto.federated.silo import Silo
+from discreto.federated.silo import FARTHEST, Silo
 
 PARTNER = "peers"
 FORMAT = 1  # of a state file

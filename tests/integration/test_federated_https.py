@@ -135,7 +135,7 @@ def test_malformed_and_slow_messages_keep_nobody_waiting(
 def test_silent_connections_do_not_stop_a_silo(
     silos: dict[str, str], authority: Authority
 ) -> None:
-    """64 TCP connections that never begin a handshake, and 40 that say nothing after."""
+    """64 connections without a handshake, and 40 that are silent after it."""
     port = int(silos["north"].rpartition(":")[2])
     coordinator = authority.issue("coordinator")
     context = coordinator.context(server=False)

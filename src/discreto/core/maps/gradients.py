@@ -1,9 +1,9 @@
 """The gradient of a loss, clipped row by row: what is learned from across silos.
 
 A row's gradient is a residual times the row, times the row's weight. Clipping it to a
-public norm is the same as bounding the weighted residual, so it is still the gradient of
-a convex loss (Huber's, for squares): a row far off the line pulls with a bounded force,
-whatever the line.
+public norm is the same as bounding the weighted residual, so it is still the gradient
+of a convex loss (Huber's, for squares): a row far off the line pulls with a bounded
+force, whatever the line.
 """
 
 from __future__ import annotations

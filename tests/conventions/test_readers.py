@@ -24,7 +24,7 @@ OWN_TEXTS = {
     "data/ledger_marks.py",
     "text/error_messages.py",
     "text/ledger_figures.py",
-    "federated/channels.py",
+    "federated/federation.py",
     "federated/flower.py",
     "federated/messages.py",
     "text/install_commands.py",

@@ -71,7 +71,7 @@ class Recorder:
         self._asked: dict[tuple[str, int] | None, Cost] = {}
 
     def table(self, data: Any, domain: Domain | None = None) -> Table:
-        """A watched table over these rows.
+        """Return a watched table over these rows.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Recorder:
         epsilon: Amount,
         monotone: bool = False,
     ) -> int:
-        """The index of a noisy maximum.
+        """Return the index of a noisy maximum.
 
         Parameters
         ----------
@@ -246,13 +246,13 @@ class WatchedTable(Table):
             self._rows = TableRows(frame, LocalEngine())
 
     def gate(self, ledger: Any = None) -> Gate:
-        """The watched gate."""
+        """Return the watched gate."""
         return WatchedGate(
             self.domain, ledger or self.ledger, self._rows, self.recorder
         )
 
     def watched_by(self, recorder: Recorder) -> WatchedTable:
-        """The same rows with another recorder, and its ledger."""
+        """Return the same rows with another recorder, and its ledger."""
         out = copy.copy(self)
         out.recorder, out.ledger = recorder, recorder.ledger
         return out

@@ -36,8 +36,7 @@ def rows(
     """Show every node's own row of a graph's mixing matrix, for its file."""
     import networkx as nx
 
-    from discreto.federated.graph import mixing_by_rule
-    from discreto.federated.peer.mixing_row import Neighbourhood
+    from discreto.federated.graph import Neighbourhood, mixing_by_rule
 
     edges = [line.split() for line in _lines(graph)]
     if not edges or any(len(pair) != 2 for pair in edges):

@@ -64,7 +64,7 @@ from discreto.text.toml_config import read_config, relative
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How a silo reaches its coordinator over Flower.
+    """A silo's connection to its coordinator over Flower.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Wire:
     root_certificates, private_key
         The certificate that signed the coordinator's, and the silo's own secret key.
     partner
-        The name that the policy gives to whoever is behind that address.
+        The name that the policy gives to the coordinator at that address.
     port
         A local port for the silo's own processes; another one for each silo of a host.
     home
@@ -90,7 +90,7 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class HttpsWire:
-    """How a silo answers partners over HTTPS; see ``discreto.federated.https``.
+    """A silo's HTTPS server; see ``discreto.federated.https``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What comes out of a run: a linear model, its way there, and what it cost."""
+"""The result of a run: a linear model, its path, and the cost of each silo."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class FederatedModel:
 
     @property
     def coef_names_(self) -> list[str]:
-        """What each coefficient belongs to: ``column``, or ``column=category``."""
+        """Names of the coefficients: ``column``, or ``column=category``."""
         return Encoding(Space(self.domain, self.features, self.target)).labels
 
     @property
@@ -119,7 +119,7 @@ class FederatedModel:
         return scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The expected target, or the likelier class, of each row. Free.
+        """Return the expected target, or the likelier class, of each row. Free.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class FederatedModel:
         return np.clip(scores, number.lower, number.upper)
 
     def predict_proba(self, X: Any) -> Floats:
-        """The probabilities of both classes.
+        """Return the probabilities of both classes.
 
         Parameters
         ----------

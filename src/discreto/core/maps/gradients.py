@@ -1,8 +1,9 @@
 """The gradient of a loss, clipped row by row: what is learned from across silos.
 
-A row's gradient is a residual times the row. Clipping it to a public norm is the same
-as bounding the residual, so it is still the gradient of a convex loss (Huber's, for
-squares): a row far off the line pulls with a bounded force, whatever the line.
+A row's gradient is a residual times the row, times the row's weight. Clipping it to a
+public norm is the same as bounding the weighted residual, so it is still the gradient
+of a convex loss (Huber's, for squares): a row far off the line pulls with a bounded
+force, whatever the line.
 """
 
 from __future__ import annotations
@@ -33,11 +34,15 @@ Loss = Literal["squared", "logistic"]
 class ClippedGradient:
     """The gradient of a row's loss at ``weights``, of norm ``clip`` at most.
 
-    Rows are those of a ``Scaled`` (its ``reach`` is not used: the clip is all that is
-    needed), mapped by the matrix ``basis`` if there is one. ``squared``: the target is
-    a Number on [-1, 1]. ``logistic``: it is a Category of two, and the score is that
-    of the second. A row without a target adds nothing, nor does one in which a number
-    is missing that may be. The clip is 2^30 grid steps.
+    Rows are those of a ``Scaled``, mapped by the matrix ``basis`` if there is one. A
+    row whose norm n (before the basis) is above the ``reach`` of the ``Scaled`` has the
+    weight (reach / n)^2, as in the products of its scaled rows; the others have 1. So
+    the loss curves nowhere more than the weighted second moments. The bound is the
+    clip, whatever the weights are: 2^30 grid steps.
+
+    ``squared``: the target is a Number on [-1, 1]. ``logistic``: it is a Category of
+    two, and the score is that of the second. A row without a target adds nothing, nor
+    does one in which a number is missing that may be.
     """
 
     of: Scaled
@@ -80,17 +85,23 @@ class ClippedGradient:
         return Shape(self.width, TOP, square=TOP**2)
 
     def rows(self, batch: Batch, domain: Domain) -> Floats:
-        z = self.points(batch, domain)
+        z, shares = self.weighed(batch, domain)
         scores = mix(np.array([self.weights]), z)[0]
         limits = limits_of(norms(z), self.clip)
-        pulls = pulls_of(self.loss, scores, self.goals(batch, domain), limits)
+        pulls = pulls_of(self.loss, scores, self.goals(batch, domain), shares, limits)
         z *= pulls * (1 / self.unit)
         return z
 
     def points(self, batch: Batch, domain: Domain) -> Floats:
-        """The rows by which residuals are multiplied."""
-        z = self.of.affine(batch, domain)
-        return mix(np.array(self.basis), z) if self.basis else z
+        """Return the rows by which residuals are multiplied."""
+        return self.weighed(batch, domain)[0]
+
+    def weighed(self, batch: Batch, domain: Domain) -> tuple[Floats, Floats]:
+        """Return the rows by which residuals are multiplied, and each row's weight."""
+        z, _, sizes = self.of.weighed(batch, domain, np.zeros((0, self.of.width())))
+        shares = self.of.reach / np.maximum(sizes, self.of.reach)
+        shares *= shares
+        return (mix(np.array(self.basis), z) if self.basis else z), shares
 
     def goals(self, batch: Batch, domain: Domain) -> Floats:
         """The targets: on [-1, 1], or 0 and 1; NaN for rows that add nothing."""
@@ -118,11 +129,14 @@ class ClippedGradient:
         return (*names_of(self.of.names), self.target)
 
 
-def pulls_of(loss: Loss, scores: Floats, goals: Floats, limits: Floats) -> Floats:
-    """Bounded residuals; in place of the scores. Element by element, any shape."""
+def pulls_of(
+    loss: Loss, scores: Floats, goals: Floats, shares: Floats, limits: Floats
+) -> Floats:
+    """Return bounded, weighted residuals, written over the scores. Any shape."""
     if loss == "logistic":
         np.divide(1, 1 + exp(-scores), out=scores)
     scores -= goals
+    scores *= shares
     return scores.clip(-limits, limits, out=scores)
 
 

@@ -99,7 +99,12 @@ def _shares(scores: Sequence[Expr], rows: Columns) -> list[Expr]:
 
 
 def _clipped(features: ClippedGradient, shape: Shape, rows: Columns) -> list[Expr]:
-    z = affine(features.of, rows)
+    of = features.of
+    z = affine(of, rows)
+    (size,) = rows.let([norm_of(z, 1 if of.norm == "l1" else 2, rows)])
+    reach = real(of.reach)
+    (part,) = rows.let([reach / nw.max_horizontal(size, reach)])
+    (share,) = rows.let([part * part])
     if features.basis:
         z = rows.let([mixed(line, z) for line in features.basis])
     (score,) = rows.let([mixed(features.weights, z)])
@@ -110,7 +115,7 @@ def _clipped(features: ClippedGradient, shape: Shape, rows: Columns) -> list[Exp
         goal = either(rows.code(features.target) == 1, real(1.0), real(0.0))
     else:
         (goal,) = unit_rows((features.target,), rows)
-    (off,) = rows.let([score - goal])
+    (off,) = rows.let([(score - goal) * share])
     (limit,) = rows.let([limit])
     (pull,) = rows.let([either(off > limit, limit, off)])
     (pull,) = rows.let([either(pull < real(0.0) - limit, real(0.0) - limit, pull)])

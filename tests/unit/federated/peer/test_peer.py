@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+from identities import Issuer
 from silos import LINEAR, YES_NO, federation, parts, silo
 
 import discreto as dp
@@ -26,6 +27,8 @@ NAMES = [f"silo {k + 1}" for k in range(7)]
 SIZES = [20, 35, 50, 20, 30, 25, 40]
 SMALL = parts(3, SIZES)
 CLEAR = {"epsilon": 30, "rounds": 6, "graph": "seven"}
+ISSUER = Issuer()
+IDENTITIES = {name: ISSUER.identity(name) for name in NAMES}
 
 
 def rows(mixing="metropolis"):
@@ -72,14 +75,18 @@ def together(peers, wires=None):
     return models
 
 
-def peers_of(learner, domain=LINEAR, *, mixing="metropolis", noise=False, **options):
+def peers_of(
+    learner, domain=LINEAR, *, mixing="metropolis", noise=False, near=None, **options
+):
     options = {"patience": 20.0, "gather": 20.0, "run": "study"} | options
-    near = rows(mixing)
+    near = near or rows(mixing)
+    signed = learner.robust != "none"
     return {
         name: Peer(
             silo(SMALL[k], domain, ledger_of(k, noise=noise)),
             near[name],
             learner,
+            identity=IDENTITIES[name] if signed else None,
             **options,
         )
         for k, name in enumerate(NAMES)
@@ -284,24 +291,150 @@ def test_letters_that_make_no_sense_are_refused():
     ]
     for inner in ([0.0], [float("nan")] * width, [1e10] * width, [True] * width, "x"):
         odd.append(good | {"weights": good["weights"] | {"inner": inner}})
+    huge = good | {"weights": good["weights"] | {"inner": [10**400] * width}}
+    assert peer.answer(huge, "silo 2")["error"] == "ParameterError"
     fact = {"rows": 5, "moments": [0] * moments}
     for heard in (
-        {"stranger": fact},
-        {"silo 3": {"rows": 5}},
-        {"silo 3": fact | {"rows": -1}},
-        {"silo 3": fact | {"moments": [0]}},
-        {"silo 3": fact | {"moments": [1 << 63] * moments}},
-        {"silo 3": fact | {"moments": [0.5] * moments}},
+        {"stranger": [fact]},
+        {"silo 3": fact},
+        {"silo 3": [fact] * 3},
+        {"silo 3": [{"rows": 5}]},
+        {"silo 3": [fact | {"rows": -1}]},
+        {"silo 3": [fact | {"moments": [0]}]},
+        {"silo 3": [fact | {"moments": [1 << 63] * moments}]},
+        {"silo 3": [fact | {"moments": [0.5] * moments}]},
     ):
         odd.append(peer._shape.message("moments", heard=heard))
     for message in odd:
         assert peer.answer(message, "silo 2")["kind"] == "refusal", message
     assert not peer._mailbox.moments
-    said = peer._shape.message("moments", heard={"silo 3": fact})
-    assert peer.answer(said, "silo 2")["origins"] == ["silo 3"]
-    lie = peer._shape.message("moments", heard={"silo 3": fact | {"rows": 9}})
-    peer.answer(lie, "silo 3")
-    assert peer._mailbox.moments["silo 3"]["rows"] == 5  # the first word counts
+
+
+def test_without_signatures_the_first_relay_counts_but_a_node_knows_itself():
+    peer = peers_of(GraphLearning(**CLEAR))["silo 1"]
+    fact = {"rows": 5, "moments": [0] * peer._shape.moments}
+
+    def tell(teller, **said):
+        heard = {name.replace("_", " "): [one] for name, one in said.items()}
+        return peer.answer(peer._shape.message("moments", heard=heard), teller)
+
+    assert tell("silo 2", silo_3=fact, silo_1=fact)["origins"] == {"silo 3": 1}
+    tell("silo 2", silo_3=fact | {"rows": 9})
+    assert peer._mailbox.moments["silo 3"]["rows"] == 5
+    tell("silo 3", silo_3=fact | {"rows": 7})  # its own word counts more
+    assert peer._mailbox.moments["silo 3"]["rows"] == 7
+    tell("silo 2", silo_3=fact)
+    assert peer._mailbox.moments["silo 3"]["rows"] == 7
+    tell("silo 3", silo_3=fact)  # now it contradicts itself
+    assert "silo 3" in peer._mailbox.excluded
+    assert not peer._mailbox.moments
+
+
+# Hostile nodes
+
+HONEST = {"epsilon": 30, "rounds": 6, "graph": "complete"}
+ROBUST = ["median", "trimmed", "bounded"]
+
+
+def of_all(robust, hostile=1):
+    learner = GraphLearning(**HONEST, robust=robust, hostile=hostile)
+    whole = Neighbourhood.rows_of(Mixing.metropolis(topology("complete", 7)), NAMES)
+    return peers_of(learner, near=whole, patience=5.0, gather=6.0)
+
+
+def weights_of(models):
+    return {name: model.nodes_[0] for name, model in models.items()}
+
+
+def farthest(models, clean, liars):
+    """Return the largest relative distance of an honest node's weights."""
+    gaps = [
+        np.linalg.norm(models[name].nodes_[0] - clean[name])
+        / np.linalg.norm(clean[name])
+        for name in NAMES
+        if name not in liars
+    ]
+    return max(gaps)
+
+
+def say(peers, liar, about, **fact):
+    """Send every other node a statement about some nodes, signed by the liar."""
+    for name, peer in peers.items():
+        shape = peer._shape
+        said = {"rows": 1, "moments": [0] * shape.moments} | fact
+        if name != liar:
+            heard = {}
+            for origin in about:
+                text = shape.signed(origin, said)
+                heard[origin] = [said | {"proof": IDENTITIES[liar].sign(text)}]
+            assert peer.answer(shape.message("moments", heard=heard), liar)
+
+
+@pytest.fixture(scope="module", params=ROBUST)
+def clean(request):
+    return request.param, weights_of(together(of_all(request.param)))
+
+
+@pytest.mark.parametrize("liars", [NAMES[:1], NAMES[:2]], ids=["one", "two"])
+def test_nobody_speaks_for_other_nodes(clean, liars):
+    """Moments forged in every name: the honest models are the same, bit for bit."""
+    robust, honest = clean
+    peers = of_all(robust)
+    for liar in liars:
+        others = [name for name in NAMES if name != liar]
+        say(peers, liar, others, rows=10**12)
+        say(
+            peers, liar, others, rows=0, moments=[-(2**61)] * peers[liar]._shape.moments
+        )
+    models = together(peers)
+    assert farthest(models, honest, liars) == 0
+    assert all(not model.dropped for model in models.values())
+
+
+@pytest.mark.parametrize("lie", ["contradiction", "no rows"])
+@pytest.mark.parametrize("liars", [NAMES[:1], NAMES[:2]], ids=["one", "two"])
+def test_the_run_goes_on_without_those_who_contradict_themselves(clean, liars, lie):
+    robust, honest = clean
+    peers = of_all(robust)
+    for liar in liars:
+        say(peers, liar, [liar], rows=0 if lie == "no rows" else 5)
+    models = together(peers)
+    for name in NAMES:
+        if name not in liars:
+            assert sorted(models[name].dropped) == sorted(liars), name
+    # Without their moments, the others' differ by what these rows had to say.
+    assert farthest(models, honest, liars) < 0.25
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [(10**12, 0), (1, 2**61), (10**12, 2**61), (1, -(2**61))],
+    ids=["rows", "moments", "both", "negative"],
+)
+@pytest.mark.parametrize("liars", [NAMES[:1], NAMES[:2]], ids=["one", "two"])
+def test_a_lie_about_oneself_moves_the_others_little(clean, liars, lie):
+    robust, honest = clean
+    peers = of_all(robust, len(liars))
+    for liar in liars:
+        steps = peers[liar]._steps
+        moments = [lie[1]] * peers[liar]._shape.moments
+        steps.moments = lambda rounds, m=moments: {"rows": lie[0], "moments": m}
+    models = together(peers)
+    assert farthest(models, honest, liars) < (0.25 if len(liars) == 1 else 0.6)
+
+
+def test_robust_rules_need_signatures():
+    learner = GraphLearning(**HONEST, robust="median")
+    with pytest.raises(ParameterError, match="sign"):
+        Peer(silo(SMALL[0], LINEAR), rows()["silo 1"], learner, run="x")
+    with pytest.raises(ParameterError, match="certificate is that of"):
+        Peer(
+            silo(SMALL[0], LINEAR),
+            rows()["silo 1"],
+            learner,
+            run="x",
+            identity=IDENTITIES["silo 2"],
+        )
 
 
 def test_rows_of_a_node_must_fit():

@@ -26,8 +26,8 @@ from discreto.errors import (
     ParameterError,
 )
 from discreto.federated import FederatedAveraging, flower, messages
-from discreto.federated.channels import Local
 from discreto.federated.config import read_silo, read_wire
+from discreto.federated.federation import Local
 from discreto.federated.jobs import check_job, learn, write_result
 from discreto.models import LinearRegression, save
 from discreto.testing import simulate

@@ -88,9 +88,10 @@ def test_it_is_the_minimiser():
     steps = shift(part, LINEAR, ask, 0.7, 200)
     found = np.array(ask.weights) + steps * proximal.shift_unit(ask, 0.7, 200)
     (batch, _), *_ = table._rows._frame.batches(tuple(LINEAR), 200)
-    z, y = ask.points(batch, LINEAR), ask.goals(batch, LINEAR)
-    left = z @ z.T / 200 + 0.7 * np.eye(5)
-    right = z @ y / 200 + 0.7 * np.array(ask.weights)
+    (z, shares), y = ask.weighed(batch, LINEAR), ask.goals(batch, LINEAR)
+    assert (shares < 1).any()
+    left = (z * shares) @ z.T / 200 + 0.7 * np.eye(5)
+    right = (z * shares) @ y / 200 + 0.7 * np.array(ask.weights)
     assert np.allclose(found, np.linalg.solve(left, right), atol=1e-4)
 
 

@@ -28,7 +28,7 @@ from discreto.federated import (
     topology,
 )
 from discreto.federated.batch_simulation import BatchEngine
-from discreto.federated.channels import Local
+from discreto.federated.federation import Local
 from discreto.federated.guarantee import Guarantee
 from discreto.federated.learners import Learner
 from discreto.federated.rounds import MomentsRequest
@@ -522,7 +522,7 @@ def test_replaced_rows_need_twice_the_noise():
     """The simulation takes the noise of the domain's neighbours, as gates do."""
     several = parts(6, [300, 300])
     fixed = LINEAR.with_(neighbours="replace", rows=300)
-    learner = FederatedAveraging(epsilon=1, rounds=10)
+    learner = FederatedAveraging(epsilon=30, rounds=10)
     runs = [
         simulate(learner, several, domain, seeds=range(9)) for domain in (LINEAR, fixed)
     ]
@@ -543,10 +543,10 @@ def test_a_simulation_adds_the_noise_it_claims(neighbours):
     domain = LINEAR.with_(neighbours=neighbours, rows=rows)
     nobody = [({name: np.empty(0) for name in domain}, 0)] * 7
     setting = FederatedAveraging(epsilon=1).setting(domain, "balance", [1] * 7, 20)
-    request = MomentsRequest(setting.moments())
+    request = MomentsRequest(setting)
     reply = BatchEngine(setting, nobody, range(20), True, {}).answer(request)
     steps = steps_for(1, "1e-5", 50)
-    (law,) = steps.noises(bind(request.query, domain))
+    (law,) = steps.noises(bind(request.query(0), domain))
     assert 0.95 < reply.sums.std() / np.sqrt(law.variance) < 1.05
     silent = BatchEngine(setting, nobody, range(20), False, {}).answer(request)
     assert not silent.sums.any()
@@ -590,7 +590,7 @@ def test_hiding_a_silo_in_a_simulation():
     setting = learner.setting(LINEAR, "balance", [1, 1, 900])
     batches = [({n: v[:k] for n, v in wild.items()}, k) for k in (1, 1, 900)]
     reply = BatchEngine(setting, batches, [0], False, {}).answer(
-        MomentsRequest(setting.moments())
+        MomentsRequest(setting)
     )
     sizes = np.sqrt((reply.sums.astype(float) ** 2).sum(axis=-1))
     assert sizes.max() <= float(setting.most) * 2**30

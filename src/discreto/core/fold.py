@@ -66,24 +66,9 @@ def merge(asked: Bound, first: Folded, second: Folded) -> Folded:
     return Folded(tables, first.places + second.places, _CORE)
 
 
-def by_query(tables: list[Ints], frame: Frame) -> Folded:
-    """Return sums that one query has found over all rows of a frame.
-
-    That the query has seen each row once is believed of the code that runs it: one
-    query is one place, and it is counted with what must be trusted.
-    """
-    return Folded(tables, frame.places(), _CORE)
-
-
 def made_up(tables: list[Ints]) -> Folded:
     """Return sums over public rows, which cover no place of any table."""
     return Folded(tables, (), _CORE)
-
-
-def of_copy(found: Folded, copy: Frame, frame: Frame) -> Folded:
-    """Return sums over a copy as those over the frame that was copied."""
-    check_once(found, copy.places())
-    return Folded(found.tables, frame.places(), _CORE)
 
 
 def check_once(found: Folded, places: tuple[Place, ...]) -> None:

@@ -48,9 +48,9 @@ class PersonBound:
 
 
 def bound_by_query(domain: Domain) -> PersonBound:
-    """Return the bound of a query that numbers the rows of each person.
+    """Return the bound that every query and every copy of a database has to prove.
 
-    That the query does so is believed of the code that makes it.
+    ``query_fold`` compares it with the largest number of rows that one person has.
     """
     return PersonBound(domain.rows_per_person, _CORE)
 

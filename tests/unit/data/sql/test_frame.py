@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto.data.frames import MemoryFrame, open_frame
+from discreto.data.frames import open_frame
 from discreto.data.sql import frame as database_frame
 from discreto.errors import ChangedError, ParameterError
 from discreto.testing import simulate
@@ -69,9 +69,9 @@ def test_the_questions_of_one_plan_share_one_copy(connection, monkeypatch):
     made: list[Any] = []
     plain = database_frame._Copies.whole
 
-    def whole(self: Any) -> MemoryFrame:
-        found = plain(self)
-        made.append(weakref.ref(found))
+    def whole(self: Any, rows: Any) -> Any:
+        found = plain(self, rows)
+        made.append(weakref.ref(found[0]))
         return found
 
     monkeypatch.setattr(database_frame._Copies, "whole", whole)
@@ -87,11 +87,11 @@ def test_the_questions_of_one_plan_share_one_copy(connection, monkeypatch):
 def test_a_gate_that_is_done_reads_anew(connection):
     table = table_of(connection)
     gate = table.gate()
-    first = gate._source._frame.copied(1 << 20)
-    assert gate._source._frame.copied(1 << 20) is first
+    first = gate._source._frame.copied(1 << 20)[0]
+    assert gate._source._frame.copied(1 << 20)[0] is first
     connection.execute("DELETE FROM t WHERE x < 0.5")
     gate.finish()
-    assert gate._source._frame.copied(1 << 20).length() == 500
+    assert gate._source._frame.copied(1 << 20)[0].length() == 500
 
 
 def test_joined_rows_are_those_of_their_plan(connection):
@@ -122,7 +122,7 @@ def test_a_copy_keeps_the_rows_of_a_person_bounded(connection):
     rows = connection.sql("SELECT * FROM t")
     frame = open_frame(rows, PEOPLE).bounded(bytes(24))  # type: ignore[attr-defined]
     for own in (frame, frame.for_plan(), frame.for_plan().held()):
-        copy = own.copied(1 << 20) if hasattr(own, "copied") else own
+        copy = own.copied(1 << 20)[0] if hasattr(own, "copied") else own
         assert copy.length() == 501
 
 

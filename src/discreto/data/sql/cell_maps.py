@@ -12,35 +12,37 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from discreto.core.domain.domain import Category
+from discreto.core.maps import cells as core_cells
+from discreto.core.maps import clusters
 from discreto.core.maps._distances import whole_points
-from discreto.core.maps.cells import (
-    Bins,
-    Categories,
-    Completeness,
-    Cross,
-    Edges,
-    Magnitudes,
-    Present,
-    WholeGroups,
-)
-from discreto.core.maps.clusters import Nearest, Rings, diameter
 from discreto.core.maps.hyperplanes import Sides
 from discreto.core.maps.margins import Margins
 from discreto.core.maps.neighbors import GRID
 from discreto.core.maps.row_partition import Within
+from discreto.core.maps.tree_gradients import Gradients
+from discreto.core.maps.trees import Grid, Tree
 from discreto.core.maps.unit_columns import Indicator, Term
 from discreto.core.query import Everyone
 from discreto.core.rounding import whole as whole_of
 from discreto.data.sql import Untranslated
-from discreto.data.sql.columns import Columns, Expr, search, table
-from discreto.data.sql.grid_codes import margin_cell
-from discreto.data.sql.sql_terms import added, clip, either, real, whole
+from discreto.data.sql.columns import Columns
+from discreto.data.sql.row_language import (
+    Expr,
+    added,
+    clip,
+    either,
+    real,
+    search,
+    table,
+    whole,
+)
 
-_MOST_POINTS = 256
+_MOST_POINTS = 256  # centres that one query compares with
 
 
 def cell_of(cells: Any, rows: Columns) -> Expr:
-    """The cell of each row, or a refusal that names the map."""
+    """Return the cell of each row, or refuse and name the map."""
     translate = _TRANSLATIONS.get(type(cells))
     if translate is None:
         raise Untranslated(type(cells).__name__)
@@ -51,18 +53,20 @@ def _everyone(cells: Everyone, rows: Columns) -> Expr:
     return whole(0)
 
 
-def _present(cells: Present, rows: Columns) -> Expr:
+def _present(cells: core_cells.Present, rows: Columns) -> Expr:
     absent = rows.absent(cells.names[0])
     for name in cells.names[1:]:
         absent = absent | rows.absent(name)
     return either(absent, whole(-1), whole(0))
 
 
-def _completeness(cells: Completeness, rows: Columns) -> Expr:
-    return either(_present(Present(cells.names), rows) < 0, whole(1), whole(0))
+def _completeness(cells: core_cells.Completeness, rows: Columns) -> Expr:
+    return either(
+        _present(core_cells.Present(cells.names), rows) < 0, whole(1), whole(0)
+    )
 
 
-def _categories(cells: Categories, rows: Columns) -> Expr:
+def _categories(cells: core_cells.Categories, rows: Columns) -> Expr:
     out, inside = whole(0), nw.lit(True)
     for name in cells.names:
         column, code = rows.domain.category(name), rows.code(name)
@@ -76,7 +80,7 @@ def _categories(cells: Categories, rows: Columns) -> Expr:
     return either(inside, out, whole(-1))
 
 
-def _bins(cells: Bins, rows: Columns) -> Expr:
+def _bins(cells: core_cells.Bins, rows: Columns) -> Expr:
     low, high = cells.span(rows.domain.number(cells.name))
     place = rows.offset(cells.name, low) * real(cells.bins / (high - low))
     (place,) = rows.let([place.floor()])
@@ -84,20 +88,20 @@ def _bins(cells: Bins, rows: Columns) -> Expr:
     return either(rows.absent(cells.name), whole(-1), place)
 
 
-def _whole_groups(cells: WholeGroups, rows: Columns) -> Expr:
+def _whole_groups(cells: core_cells.WholeGroups, rows: Columns) -> Expr:
     place = _bins(cells.bins(rows.domain), rows)
     last = whole(cells.count(rows.domain) - 1)
     return either(rows.absent(cells.name), last, place)
 
 
-def _edges(cells: Edges, rows: Columns) -> Expr:
+def _edges(cells: core_cells.Edges, rows: Columns) -> Expr:
     (value,) = rows.let([rows.tight(cells.name)])
-    place = search(value, cells.cuts, whole, right=False)
+    place = rows.place(value, cells.cuts)
     last = len(cells.cuts) + 1 if cells.gaps else -1
     return either(rows.absent(cells.name), whole(last), place)
 
 
-def _magnitudes(cells: Magnitudes, rows: Columns) -> Expr:
+def _magnitudes(cells: core_cells.Magnitudes, rows: Columns) -> Expr:
     (value,) = rows.let([rows.tight(cells.name)])
     (size,) = rows.let([value.abs()])
     reach = cells.reach()
@@ -107,7 +111,7 @@ def _magnitudes(cells: Magnitudes, rows: Columns) -> Expr:
     return either(rows.absent(cells.name), whole(-1), place)
 
 
-def _cross(cells: Cross, rows: Columns) -> Expr:
+def _cross(cells: core_cells.Cross, rows: Columns) -> Expr:
     first = rows.apart(lambda: cell_of(cells.first, rows))
     second = rows.apart(lambda: cell_of(cells.second, rows))
     first, second = rows.let([first, second])
@@ -125,7 +129,7 @@ def _within(cells: Within, rows: Columns) -> Expr:
 def unit_rows(
     names: tuple[Term, ...], rows: Columns, origins: tuple[float, ...] = ()
 ) -> list[Expr]:
-    """The terms on [-1, 1], from their origins; missing numbers are there."""
+    """Return the terms on [-1, 1], from their origins; missing numbers are at 0."""
 
     def make() -> list[Expr]:
         if not origins and all(isinstance(name, str) for name in names):
@@ -147,7 +151,7 @@ def unit_rows(
 
 
 def plain_rows(names: Any, rows: Columns) -> list[Expr]:
-    """Number columns on [-1, 1], missing values at 0."""
+    """Return Number columns on [-1, 1], missing values at 0."""
     out, loose = [], []
     for name in names:
         # What is missing is at the centre, which is 0 here.
@@ -165,7 +169,7 @@ def plain_rows(names: Any, rows: Columns) -> list[Expr]:
 
 
 def indicator(mark: Indicator, rows: Columns) -> Expr:
-    """The size of an indicator in the rows of its category, else 0."""
+    """Return the size of an indicator in the rows of its category, else 0."""
     count = len(rows.domain.category(mark.column).categories)
     if mark.code == count:
         return either(rows.absent(mark.column), real(mark.size), real(0.0))
@@ -173,7 +177,7 @@ def indicator(mark: Indicator, rows: Columns) -> Expr:
 
 
 def gaps_of(names: tuple[Term, ...], rows: Columns) -> list[Expr | None]:
-    """Where each term is missing; None for terms that have no gaps."""
+    """Return where each term is missing; None for terms that have no gaps."""
     return [
         rows.absent(name)
         if isinstance(name, str) and rows.domain.number(name).missing
@@ -183,7 +187,7 @@ def gaps_of(names: tuple[Term, ...], rows: Columns) -> list[Expr | None]:
 
 
 def nothing_there(names: tuple[Term, ...], code: Expr, rows: Columns) -> Expr:
-    """The cell of a row, or -1 where all of its terms are missing."""
+    """Return the cell of a row, or -1 where all of its terms are missing."""
     gaps = gaps_of(names, rows)
     absent = gaps[0]
     for gap in gaps[1:]:
@@ -192,7 +196,7 @@ def nothing_there(names: tuple[Term, ...], code: Expr, rows: Columns) -> Expr:
 
 
 def nearest(names: tuple[Term, ...], centres: Any, rows: Columns) -> Expr:
-    """The nearest centre of each row over what is there; the first of equals."""
+    """Return the nearest centre over the terms that are there, the first of equals."""
 
     def make() -> Expr:
         if len(centres) > _MOST_POINTS:
@@ -207,7 +211,7 @@ def nearest(names: tuple[Term, ...], centres: Any, rows: Columns) -> Expr:
             for gap, p in zip(gaps, point, strict=True):
                 if gap is not None:
                     terms.append(either(gap, real(-(p**2)), real(0.0)))
-            far.append(added(terms) + real((point**2).sum()))
+            far.append(added(terms) + real(np.sum(point**2)))
         far = rows.let(far)
         (least,) = rows.let([nw.min_horizontal(*far) if len(far) > 1 else far[0]])
         out = whole(len(far) - 1)
@@ -220,7 +224,7 @@ def nearest(names: tuple[Term, ...], centres: Any, rows: Columns) -> Expr:
 
 
 def from_nearest(names: tuple[Term, ...], centres: Any, rows: Columns) -> list[Expr]:
-    """The way from the nearest centre to each row; 0 along what is missing."""
+    """Return the way from the nearest centre; 0 along missing terms."""
 
     def make() -> list[Expr]:
         unit, gaps, out = unit_rows(names, rows), gaps_of(names, rows), []
@@ -237,26 +241,26 @@ def from_nearest(names: tuple[Term, ...], centres: Any, rows: Columns) -> list[E
 
 
 def norm_of(parts: list[Expr], norm: int, rows: Columns) -> Expr:
-    """The l1 or l2 norm of each row, added up in order."""
+    """Return the l1 or l2 norm of each row, added up in order."""
     terms = [x.abs() for x in parts] if norm == 1 else [x * x for x in parts]
     (total,) = rows.let([added(terms)])
     return total if norm == 1 else total.sqrt()
 
 
-def _nearest_cell(cells: Nearest, rows: Columns) -> Expr:
+def _nearest_cell(cells: clusters.Nearest, rows: Columns) -> Expr:
     return nearest(cells.names, cells.centres, rows)
 
 
-def _rings(cells: Rings, rows: Columns) -> Expr:
+def _rings(cells: clusters.Rings, rows: Columns) -> Expr:
     way = from_nearest(cells.names, cells.centres, rows)
     (size,) = rows.let([norm_of(way, cells.norm, rows)])
-    (far,) = rows.let([rows.over(size, diameter(len(way), cells.norm))])
+    (far,) = rows.let([rows.quotient(size, clusters.diameter(len(way), cells.norm))])
     place = search(far, cells.ends(), whole, right=False)
     return nothing_there(cells.names, place, rows)
 
 
 def _sides(cells: Sides, rows: Columns) -> Expr:
-    """Whole numbers below 2^53: exact in any order."""
+    """Return the cell; sums are whole numbers below 2^53, exact in any order."""
     places = cells.fill or (0.0,) * len(cells.numbers)
     gaps = gaps_of(cells.numbers, rows)
     unit = unit_rows(cells.numbers, rows) if cells.numbers else []
@@ -280,7 +284,7 @@ def _sides(cells: Sides, rows: Columns) -> Expr:
 def _height(
     weights: Any, marks: Any, cells: Sides, fine: list[Expr], rows: Columns
 ) -> Expr:
-    """A row's numbers and categories, weighed and added up, in steps of the grid."""
+    """Return weighted numbers and categories, added up in steps of the grid."""
     steps = whole_of(np.array(weights, dtype=float) * GRID)
     terms = [x * real(w) for x, w in zip(fine, steps, strict=True)]
     for name, one in zip(cells.categories, marks, strict=True):
@@ -289,19 +293,96 @@ def _height(
     return added(terms)
 
 
+def codes_of(grid: Grid, rows: Columns) -> list[Expr]:
+    """Return the code of each column of a grid."""
+    found = [
+        _code(name, cuts, rows)
+        for name, cuts in zip(grid.names, grid.cuts, strict=True)
+    ]
+    return rows.let(found)
+
+
+def _code(name: str, cuts: tuple[float, ...], rows: Columns) -> Expr:
+    column = rows.domain[name]
+    if isinstance(column, Category):
+        code = rows.code(name)
+        return either(code < 0, whole(len(column.categories)), code)
+    number = rows.domain.number(name)
+    if cuts and not number.lower <= cuts[0] <= cuts[-1] < number.upper:
+        raise Untranslated("cuts outside of the bounds of a column")
+    # What is missing and may not be is at the centre.
+    place = search(rows.tight(name), cuts, whole, right=False)
+    if not number.missing:
+        return place
+    return either(rows.absent(name), whole(len(cuts) + 1), place)
+
+
+def _margins(cells: Margins, rows: Columns) -> Expr:
+    """Return the cell of the lead of the best class over the second best."""
+    scores = _scores(cells.of, rows)
+    (most,) = rows.let([nw.max_horizontal(*scores)])
+    (best,) = rows.let([_first(scores, most, None)])
+    others = [either(best == k, real(-1e300), score) for k, score in enumerate(scores)]
+    (next_most,) = rows.let([nw.max_horizontal(*others)])
+    (second,) = rows.let([_first(scores, next_most, best)])
+    lead = most - next_most
+    target = rows.code(cells.of.target)
+    place, half = rows.let(
+        [
+            search(lead, cells.ends(), whole, right=True),
+            either(
+                target == best,
+                whole(0),
+                either(target == second, whole(cells.bins), whole(-1)),
+            ),
+        ]
+    )
+    return either(half < 0, whole(-1), half + place)
+
+
+def _first(scores: list[Expr], most: Expr, but: Expr | None) -> Expr:
+    """Return the first class whose score is that large, other than ``but``."""
+    out = whole(-1)
+    for number in range(len(scores) - 1, -1, -1):
+        here = scores[number] >= most
+        if but is not None:
+            here = here & (but != number)
+        out = either(here, whole(number), out)
+    return out
+
+
+def _scores(of: Gradients, rows: Columns) -> list[Expr]:
+    """Return the scores of a row, if every tree splits one column."""
+    codes = codes_of(of.grid, rows)
+    terms: list[list[Expr]] = [[real(start)] for start in of.start]
+    for tree in of.trees:
+        for own, values in zip(terms, tree.table.tolist(), strict=True):
+            own.append(_leaf_value(tree, values, codes))
+    return rows.let([added(own) for own in terms])
+
+
+def _leaf_value(tree: Tree, values: list[float], codes: list[Expr]) -> Expr:
+    if not tree.features:
+        return real(values[0])
+    if len(tree.features) > 1:
+        raise Untranslated("trees of several levels")
+    by_code = [real(values[leaf]) for leaf in tree.routes[0]]
+    return table(codes[tree.features[0]], by_code, real(0.0))
+
+
 _TRANSLATIONS: dict[type, Callable[[Any, Columns], Expr]] = {
-    Bins: _bins,
-    Categories: _categories,
-    Completeness: _completeness,
-    Cross: _cross,
-    Edges: _edges,
+    core_cells.Bins: _bins,
+    core_cells.Categories: _categories,
+    core_cells.Completeness: _completeness,
+    core_cells.Cross: _cross,
+    core_cells.Edges: _edges,
     Everyone: _everyone,
-    Magnitudes: _magnitudes,
-    Nearest: _nearest_cell,
-    Present: _present,
-    Rings: _rings,
+    core_cells.Magnitudes: _magnitudes,
+    clusters.Nearest: _nearest_cell,
+    core_cells.Present: _present,
+    clusters.Rings: _rings,
     Sides: _sides,
-    WholeGroups: _whole_groups,
+    core_cells.WholeGroups: _whole_groups,
     Within: _within,
-    Margins: margin_cell,
+    Margins: _margins,
 }

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from discreto.core.contribution import bound_by_query
 
 import discreto as dp
 from discreto.core.bound import bind
@@ -28,6 +27,7 @@ from discreto.core.maps import (
     Scaled,
     Values,
 )
+from discreto.core.people import bound_by_query
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.core.query_fold import (
     CellSums,

@@ -7,13 +7,12 @@ import pytest
 from brute import ADD, REPLACE, TWICE, check_sum
 
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps import KINDS
 from discreto.core.maps.leaf_means import LeafMean
 from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import Grid, Leaves, Tree
-from discreto.core.query import Derived
+from discreto.core.query import Derived, inside
 from discreto.core.query_json import decode, encode
 from discreto.errors import ParameterError
 

@@ -21,7 +21,6 @@ from brute import (
 )
 from scipy import integrate, special
 
-from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.core.gate import scale_for
 from discreto.core.maps import (
@@ -39,7 +38,7 @@ from discreto.core.maps import (
     RowsInReach,
     Values,
 )
-from discreto.core.query import Block, Choice, Everyone, Ones, Sum
+from discreto.core.query import Block, Choice, Everyone, Ones, Sum, bind
 from discreto.errors import ParameterError
 
 COUNT = (Block(Ones()),)

@@ -18,10 +18,9 @@ from brute import (
 )
 
 from discreto.core import aggregate
-from discreto.core.bound import bind, inside
 from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.maps import Categories, MarginalCounts, MarginalErrors
-from discreto.core.query import Block, Choice, Ones, Sum
+from discreto.core.query import Block, Choice, Ones, Sum, bind, inside
 from discreto.errors import DomainError, ParameterError
 
 SETS = ((0,), (0, 1), (1,))

@@ -8,11 +8,19 @@ import numpy as np
 import pytest
 
 from discreto import Category, Domain, Number, Table
-from discreto.core.bound import bind, inside
 from discreto.core.cost import Cost
 from discreto.core.maps import Bins, Categories, ReachVotes, RowsInReach, Values
 from discreto.core.maps.row_partition import HashParts, Parts
-from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
+from discreto.core.query import (
+    Block,
+    Choice,
+    Everyone,
+    Ones,
+    Randomise,
+    Sum,
+    bind,
+    inside,
+)
 from discreto.errors import DomainError, ParameterError
 from discreto.testing import simulate
 

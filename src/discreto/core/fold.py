@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core import aggregate, compiled
-from discreto.core.bound import Bound
 from discreto.core.frame import BATCH, Frame, Place
 from discreto.core.maps.cells import Cross
-from discreto.core.query import Ints, Sum
+from discreto.core.query import Bound, Ints, Sum
 from discreto.errors import UnsafeError
 
 Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes

@@ -18,17 +18,14 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeVar, cast
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core import aggregate
-from discreto.core import source as sources
-from discreto.core.answers import Discovery, Measurement, Selection
-from discreto.core.answers import noise_facts as _laws
-from discreto.core.answers import stored_tables as _tables
-from discreto.core.bound import Bound, bind, inside
 from discreto.core.charge import (
     Charger,
     Event,
@@ -37,36 +34,214 @@ from discreto.core.charge import (
     Reservation,
     begin,
 )
+from discreto.core.contribution import PersonBound
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Domain
-from discreto.core.expressions import Step, view_domain
-from discreto.core.fold import Keep, check_once
+from discreto.core.expressions import Step, ViewFrame, view_domain
+from discreto.core.fold import Folded, Keep, check_once
+from discreto.core.frame import Frame, Place
+from discreto.core.joins import JoinedFrame
 from discreto.core.noise.calibration import Noise, noises_for, scale_for
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
 from discreto.core.query import (
     Block,
+    Bound,
     Choice,
     Derived,
     Everyone,
+    Floats,
     Ints,
     Ones,
     Query,
     Randomise,
     Sum,
     Tally,
+    bind,
+    inside,
 )
 from discreto.core.query_json import digest
 from discreto.core.randomise import check_randomise, perturbed
-from discreto.core.source import FoldedAhead, Rehearsal, RowPartition, Source
 from discreto.core.steps import PaidSteps, check_sampling
-from discreto.core.unknown_keys import Keys, keys_noise, shown_keys
+from discreto.core.unknown_keys import Keys, KeysNoise, keys_noise, shown_keys
 from discreto.core.validation import check_parts
-from discreto.errors import DomainError, KernelFault, ParameterError
+from discreto.errors import (
+    ChangedError,
+    DomainError,
+    KernelFault,
+    ParameterError,
+    StalledError,
+    UnsafeError,
+)
 
 T = TypeVar("T")
 _FAULT = "the answer could not be computed; the charge stands and the ledger is shut."
+_CHANGED = (
+    "the rows were changed while they were read: there is no answer, and the charge "
+    "stands. Ask again after table.reload()."
+)
 _COUNT = Sum(Everyone(), (Block(Ones()),))
+
+
+class Source(Protocol):
+    """Rows behind the gate: exact folds and plain columns, for the gate only."""
+
+    def fold(self, asked: Bound, keep: Keep | None = None) -> Folded: ...
+    def places(self) -> tuple[Place, ...]: ...
+    def refusal(self, asked: Bound | None, sampled: bool = False) -> str: ...
+    def column(self, name: str) -> Floats | Ints: ...
+    def texts(self, name: str) -> NDArray[Any]: ...
+    def seen(self, step: Step, domain: Domain) -> Source: ...
+
+    def unready(self) -> str:
+        """Return why rows cannot be read now, a public reason; empty if they can."""
+
+    def unchanged(self) -> bool:
+        """Return True if these are still the rows that the source was opened on."""
+
+    def person_bound(self) -> PersonBound | None:
+        """Return the proof that no person has too many rows, if there is one."""
+
+
+def person_bound_of(frame: Frame) -> PersonBound | None:
+    """Return the bound that a frame carries, through views and joins of the core."""
+    if isinstance(frame, ViewFrame):
+        return person_bound_of(frame.frame)
+    if isinstance(frame, JoinedFrame):
+        bounds = [person_bound_of(one) for one in frame.sides()]
+        first, second = bounds
+        return None if first is None or second is None else first.times(second)
+    found = getattr(frame, "person_bound", None)
+    return found if isinstance(found, PersonBound) else None
+
+
+def check_people(source: Source, domain: Domain) -> None:
+    """Refuse rows of people unless the core has bounded how many each of them has."""
+    if domain.person is None:
+        return
+    bound = source.person_bound()
+    if bound is None or bound.rows > domain.rows_per_person:
+        raise UnsafeError(
+            f"the domain protects whole people ({domain.person!r}), and nothing bounds "
+            "how many rows each of them has here."
+        )
+
+
+def check_ready(source: Source, label: str) -> None:
+    """Refuse, before a charge, rows that were changed or cannot be reached.
+
+    What was made of the rows before (who stays, which rows belong together) is not
+    about other rows: laid over them, one person could move any number of rows.
+    """
+    reason = source.unready()
+    if reason:
+        raise ParameterError(f"{label!r} cannot be asked of this table: {reason}.")
+
+
+def check_same(source: Source) -> None:
+    """Give no answer, after a charge, from rows that changed on the way.
+
+    The ledger stays open: that rows were changed, and when, is public.
+    """
+    if not source.unchanged():
+        raise ChangedError(_CHANGED)
+
+
+def attempt(source: Source, work: Callable[[], T]) -> tuple[list[T], str]:
+    """Return what work on rows found, in a list that is empty if it failed, and why.
+
+    Only workers that did nothing are a reason to name: other failures may quote a row.
+    Whether the rows were changed comes first: then it does not matter what was found.
+    """
+    found: list[T] = []
+    reason = ""
+    try:
+        found.append(work())
+    except StalledError as error:
+        reason = f" ({error})"
+    except Exception:  # noqa: S110 - its text may quote a row
+        pass
+    check_same(source)
+    return found, reason
+
+
+class RowPartition(Protocol):
+    """Disjoint parts of the rows, each row's by its own content."""
+
+    def count(self, domain: Domain) -> int: ...
+    def restrict(self, query: Sum | Tally, number: int) -> Sum | Tally: ...
+
+
+class Rehearsal:
+    """Made-up rows; what is refused is what the rows themselves would refuse."""
+
+    def __init__(self, rows: Source, made_up: Source) -> None:
+        self._rows, self._made_up = rows, made_up
+        self.fold, self.column = made_up.fold, made_up.column
+        self.texts = made_up.texts
+        self.refusal = rows.refusal
+        self.unready, self.unchanged = rows.unready, rows.unchanged
+        self.person_bound = rows.person_bound
+        self.places = made_up.places
+
+    def seen(self, step: Step, domain: Domain) -> Source:
+        views = self._rows.seen(step, domain), self._made_up.seen(step, domain)
+        return Rehearsal(*views)
+
+
+class FoldedAhead:
+    """Rows of which some sums have been folded already, in one pass for all.
+
+    A question gets what was folded for the same question of the same domain, or is
+    folded now. Each is handed out once: noise is added to it in place of nothing else.
+    """
+
+    def __init__(
+        self, rows: Source, several: Sequence[Bound], found: Sequence[Folded | None]
+    ) -> None:
+        self._rows = rows
+        self._several = list(zip(several, found, strict=True))
+        self.column, self.texts, self.seen = rows.column, rows.texts, rows.seen
+        self.refusal, self.forget = rows.refusal, getattr(rows, "forget", lambda: None)
+        self.unready, self.unchanged = rows.unready, rows.unchanged
+        self.person_bound = rows.person_bound
+        self.places = rows.places
+
+    def fold(self, asked: Bound, keep: Keep | None = None) -> Folded:
+        for i, (known, sums) in enumerate(self._several):
+            same = keep is None and sums is not None and known.domain is asked.domain
+            if same and known.query == asked.query:
+                del self._several[i]
+                return sums  # type: ignore[return-value]
+        return self._rows.fold(asked, keep)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Noisy sums: one (cells x width) integer table and one noise law per block."""
+
+    tables: tuple[Ints, ...]
+    noises: tuple[Noise, ...]
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chosen candidate of each group, and the scale of the noise on scores."""
+
+    indices: Ints
+    scale: Fraction
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """Values that had enough rows, their noisy counts, and the noise on them."""
+
+    keys: tuple[str, ...]
+    counts: Ints
+    noise: KeysNoise
+    receipt: Receipt
 
 
 class Gate:
@@ -82,7 +257,7 @@ class Gate:
         self, domain: Domain, ledger: Charger, source: Source, name: str = ""
     ) -> None:
         self.domain, self.ledger, self.name = domain, ledger, name
-        sources.check_people(source, domain)
+        check_people(source, domain)
         self._source = source
         self._system = Sampler(Entropy())
 
@@ -164,7 +339,7 @@ class Gate:
         out = copy.copy(self)
         out.domain = view_domain(step, self.domain)
         out._source = self._source.seen(step, self.domain)
-        sources.check_people(out._source, out.domain)
+        check_people(out._source, out.domain)
         out.name = f"{self.name}, {digest(step)}" if self.name else ""
         return out
 
@@ -304,8 +479,8 @@ class Gate:
     def check_rows(self, label: str) -> None:
         """Refuse rows that were changed since the opening, or cannot be reached."""
         if isinstance(self.ledger, Prepaid):
-            return sources.check_same(self._source)
-        sources.check_ready(self._source, label)
+            return check_same(self._source)
+        check_ready(self._source, label)
 
     def _charge(
         self,
@@ -373,7 +548,7 @@ class Gate:
     def _quietly(self, label: str, work: Callable[[], T]) -> T:
         """Work on rows that must not fail; if it does, the ledger is shut."""
         begin(self.ledger)
-        found, reason = sources.attempt(self._source, work)
+        found, reason = attempt(self._source, work)
         if found:
             return found[0]
         # Out here, so that the cause, which may quote a row, is not the context.
@@ -394,6 +569,16 @@ class Gate:
         if self.noiseless:
             return np.zeros(count, dtype=np.int64)
         return noise.draw(self._sampler(), count)
+
+
+def _laws(noises: tuple[Noise, ...]) -> Event:
+    """Return what a ledger's entry says about the noise of a measurement."""
+    return {"noise": [{"law": n.law, "amount": str(n.amount)} for n in noises]}
+
+
+def _tables(text: str) -> tuple[Ints, ...]:
+    """Return the tables of an answer that a ledger has kept."""
+    return tuple(np.array(table) for table in json.loads(text))
 
 
 __all__ = [

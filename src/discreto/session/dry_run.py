@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core import aggregate
-from discreto.core.bound import Bound
 from discreto.core.charge import Event, Receipt, Simulation
 from discreto.core.contribution import PersonBound, bound_of_nobody
 from discreto.core.cost import Cost
@@ -26,7 +25,7 @@ from discreto.core.gate import Gate, Source
 from discreto.core.maps.cells import MISSING
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
-from discreto.core.query import Batch, Floats, Ints
+from discreto.core.query import Batch, Bound, Floats, Ints
 from discreto.text.language import tr
 
 _SAMPLE = 2048  # made-up rows behind a plan

@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from discreto.core.bound import Bound
-from discreto.core.charge import Charger, Receipt, Reservation
+from discreto.core.charge import Charger, Receipt, Reservation, one_at_a_time
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Domain
 from discreto.core.gate import Gate
-from discreto.core.turns import one_at_a_time
+from discreto.core.query import Bound
 from discreto.session.dry_run import dry_run_gate
 from discreto.session.plan import Plan, rehearse
 from discreto.session.session import Session, every_way

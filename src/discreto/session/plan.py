@@ -9,11 +9,11 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from discreto.core.bound import Bound
 from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
 from discreto.core.domain.dates import difference_unit
 from discreto.core.domain.domain import Domain
 from discreto.core.gate import Gate
+from discreto.core.query import Bound
 from discreto.errors import ParameterError
 from discreto.release.labels import label_in_words
 from discreto.release.release import Release

@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
-from discreto.core.bound import Bound
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step
 from discreto.core.gate import Discovery, Gate, Measurement, RowPartition, Selection
 from discreto.core.noise.calibration import noises_for, scale_for
-from discreto.core.query import Choice, Derived, Sum, furthest
+from discreto.core.query import Bound, Choice, Derived, Sum, furthest
 from discreto.core.unknown_keys import Keys, keys_noise
 from discreto.errors import UnsafeError
 from discreto.session.work_limits import check_answer, check_question, numbers_of

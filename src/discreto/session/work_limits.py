@@ -13,8 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from discreto.core.bound import MOST_CELLS, Bound
-from discreto.core.query import Choice, Derived, Sum
+from discreto.core.query import MOST_CELLS, Bound, Choice, Derived, Sum
 from discreto.errors import ParameterError
 
 WORKING_BYTES = 1 << 10  # of memory for each number of an answer; 560 to 1,100 measured

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any
 
-from discreto.core.bound import Bound
 from discreto.core.charge import Charger
 from discreto.core.cost import Amount, Cost
 from discreto.core.expressions import Where, view_to_json
 from discreto.core.gate import Gate
+from discreto.core.query import Bound
 from discreto.core.query_json import digest
 from discreto.errors import ParameterError
 from discreto.release.release import Release

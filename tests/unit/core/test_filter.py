@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import norm
 
 import discreto as dp
-from discreto.core.budget import Budget, rho_of_pure
-from discreto.core.cost import Cost, epsilon_for, rho_for
+from discreto.core.cost import Budget, Cost, epsilon_for, rho_for, rho_of_pure
 from discreto.core.noise.gaussian import delta_of
 from discreto.errors import BudgetError, LedgerError, ParameterError
 

@@ -11,7 +11,6 @@ import pytest
 import discreto as dp
 from discreto import models
 from discreto.core import aggregate, compiled
-from discreto.core.bound import inside
 from discreto.core.maps import (
     Deviations,
     FuzzyPulls,
@@ -21,7 +20,7 @@ from discreto.core.maps import (
     SquaredGradient,
 )
 from discreto.core.maps import _fit_rows as fit_rows
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Everyone, Sum, inside
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import open_frame
 from discreto.testing import simulate

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from discreto.core import aggregate
-from discreto.core.bound import bind
 from discreto.core.charge import Receipt, Reservation
 from discreto.core.contribution import bound_of_nobody
 from discreto.core.cost import Cost
@@ -27,7 +26,7 @@ from discreto.core.maps import (
     Values,
 )
 from discreto.core.maps.row_partition import HashParts, Parts
-from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
+from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum, bind
 from discreto.core.unknown_keys import Keys, OpenText
 from discreto.errors import (
     BudgetError,

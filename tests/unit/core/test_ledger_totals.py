@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import discreto as dp
-from discreto.core.budget import Budget
-from discreto.core.cost import Cost
+from discreto.core.cost import Budget, Cost
 from discreto.core.ledger import page
 from discreto.core.ledger.chain import Chain
 from discreto.core.ledger.totals import Lots, OneByOne, TooFine

@@ -7,8 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreto.core.budget import Budget
-from discreto.core.cost import Cost, epsilon_for
+from discreto.core.cost import Budget, Cost, epsilon_for
 
 EPSILONS = st.fractions("1/100", 20, max_denominator=100)
 DELTAS = st.integers(3, 12).map(lambda digits: Fraction(1, 10**digits))

@@ -9,10 +9,9 @@ import pytest
 
 import discreto as dp
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps import Categories, Partition, SoftVotes, from_json, to_json
 from discreto.core.maps.simplex_features import soft_votes
-from discreto.core.query import Block, Sum
+from discreto.core.query import Block, Sum, inside
 from discreto.errors import ParameterError
 
 MIXED = {

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import discreto as dp
-from discreto.core.bound import Bound
 from discreto.core.maps.trees import Tree
-from discreto.core.query import Ints
+from discreto.core.query import Bound, Ints
 from discreto.data.engines import LocalEngine, task_text
 from discreto.data.frames import Frame
 from discreto.models import GradientBoostingClassifier

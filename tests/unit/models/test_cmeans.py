@@ -9,9 +9,8 @@ from sklearn import datasets
 
 from discreto import Domain, Number, Table
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps import FuzzyPulls, FuzzyWeights, from_json, to_json
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Everyone, Sum, inside
 from discreto.errors import ParameterError
 from discreto.models import FuzzyCMeans, KMeans
 from discreto.testing import simulate

@@ -12,9 +12,8 @@ from sklearn.cluster import KMeans as PlainKMeans
 
 from discreto import Domain, Number, Table
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps import Deviations, Nearest, Rings, from_json, to_json
-from discreto.core.query import Block, Ones, Sum
+from discreto.core.query import Block, Ones, Sum, inside
 from discreto.errors import DomainError, ParameterError
 from discreto.models import KMeans
 from discreto.models.clusters.centroids import merge, starts

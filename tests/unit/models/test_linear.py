@@ -14,9 +14,8 @@ from sklearn.linear_model import Ridge
 
 from discreto import Category, Domain, Ledger, Number, Table
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps import Scaled, from_json, to_json
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Everyone, Sum, inside
 from discreto.errors import ParameterError
 from discreto.models import LinearRegression
 from discreto.testing import simulate

@@ -14,9 +14,8 @@ from sklearn.linear_model import LogisticRegression as Plain
 
 from discreto import Category, Domain, Ledger, Number, Table
 from discreto.core import aggregate
-from discreto.core.bound import bind, inside
 from discreto.core.maps import LogisticGradient, Scaled, from_json, to_json
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Everyone, Sum, bind, inside
 from discreto.errors import DomainError, ParameterError
 from discreto.models import LogisticRegression
 from discreto.testing import simulate

@@ -16,7 +16,6 @@ from sklearn.neighbors import RadiusNeighborsClassifier as PlainRadius
 
 import discreto as dp
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps import (
     Categories,
     Memberships,
@@ -28,7 +27,7 @@ from discreto.core.maps import (
     from_json,
     to_json,
 )
-from discreto.core.query import Block, Choice, Sum
+from discreto.core.query import Block, Choice, Sum, inside
 from discreto.errors import BudgetError, ParameterError, UnsafeError
 from discreto.models import (
     CellNeighborsClassifier,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreto.core.budget import Budget
+from discreto.core.cost import Budget
 from discreto.errors import ParameterError
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode

@@ -9,8 +9,7 @@ from fractions import Fraction
 from itertools import repeat
 from typing import Any
 
-from discreto.core.budget import Budget
-from discreto.core.cost import Cost, show
+from discreto.core.cost import Budget, Cost, show
 from discreto.core.ledger.chain import dump
 from discreto.core.ledger.store import MEMORY
 from discreto.errors import ParameterError, UnsafeError

@@ -9,9 +9,8 @@ from fractions import Fraction
 from secrets import token_hex
 from typing import Any
 
-from discreto.core.budget import Budget
 from discreto.core.charge import Receipt
-from discreto.core.cost import Cost
+from discreto.core.cost import Budget, Cost
 from discreto.core.ledger.chain import POPULATION, Chain, budget_of, dump
 from discreto.core.ledger.checks import OWN
 from discreto.core.ledger.database import Database

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import chain as joined
 from typing import Any
 
-from discreto.core.budget import Budget
 from discreto.core.charge import Receipt
-from discreto.core.cost import Cost
+from discreto.core.cost import Budget, Cost
 from discreto.core.ledger import attempts
 from discreto.core.ledger import entries as rows
 from discreto.core.ledger import faults as failures

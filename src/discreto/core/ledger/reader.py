@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreto.core.budget import Budget
-from discreto.core.cost import Amount, Cost, read_delta, show
+from discreto.core.cost import Amount, Budget, Cost, read_delta, show
 from discreto.core.ledger import entries as rows
 from discreto.core.ledger import faults as failures
 from discreto.core.ledger.anchor import Anchor

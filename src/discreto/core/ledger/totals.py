@@ -15,8 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from discreto.core.budget import Budget
-from discreto.core.cost import FINEST_TOTAL, Cost
+from discreto.core.cost import FINEST_TOTAL, Budget, Cost
 from discreto.core.ledger.chain import POPULATION, budget_of, dump, payers
 from discreto.core.ledger.checks import OWN
 from discreto.core.ledger.database import Database

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreto.core.field_types import check_plain
+from discreto.core.documents import check_plain
 from discreto.core.maps.cells import (
     Bins,
     Categories,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeGuard
 
-from discreto.core.bound import Bound
 from discreto.core.fold import Folded, by_query, of_copy
+from discreto.core.query import Bound
 from discreto.data.engines.local import LocalEngine, quietly
 from discreto.data.frames import Frame
 from discreto.data.sql import Untranslated

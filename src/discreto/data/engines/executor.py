@@ -16,10 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
-from discreto.core.bound import Bound, inside
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import ViewFrame, view_from_json, view_to_json
-from discreto.core.field_types import kinds_of
 from discreto.core.fold import (
     Folded,
     fold_all,
@@ -29,6 +27,8 @@ from discreto.core.fold import (
     nothing,
 )
 from discreto.core.frame import Place
+from discreto.core.query import Bound, inside
+from discreto.core.validation import kinds_of
 from discreto.data.engines.blas_threads import one_thread
 from discreto.data.engines.local import quietly
 from discreto.data.engines.task_text import WORKER_KINDS, read_question, write_question

@@ -15,8 +15,7 @@ from typing import Any
 
 import narwhals as nw
 
-from discreto.core.bound import Bound
-from discreto.core.query import Everyone, Ints, Sum
+from discreto.core.query import Bound, Everyone, Ints, Sum
 from discreto.data.sql import Untranslated
 from discreto.data.sql.cells import cell_of
 from discreto.data.sql.columns import Columns, Expr

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from discreto.core.bound import Bound
 from discreto.core.contribution import PersonBound, PersonFrame, bound_by_query
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
 from discreto.core.frame import Origin, Place
+from discreto.core.query import Bound
 from discreto.core.row_local import cell_by_cell
 from discreto.core.unknown_keys import OpenText
 from discreto.data.frames.convert import convert

@@ -10,8 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from discreto.core import aggregate
-from discreto.core.bound import Bound
-from discreto.core.query import BoundBlock, Everyone, Ints, Ones, Sum
+from discreto.core.query import Bound, BoundBlock, Everyone, Ints, Ones, Sum
 from discreto.data.sql import Untranslated
 from discreto.data.sql.cells import cell_of
 from discreto.data.sql.columns import Columns, Expr

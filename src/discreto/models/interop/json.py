@@ -15,12 +15,12 @@ import discreto.models as _models
 from discreto.core.cost import Cost
 from discreto.core.documents import (
     CHECKSUM,
+    check_plain,
     check_seal,
     read_json,
     sealed,
     warn_of_no_checksum,
 )
-from discreto.core.field_types import check_plain
 from discreto.core.ledger import Ledger
 from discreto.errors import LedgerError, ParameterError, UnsafeError
 from discreto.models.base.estimator import PrivateEstimator

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from discreto.core.documents import WHOLE
 from discreto.core.domain.domain import Domain
-from discreto.core.field_types import WHOLE
 from discreto.core.validation import check_parts
 from discreto.errors import ParameterError
 

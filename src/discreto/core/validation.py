@@ -281,6 +281,14 @@ def written(value: Any, form: Any) -> Any:
     return value
 
 
+def check_fields(part: Any) -> None:
+    """Refuse a part with a field of another form, without a look at parts inside."""
+    for field in fields_of(type(part)):
+        value = getattr(part, field.name)
+        if not field.fits(value):
+            raise field.refusal(type(part), value)
+
+
 def check_parts(part: Any, domain: Domain, deepest: int = DEEPEST) -> None:
     """Refuse a part of which anything does not fit, however deep inside."""
     if not is_part(part):
@@ -317,3 +325,9 @@ def _walk(part: Any, domain: Domain, depth: int) -> None:
     part.check(domain)  # after the parts in it, and after the forms of its fields
     if memory is not None:
         memory["_valid"] = domain
+
+
+def check_widths(rows: tuple[tuple[Any, ...], ...], width: int) -> None:
+    """Refuse a matrix of which a row has another length than ``width``."""
+    if any(len(row) != width for row in rows):
+        raise ParameterError(f"each of these lists needs {width} numbers.")

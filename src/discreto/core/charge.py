@@ -22,6 +22,7 @@ from discreto.core.noise.sampler import Sampler
 from discreto.errors import BudgetError, LedgerError, UnsafeError
 
 Event = Mapping[str, Any]
+_NOTHING = Cost()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Notes(Protocol):
 
 def begin(payer: Charger) -> None:
     """Tell a payer that wants to know it that rows are read from now on."""
-    if isinstance(payer, Begins):
+    if isinstance(payer, Prepaid | Begins):
         payer.begin()
 
 
@@ -127,8 +128,9 @@ class Prepaid:
 
     def begin(self) -> None:
         """Remember that rows are read from now on. The gate calls it."""
-        self._read = True
-        begin(self.ledger)
+        if not self._read:
+            self._read = True
+            begin(self.ledger)
 
     def give_up(self) -> None:
         """Say that the work has ended without an answer.
@@ -171,7 +173,7 @@ class Reservation(Prepaid):
         super().__init__(ledger, receipt)
         # Whether a replaced row can touch two such reservations of one receipt.
         self.shared = shared
-        self._drawn = Cost()
+        self._drawn = _NOTHING
 
     def charge(
         self,
@@ -184,7 +186,7 @@ class Reservation(Prepaid):
         self._check_process()
         paid = self.receipt
         with self._lock:
-            drawn = self._drawn + cost
+            drawn = cost if self._drawn is _NOTHING else self._drawn + cost
             if not paid.cost.covers(drawn):
                 raise BudgetError(
                     f"{label!r} costs {cost}, more than is left of what was reserved "

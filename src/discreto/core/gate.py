@@ -252,6 +252,8 @@ class Gate:
 
     part: tuple[str, int] | None = None  # of a table, if it leads to one only
     _partition: RowPartition | None = None
+    _checked: Bound | None = None  # by this very gate, and not asked yet
+    _own_sampler: Sampler | None = None  # secret noise, made for the first draw
 
     def __init__(
         self, domain: Domain, ledger: Charger, source: Source, name: str = ""
@@ -259,7 +261,6 @@ class Gate:
         self.domain, self.ledger, self.name = domain, ledger, name
         check_people(source, domain)
         self._source = source
-        self._system = Sampler(Entropy())
 
     def measure(
         self,
@@ -290,7 +291,9 @@ class Gate:
         if not isinstance(payer, PaidSteps):
             raise ParameterError(f"{label!r} is a step of many, which are paid as one.")
         steps, rate = payer.steps, payer.steps.rate
-        bound = self.check(query, label, Sum | Derived, sampled=rate < 1)
+        bound = self.check(query, label, sampled=rate < 1)
+        if not isinstance(bound.query, Sum | Derived):
+            raise ParameterError(f"{label!r} cannot be asked in this way.")
         check_sampling(rate, self.domain)
         if rate < 1 and isinstance(bound.query, Derived):
             # It folds the rows many times, and one step pays for one sample.
@@ -323,7 +326,7 @@ class Gate:
         receipt = self.ledger.charge(cost, label)
         out, two = [], self.domain.neighbours == "replace"
         for number in range(count):
-            inner = copy.copy(self)
+            inner = self._copied()
             inner.ledger = Reservation(self.ledger, receipt, shared=two)
             inner._partition, inner.part = partition, (label, number)
             out.append(inner)
@@ -336,7 +339,7 @@ class Gate:
         """
         if self._partition is not None:
             raise ParameterError("a part of a table has no views: take the view first.")
-        out = copy.copy(self)
+        out = self._copied()
         out.domain = view_domain(step, self.domain)
         out._source = self._source.seen(step, self.domain)
         check_people(out._source, out.domain)
@@ -355,7 +358,7 @@ class Gate:
         paid = isinstance(self.ledger, Reservation)
         if together is None or not wanted or not paid or self._partition is not None:
             return self
-        out = copy.copy(self)
+        out = self._copied()
         found = self._quietly(label, lambda: together(apart))
         out._source = FoldedAhead(self._source, apart, found)
         return out
@@ -366,13 +369,13 @@ class Gate:
 
     def rehearsed(self, source: Source, ledger: Charger) -> Self:
         """A gate to made-up rows that refuses what this one would refuse."""
-        out = copy.copy(self)
+        out = self._copied()
         out._source, out.ledger = Rehearsal(self._source, source), ledger
         return out
 
     def paid_by(self, ledger: Charger) -> Self:
         """The same gate with another payer, such as a reservation."""
-        out = copy.copy(self)
+        out = self._copied()
         out.ledger = ledger
         return out
 
@@ -442,23 +445,36 @@ class Gate:
         column = self.domain[query.column]
         return perturbed(values, column, query.mechanism, cost.epsilon, sampler)
 
+    def _copied(self) -> Self:
+        """Return a copy for other rows or another payer, which has checked nothing."""
+        out = copy.copy(self)
+        out._checked = None
+        return out
+
     # What stands between a question and the rows
 
     def _check(self, query: Query | Bound, cost: Cost, label: str, kind: Any) -> Bound:
-        bound = self.check(query, label, kind)
+        if query is self._checked and isinstance(query, Bound):
+            bound = query  # a session has just had it checked, here
+            self._checked = None
+        else:
+            bound = self.check(query, label)
+        if not isinstance(bound.query, kind):
+            raise ParameterError(f"{label!r} cannot be asked in this way.")
         if cost.infinite or bool(cost.epsilon) == bool(cost.rho) or cost.block_epsilon:
             raise ParameterError(f"{label!r} needs a cost of one kind. Got {cost}.")
         return bound
 
     def check(
-        self, query: Query | Bound, label: str, kind: Any = Query, sampled: bool = False
+        self, query: Query | Bound, label: str, *, sampled: bool = False
     ) -> Bound:
-        """The question, bound to the domain, or a refusal from public facts.
+        """Return the question, bound to the domain, or refuse it from public facts.
 
-        What is not refused here can be answered for every table.
+        A question that is not refused here can be answered for every table. The next
+        ``measure`` or ``select`` of this gate takes the result without another check.
         """
         bound = bind(query, self.domain)
-        if not isinstance(bound.query, kind):
+        if not isinstance(bound.query, Query):
             raise ParameterError(f"{label!r} cannot be asked in this way.")
         self._refuse(bound, label, sampled)
         if self._partition is not None:
@@ -467,6 +483,7 @@ class Gate:
             unfit = products or isinstance(bound.query, Randomise)
             if unfit and self.domain.neighbours == "replace":
                 raise ParameterError(f"{label!r} cannot be asked of a part of a table.")
+        self._checked = None if sampled else bound
         return bound
 
     def _refuse(self, bound: Bound | None, label: str, sampled: bool = False) -> None:
@@ -563,7 +580,11 @@ class Gate:
 
     def _sampler(self) -> Sampler:
         simulation = self.ledger.simulation
-        return self._system if simulation is None else simulation.sampler
+        if simulation is not None:
+            return simulation.sampler
+        if self._own_sampler is None:  # a rehearsal never draws
+            self._own_sampler = Sampler(Entropy())
+        return self._own_sampler
 
     def _noise(self, noise: Noise, count: int) -> Ints:
         if self.noiseless:

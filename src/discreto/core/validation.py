@@ -283,10 +283,11 @@ def written(value: Any, form: Any) -> Any:
 
 def check_fields(part: Any) -> None:
     """Refuse a part with a field of another form, without a look at parts inside."""
-    for field in fields_of(type(part)):
+    kind: Any = type(part)
+    for field in fields_of(kind):
         value = getattr(part, field.name)
         if not field.fits(value):
-            raise field.refusal(type(part), value)
+            raise field.refusal(kind, value)
 
 
 def check_parts(part: Any, domain: Domain, deepest: int = DEEPEST) -> None:

@@ -96,17 +96,18 @@ def perform(
     key = None if kept is None else kept.key
     if key is not None:
         check_stored(plan.numbers, label)
-    before = table.gate()
-    if isinstance(before, Gate):  # silos look after their own rows
-        before.check_rows(label)
+    gate = table.gate()
+    if isinstance(gate, Gate):  # silos look after their own rows
+        gate.check_rows(label)
     with one_at_a_time(key):
         return _performed(
-            table, work, cost, label, plan, event, kept, known, ahead, ways
+            table, gate, work, cost, label, plan, event, kept, known, ahead, ways
         )
 
 
 def _performed(
     table: Payable,
+    gate: Gate,
     work: Callable[[Session], T],
     cost: Cost,
     label: str,
@@ -122,11 +123,11 @@ def _performed(
     if kept is not None and receipt.answer is not None:
         return Done(kept.read(receipt.answer), plan, receipt)
     paid = Reservation(table.ledger, receipt)
-    gate = table.gate(paid)
-    if isinstance(gate, Gate):  # silos fold what they are asked, one by one
-        gate = gate.folded_ahead(ahead, label)
-    else:
-        known = ()
+    if isinstance(gate, Gate):
+        gate = gate.paid_by(paid).folded_ahead(ahead, label)
+        known = known or ahead  # bound in the rehearsal, asked in the same order
+    else:  # silos fold what they are asked, one by one
+        gate, known = table.gate(paid), ()
     session = Session(gate, cost, plan.forms, ways, known)
     try:
         result = work(session)

@@ -249,12 +249,13 @@ class Cost:
 
     def to_dict(self) -> dict[str, str | bool]:
         """The parts that are not zero, fractions as text."""
-        names = ("epsilon", "rho", "block_epsilon", "delta")
-        out: dict[str, str | bool] = {
-            name: str(part)
-            for name, part in zip(names, self.parts(), strict=True)
-            if part
+        parts = {
+            "epsilon": self.epsilon,
+            "rho": self.rho,
+            "block_epsilon": self.block_epsilon,
+            "delta": self.delta,
         }
+        out: dict[str, str | bool] = {n: str(part) for n, part in parts.items() if part}
         return out | ({"infinite": True} if self.infinite else {})
 
     @classmethod
@@ -298,7 +299,9 @@ def show(amount: Fraction | float) -> str:
 
 
 def read_delta(value: Amount) -> Fraction:
-    """A delta: 0, or a chance below 1."""
+    """Return a delta: 0, or a probability below 1."""
+    if type(value) is int and not value:  # most are
+        return _NONE
     chance = read_amount(value, "delta", zero=True)
     if chance and chance <= Fraction(1, _FINEST):
         raise ParameterError(f"delta must be 0 or above 1e-18. Got {short(value)}.")
@@ -317,6 +320,7 @@ def _add(first: Fraction, second: Fraction) -> Fraction:
     return Fraction(math.ceil(total * _FINEST), _FINEST)
 
 
+@lru_cache(maxsize=1024)
 def epsilon_for(rho: Fraction, delta: Fraction) -> float:
     """Return the epsilon that rho amounts to at ``delta``, rounded up.
 
@@ -354,6 +358,7 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     return rho
 
 
+@lru_cache(maxsize=1024)
 def rho_within(epsilon: float, delta: Fraction) -> float:
     """Return about the largest rho with ``epsilon_for(rho, delta) <= epsilon``.
 

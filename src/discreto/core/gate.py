@@ -20,7 +20,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, Self, TypeVar, cast
+from typing import Any, Protocol, Self, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,7 @@ from discreto.errors import (
 )
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 _FAULT = "the answer could not be computed; the charge stands and the ledger is shut."
 _CHANGED = (
     "the rows were changed while they were read: there is no answer, and the charge "
@@ -125,44 +126,6 @@ def check_people(source: Source, domain: Domain) -> None:
             f"the domain protects whole people ({domain.person!r}), and nothing bounds "
             "how many rows each of them has here."
         )
-
-
-def check_ready(source: Source, label: str) -> None:
-    """Refuse, before a charge, rows that were changed or cannot be reached.
-
-    What was made of the rows before (who stays, which rows belong together) is not
-    about other rows: laid over them, one person could move any number of rows.
-    """
-    reason = source.unready()
-    if reason:
-        raise ParameterError(f"{label!r} cannot be asked of this table: {reason}.")
-
-
-def check_same(source: Source) -> None:
-    """Give no answer, after a charge, from rows that changed on the way.
-
-    The ledger stays open: that rows were changed, and when, is public.
-    """
-    if not source.unchanged():
-        raise ChangedError(_CHANGED)
-
-
-def attempt(source: Source, work: Callable[[], T]) -> tuple[list[T], str]:
-    """Return what work on rows found, in a list that is empty if it failed, and why.
-
-    Only workers that did nothing are a reason to name: other failures may quote a row.
-    Whether the rows were changed comes first: then it does not matter what was found.
-    """
-    found: list[T] = []
-    reason = ""
-    try:
-        found.append(work())
-    except StalledError as error:
-        reason = f" ({error})"
-    except Exception:  # noqa: S110 - its text may quote a row
-        pass
-    check_same(source)
-    return found, reason
 
 
 class RowPartition(Protocol):
@@ -272,7 +235,7 @@ class Gate:
         """Exact sums, or a function of them, plus noise."""
         bound = self._check(query, cost, label, Sum | Derived)
         noises = noises_for(bound, cost)
-        receipt = self._charge("measure", bound.query, cost, label, _laws(noises), key)
+        receipt = self._charge("measure", bound.query, cost, label, noises, key)
         if receipt.answer is not None:
             return Measurement(_tables(receipt.answer), noises, receipt)
         tables = self._noisy(bound, noises, label)
@@ -494,10 +457,24 @@ class Gate:
             raise ParameterError(f"{label!r} cannot be asked of this table: {refusal}")
 
     def check_rows(self, label: str) -> None:
-        """Refuse rows that were changed since the opening, or cannot be reached."""
-        if isinstance(self.ledger, Prepaid):
-            return check_same(self._source)
-        check_ready(self._source, label)
+        """Refuse rows that were changed since the opening, or cannot be reached.
+
+        What was made of the rows before (who stays, which rows belong together) is not
+        about other rows: laid over them, one person could move any number of rows.
+        """
+        if isinstance(self.ledger, Prepaid):  # after the charge: too late to refuse
+            return self._check_same()
+        reason = self._source.unready()
+        if reason:
+            raise ParameterError(f"{label!r} cannot be asked of this table: {reason}.")
+
+    def _check_same(self) -> None:
+        """Give no answer, after a charge, from rows that changed on the way.
+
+        The ledger stays open: that rows were changed, and when, is public.
+        """
+        if not self._source.unchanged():
+            raise ChangedError(_CHANGED)
 
     def _charge(
         self,
@@ -505,11 +482,13 @@ class Gate:
         query: Query | Keys,
         cost: Cost,
         label: str,
-        facts: Event,
+        facts: Event | tuple[Noise, ...],
         key: str | None,
     ) -> Receipt:
         if not getattr(self.ledger, "wants_events", True):
             return self.ledger.charge(cost, label, None, key)
+        if isinstance(facts, tuple):
+            facts = {"noise": [{"law": n.law, "amount": str(n.amount)} for n in facts]}
         event = {
             "door": door,
             "query": digest(query),
@@ -533,8 +512,8 @@ class Gate:
             function, cells = query.function, query.cells
             return self._quietly(label, lambda: [function.compute(fold, cells, domain)])
         if self._partition is not None:
-            return self._quietly(label, lambda: fold(query))
-        return self._quietly(label, lambda: self._folded(asked, keep))
+            return self._quietly(label, fold, query)
+        return self._quietly(label, self._folded, asked, keep)
 
     def _folded(self, asked: Bound, keep: Keep | None) -> list[Ints]:
         found = self._source.fold(asked, keep)
@@ -549,23 +528,30 @@ class Gate:
         keep: Keep | None = None,
     ) -> tuple[Ints, ...]:
         exact = self._fold(asked, label, keep)
-        return tuple(
-            aggregate.shown(
-                aggregate.add(sums, self._noise(noise, sums.size).reshape(sums.shape))
-            )
+        noisy = [
+            aggregate.add(sums, self._noise(noise, sums.size).reshape(sums.shape))
             for sums, noise in zip(exact, noises, strict=True)
-        )
+        ]
+        return tuple([aggregate.shown(sums) for sums in noisy])
 
     def _scores(self, asked: Bound, label: str) -> Ints:
         score, tally = asked.query.score, cast(Bound, asked.tally)
         sums = aggregate.bounded(self._fold(tally, label)[0])
-        scores: Ints = self._quietly(label, lambda: score.scores(sums, self.domain))
+        scores: Ints = self._quietly(label, score.scores, sums, self.domain)
         return scores
 
-    def _quietly(self, label: str, work: Callable[[], T]) -> T:
-        """Work on rows that must not fail; if it does, the ledger is shut."""
+    def _quietly(self, label: str, work: Callable[[*Ts], T], *facts: *Ts) -> T:
+        """Return the result of work on rows. If it fails, the ledger is shut."""
         begin(self.ledger)
-        found, reason = attempt(self._source, work)
+        found: list[T] = []
+        reason = ""
+        try:
+            found.append(work(*facts))
+        except StalledError as error:  # workers that did nothing quote no row
+            reason = f" ({error})"
+        except Exception:  # noqa: S110 - its text may quote a row
+            pass
+        self._check_same()  # first: of changed rows it does not matter what was found
         if found:
             return found[0]
         # Out here, so that the cause, which may quote a row, is not the context.
@@ -587,14 +573,10 @@ class Gate:
         return self._own_sampler
 
     def _noise(self, noise: Noise, count: int) -> Ints:
-        if self.noiseless:
+        simulation = self.ledger.simulation
+        if simulation is not None and not simulation.noise:
             return np.zeros(count, dtype=np.int64)
         return noise.draw(self._sampler(), count)
-
-
-def _laws(noises: tuple[Noise, ...]) -> Event:
-    """Return what a ledger's entry says about the noise of a measurement."""
-    return {"noise": [{"law": n.law, "amount": str(n.amount)} for n in noises]}
 
 
 def _tables(text: str) -> tuple[Ints, ...]:

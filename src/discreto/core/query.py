@@ -1,23 +1,13 @@
-"""Questions as data, how far neighbours can move them, and questions bound to a domain.
+"""Questions as data, their sensitivities, and questions bound to a domain.
 
-A question names row-local maps. It never holds a callable, a bound or a row. The maps
-read bounds from the domain of the table that answers, so a question sent by a stranger
-cannot bring its own.
+A question names row-local maps. It never holds a callable, a bound or a row: the maps
+read bounds from the domain of the table that answers. The sensitivities are theorems
+about what :mod:`discreto.core.aggregate` does to *any* numbers the maps return
+(``docs/proofs/sensitivity.md``). ``bind`` asks each map once for its cells, width and
+sensitivity, and the gate, the noise, plans and engines read them from the ``Bound``.
 
-The sensitivities below are theorems about what :mod:`discreto.core.aggregate` does to
-*any* numbers the maps return; ``docs/proofs/sensitivity.md`` proves them and the tests
-search for counterexamples by brute force.
-
-``bind`` refuses a question that does not fit, or that exact integers cannot hold. It
-asks each map once for its cells, its width and its sensitivity. The gate, the noise,
-plans and engines read these facts from the ``Bound``.
-
-Sums of rows are clamped, and the sensitivity of a ``CountScore`` is computed. Other
-scores, tallies and functions of sums, compiled loops that add up by themselves, and
-predictions of models are believed. Each names its proof in a class attribute ``proof``;
-without one a question is refused. A plan shows what it rests on.
-
-The file is long because a question, its sensitivity and its bound form are one proof.
+Other scores than ``CountScore``, tallies, functions of sums, loops that add up by
+themselves, and predictions are believed: each names its ``proof``, or is refused.
 """
 
 from __future__ import annotations
@@ -47,12 +37,13 @@ GRAM_LIMIT = 1 << 15  # and so do products of such codes
 WIDEST = 1 << 22  # numbers of one row that are held at once
 MOST_CELLS = 1 << 26
 MOST_BLOCKS = 256
+_DEEPEST_BELIEF = 9  # levels of parts that are looked at
 _TOO_MANY = "this question has too many cells: {:,} (at most 2^26)."
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a feature map promises and the clamp enforces, in whole grid steps.
+    """The bounds of a feature map that the clamp enforces, in whole grid steps.
 
     A row becomes ``width`` integers, each at most ``limit`` in absolute value, whose
     absolute values add up to at most ``total`` and their squares to at most ``square``.
@@ -124,12 +115,18 @@ class Score(Protocol):
     def sensitivity(self, neighbours: Neighbours) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Everyone:
-    """One cell with every row in it."""
+class _FitsAll:
+    """A part that fits every domain."""
+
+    __slots__ = ()
 
     def check(self, domain: Domain) -> None:
         """Accept every domain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Everyone(_FitsAll):
+    """One cell with every row in it."""
 
     def count(self, domain: Domain) -> int:
         return 1
@@ -142,11 +139,8 @@ class Everyone:
 
 
 @dataclass(frozen=True, slots=True)
-class Ones:
+class Ones(_FitsAll):
     """The number 1 for every row: its sum is a count."""
-
-    def check(self, domain: Domain) -> None:
-        """Accept every domain."""
 
     def shape(self, domain: Domain) -> Shape:
         return Shape(1, 1, signed=False)
@@ -236,7 +230,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class BoundBlock:
-    """What neighbours can do to a block of a question, in grid steps.
+    """The largest change of a block between neighbours, in grid steps.
 
     ``width``: how many numbers a cell of the answer has. ``touched``: how many numbers
     of the answer can differ. ``sensitivity``: how far they move it in the l1 norm;
@@ -254,7 +248,7 @@ class BoundBlock:
     square: int
 
     def told(self, law: str) -> int:
-        """How far neighbours can move it, in the norm that noise of this law is for."""
+        """Return the sensitivity in the norm of this noise distribution."""
         if law == "gaussian":
             return self.square
         return self.reach if law == "cube" else self.sensitivity
@@ -270,7 +264,7 @@ class Sum:
     def check(self, domain: Domain) -> None:
         """Refuse blocks whose shares are not the whole cost."""
         # Noise is calibrated to each share, so more than 1 in all would be unpaid.
-        if sum(block.share for block in self.blocks) != 1:
+        if sum([block.share for block in self.blocks]) != 1:
             raise ParameterError("a Sum needs blocks whose shares add up to 1.")
 
     def columns(self) -> tuple[str, ...]:
@@ -298,18 +292,15 @@ Fold = Callable[["Sum"], list[Ints]]
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(_FitsAll):
     """For each cell, a function of sums over the rows in it."""
 
     cells: Cells
     function: Function
 
-    def check(self, domain: Domain) -> None:
-        """Accept every domain."""
-
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The block that has the same bounds, from which the noise follows."""
+        """A block with the same bounds, from which the noise follows."""
         return (Block(self.function),)  # type: ignore[arg-type]
 
     def columns(self) -> tuple[str, ...]:
@@ -351,7 +342,7 @@ class Choice:
         return self.tally.columns()
 
     def moves(self, domain: Domain, *, whole: bool = False) -> tuple[Move, ...]:
-        """The worst that a person's rows can do to the scores, in each of two ways.
+        """Return the largest changes of scores by a person's rows, in each of two ways.
 
         A replaced row changes its groups, or it leaves some and enters others. Unless
         the table is ``whole`` it may leave one part and enter another, so that both
@@ -368,20 +359,20 @@ class Choice:
         return (changed, Move(2 * touched, adding * person))
 
     def width(self, domain: Domain, *, whole: bool = True) -> int:
-        """How far neighbours move scores, over all groups: the scale under epsilon."""
+        """Return the largest change of scores over all groups: the scale of noise."""
         return furthest(self.moves(domain, whole=whole))
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """How many groups of a choice change, and how far scores of one move apart."""
+    """The number of groups that change, and how far scores of one move apart."""
 
     groups: int
     width: int
 
 
 def furthest(moves: tuple[Move, ...]) -> int:
-    """How far scores move over all groups, in the worse way."""
+    """Return the largest change of scores over all groups."""
     return max([move.groups * move.width for move in moves])
 
 
@@ -453,7 +444,7 @@ CORE_KINDS: dict[str, type] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """A question and what follows from it for one domain; only ``bind`` makes one.
+    """A question and its facts for one domain. Only ``bind`` makes one.
 
     ``cells`` and ``blocks`` are those of sums; ``tally`` is what a choice is made from.
     Unless ``checked``, it is part of an answer that the gate is computing, and cannot
@@ -492,13 +483,10 @@ class Bound:
 
 
 def bind(query: Query | Tally | Bound, domain: Domain) -> Bound:
-    """A question in the terms of a domain, or a refusal before anything is spent.
-
-    A question that is bound to this very domain stays as it is.
-    """
+    """Return a question bound to a domain, or refuse it before anything is spent."""
     if isinstance(query, Bound):
         if query.checked and query.domain is domain:
-            return query
+            return query  # it was bound here, and to this very domain
         return bind(query.query, domain)
     check_parts(query, domain)
     columns = query.columns()
@@ -571,42 +559,42 @@ def _check_choice(query: Choice, choice: Bound) -> None:
         raise ParameterError("the cells do not divide into the groups.")
 
 
-def beliefs_of(query: Any) -> tuple[str, ...]:
+def beliefs_of(query: Query | Tally) -> tuple[str, ...]:
     """Return the name and proof of each belief that a question rests on."""
     found: dict[str, str] = {}
-    for part in _believed(query):
+    for part in [*_believed(query), *_inside(query)]:
         name, proof = type(part).__name__, getattr(type(part), "proof", None)
         if not isinstance(proof, str) or not proof:
             raise UnsafeError(f"the bound of {name} rests on no proof.")
         found[name] = proof
-    return tuple(f"{name}: {proof}" for name, proof in found.items())
+    return tuple([f"{name}: {proof}" for name, proof in found.items()])
 
 
-def _believed(query: Any) -> list[Any]:
-    out: list[Any] = []
+def _believed(query: Query | Tally) -> list[Any]:
+    """Return the parts whose moves neither the clamp nor an expression bounds."""
     if isinstance(query, Choice):
-        out += [] if isinstance(query.score, CountScore) else [query.score]
-        out += [] if isinstance(query.tally, Sum) else [query.tally]
-    elif isinstance(query, Derived):
-        out.append(query.function)
-    elif not isinstance(query, Sum) and hasattr(query, "merge"):
-        out.append(query)
-    return out + _inside(query, 0)
+        parts = (query.score, query.tally)
+        return [part for part in parts if not isinstance(part, CountScore | Sum)]
+    if isinstance(query, Derived):
+        return [query.function]
+    return [] if isinstance(query, Sum | Randomise) else [query]  # else a tally
 
 
-def _inside(part: Any, depth: int) -> list[Any]:
+def _inside(query: Query | Tally) -> list[Any]:
     """Return parts that name a proof, and maps that add up by themselves."""
-    out = []
-    kind: Any = type(part)
-    if hasattr(kind, "proof") or hasattr(kind, "add_to"):
-        out.append(part)
-    if depth < 8:
-        for field in fields_of(kind):
-            if field.holds_parts:
-                value = getattr(part, field.name)
-                several = value if isinstance(value, tuple) else (value,)
-                # One of each kind is enough: an ensemble has thousands of trees.
-                for one in {type(one): one for one in several}.values():
-                    if hasattr(type(one), "__dataclass_fields__"):
-                        out += _inside(one, depth + 1)
+    out, level, depth = [], [query], 0
+    while level and depth < _DEEPEST_BELIEF:
+        below: list[Any] = []
+        depth += 1
+        for part in level:
+            kind: Any = type(part)
+            if hasattr(kind, "proof") or hasattr(kind, "add_to"):
+                out.append(part)
+            for one_field in fields_of(kind):
+                if one_field.holds_parts:
+                    value = getattr(part, one_field.name)
+                    several = value if isinstance(value, tuple) else (value,)
+                    # One of each kind is enough: an ensemble has thousands of trees.
+                    below += {type(one): one for one in several}.values()
+        level = [one for one in below if hasattr(type(one), "__dataclass_fields__")]
     return out

@@ -16,7 +16,7 @@ import types
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from itertools import repeat
 from typing import (
     Annotated,
@@ -200,9 +200,7 @@ def _test_of(form: Any) -> Callable[[Any], bool]:
     """Return the test of a form. It is made once, because it is used for every part."""
     origin, args = get_origin(form), get_args(form)
     if origin is Annotated:
-        test, limits = _test_of(args[0]), args[1:]
-        # The form comes first: limits compare values that have it.
-        return lambda value: test(value) and all(x.allows(value) for x in limits)
+        return reduce(_within, args[1:], _test_of(args[0]))
     if origin is tuple:
         return _test_of_tuple(args[0])
     if origin is Literal:
@@ -223,14 +221,18 @@ def _test_of(form: Any) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, form) and is_part(value)
 
 
+def _within(test: Callable[[Any], bool], limit: Limit) -> Callable[[Any], bool]:
+    """Return the test of a form and a limit. The limit compares values of the form."""
+    return lambda value: test(value) and limit.allows(value)
+
+
 def _test_of_tuple(form: Any) -> Callable[[Any], bool]:
     if form in (int, float):
         return lambda value: (
             isinstance(value, tuple)
             and (_known_numbers if len(value) in _LONG else _are_numbers)(value, form)
         )
-    test, (kind, of) = _test_of(form), _plain(form)
-    plain = {kind} if of is None else set()
+    test, plain = _test_of(form), _plain_kinds(form)
     # Each once, by identity: most nodes of a tree share what they hold.
     return lambda value: (
         isinstance(value, tuple)
@@ -239,6 +241,14 @@ def _test_of_tuple(form: Any) -> Callable[[Any], bool]:
             or all(map(test, dict(zip(map(id, value), value, strict=True)).values()))
         )
     )
+
+
+def _plain_kinds(form: Any) -> set[Any]:
+    """Return types of which every value has the form, without another look at it."""
+    if get_origin(form) in (Union, types.UnionType):
+        return set().union(*map(_plain_kinds, get_args(form)))
+    kind, of = _plain(form)
+    return {kind} if of is None else set()
 
 
 def _are_numbers(several: tuple[Any, ...], form: Any) -> bool:

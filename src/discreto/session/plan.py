@@ -320,7 +320,7 @@ def rehearse(
         ahead += session.ahead
     ways = [other for other, _ in several]
     others = tuple(tuple(other.asked) for other in ways)
-    numbers = max(way.numbers for way in (session, *ways))
+    numbers = max([way.numbers for way in (session, *ways)])
     asked = tuple(session.asked)
     return Plan(asked, cost, rows, others=others, numbers=numbers), result
 

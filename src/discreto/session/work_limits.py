@@ -62,7 +62,7 @@ def numbers_of(bound: Bound) -> int:
     """Return how many numbers are added up for a question."""
     query, sums = bound.query, bound if bound.tally is None else bound.tally
     if isinstance(sums.query, Sum | Derived):
-        return sums.cells * sum(block.width for block in sums.blocks)
+        return sums.cells * sum([block.width for block in sums.blocks])
     tally: Any = query.tally if isinstance(query, Choice) else query
     return bound.once("size", lambda: int(tally.size(bound.domain)))
 

@@ -24,6 +24,7 @@ from discreto.core.maps.tree_splits import (
 )
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Block, Choice, Ones, Sum, inside
+from discreto.core.validation import check_parts
 from discreto.errors import BudgetError, ParameterError
 from discreto.session.session import Session
 from discreto.testing import simulate
@@ -310,7 +311,7 @@ def test_parts_hold_all_rows_between_them():
 )
 def test_what_voids_a_bound_is_refused(make):
     with pytest.raises(ParameterError):
-        make()
+        check_parts(make(), ADD)
 
 
 def test_every_declared_category_has_a_child():

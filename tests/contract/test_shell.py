@@ -135,7 +135,7 @@ def test_the_shell_charges_the_plan_and_predicts(case, shell, delta):
         said = [line["prediction"] for line in csv.DictReader(file)]
     frame = open_frame(str(shell.data), case.domain())
     (batch, rows), *_ = frame.batches(model.space_.features, 1 << 16)
-    expected = model.predict(models._features.Ready(dict(batch), rows)).tolist()
+    expected = model.predict(models.base.features.Ready(dict(batch), rows)).tolist()
     assert [type(e)(s) for s, e in zip(said, expected, strict=True)] == expected
 
 

@@ -378,7 +378,7 @@ def test_a_view_has_the_rows_and_columns_it_says(condition, rows, name):
         return
     domain = DOMAIN
     table = dp.Table(as_data(rows), domain, dp.testing.simulate(noise=False))
-    view = table.where(dp.expressions.Expr(condition))
+    view = table.where(dp.table.expressions.Expr(condition))
     wanted = sum(plain(condition, row_of(row)) is True for row in rows)
     assert dp.stats.count(view, epsilon=1).value == wanted
 

@@ -100,8 +100,8 @@ import pathlib, zipfile
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     name = "discreto-1-py3-none-any.whl"
     with zipfile.ZipFile(pathlib.Path(wheel_directory, name), "w") as file:
-        for path in pathlib.Path("src/discreto").glob("*.py"):
-            file.write(path, f"discreto/{path.name}")
+        for path in pathlib.Path("src").rglob("*.py"):
+            file.write(path, path.relative_to("src").as_posix())
         info = "discreto-1.dist-info/"
         about = ["Metadata-Version: 2.1", "Name: discreto", "Version: 1"]
         about += ["Provides-Extra: more", ""]

@@ -1,4 +1,4 @@
-"""What the gate needs of a ledger: charge first, then release.
+"""Receipts, reservations, and the interface of a ledger: charge first, then release.
 
 The gate knows nothing of files. It asks a ``Charger`` for a ``Receipt`` and draws
 noise only when it has one. :mod:`discreto.core.ledger` is the durable implementation.
@@ -39,7 +39,7 @@ class Receipt:
     attempt: int = 0  # the entry that paid for this attempt, if it is a later one
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form."""
+        """Return a JSON form."""
         out = {"seq": self.seq, "label": self.label, "cost": self.cost.to_dict()}
         stamp = {"simulated": True} if self.simulated else {}
         return out | {"hash": self.hash} | stamp
@@ -47,14 +47,14 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """How a simulation ledger replaces secret noise: by seeded noise, or by none."""
+    """The replacement of secret noise in a simulation: seeded noise, or none."""
 
     sampler: Sampler
     noise: bool = True
 
 
 class Charger(Protocol):
-    """Whatever can be charged: a ledger, an analyst's view of it, a reservation."""
+    """A payer: a ledger, an analyst's view of it, a reservation."""
 
     @property
     def simulation(self) -> Simulation | None: ...

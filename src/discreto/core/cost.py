@@ -1,4 +1,4 @@
-"""What a release costs, in exact fractions.
+"""Costs of releases in exact fractions, and what fits into a budget.
 
 A cost has three parts, which a ledger adds up separately: pure ``epsilon``, Gaussian
 ``rho`` (mu^2 / 2), and ``(block_epsilon, delta)`` for work that was accounted as one
@@ -169,7 +169,7 @@ class Cost:
 
     @classmethod
     def leak(cls) -> Cost:
-        """The cost of something that no noise covers."""
+        """Return the cost of something that no noise covers."""
         return cls(infinite=True)
 
     def __add__(self, other: Cost) -> Cost:
@@ -188,7 +188,7 @@ class Cost:
         return not rest and not self.infinite
 
     def __mul__(self, share: Fraction | int) -> Cost:
-        """A share of this cost."""
+        """Return a share of this cost."""
         share = Fraction(share)
         if share <= 0:
             raise ParameterError(f"a share must be above 0. Got {share}.")
@@ -212,11 +212,11 @@ class Cost:
         )
 
     def parts(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-        """The four amounts."""
+        """Return the four amounts."""
         return (self.epsilon, self.rho, self.block_epsilon, self.delta)
 
     def covers(self, other: Cost) -> bool:
-        """Whether no part of ``other`` is larger than the same part of this.
+        """Return True if ``other`` is at most this cost in every component.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class Cost:
         )
 
     def total(self, delta: Fraction) -> float | Fraction:
-        """The epsilon that all parts amount to when ``delta`` may be used in all.
+        """Return the epsilon that all parts amount to at ``delta`` in all.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class Cost:
         return math.inf if spare == 0 else pure + Fraction(epsilon_for(self.rho, spare))
 
     def to_dict(self) -> dict[str, str | bool]:
-        """The parts that are not zero, fractions as text."""
+        """Return the parts that are not zero, fractions as text."""
         parts = {
             "epsilon": self.epsilon,
             "rho": self.rho,
@@ -260,7 +260,7 @@ class Cost:
 
     @classmethod
     def from_dict(cls, data: dict[str, str | bool]) -> Cost:
-        """The inverse of ``to_dict``.
+        """Return the cost of which ``to_dict`` returned the data.
 
         Parameters
         ----------
@@ -289,12 +289,12 @@ class Cost:
 
 
 def total_of(costs: Iterable[Cost]) -> Cost:
-    """All costs added up by basic composition."""
+    """Return all costs added up by basic composition."""
     return sum(costs, Cost())
 
 
 def show(amount: Fraction | float) -> str:
-    """An amount as a person writes it."""
+    """Return an amount as a person writes it."""
     return f"{float(amount):.6g}"
 
 
@@ -396,36 +396,38 @@ class Budget:
     block_delta: Fraction = _NONE
 
     def charge(self, spent: Cost, cost: Cost) -> Cost | None:
-        """What is spent after one more charge, or None if it does not fit."""
+        """Return what is spent after one more charge, or None if it does not fit."""
         after = self.after(spent, cost)
         return after if self.has_delta_for(spent, cost) and self.fits(after) else None
 
     def after(self, spent: Cost, cost: Cost) -> Cost:
-        """What would be spent."""
+        """Return what would be spent after one more charge, if it fits or not."""
         return spent + self.counted(spent, cost)
 
     def counted(self, spent: Cost, cost: Cost) -> Cost:
-        """What a charge counts as: which account each part of it falls on."""
+        """Return what a charge counts as: the account that each part of it falls on."""
         if not self.delta or self._open(spent):
             return cost
         left = _NONE if self.pure is None else self.pure - _adding(spent)
         if _adding(cost) <= left:
             return cost
+        # Each part is counted by itself: rho adds up, whatever the answers were.
         gauss = rho_of_pure(cost.epsilon) + rho_of_pure(cost.block_epsilon)
         return Cost(rho=cost.rho + gauss, delta=cost.delta, infinite=cost.infinite)
 
     def has_delta_for(self, spent: Cost, cost: Cost) -> bool:
-        """Whether the basic account has the delta of a block."""
+        """Return True if the basic account has the delta of a block."""
         if not self._open(spent):
+            # Without an amount set aside, the Gaussian account has the rest of delta.
             kept = spent.delta if self.pure is None else self.block_delta
             return not cost.delta or spent.delta + cost.delta <= kept
         return spent.delta + cost.delta <= self.delta
 
     def fits(self, spent: Cost) -> bool:
-        """Whether so much may have been spent."""
+        """Return True if a total is within the budget."""
         if spent.infinite:
             return False
-        if not self.delta or self._open(spent):
+        if not self.delta or self._open(spent):  # only the basic account is in use
             within = _adding(spent) <= self.epsilon and spent.delta <= self.delta
             return within and not spent.rho
         if self.pure is not None and not (
@@ -436,20 +438,20 @@ class Budget:
         return self._gaussian(spent) <= self.epsilon - self._basic(spent)
 
     def total(self, spent: Cost) -> Fraction | float:
-        """The epsilon that is spent, at this budget's delta."""
+        """Return the epsilon that is spent, at this budget's delta."""
         if spent.infinite or spent.delta > self.delta:
             return math.inf
         gaussian = self._gaussian(spent)
         return gaussian if math.isinf(gaussian) else _adding(spent) + Fraction(gaussian)
 
-    def room(self, spent: Cost) -> Fraction:
-        """The largest pure epsilon that still fits, rounded down."""
+    def remaining(self, spent: Cost) -> Fraction:
+        """Return the largest pure epsilon that still fits, rounded down."""
         if self.fits(spent) and (not self.delta or self._open(spent)):
             return self.epsilon - _adding(spent)
         inside = _NONE if self.pure is None else self.pure - _adding(spent)
         return max(inside, self._largest(spent, lambda e: Cost(epsilon=e)), _NONE)
 
-    def gaussian_room(self, spent: Cost) -> Fraction:
+    def remaining_gaussian(self, spent: Cost) -> Fraction:
         """Return the largest epsilon at this budget's delta that fits, rounded down."""
         rho = self._largest_rho(spent)
         return Fraction(epsilon_for(rho, self.delta)) if rho else _NONE
@@ -477,7 +479,7 @@ class Budget:
         return low
 
     def _open(self, spent: Cost) -> bool:
-        """Whether the split between the two accounts is not fixed yet."""
+        """Return True if the split between the two accounts is not fixed yet."""
         return self.pure is None and not spent.rho
 
     def _basic(self, spent: Cost) -> Fraction:

@@ -3,7 +3,7 @@
 ``measure`` releases exact sums, or a function of them, with noise; ``step`` the sums
 over a secret sample of rows, as one of many steps that are paid for together;
 ``select`` the index of a noisy largest score; ``discover`` the values that many rows
-have of a column that nobody has listed; ``randomise`` rows that were perturbed one by
+have of a column without a list of values; ``randomise`` rows that were perturbed one by
 one. ``parts`` opens gates to disjoint parts of the rows for the cost of one.
 Each first decides everything from public facts (scale, cost, refusals), then charges,
 and only then lets the source touch a row. Nothing else in the package returns a value
@@ -136,7 +136,7 @@ class RowPartition(Protocol):
 
 
 class Rehearsal:
-    """Made-up rows; what is refused is what the rows themselves would refuse."""
+    """Synthetic rows that refuse all that the rows themselves would refuse."""
 
     def __init__(self, rows: Source, made_up: Source) -> None:
         self._rows, self._made_up = rows, made_up
@@ -181,7 +181,7 @@ class FoldedAhead:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Noisy sums: one (cells x width) integer table and one noise law per block."""
+    """Noisy sums: for each block an integer table (cells x width) and its noise."""
 
     tables: tuple[Ints, ...]
     noises: tuple[Noise, ...]
@@ -232,7 +232,7 @@ class Gate:
         label: str,
         key: str | None = None,
     ) -> Measurement:
-        """Exact sums, or a function of them, plus noise."""
+        """Return sums, or a function of sums, with noise."""
         bound = self._check(query, cost, label, Sum | Derived)
         noises = noises_for(bound, cost)
         receipt = self._charge("measure", bound.query, cost, label, noises, key)
@@ -274,7 +274,7 @@ class Gate:
         return Measurement(tables, noises, receipt)
 
     def parts(self, partition: RowPartition, cost: Cost, label: str) -> list[Self]:
-        """A gate to each part. Each may spend ``cost``, which is paid once.
+        """Return a gate to each part. Each may spend ``cost``, which is paid once.
 
         A row is in one part only, by its own content, so what another part answers
         does not depend on it (parallel composition; McSherry 2009). A replaced row may
@@ -296,7 +296,7 @@ class Gate:
         return out
 
     def seen(self, step: Step) -> Self:
-        """A gate to a view: each of its rows comes from one row, by that row alone.
+        """Return a gate to a view, whose rows come each from one row alone.
 
         So views of neighbours are neighbours, and what they answer costs the same.
         """
@@ -310,10 +310,10 @@ class Gate:
         return out
 
     def folded_ahead(self, several: Sequence[Bound], label: str) -> Self:
-        """A gate that has folded several sums in one pass; they are paid for already.
+        """Return a gate that has folded several sums, already paid for, in one pass.
 
         What was folded stays behind the gate until the question about it is asked.
-        Sums that nobody asks for are forgotten with the gate.
+        Sums that are not asked for are forgotten with the gate.
         """
         apart = [asked for asked in several if asked.checked]
         together = getattr(self._source, "fold_several", None)
@@ -327,17 +327,17 @@ class Gate:
         return out
 
     def finish(self) -> None:
-        """Let go of what was made of whole rows for several questions."""
+        """Forget what was made of whole rows for several questions."""
         getattr(self._source, "forget", lambda: None)()
 
     def rehearsed(self, source: Source, ledger: Charger) -> Self:
-        """A gate to made-up rows that refuses what this one would refuse."""
+        """Return a gate to synthetic rows that refuses all that this one would."""
         out = self._copied()
         out._source, out.ledger = Rehearsal(self._source, source), ledger
         return out
 
     def paid_by(self, ledger: Charger) -> Self:
-        """The same gate with another payer, such as a reservation."""
+        """Return the same gate with another payer, such as a reservation."""
         out = self._copied()
         out.ledger = ledger
         return out
@@ -345,7 +345,7 @@ class Gate:
     def select(
         self, query: Choice | Bound, cost: Cost, label: str, key: str | None = None
     ) -> Selection:
-        """The index of the largest noisy score in each group, and nothing else."""
+        """Return the index of the largest noisy score in each group, and no score."""
         bound = self._check(query, cost, label, Choice)
         scale = scale_for(bound, cost, whole=self._partition is None)
         facts = {"scale": str(scale)}
@@ -366,7 +366,7 @@ class Gate:
         return Selection(indices, scale, receipt)
 
     def discover(self, query: Keys, cost: Cost, label: str) -> Discovery:
-        """The frequent values of a column whose values nobody has listed."""
+        """Return the frequent values of a column without a list of values."""
         check_parts(query, self.domain)
         self._refuse(None, label)
         if self._partition is not None:
@@ -387,7 +387,7 @@ class Gate:
         return Discovery(keys, counts, drawn, receipt)
 
     def randomise(self, query: Randomise, cost: Cost, label: str) -> Ints:
-        """Every row's value, perturbed on its own.
+        """Return every row's value, perturbed on its own.
 
         A Category comes back as codes (the last one is "missing" where that is
         allowed), a Number in steps of 2^-20 of half its range around its centre.
@@ -560,7 +560,7 @@ class Gate:
 
     @property
     def noiseless(self) -> bool:
-        """Whether this is a simulation without noise."""
+        """True in a simulation without noise."""
         simulation = self.ledger.simulation
         return simulation is not None and not simulation.noise
 

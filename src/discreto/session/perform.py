@@ -36,7 +36,7 @@ class Payable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
-    """What came of a session, how it was planned, and that it was paid for."""
+    """The result of a session, its plan and its receipt."""
 
     result: T
     plan: Plan
@@ -54,7 +54,7 @@ class Kept(Generic[T]):
 
 
 def choosy_gate(table: Payable) -> Gate | None:
-    """The gate of a table whose engine refuses what others can answer, if it is one."""
+    """Return the gate of a table whose engine refuses some questions, or None."""
     return table.gate() if getattr(table, "choosy", False) else None
 
 

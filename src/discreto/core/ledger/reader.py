@@ -113,8 +113,8 @@ class LedgerReader:
         """
         budget, spent = self._account(analyst)
         if not read_delta(delta):
-            return float(budget.room(spent))
-        return float(budget.gaussian_room(spent)) if budget.delta else 0.0
+            return float(budget.remaining(spent))
+        return float(budget.remaining_gaussian(spent)) if budget.delta else 0.0
 
     def entries(self, last: int | None = None) -> list[dict[str, Any]]:
         """Every entry, oldest first.

@@ -248,6 +248,8 @@ class _Branch(Session):
     def __init__(self, gate: Gate, cost: Cost, trunk: Session) -> None:
         super().__init__(gate, cost)
         self._trunk = trunk
+        if gate is trunk._gate:  # the same rows: what was bound for them is good here
+            self._known = trunk._known
 
     def limit_answer(self) -> None:
         self._trunk.limit_answer()

@@ -189,11 +189,11 @@ class Cost:
 
     def __mul__(self, share: Fraction | int) -> Cost:
         """Return a share of this cost."""
+        if share == 1:
+            return self
         share = Fraction(share)
         if share <= 0:
             raise ParameterError(f"a share must be above 0. Got {share}.")
-        if share == 1:
-            return self
         return Cost(
             self.epsilon * share,
             self.rho * share,

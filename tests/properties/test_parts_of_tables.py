@@ -103,5 +103,5 @@ def test_parts_are_checked_before_they_are_paid():
     "weights", [(), (0,), (1, -1), (1, 2.0), (True, 1), (1 << 41,), [1, 1], "11"]
 )
 def test_weights_of_parts_are_whole_numbers(weights):
-    with pytest.raises(ParameterError, match="'weights' must be"):
+    with pytest.raises(ParameterError, match="weights must be"):
         check_parts(HashParts(("x",), weights), ADD)

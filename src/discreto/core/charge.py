@@ -128,9 +128,8 @@ class Prepaid:
 
     def begin(self) -> None:
         """Remember that rows are read from now on. The gate calls it."""
-        if not self._read:
-            self._read = True
-            begin(self.ledger)
+        self._read = True
+        begin(self.ledger)  # each time: a service stops cancelled work here
 
     def give_up(self) -> None:
         """Say that the work has ended without an answer.

@@ -150,7 +150,7 @@ class Field(NamedTuple):
                 f"{kind.__name__}: {self.name!r} is not of the right form."
             )
         return ParameterError(
-            f"{kind.__name__}: {self.name!r} must be {self.words}. Got {short(value)}."
+            f"{kind.__name__}: {self.name} must be {self.words}. Got {short(value)}."
         )
 
 

@@ -196,7 +196,7 @@ def test_a_value_at_its_limit_passes(name, value):
 
 @pytest.mark.parametrize(("name", "value"), BEYOND)
 def test_a_limit_refuses_what_is_beyond_it(name, value):
-    with pytest.raises(ParameterError, match=f"Limited: '{name}' must be"):
+    with pytest.raises(ParameterError, match=f"Limited: {name} must be"):
         check_parts(Limited(**{name: value}), DOMAIN)
 
 

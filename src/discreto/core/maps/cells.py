@@ -12,7 +12,7 @@ import numpy as np
 from discreto.core import compiled
 from discreto.core.domain.domain import Category, Domain, Number, Value
 from discreto.core.query import Batch, Cells, Everyone, Floats, Ints
-from discreto.core.validation import Length, Names, Range
+from discreto.core.validation import Length, Names, Range, check_fields
 from discreto.errors import DomainError, ParameterError
 
 MISSING = "(missing or other)"  # no value, or one that was not declared
@@ -135,6 +135,9 @@ class Bins:
     name: str
     bins: Annotated[int, Range(1, MAX_BINS)]
 
+    def __post_init__(self) -> None:
+        check_fields(self)  # a caller's values, which are used before it is bound
+
     def check(self, domain: Domain) -> None:
         domain.number(self.name)
 
@@ -207,6 +210,9 @@ class Edges:
     name: str
     cuts: Annotated[tuple[float, ...], Length(0, MAX_BINS), Range(-1e300, 1e300)]
     gaps: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)  # a caller's values, which are used before it is bound
 
     def check(self, domain: Domain) -> None:
         if any(a > b for a, b in pairwise(self.cuts)):

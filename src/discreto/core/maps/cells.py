@@ -213,10 +213,10 @@ class Edges:
 
     def __post_init__(self) -> None:
         check_fields(self)  # a caller's values, which are used before it is bound
-
-    def check(self, domain: Domain) -> None:
         if any(a > b for a, b in pairwise(self.cuts)):
             raise ParameterError(f"{self.name!r}: cuts must be sorted.")
+
+    def check(self, domain: Domain) -> None:
         domain.number(self.name)
 
     def count(self, domain: Domain) -> int:

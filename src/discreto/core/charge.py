@@ -129,7 +129,7 @@ class Prepaid:
     def begin(self) -> None:
         """Remember that rows are read from now on. The gate calls it."""
         self._read = True
-        begin(self.ledger)  # each time: a service stops cancelled work here
+        begin(self.ledger)
 
     def give_up(self) -> None:
         """Say that the work has ended without an answer.

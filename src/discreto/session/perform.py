@@ -101,13 +101,12 @@ def perform(
         gate.check_rows(label)
     with one_at_a_time(key):
         return _performed(
-            table, gate, work, cost, label, plan, event, kept, known, ahead, ways
+            table, work, cost, label, plan, event, kept, known, ahead, ways
         )
 
 
 def _performed(
     table: Payable,
-    gate: Gate,
     work: Callable[[Session], T],
     cost: Cost,
     label: str,
@@ -123,11 +122,12 @@ def _performed(
     if kept is not None and receipt.answer is not None:
         return Done(kept.read(receipt.answer), plan, receipt)
     paid = Reservation(table.ledger, receipt)
+    gate = table.gate(paid)  # a table may put another payer around the reservation
     if isinstance(gate, Gate):
-        gate = gate.paid_by(paid).folded_ahead(ahead, label)
+        gate = gate.folded_ahead(ahead, label)
         known = known or ahead  # bound in the rehearsal, asked in the same order
     else:  # silos fold what they are asked, one by one
-        gate, known = table.gate(paid), ()
+        known = ()
     session = Session(gate, cost, plan.forms, ways, known)
     try:
         result = work(session)

@@ -34,10 +34,15 @@ from test_expressions import DOMAIN, HOSTILE, core, plain, row_of, run, same  # 
 
 import discreto as dp  # noqa: E402
 from discreto.core import aggregate  # noqa: E402
-from discreto.core.bound import bind  # noqa: E402
 from discreto.core.expressions.kinds import Real  # noqa: E402
 from discreto.core.maps import Categories, Values  # noqa: E402
-from discreto.core.query import Block, Everyone, Ones, Sum  # noqa: E402
+from discreto.core.query import (  # noqa: E402
+    Block,
+    Everyone,
+    Ones,
+    Sum,
+    bind,
+)
 from discreto.data.frames import open_frame  # noqa: E402
 from discreto.data.sql import Untranslated  # noqa: E402
 from discreto.data.sql.columns import Columns  # noqa: E402

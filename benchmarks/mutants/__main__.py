@@ -35,7 +35,7 @@ WIDE = (
     "tests/unit/core/test_gate.py",
     "tests/unit/core/test_cost.py",
     "tests/unit/core/ledger/test_ledger.py",
-    "tests/unit/core/test_training.py",
+    "tests/unit/core/test_sampled_steps.py",
     "tests/unit/local/test_local.py",
     "tests/unit/data/frames/test_frames.py",
     "tests/unit/core/test_domain.py",

@@ -32,10 +32,9 @@ from typer.testing import CliRunner
 import discreto as dp
 from discreto import models, stats
 from discreto.core import aggregate
-from discreto.core.bound import bind
 from discreto.core.expressions import Named, WithColumns, view_domain
 from discreto.core.maps import Bins, Block, Categories, Cross, Everyone, Values
-from discreto.core.query import Ones, Sum
+from discreto.core.query import Ones, Sum, bind
 from discreto.core.query_fold import by_query
 from discreto.data.engines import DatabaseEngine, fold_all
 from discreto.data.frames import open_frame

@@ -22,9 +22,8 @@ from hypothesis import strategies as st
 
 import discreto as dp
 from discreto.core import aggregate, compiled
-from discreto.core.bound import bind
 from discreto.core.maps import trees_numpy
-from discreto.core.query import Ints, Shape
+from discreto.core.query import Ints, Shape, bind
 from discreto.data.engines import DatabaseEngine, ExecutorEngine, LocalEngine, fold_all
 from discreto.data.frames import open_frame
 from discreto.data.sql import Untranslated

@@ -15,9 +15,8 @@ from sklearn.model_selection import cross_val_predict
 import discreto as dp
 from discreto import models
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.gate import Gate
-from discreto.core.query import Choice, Sum
+from discreto.core.query import Choice, Sum, inside
 from discreto.errors import BudgetError, ParameterError
 from discreto.models.base.estimator import PrivateEstimator
 from discreto.models.base.features import Ready

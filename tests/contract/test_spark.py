@@ -20,9 +20,8 @@ import pytest
 from engine_tables import DOMAIN, QUESTIONS, READ, TRANSLATED, hostile
 
 import discreto as dp
-from discreto.core.bound import bind
 from discreto.core.maps import Block, Everyone, Values
-from discreto.core.query import Ones, Sum
+from discreto.core.query import Ones, Sum, bind
 from discreto.data.engines import DatabaseEngine, fold_all
 from discreto.data.frames import open_frame
 from discreto.data.sql import Untranslated

@@ -18,7 +18,6 @@ from test_row_locality import BATCH, BATCHES, DOMAIN, GRID, MAPS, ROWS, values_o
 
 import discreto as dp
 from discreto.core import aggregate, compiled
-from discreto.core.bound import bind, inside
 from discreto.core.maps import (
     Bernstein,
     Bins,
@@ -37,7 +36,7 @@ from discreto.core.maps import (
     Values,
     trees_numpy,
 )
-from discreto.core.query import Block, Everyone, Ones, Shape, Sum
+from discreto.core.query import Block, Everyone, Ones, Shape, Sum, bind, inside
 from discreto.core.row_cache import Fleeting
 from discreto.data.frames.cells import number
 from discreto.data.frames.convert import convert

@@ -20,12 +20,11 @@ import discreto.core.maps.clusters as clusters
 import discreto.data.frames.memory as memory
 import discreto.table.table as tables
 from discreto.core import compiled
-from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.core.fold import Folded, _ends, fold_all, merge, nothing
 from discreto.core.maps import Deviations, Values
 from discreto.core.people import PersonBound
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Everyone, Sum, bind
 from discreto.data.engines import LocalEngine
 from discreto.errors import KernelFault, UnsafeError
 from discreto.testing import simulate

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.core.fold import fold_all, merge
 from discreto.core.maps import (
@@ -28,7 +27,7 @@ from discreto.core.maps import (
     Values,
 )
 from discreto.core.people import bound_by_query
-from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.query import Block, Everyone, Ones, Sum, bind
 from discreto.core.query_fold import (
     CellSums,
     CountedCopy,

@@ -19,12 +19,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import discreto as dp
-from discreto.core.bound import inside
 from discreto.core.expressions import Col, Compare, Const, Where
 from discreto.core.fold import fold_all
 from discreto.core.maps import Gradients, Grid, SplitHistogram, Tree
 from discreto.core.maps.row_partition import TallyWithin
-from discreto.core.query import Choice, Sum
+from discreto.core.query import Choice, Sum, inside
 from discreto.core.row_cache import RowCache
 from discreto.data.frames import open_frame, view_of
 from discreto.data.frames.spill import Spill

@@ -23,7 +23,6 @@ from discreto.audit.bounds import lower_bound
 from discreto.audit.findings import Finding
 from discreto.audit.losses import log_probabilities, log_softmax
 from discreto.audit.neighbours import Data
-from discreto.core.bound import Bound, bind
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step
@@ -37,12 +36,14 @@ from discreto.core.gate import (
 from discreto.core.ledger import Ledger
 from discreto.core.query import (
     Block,
+    Bound,
     Choice,
     Everyone,
     Floats,
     Ints,
     Ones,
     Sum,
+    bind,
 )
 from discreto.errors import ParameterError
 from discreto.table.table import Table

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from discreto.audit.recorded import Diverged, RecordedRelease, difference
-from discreto.core.bound import Bound
 from discreto.core.cost import Amount, Cost, read_amount, total_of
 from discreto.core.domain.domain import Domain
 from discreto.core.gate import (
@@ -26,7 +25,7 @@ from discreto.core.gate import (
     Noise,
     Selection,
 )
-from discreto.core.query import Choice, Derived, Ints, Randomise, Sum
+from discreto.core.query import Bound, Choice, Derived, Ints, Randomise, Sum
 from discreto.core.randomise import ROW_STEPS
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import PersonFrame, open_frame

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreto.core import compiled
-from discreto.core.bound import Bound
 from discreto.core.domain.domain import Domain
 from discreto.core.query import (
     Batch,
+    Bound,
     BoundBlock,
     Everyone,
     Floats,

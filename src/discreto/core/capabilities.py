@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from discreto.core.frame import Array, Frame
 
 if TYPE_CHECKING:  # these modules ask for capabilities themselves
-    from discreto.core.bound import Bound
     from discreto.core.expressions import Step
     from discreto.core.fold import Folded
     from discreto.core.people import PersonBound
+    from discreto.core.query import Bound
     from discreto.core.row_cache import RowCache
 
 

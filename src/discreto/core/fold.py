@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core import aggregate, compiled
-from discreto.core.bound import Bound
 from discreto.core.capabilities import KeepsBatches
 from discreto.core.frame import BATCH, Frame, Place
 from discreto.core.maps.cells import Cross
-from discreto.core.query import Ints, Sum
+from discreto.core.query import Bound, Ints, Sum
 from discreto.core.row_cache import ask_within
 from discreto.errors import UnsafeError
 

@@ -16,12 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from discreto.core import aggregate
-from discreto.core.bound import Bound
 from discreto.core.fold import _CORE as _FOLDED
 from discreto.core.fold import Folded, check_once
 from discreto.core.frame import Frame
 from discreto.core.people import PersonBound
-from discreto.core.query import BoundBlock, Ints, Ones
+from discreto.core.query import Bound, BoundBlock, Ints, Ones
 from discreto.errors import UnsafeError
 
 _CORE = object()  # shows that rows were counted here

@@ -39,9 +39,9 @@ import numpy as np
 from discreto import errors
 from discreto.core.charge import Receipt
 from discreto.core.cost import Amount, Cost, read_amount, read_delta
+from discreto.core.documents import check_amounts, check_plain, read_fraction
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, view_to_json
-from discreto.core.field_types import check_amounts, check_plain, read_fraction
 from discreto.core.gate import Measurement, Noise
 from discreto.core.maps import to_json
 from discreto.core.query import Ints, Sum

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from discreto.core.documents import (
     CHECKSUM,
+    check_plain,
     check_seal,
     read_json,
     sealed,
     warn_of_no_checksum,
 )
 from discreto.core.domain.domain import Category, Domain, Number
-from discreto.core.field_types import check_plain
 from discreto.core.query import Floats
 from discreto.errors import ParameterError
 from discreto.federated.guarantee import Guarantee

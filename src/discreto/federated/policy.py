@@ -10,9 +10,9 @@ from typing import Any
 
 from discreto.core.cost import Amount, Cost, read_amount, show
 from discreto.core.expressions import Step
-from discreto.core.field_types import kinds_of
 from discreto.core.query import Sum
 from discreto.core.steps import Steps
+from discreto.core.validation import kinds_of
 from discreto.errors import BudgetError, ParameterError, UnsafeError
 from discreto.session.parameters import number, whole
 

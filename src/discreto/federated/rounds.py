@@ -19,14 +19,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.bound import bind
 from discreto.core.domain.domain import Category, Domain
 from discreto.core.maps import present_in
 from discreto.core.maps.features import PRODUCT_BITS
 from discreto.core.maps.gradients import TOP, ClippedGradient, Loss
 from discreto.core.maps.regression import Scaled
 from discreto.core.maps.unit_columns import Term
-from discreto.core.query import Block, Everyone, Floats, Ints, Sum
+from discreto.core.query import Block, Everyone, Floats, Ints, Sum, bind
 from discreto.core.sampled_steps import check_sampling
 from discreto.core.steps import steps_for
 from discreto.errors import DomainError, ParameterError

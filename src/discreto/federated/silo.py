@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.bound import Bound, bind
+from discreto.core.charge import one_at_a_time
 from discreto.core.cost import read_amount
 from discreto.core.expressions import view_from_json
 from discreto.core.ledger import Ledger
@@ -16,10 +16,9 @@ from discreto.core.maps import from_json, proximal
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.predictions import Predictor, install_reader
 from discreto.core.maps.proximal import most_rows
-from discreto.core.query import Block, Derived, Everyone, Floats, Ints, Sum
+from discreto.core.query import Block, Bound, Derived, Everyone, Floats, Ints, Sum, bind
 from discreto.core.sampled_steps import Training
 from discreto.core.steps import steps_for
-from discreto.core.turns import one_at_a_time
 from discreto.errors import (
     DiscretoError,
     DomainError,

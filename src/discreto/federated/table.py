@@ -10,13 +10,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Receipt, Reservation, Simulation
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, view_domain
 from discreto.core.gate import Measurement, Noise, Selection, bind, scale_for
-from discreto.core.query import Choice, Ints, Randomise, Sum
+from discreto.core.query import Bound, Choice, Ints, Randomise, Sum
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.federated.federation import Channel, Federation
 from discreto.federated.silo import Silo

@@ -18,11 +18,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from discreto.core.charge import one_at_a_time
 from discreto.core.cost import read_amount
 from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Domain
 from discreto.core.ledger import Ledger
-from discreto.core.turns import one_at_a_time
 from discreto.data.engines import DatabaseEngine
 from discreto.errors import DiscretoError, DomainError, KernelFault, LedgerError
 from discreto.service.config import LedgerSettings, ServiceConfig, TableSettings

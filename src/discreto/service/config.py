@@ -41,10 +41,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreto.core.bound import MOST_CELLS
 from discreto.core.cost import Amount, read_amount
 from discreto.core.domain.dialect import Dialect
 from discreto.core.ledger.postgres import is_postgres
+from discreto.core.query import MOST_CELLS
 from discreto.data.sql.address import within
 from discreto.errors import ParameterError
 from discreto.session.parameters import whole

@@ -17,10 +17,10 @@ from typing import Any
 
 from discreto import models, stats
 from discreto.core.cost import Cost, show
+from discreto.core.documents import check_plain
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, view_domain, view_from_json, view_to_json
 from discreto.core.expressions.view import KINDS as VIEW_KINDS
-from discreto.core.field_types import check_plain
 from discreto.core.history import Lag, NamedPast, PersonHistory, RollingMean
 from discreto.core.query_json import decode, encode
 from discreto.errors import ParameterError

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar, cast
 
-from discreto.core.bound import Bound
 from discreto.core.cost import Cost
 from discreto.core.gate import Discovery, Gate, Measurement, RowPartition, Selection
-from discreto.core.query import Choice, Derived, Sum
+from discreto.core.query import Bound, Choice, Derived, Sum
 from discreto.core.unknown_keys import Keys
 from discreto.session.session import Branch, Question, Session, question_of
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
-from discreto.core.bound import Bound
 from discreto.core.capabilities import (
     AnswersQueries,
     FoldsSeveral,
@@ -17,10 +16,11 @@ from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step
 from discreto.core.fold import Folded, Keep, fold_all
 from discreto.core.frame import Place
+from discreto.core.gate import person_bound_of
 from discreto.core.history import HistoryFrame, PersonHistory
 from discreto.core.joins import How, JoinedFrame
 from discreto.core.people import PersonBound
-from discreto.core.source import person_bound_of
+from discreto.core.query import Bound
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import Frame, PersonFrame, view_of
 

@@ -12,7 +12,6 @@ from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from discreto.core.bound import Bound
 from discreto.core.capabilities import AnswersQueries, may_fetch
 from discreto.core.charge import Charger, Event, Reservation
 from discreto.core.cost import Amount, Cost
@@ -32,6 +31,7 @@ from discreto.core.gate import Gate
 from discreto.core.history import NamedPast, Past, PersonHistory
 from discreto.core.joins import How, joined_domain
 from discreto.core.noise.entropy import Entropy
+from discreto.core.query import Bound
 from discreto.core.query_json import digest
 from discreto.core.sampled_steps import Training
 from discreto.core.steps import Steps

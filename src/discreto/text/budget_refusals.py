@@ -8,8 +8,7 @@ from __future__ import annotations
 from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 
-from discreto.core.budget import Budget
-from discreto.core.cost import Cost, show
+from discreto.core.cost import Budget, Cost, show
 
 _LARGEST = 10**6  # no budget is larger
 
@@ -30,7 +29,7 @@ def refusal(label: str, cost: Cost, spent: Cost, budget: Budget, analyst: str) -
         )
     whose = f" for analyst {analyst!r}" if analyst else ""
     pure = cost.rho == 0
-    left = budget.room(spent) if pure else budget.gaussian_room(spent)
+    left = budget.remaining(spent) if pure else budget.remaining_gaussian(spent)
     at = "" if pure else f" at δ {show(budget.delta)}"
     text = _down(left)
     advice = f"Ask with epsilon <= {text}{at}." if left else "Nothing is left."
@@ -46,7 +45,7 @@ def _counted(label: str, cost: Cost, spent: Cost, budget: Budget, advice: str) -
     """Return why a pure question costs more after a Gaussian one."""
     other = Budget(Fraction(_LARGEST), budget.delta, Fraction(0))
     worth = other.total(other.after(Cost(), cost))
-    more = _down(budget.gaussian_room(spent))
+    more = _down(budget.remaining_gaussian(spent))
     if budget.pure is None:
         why = "Gaussian questions were asked of this ledger before"
     elif budget.pure:

@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from discreto.core.budget import Budget
-from discreto.core.cost import Amount, Cost, read_delta, show
+from discreto.core.cost import Amount, Budget, Cost, read_delta, show
 from discreto.errors import LedgerError
 from discreto.text.html import Html, html_table
 from discreto.text.wrong_calls import readable
@@ -109,8 +108,8 @@ class LedgerFigures:
         """
         budget, spent = self._account(analyst)
         if not read_delta(delta):
-            return float(budget.room(spent))
-        return float(budget.gaussian_room(spent)) if budget.delta else 0.0
+            return float(budget.remaining(spent))
+        return float(budget.remaining_gaussian(spent)) if budget.delta else 0.0
 
     def entries(self, last: int | None = None) -> list[dict[str, Any]]:
         """Return every entry, oldest first.

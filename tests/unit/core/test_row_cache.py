@@ -12,7 +12,6 @@ import pytest
 import discreto as dp
 from discreto import models
 from discreto.core import aggregate, compiled
-from discreto.core.bound import inside
 from discreto.core.fold import fold_all
 from discreto.core.maps import (
     Deviations,
@@ -23,7 +22,7 @@ from discreto.core.maps import (
     SquaredGradient,
     regression,
 )
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Everyone, Sum, inside
 from discreto.core.row_cache import RowCache, remember
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import open_frame

@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 
 import discreto as dp
 from discreto.cli import app
-from discreto.core.budget import rho_of_pure
-from discreto.core.cost import Cost
+from discreto.core.cost import Cost, rho_of_pure
 from discreto.errors import (
     BudgetError,
     DiscretoError,

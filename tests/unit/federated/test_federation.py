@@ -10,8 +10,8 @@ import pytest
 from silos import LINEAR, YES_NO, federation, parts, silo
 
 import discreto as dp
-from discreto.core.bound import bind
 from discreto.core.cost import Cost
+from discreto.core.query import bind
 from discreto.core.steps import steps_for
 from discreto.errors import BudgetError, DomainError, ParameterError, UnsafeError
 from discreto.federated import (

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from silos import LINEAR, NAMES, YES_NO, parts
 
 import discreto as dp
-from discreto.core.bound import inside
 from discreto.core.maps import ClippedGradient, Scaled, proximal
 from discreto.core.maps.gradients import TOP
+from discreto.core.query import inside
 from discreto.testing import simulate
 
 ROWS = Scaled(NAMES, (0.0,) * 4, (1.0,) * 4, 0.3, 1.0, "l2")

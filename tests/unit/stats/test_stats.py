@@ -206,7 +206,7 @@ REFUSED: dict[str, tuple[Callable[[dp.Table], Any], type, str]] = {
     "bins with NaN": (
         lambda t: stats.histogram(t, "x", bins=[1, math.nan], epsilon=1),
         ParameterError,
-        "finite",
+        "cuts must be",
     ),
     "too many cells": (
         lambda t: stats.histogram(t, ["x", "y"], bins=2**20, epsilon=1),

@@ -13,9 +13,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from discreto.core.budget import Budget
 from discreto.core.charge import Event, Receipt, Reservation, Simulation
-from discreto.core.cost import Cost
+from discreto.core.cost import Budget, Cost
 from discreto.errors import LedgerError
 from discreto.text import ledger_messages as say
 from discreto.text.ledger_figures import AnalystFigures

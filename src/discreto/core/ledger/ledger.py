@@ -10,9 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
-from discreto.core.budget import Budget
 from discreto.core.charge import Event, Receipt, Reservation, Simulation
-from discreto.core.cost import Amount, Cost, read_amount, show
+from discreto.core.cost import Amount, Budget, Cost, read_amount, show
 from discreto.core.ledger import entries as rows
 from discreto.core.ledger import transaction
 from discreto.core.ledger.accounts import (

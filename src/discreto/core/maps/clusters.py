@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -17,17 +17,10 @@ from discreto.core import compiled
 from discreto.core.domain.domain import Domain
 from discreto.core.maps import trees_numpy as kernels
 from discreto.core.maps._distances import memberships, nearest, raised
-from discreto.core.maps._point_checks import (
-    check_norm,
-    check_points,
-    check_positive,
-    check_power,
-)
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.maps.unit_columns import (
-    Term,
+    Terms,
     check_numbers,
-    check_terms,
     has_gaps,
     may_lack,
     names_of,
@@ -37,9 +30,13 @@ from discreto.core.maps.unit_columns import (
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.core.row_cache import held, remember, share
+from discreto.core.validation import Length, Names, Range, check_widths
 from discreto.errors import ParameterError
 
-Points = tuple[tuple[float, ...], ...]
+Points = Annotated[tuple[tuple[float, ...], ...], Length(1, 1 << 16), Range(-4.0, 4.0)]
+Norm = Annotated[int, Range(1, 2)]  # l1 or l2
+Radius = Annotated[float, Range(1e-9, 1e9)]
+Fuzzifier = Annotated[float, Range(1.001, 100.0)]
 MAX_RINGS = 64
 _STEPS = 1 << SUM_BITS
 
@@ -48,14 +45,11 @@ _STEPS = 1 << SUM_BITS
 class Nearest:
     """One cell for each centre, with the rows that are nearest to it."""
 
-    names: tuple[Term, ...]
+    names: Terms
     centres: Points
 
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        check_points(self.centres, len(self.names))
-
     def check(self, domain: Domain) -> None:
+        check_widths(self.centres, len(self.names))
         check_numbers(self.names, domain)
 
     def count(self, domain: Domain) -> int:
@@ -78,19 +72,13 @@ class Rings:
     differences, 2 is the Euclidean distance.
     """
 
-    names: tuple[Term, ...]
+    names: Terms
     centres: Points
-    bins: int
-    norm: int = 1
-
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        check_points(self.centres, len(self.names))
-        check_norm(self.norm)
-        if not isinstance(self.bins, int) or not 1 <= self.bins <= MAX_RINGS:
-            raise ParameterError(f"bins must be 1 to {MAX_RINGS}. Got {self.bins!r}.")
+    bins: Annotated[int, Range(1, MAX_RINGS)]
+    norm: Norm = 1
 
     def check(self, domain: Domain) -> None:
+        check_widths(self.centres, len(self.names))
         check_numbers(self.names, domain)
 
     def count(self, domain: Domain) -> int:
@@ -129,18 +117,13 @@ class Deviations:
 
     proof = "docs/proofs/sensitivity.md#linear"
 
-    names: tuple[Term, ...]
+    names: Terms
     centres: Points
-    radius: float
-    norm: int = 1
-
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        check_points(self.centres, len(self.names))
-        check_norm(self.norm)
-        check_positive(self.radius)
+    radius: Radius
+    norm: Norm = 1
 
     def check(self, domain: Domain) -> None:
+        check_widths(self.centres, len(self.names))
         check_numbers(self.names, domain)
 
     def shape(self, domain: Domain) -> Shape:
@@ -177,16 +160,12 @@ class FuzzyWeights:
     powers add up to at most one.
     """
 
-    names: tuple[Term, ...]
+    names: Terms
     centres: Points
-    power: float
-
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        check_points(self.centres, len(self.names))
-        check_power(self.power)
+    power: Fuzzifier
 
     def check(self, domain: Domain) -> None:
+        check_widths(self.centres, len(self.names))
         check_numbers(self.names, domain)
 
     def shape(self, domain: Domain) -> Shape:
@@ -211,20 +190,15 @@ class FuzzyPresence:
     in each column.
     """
 
-    names: tuple[Term, ...]
+    names: Terms
     centres: Points
-    power: float
-    asked: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        check_points(self.centres, len(self.names))
-        check_power(self.power)
-        check_terms(self.asked)
-        if not set(self.asked) <= set(self.names):
-            raise ParameterError("presence is asked of some of the columns.")
+    power: Fuzzifier
+    asked: Names
 
     def check(self, domain: Domain) -> None:
+        check_widths(self.centres, len(self.names))
+        if not set(self.asked) <= set(self.names):
+            raise ParameterError("presence is asked of some of the columns.")
         check_numbers(self.names, domain)
 
     def shape(self, domain: Domain) -> Shape:
@@ -252,20 +226,14 @@ class FuzzyPulls:
 
     proof = "docs/proofs/sensitivity.md#linear"
 
-    names: tuple[Term, ...]
+    names: Terms
     centres: Points
-    power: float
-    radius: float
-    norm: int = 1
-
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        check_points(self.centres, len(self.names))
-        check_norm(self.norm)
-        check_power(self.power)
-        check_positive(self.radius)
+    power: Fuzzifier
+    radius: Radius
+    norm: Norm = 1
 
     def check(self, domain: Domain) -> None:
+        check_widths(self.centres, len(self.names))
         check_numbers(self.names, domain)
 
     def shape(self, domain: Domain) -> Shape:
@@ -308,7 +276,7 @@ def _as_array(points: Points) -> Floats:
 _array = MadeOnce(_as_array, 4)
 
 
-def _unit(names: tuple[Term, ...], batch: Batch, domain: Domain) -> Floats:
+def _unit(names: Terms, batch: Batch, domain: Domain) -> Floats:
     """Columns on [-1, 1], not to be changed; NaN where a number is missing."""
 
     def fill(out: Floats) -> None:
@@ -332,7 +300,7 @@ def _powers(of: FuzzyWeights | FuzzyPulls, batch: Batch, domain: Domain) -> Floa
 
 
 def _with_nearest(
-    names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
+    names: Terms, centres: Points, batch: Batch, domain: Domain
 ) -> tuple[Floats, Floats, Ints]:
     """Rows to be written over, the centres, and which is nearest; none of one."""
     x = rows_with_gaps(names, batch, domain)
@@ -343,7 +311,7 @@ def _with_nearest(
 
 
 def _nearest_of(
-    x: Floats, names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
+    x: Floats, names: Terms, centres: Points, batch: Batch, domain: Domain
 ) -> Ints:
     """Which of the centres is nearest to each row."""
     points, lacks = _array(centres), may_lack(names, domain)
@@ -352,7 +320,7 @@ def _nearest_of(
 
 
 def _from_nearest(
-    names: tuple[Term, ...], centres: Points, batch: Batch, domain: Domain
+    names: Terms, centres: Points, batch: Batch, domain: Domain
 ) -> Floats:
     """The way from the nearest centre to each row; NaN along what is missing."""
     x, points, place = _with_nearest(names, centres, batch, domain)

@@ -9,7 +9,6 @@ import numpy as np
 from discreto.core.domain.domain import Domain
 from discreto.core.maps.trees import Grid
 from discreto.core.query import Batch, Floats, Ints, Shape
-from discreto.errors import ParameterError
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +20,6 @@ class CodeCounts:
     """
 
     grid: Grid
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.grid, Grid):
-            raise ParameterError("CodeCounts are those of a Grid.")
 
     def check(self, domain: Domain) -> None:
         """The grid says whether it fits."""

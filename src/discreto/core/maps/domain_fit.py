@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreto.core.domain.domain import Domain, Number
-from discreto.core.maps._names import check_names
 from discreto.core.query import Batch, Floats, Shape
+from discreto.core.validation import Names
 from discreto.errors import DomainError
 
 UNKNOWN = -2  # the code of a value that was not declared; other codes below 0: missing
@@ -22,10 +22,7 @@ class Unfit:
     gives the three of a column 1 together.
     """
 
-    names: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        check_names(self.names)
+    names: Names
 
     def check(self, domain: Domain) -> None:
         for name in self.names:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from discreto.core.aggregate import add_up
 from discreto.core.domain.domain import Domain
 from discreto.core.exponentials import exp
 from discreto.core.maps._linear_rows import mix
-from discreto.core.maps._names import check_names, check_range
-from discreto.core.maps.regression import Basis, Scaled
+from discreto.core.maps.regression import Basis, Scaled, check_linear
 from discreto.core.maps.unit_columns import alone, names_of, unit_rows
 from discreto.core.query import Batch, Floats, Shape
+from discreto.core.validation import Range, check_widths
 from discreto.errors import ParameterError
 
 TOP = 1 << 30  # grid steps of the largest gradient
@@ -47,23 +47,10 @@ class ClippedGradient:
 
     of: Scaled
     target: str
-    weights: tuple[float, ...]
-    clip: float
+    weights: Annotated[tuple[float, ...], Range(-FARTHEST, FARTHEST)]
+    clip: Annotated[float, Range(1e-9, 1e12)]
     loss: Loss = "squared"
     basis: Basis = ()
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.of, Scaled) or self.of.power != 1:
-            raise ParameterError("a ClippedGradient is made of a Scaled.")
-        check_names((self.target, *names_of(self.of.names)))
-        check_range((self.clip,), 1, 1e-9, 1e12)
-        check_range(self.weights, self.of.width(), -FARTHEST, FARTHEST)
-        if self.loss not in ("squared", "logistic"):
-            raise ParameterError("the loss of a gradient is squared or logistic.")
-        if not isinstance(self.basis, tuple) or len(self.basis) not in (0, self.width):
-            raise ParameterError("the basis of a gradient is a square matrix.")
-        for line in self.basis:
-            check_range(line, self.width, -1e9, 1e9)
 
     @property
     def width(self) -> int:
@@ -76,6 +63,12 @@ class ClippedGradient:
         return self.clip / (TOP - self.width - 1)
 
     def check(self, domain: Domain) -> None:
+        check_linear(self.of, self.target)
+        if len(self.weights) != self.of.width():
+            raise ParameterError("a ClippedGradient needs a weight for each feature.")
+        if len(self.basis) not in (0, self.width):
+            raise ParameterError("the basis of a gradient is a square matrix.")
+        check_widths(self.basis, self.width)
         if self.loss == "squared":
             domain.number(self.target)
         elif len(domain.category(self.target).categories) != 2:

@@ -12,17 +12,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import lt
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.domain.domain import Category, Domain
 from discreto.core.maps import trees_numpy as kernels
-from discreto.core.maps._names import check_names
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Ints
 from discreto.core.row_cache import Chosen, WithCache, recall, remember
+from discreto.core.validation import Names, Range, check_fields
 from discreto.errors import ParameterError
 
 MAX_CODES = 1 << 16  # of one column
@@ -42,17 +42,15 @@ class Grid:
     A Category has one more code for whatever is not one of its categories.
     """
 
-    names: tuple[str, ...]
-    cuts: tuple[tuple[float, ...], ...]
+    names: Names
+    cuts: Annotated[tuple[tuple[float, ...], ...], Range(-1e300, 1e300)]
 
     def __post_init__(self) -> None:
-        check_names(self.names)
-        good = isinstance(self.cuts, tuple) and len(self.cuts) == len(self.names)
-        for cuts in self.cuts if good else ():
-            good = good and isinstance(cuts, tuple) and len(cuts) < MAX_CODES - 1
-            good = good and set(map(type, cuts)) <= {int, float}
-            good = good and max(map(abs, cuts), default=0) <= 1e300
-            good = good and all(map(lt, cuts, cuts[1:]))  # and none is NaN
+        check_fields(self)  # also here: grids of model files are never bound
+        good = len(self.cuts) == len(self.names)
+        for cuts in self.cuts:
+            good = good and len(cuts) < MAX_CODES - 1
+            good = good and all(map(lt, cuts, cuts[1:]))
         if not good:
             raise ParameterError("a Grid needs sorted cut points for every column.")
 
@@ -271,12 +269,11 @@ class Leaves:
     tree: Tree
     target: str
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.grid, Grid) or not isinstance(self.tree, Tree):
-            raise ParameterError("Leaves are those of a Tree on a Grid.")
-        check_names((self.target, *self.grid.names))
-
     def check(self, domain: Domain) -> None:
+        if self.target in self.grid.names:
+            raise ParameterError(
+                f"{self.target!r} is the target: it is not in the grid."
+            )
         check_target(self.target, domain)
         self.tree.check_on(self.grid, domain)
 

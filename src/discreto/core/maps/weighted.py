@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreto.core.domain.domain import Domain
-from discreto.core.maps._names import check_names
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Batch, Features, Floats, Form, Ones, Shape
 from discreto.errors import DomainError, ParameterError
@@ -31,14 +30,9 @@ class Weighted:
     weight: str
     form: Form = "linear"
 
-    def __post_init__(self) -> None:
-        check_names((self.weight,))
-        if not hasattr(self.features, "rows") or self.form not in _FORMS:
-            raise ParameterError(f"Weighted takes features and one of {_FORMS}.")
+    def check(self, domain: Domain) -> None:
         if isinstance(self.features, Ones) and self.form != "linear":
             raise ParameterError("a weighted count has no other form.")
-
-    def check(self, domain: Domain) -> None:
         column = domain.number(self.weight)
         if column.lower < 0:
             raise DomainError(

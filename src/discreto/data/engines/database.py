@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol, runtime_checkable
 
-from discreto.core.bound import Bound
 from discreto.core.fold import Folded
+from discreto.core.query import Bound
 from discreto.core.query_fold import (
     CountedCopy,
     CountedQuery,

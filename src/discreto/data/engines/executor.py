@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
-from discreto.core.bound import Bound, inside
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import ViewFrame, view_from_json, view_to_json
-from discreto.core.field_types import kinds_of
 from discreto.core.fold import Folded, fold_all, fold_together, keeps, nothing
 from discreto.core.frame import Place
 from discreto.core.maps import KINDS
 from discreto.core.maps.row_partition import TallyWithin
 from discreto.core.maps.trees import Grid, Tree
+from discreto.core.query import Bound, inside
 from discreto.core.query_json import decode, encode
+from discreto.core.validation import kinds_of
 from discreto.data.engines.blas_threads import one_thread
 from discreto.data.engines.local import merged, quietly
 from discreto.data.frames import Array, Frame, StreamFrame

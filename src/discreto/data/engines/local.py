@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from discreto.core.bound import Bound
 from discreto.core.fold import Folded, fold_all, fold_together, keeps, merge, nothing
+from discreto.core.query import Bound
 from discreto.data.engines.blas_threads import one_thread
 from discreto.data.frames import Frame
 from discreto.errors import KernelFault, StalledError

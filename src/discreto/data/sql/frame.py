@@ -12,12 +12,11 @@ from typing import Any, TypeVar
 import narwhals as nw
 import numpy as np
 
-from discreto.core.bound import Bound
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
 from discreto.core.frame import Array, Frame, Origin, Place, asked
 from discreto.core.people import PersonBound, PersonFrame, bound_by_query, join
-from discreto.core.query import Sum
+from discreto.core.query import Bound, Sum
 from discreto.core.query_fold import CountedCopy, CountedRows, Portion
 from discreto.core.row_local import cell_by_cell
 from discreto.core.unknown_keys import OpenText

@@ -17,8 +17,15 @@ import narwhals as nw
 import numpy as np
 
 from discreto.core.aggregate import _bounds
-from discreto.core.bound import Bound
-from discreto.core.query import BoundBlock, Derived, Everyone, Ones, Shape, Sum
+from discreto.core.query import (
+    Bound,
+    BoundBlock,
+    Derived,
+    Everyone,
+    Ones,
+    Shape,
+    Sum,
+)
 from discreto.core.query_fold import CellSums, Portion, RowCounts
 from discreto.data.sql import Untranslated
 from discreto.data.sql.cell_maps import cell_of

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple, cast
 
-from discreto.core.answers import Measurement
 from discreto.core.domain.domain import Domain
+from discreto.core.gate import Measurement
 from discreto.core.maps import Weighted
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Block, Derived, Ones, Sum

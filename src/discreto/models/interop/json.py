@@ -17,13 +17,13 @@ import discreto.models as _models
 from discreto.core.cost import Cost
 from discreto.core.documents import (
     CHECKSUM,
+    check_plain,
     check_seal,
     read_json,
     sealed,
     warn_of_no_checksum,
 )
 from discreto.core.domain.domain import Category
-from discreto.core.field_types import check_plain
 from discreto.core.ledger import Ledger
 from discreto.core.maps.predictions import install_reader
 from discreto.core.query import Batch, Floats, Ints

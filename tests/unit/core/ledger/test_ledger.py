@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 import discreto as dp
-from discreto.core.budget import rho_of_pure
 from discreto.core.charge import Receipt
-from discreto.core.cost import Cost
+from discreto.core.cost import Cost, rho_of_pure
 from discreto.core.ledger.sqlite import refuse_network
 from discreto.errors import BudgetError, LedgerError, ParameterError, UnsafeError
 

@@ -20,10 +20,9 @@ from hypothesis import strategies as st
 
 import discreto as dp
 from discreto.core import aggregate
-from discreto.core.bound import Bound, inside
 from discreto.core.maps import Categories, NearestRows, Values
 from discreto.core.maps.trees import Tree
-from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.query import Block, Bound, Everyone, Ones, Sum, inside
 from discreto.data.engines import ExecutorEngine, LocalEngine, executor
 from discreto.data.frames import Frame, StreamFrame, open_frame
 from discreto.data.frames.spans import Span, cut, lone_span, units_of

@@ -16,8 +16,7 @@ import pandas as pd
 import pytest
 
 import discreto as dp
-from discreto.core.bound import bind
-from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.query import Block, Everyone, Ones, Sum, bind
 from discreto.core.steps import steps_for
 from discreto.data.engines import ExecutorEngine, LocalEngine, executor
 from discreto.data.frames import file_states, open_frame, stream

@@ -25,10 +25,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import discreto as dp
-from discreto.core.bound import inside
 from discreto.core.domain.domain import Category, Number
 from discreto.core.maps import Categories, Values
-from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.query import Block, Everyone, Ones, Sum, inside
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import PersonFrame, convert, open_frame
 from discreto.errors import DomainError

@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreto as dp
-from discreto.core.bound import bind
 from discreto.core.maps import Gradients, Grid, Leaves, Tree, Values
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Everyone, Sum, bind
 from discreto.core.row_cache import RowCache
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import open_frame, parquet, spill, stream

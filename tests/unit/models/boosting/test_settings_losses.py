@@ -13,6 +13,7 @@ import discreto as dp
 from discreto.core.maps import trees_numpy
 from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.trees import Grid, Tree
+from discreto.core.validation import check_parts
 from discreto.data.engines import ExecutorEngine
 from discreto.errors import ParameterError
 from discreto.models import BoostingSettings, GradientBoostingRegressor
@@ -216,18 +217,19 @@ def test_rates_far_above_the_clip_count_by_their_own_size():
 def test_cells_of_residuals_are_those_of_numbers(loss):
     of = Gradients(Grid(("a",), ((0.5,),)), "s", loss, (0.0, 0.0))
     with pytest.raises(ParameterError, match="for numbers"):
-        Residuals(of)
+        Residuals(of).check(DOMAIN)
     with pytest.raises(ParameterError, match="for numbers"):
-        LeafShifts(of, Tree())
+        LeafShifts(of, Tree()).check(DOMAIN)
     with pytest.raises(ParameterError, match="in units"):
-        LeafShifts(Gradients(of.grid, "n", "poisson", (0.0,)), Tree())
+        LeafShifts(Gradients(of.grid, "n", "poisson", (0.0,)), Tree()).check(DOMAIN)
 
 
 def test_gradients_refuse_a_wrong_quantile_or_target():
     grid = Grid(("a",), ((0.5,),))
     for quantile in (0.0, 1.0, 1, float("nan"), "0.5"):
+        wrong = Gradients(grid, "n", "quantile", (0.0,), quantile=quantile)
         with pytest.raises(ParameterError, match="quantile"):
-            Gradients(grid, "n", "quantile", (0.0,), quantile=quantile)
+            check_parts(wrong, DOMAIN)
     below = DOMAIN.with_(columns=dict(DOMAIN.columns) | {"n": dp.Number(-1, 40)})
     with pytest.raises(ParameterError, match="from 0 up"):
         Gradients(grid, "n", "poisson", (0.0,)).check(below)

@@ -9,9 +9,9 @@ from sklearn import datasets
 
 from discreto import Domain, Number, Table
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps import FuzzyPulls, FuzzyWeights, from_json, to_json
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Everyone, Sum, inside
+from discreto.core.validation import check_parts
 from discreto.errors import ParameterError
 from discreto.models import FuzzyCMeans, KMeans
 from discreto.testing import simulate
@@ -78,11 +78,13 @@ def test_maps_survive_json_and_refuse_nonsense():
     for part in parts:
         query = Sum(Everyone(), (Block(part),))
         assert from_json(to_json(query)) == query
+    domain = Domain({name: Number(-1, 1) for name in NAMES})
+    check_parts(FuzzyPulls(NAMES, CENTRES, 2.0, 1.0), domain)
     for power in (1, 0, -2, np.nan, np.inf, True, "2", None):
         with pytest.raises(ParameterError):
-            FuzzyWeights(NAMES, CENTRES, power)
+            check_parts(FuzzyWeights(NAMES, CENTRES, power), domain)
         with pytest.raises(ParameterError):
-            FuzzyPulls(NAMES, CENTRES, power, 1.0)
+            check_parts(FuzzyPulls(NAMES, CENTRES, power, 1.0), domain)
 
 
 def test_a_row_counts_the_same_beside_any_other_rows():

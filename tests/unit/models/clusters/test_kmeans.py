@@ -12,9 +12,9 @@ from sklearn.cluster import KMeans as PlainKMeans
 
 from discreto import Domain, Number, Table
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps import Deviations, Nearest, Rings, from_json, to_json
-from discreto.core.query import Block, Ones, Sum
+from discreto.core.query import Block, Ones, Sum, inside
+from discreto.core.validation import check_parts
 from discreto.errors import DomainError, ParameterError
 from discreto.models import KMeans
 from discreto.models.clusters.centroids import merge, starts
@@ -148,18 +148,21 @@ def test_maps_survive_json_and_refuse_nonsense():
     for part in (_ways(0.5, 2), _ways(1, 1)):
         query = Sum(Nearest(("a", "b"), CENTRES), (Block(part),))
         assert from_json(to_json(query)) == query
+    domain = Domain({"a": Number(-1, 1), "b": Number(-1, 1)})
+    check_parts(Deviations(("a", "b"), CENTRES, 1.0), domain)
+    check_parts(Rings(("a", "b"), CENTRES, 4), domain)
     for bad in (0, -1, np.nan, np.inf, True, "1", None):
         with pytest.raises(ParameterError):
-            Deviations(("a", "b"), CENTRES, bad)
+            check_parts(Deviations(("a", "b"), CENTRES, bad), domain)
     for norm in (0, 3, True, "1"):
         with pytest.raises(ParameterError):
-            Deviations(("a", "b"), CENTRES, 1.0, norm)
+            check_parts(Deviations(("a", "b"), CENTRES, 1.0, norm), domain)
     for bins in (0, 65, 2.5, None):
         with pytest.raises(ParameterError):
-            Rings(("a", "b"), CENTRES, bins)
+            check_parts(Rings(("a", "b"), CENTRES, bins), domain)
     for points in ((), ((0.0,),), ((0.0, np.nan),), [(0.0, 0.0)], ((True, 0.0),)):
         with pytest.raises(ParameterError):
-            Nearest(("a", "b"), points)
+            check_parts(Nearest(("a", "b"), points), domain)
 
 
 def test_a_row_goes_to_the_same_cell_beside_any_other_rows():

@@ -14,9 +14,9 @@ from sklearn.linear_model import Ridge
 
 from discreto import Category, Domain, Ledger, Number, Table
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps import Scaled, from_json, to_json
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Everyone, Sum, inside
+from discreto.core.validation import check_parts
 from discreto.errors import ParameterError
 from discreto.models import LinearRegression
 from discreto.testing import simulate
@@ -182,9 +182,11 @@ def test_questions_travel_as_json_and_refuse_nonsense():
     good |= {"constant": 1.0, "reach": 1.0}
     bad = [{"scales": (0.0,)}, {"origins": (np.nan,)}, {"reach": -1.0}, {"power": 3}]
     bad += [{"norm": "l3"}, {"constant": -1.0}, {"origins": (0.0, 1.0)}, {"names": ()}]
+    domain = Domain({"a": Number(0, 1)})
+    check_parts(Scaled(**good), domain)
     for change in bad:
         with pytest.raises(ParameterError):
-            Scaled(**good | change)
+            check_parts(Scaled(**good | change), domain)
 
 
 HOSTILE = {

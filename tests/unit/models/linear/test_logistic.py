@@ -14,9 +14,9 @@ from sklearn.linear_model import LogisticRegression as Plain
 
 from discreto import Category, Domain, Ledger, Number, Table
 from discreto.core import aggregate
-from discreto.core.bound import bind, inside
 from discreto.core.maps import LogisticGradient, Scaled, from_json, to_json
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Everyone, Sum, bind, inside
+from discreto.core.validation import check_parts
 from discreto.errors import DomainError, ParameterError
 from discreto.models import LogisticRegression
 from discreto.testing import simulate
@@ -203,11 +203,13 @@ def test_questions_travel_as_json_and_refuse_nonsense():
     query = Sum(Everyone(), (Block(LogisticGradient(scaled, "t", ((0.0, 1.0),))),))
     assert from_json(to_json(query)) == query
     bad = [("a", ((0.0, 1.0),)), ("t", ((0.0,),)), ("t", ()), ("t", ((np.nan, 0.0),))]
+    both = Domain({"a": Number(0, 1), "t": Category(["x", "y"])})
+    bind(query, both)
     for target, weights in bad:
         with pytest.raises(ParameterError):
-            LogisticGradient(scaled, target, weights)
-    with pytest.raises(ParameterError):
-        LogisticGradient(scaled, "t", ((0.0, 1.0),), 2.0)
+            check_parts(LogisticGradient(scaled, target, weights), both)
+    with pytest.raises(ParameterError, match="clip"):
+        check_parts(LogisticGradient(scaled, "t", ((0.0, 1.0),), 2.0), both)
     domain = Domain({"a": Number(0, 1), "t": Category(["x", "y", "z"])})
     with pytest.raises(ParameterError):
         bind(query, domain)

@@ -16,7 +16,6 @@ from sklearn.neighbors import RadiusNeighborsClassifier as PlainRadius
 
 import discreto as dp
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps import (
     Categories,
     Memberships,
@@ -28,7 +27,8 @@ from discreto.core.maps import (
     from_json,
     to_json,
 )
-from discreto.core.query import Block, Choice, Sum
+from discreto.core.query import Block, Choice, Sum, bind, inside
+from discreto.core.validation import check_parts
 from discreto.errors import BudgetError, ParameterError, UnsafeError
 from discreto.models import (
     CellNeighborsClassifier,
@@ -217,16 +217,16 @@ def test_json_round_trip_and_hostile_json():
         bad = json.loads(json.dumps(data))
         bad["blocks"][0]["features"]["tables"][0][path[0]] = value
         with pytest.raises(ParameterError):
-            from_json(bad)
-    with pytest.raises(ParameterError):
-        Memberships((sides(2), sides(3)))
+            bind(from_json(bad), TWO)
+    with pytest.raises(ParameterError, match="same number"):
+        check_parts(Memberships((sides(2), sides(3))), TWO)
     with pytest.raises(ParameterError, match="one weight"):
         sides().check(TWO.with_(columns=dict(TWO.columns) | {"y": dp.Boolean()}))
 
 
 def test_points_of_strangers_stay_where_integers_are_exact():
-    with pytest.raises(ParameterError, match="lie on"):
-        RowsInReach(("x",), "y", ((3.0,),), 1.0)
+    with pytest.raises(ParameterError, match="from -2 to 2"):
+        check_parts(RowsInReach(("x0",), "y", ((3.0,),), 1.0), TWO)
 
 
 # Noise off: scikit-learn's answers

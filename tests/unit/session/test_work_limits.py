@@ -13,9 +13,8 @@ import pytest
 
 import discreto as dp
 from discreto import models, stats
-from discreto.core.bound import bind
 from discreto.core.maps import Bins, Largest, Ones
-from discreto.core.query import Block, Choice, Sum
+from discreto.core.query import Block, Choice, Sum, bind
 from discreto.errors import ParameterError
 from discreto.service import Service, read_config
 from discreto.service.config import ServiceLimits, check_config

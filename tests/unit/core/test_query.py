@@ -7,13 +7,21 @@ import numpy as np
 import pytest
 
 import discreto as dp
-from discreto.core.bound import bind, inside
 from discreto.core.cost import Cost
 from discreto.core.maps import Bins, Cross, Extreme, Values
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Leaves
-from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
+from discreto.core.query import (
+    Block,
+    Choice,
+    Everyone,
+    Ones,
+    Randomise,
+    Sum,
+    bind,
+    inside,
+)
 from discreto.errors import DomainError, ParameterError
 from discreto.session.session import Session
 from discreto.testing import simulate

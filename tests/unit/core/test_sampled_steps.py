@@ -11,12 +11,11 @@ import pytest
 from discreto import Domain, Ledger, Number, Opaque, Table
 from discreto.core import accounting
 from discreto.core.accounting import gaussian_mu
-from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.core.maps import Scaled, Values, proximal
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.noise.gaussian import delta_of
-from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.query import Block, Everyone, Ones, Sum, bind
 from discreto.core.steps import PaidSteps, Steps, steps_for
 from discreto.core.unknown_keys import Keys, OpenText
 from discreto.errors import (

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
 
+from discreto.core.documents import WHOLE
 from discreto.core.domain.domain import Domain
-from discreto.core.field_types import WHOLE
-from discreto.core.validation import check_parts
+from discreto.core.query_json import decode, encode
+from discreto.core.validation import Length, Names, Range, check_parts, forms_of
 from discreto.errors import ParameterError
 
 DOMAIN = Domain.cube(1)
@@ -140,3 +141,71 @@ def test_parts_inside_are_looked_at():
     for outer in (Outer(inner), Outer(Part(), (Part(), inner))):
         with pytest.raises(ParameterError, match="'number'"):
             check_parts(outer, DOMAIN)
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A field with each limit."""
+
+    whole: Annotated[int, Range(1, 30)] = 1
+    number: Annotated[float, Range(-1.0, 1.0)] = 0.0
+    short: Annotated[tuple[float, ...], Length(1, 2), Range(0.0, 9.0)] = (1.0,)
+    matrix: Annotated[tuple[tuple[float, ...], ...], Range(0.0, 9.0)] = ()
+    names: Names = ("a",)
+
+    def check(self, domain: Domain) -> None:
+        """It fits every domain."""
+
+
+WITHIN: list[tuple[str, Any]] = [
+    ("whole", 30),
+    ("number", -1),
+    ("number", 1.0),
+    ("number", np.float64(0.5)),
+    ("short", (0.0, 9)),
+    ("matrix", ((), (0.0, 9.0))),
+    ("names", ("a", "b")),
+]
+BEYOND: list[tuple[str, Any]] = [
+    ("whole", 0),
+    ("whole", 31),
+    ("whole", True),
+    ("whole", 1.0),
+    ("number", -1.5),
+    ("number", 2),
+    ("number", np.float64(-1.5)),
+    ("number", float("nan")),
+    ("number", "0"),
+    ("short", ()),
+    ("short", (1.0, 1.0, 1.0)),
+    ("short", (1.0, 9.5)),
+    ("short", (-0.5, 1.0)),
+    ("short", [1.0]),
+    ("matrix", ((1.0,), (9.5,))),
+    ("matrix", (1.0,)),
+    ("names", ()),
+    ("names", ("a", "b", "a")),
+    ("names", "ab"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WITHIN)
+def test_a_value_at_its_limit_passes(name, value):
+    check_parts(Limited(**{name: value}), DOMAIN)
+
+
+@pytest.mark.parametrize(("name", "value"), BEYOND)
+def test_a_limit_refuses_what_is_beyond_it(name, value):
+    with pytest.raises(ParameterError, match=f"Limited: {name} must be"):
+        check_parts(Limited(**{name: value}), DOMAIN)
+
+
+def test_a_message_beyond_a_limit_is_refused_in_words():
+    sent = encode(Limited()) | {"whole": 31}
+    with pytest.raises(ParameterError, match=r"from 1 to 30\. Got 31\."):
+        decode(sent, {"Limited": Limited})
+
+
+def test_limits_are_no_part_of_the_json_form():
+    assert forms_of(Limited)["whole"] is int
+    assert decode(encode(Limited()), {"Limited": Limited}) == Limited()

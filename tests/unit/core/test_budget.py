@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import norm
 
 import discreto as dp
-from discreto.core.budget import Budget, rho_of_pure
-from discreto.core.cost import Cost, epsilon_for, rho_for
+from discreto.core.cost import Budget, Cost, epsilon_for, rho_for, rho_of_pure
 from discreto.core.noise.gaussian import delta_of
 from discreto.errors import BudgetError, LedgerError, ParameterError
 
@@ -68,9 +67,10 @@ def test_a_pure_question_after_a_gaussian_one_counts_as_gaussian() -> None:
     assert after.epsilon == 0
     assert after.rho == spent.rho + rho_of_pure(Fraction(1, 10))
     assert budget.charge(spent, Cost.of("0.4999")) is None  # what version 0.1 took
-    assert budget.charge(spent, Cost.of(budget.room(spent))) is not None
+    assert budget.charge(spent, Cost.of(budget.remaining(spent))) is not None
     assert (
-        budget.charge(spent, Cost.of(budget.room(spent) * Fraction(101, 100))) is None
+        budget.charge(spent, Cost.of(budget.remaining(spent) * Fraction(101, 100)))
+        is None
     )
 
 
@@ -115,7 +115,7 @@ def test_the_better_of_two_kinds_chosen_after_a_look_stays_within_delta() -> Non
         spent = budget.charge(Cost(), Cost.of(first, "1e-5"))
         rho = float(spent.rho)
         loss = rho + math.sqrt(2 * rho) * x
-        pure = float(budget.room(spent))
+        pure = float(budget.remaining(spent))
         odds = 1 / (1 + math.exp(-pure))
         up, down = (
             np.maximum(-np.expm1(np.minimum(1 - loss - s * pure, 0)), 0)

@@ -7,7 +7,7 @@ have of a column without a list of values; ``randomise`` rows that were perturbe
 one. ``parts`` opens gates to disjoint parts of the rows for the cost of one.
 Each first decides everything from public facts (scale, cost, refusals), then charges,
 and only then lets the source touch a row. Nothing else in the package returns a value
-that depends on rows.
+that depends on rows. All ways out stand in one file: a reviewer sees them together.
 
 No row can make a checked question fail. Whatever fails nevertheless (a dead worker, a
 full disk, a bug) shuts the ledger: it may tell one bit about rows, and not a second.
